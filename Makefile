@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# Short names for what CMake does. On a fresh Debian 12 `make demo` and
+# `make test` are enough: they install what is missing, build, and run.
+
+.DEFAULT_GOAL := release
+.PHONY: release demo test test-sanitizers check bench install docs format \
+        tidy coverage clean setup setup-build setup-check setup-bench help
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+REL := build/release
+
+help: ## list these names
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
+
+setup: setup-build setup-check setup-bench ## install all Debian packages
+
+setup-build setup-check setup-bench: setup-%:
+	@tools/setup.sh $*
+
+# Configured once; later builds notice by themselves what has changed.
+build/%/build.ninja: | setup-build
+	@cmake --preset $*
+
+release: $(REL)/build.ninja ## build (the default)
+	@cmake --build $(REL) -j $(JOBS)
+
+demo: $(REL)/build.ninja ## build and show a shuffle at work
+	@cmake --build $(REL) -j $(JOBS) --target weir_tool
+	@$(REL)/weir demo $(ARGS)
+
+test: release ## build and run every test
+	@test/scripts/run_tests.sh $(REL)
+
+test-sanitizers: build/asan/build.ninja build/tsan/build.ninja ## unit and conformance tests under asan, ubsan, tsan
+	@cmake --build build/asan -j $(JOBS)
+	@test/scripts/run_tests.sh build/asan -L 'unit|conformance'
+	@cmake --build build/tsan -j $(JOBS)
+	@test/scripts/run_tests.sh build/tsan -L 'unit|conformance'
+
+check: setup-check release ## rules of the house: layers, labels, sizes, format ...
+	@WEIR_MAX_SKIPPED=0 test/scripts/run_tests.sh $(REL) -L 'check|install'
+
+tidy: setup-check release ## clang-tidy over the library
+	@test/scripts/tidy.sh $(REL) $(JOBS)
+
+coverage: build/coverage/build.ninja ## lines executed by unit and conformance tests
+	@cmake --build build/coverage -j $(JOBS)
+	@test/scripts/run_tests.sh build/coverage -L 'unit|conformance'
+	@test/scripts/coverage.sh build/coverage
+
+bench: setup-bench build/bench/build.ninja ## the comparison with opponents and the limit
+	@cmake --build build/bench -j $(JOBS)
+	@build/bench/weir bench two-stage --nodes 8 --workers 1 --rows 5000000 \
+	    --transports shm,tcp,sockets,mpi --repeat 5 --limit $(ARGS)
+
+install: release ## to PREFIX, /usr/local unless set
+	@cmake --install $(REL) --prefix $(PREFIX)
+
+docs: setup-check ## HTML of the public headers in build/docs
+	@mkdir -p build/docs
+	@doxygen docs/Doxyfile
+	@echo "build/docs/html/index.html"
+
+format: setup-check ## .clang-format decides
+	@test/scripts/format.sh
+
+clean: ## remove build/
+	@rm -rf build

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The clock of every figure: CLOCK_MONOTONIC, the same in all processes of a
+ *  host, so that ends and starts of different processes may be subtracted. */
+#ifndef WB_CLOCK_H
+#define WB_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t wb_now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+#endif /* WB_CLOCK_H */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A group of forked processes that share one mapping, meet at barriers, and
+ * end together: all well, or the first failure ends the rest.
+ *
+ *   parent   open --> run: fork n members, watch them --> read shared --> close
+ *   member k          fn(group, k, arg) ... wb_group_meet ... return
+ *
+ * A member that returns an error, calls wb_group_die, or dies of a signal ends
+ * the others by SIGKILL; so does the time limit. wb_group_run therefore always
+ * returns. Members die with the parent.
+ *
+ * The parent must have one thread when it runs a group.
+ */
+#ifndef WB_GROUP_H
+#define WB_GROUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/error.h>
+
+struct wb_group;
+
+struct wb_group_params {
+    uint32_t members;      /* processes, 1..4096 */
+    uint32_t threads;    /* that meet at wb_group_meet_threads, all members
+                            together [members] */
+    size_t shared_bytes; /* of wb_group_shared, zeroed */
+    uint64_t timeout_ns; /* of a run [120 s] */
+};
+
+/** What a member runs; its error is the run's. */
+typedef weir_err (*wb_member_fn)(struct wb_group *group, uint32_t self,
+                                 void *arg, struct weir_error *err);
+
+/**
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_SYSTEM
+ * Blocks:     never
+ * Threads:    one
+ * Ownership:  wb_group_close, by the parent
+ */
+weir_err wb_group_open(const struct wb_group_params *params,
+                       struct wb_group **out, struct weir_error *err);
+void wb_group_close(struct wb_group *group);
+
+/** Memory that all members and the parent see; 64-byte aligned.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: the group's. */
+void *wb_group_shared(struct wb_group *group);
+
+/**
+ * Fork the members and wait for their ends.
+ *
+ * Errors:     the first member's error, with its number in front;
+ *             WEIR_ERR_SYSTEM (fork, a signal); WEIR_ERR_TIMEOUT
+ * Blocks:     until all members have ended, at most the time limit
+ * Threads:    one, the only one of the process
+ * Ownership:  arg is seen by the members as a copy (fork)
+ */
+weir_err wb_group_run(struct wb_group *group, wb_member_fn fn, void *arg,
+                      struct weir_error *err);
+
+/** Park until one thread of each member is here. Everything written before by
+ *  any of them is seen after by all.
+ *  Errors: none. Blocks: until all are here; the group's end ends the wait.
+ *  Threads: one of each member. Ownership: nothing. */
+void wb_group_meet(struct wb_group *group);
+
+/** As wb_group_meet, for all `threads` of all members. */
+void wb_group_meet_threads(struct wb_group *group);
+
+/** End the calling member, from any of its threads, with this error; the
+ *  group ends. Errors: none. Blocks: never. Threads: of members. */
+void wb_group_die(struct wb_group *group, uint32_t self,
+                  const struct weir_error *err) __attribute__((noreturn));
+
+#endif /* WB_GROUP_H */

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ping-pong between two processes: bare on a cache line, and with rows over two
+ * shuffles, one in each direction. Blocks need no barrier between them: a block
+ * has ended on both sides when its last answer has come.
+ */
+#define _GNU_SOURCE 1
+#include "bench/lib/latency.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <weir/node.h>
+#include <weir/query.h>
+#include <weir/shuffle.h>
+
+#include "bench/lib/clock.h"
+#include "bench/lib/group.h"
+#include "bench/lib/median.h"
+#include "bench/lib/pin.h"
+#include "bench/lib/plan.h"
+#include "core/base/atomic.h"
+#include "core/base/cc.h"
+#include "core/base/err.h"
+
+#define MAX_BLOCKS 10000u
+
+enum kind { BARE, ROW, KINDS };
+
+struct shared {
+    alignas(64) _Atomic uint64_t line; /* the ball: trips so far, both ways */
+    alignas(64) char address[2][WB_ADDRESS_BYTES];
+    alignas(64) double half_ns[]; /* [kind][sample]; written by: process 0 */
+};
+
+struct player {
+    const struct wb_latency_params *params;
+    struct shared *shared;
+    uint32_t self;
+    uint64_t bare_trips;
+    uint64_t row_trips;
+    uint32_t n_samples[KINDS];
+    weir_node *node;
+    weir_query *query;
+    weir_writer *writer; /* to the other */
+    weir_reader *reader; /* from the other */
+
+    struct ArrowArray batch; /* one row: `value` */
+    struct ArrowArray column;
+    struct ArrowArray *children[1];
+    const void *batch_buffers[1];
+    const void *column_buffers[2];
+    int64_t value;
+};
+
+static uint32_t samples_of(const struct wb_latency_params *p)
+{
+    return p->blocks * WB_LATENCY_SAMPLES;
+}
+
+/* ---- one trip ------------------------------------------------------------------------ */
+
+static void bare_serve(struct player *p)
+{
+    uint64_t n = ++p->bare_trips;
+    /* B2 release/acquire: the ball itself is all that travels; both ends are
+     * in bare_serve() and bare_answer(). */
+    wi_store_rel(&p->shared->line, 2 * n - 1);
+    while (wi_load_acq(&p->shared->line) != 2 * n) {
+    }
+}
+
+static void bare_answer(struct player *p)
+{
+    uint64_t n = ++p->bare_trips;
+    /* B2, as in bare_serve(). */
+    while (wi_load_acq(&p->shared->line) != 2 * n - 1) {
+    }
+    wi_store_rel(&p->shared->line, 2 * n);
+}
+
+static weir_err send_row(struct player *p, uint64_t value)
+{
+    weir_err rc;
+    p->value = (int64_t)value;
+    do {
+        rc = weir_writer_push(p->writer, &p->batch);
+    } while (rc == WEIR_AGAIN);
+    return rc == WEIR_OK ? weir_writer_flush(p->writer) : rc;
+}
+
+static weir_err receive_row(struct player *p, uint64_t value)
+{
+    struct ArrowArray batch;
+    weir_err rc;
+    do {
+        rc = weir_reader_next(p->reader, &batch);
+    } while (rc == WEIR_AGAIN);
+    if (rc != WEIR_OK) {
+        return rc == WEIR_DONE ? WEIR_ERR_INTEGRITY : rc;
+    }
+    const struct ArrowArray *column = batch.children[0];
+    const int64_t *values = column->buffers[1];
+    int64_t got = values[batch.offset + column->offset];
+    bool right = batch.length == 1 && got == (int64_t)value;
+    batch.release(&batch);
+    return right ? WEIR_OK : WEIR_ERR_INTEGRITY;
+}
+
+static weir_err row_serve(struct player *p)
+{
+    uint64_t n = ++p->row_trips;
+    weir_err rc = send_row(p, 2 * n - 1);
+    return rc == WEIR_OK ? receive_row(p, 2 * n) : rc;
+}
+
+static weir_err row_answer(struct player *p)
+{
+    uint64_t n = ++p->row_trips;
+    weir_err rc = receive_row(p, 2 * n - 1);
+    return rc == WEIR_OK ? send_row(p, 2 * n) : rc;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------- */
+
+static weir_err trips(struct player *p, enum kind kind)
+{
+    weir_err rc = WEIR_OK;
+    for (uint32_t i = 0; i < WB_LATENCY_TRIPS && rc == WEIR_OK; i++) {
+        if (kind == ROW) {
+            rc = p->self == 0 ? row_serve(p) : row_answer(p);
+        } else if (p->self == 0) {
+            bare_serve(p);
+        } else {
+            bare_answer(p);
+        }
+    }
+    return rc;
+}
+
+static weir_err play_block(struct player *p, enum kind kind)
+{
+    double *half_ns = p->shared->half_ns + kind * samples_of(p->params);
+    uint64_t then_ns = wb_now_ns();
+    for (uint32_t i = 0; i < WB_LATENCY_SAMPLES; i++) {
+        weir_err rc = trips(p, kind);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+        uint64_t now_ns = wb_now_ns();
+        if (p->self == 0) {
+            half_ns[p->n_samples[kind]++] =
+                (double)(now_ns - then_ns) / (2.0 * WB_LATENCY_TRIPS);
+        }
+        then_ns = now_ns;
+    }
+    return WEIR_OK;
+}
+
+static weir_err play(struct player *p)
+{
+    weir_err rc = trips(p, ROW); /* links and pages */
+    for (uint32_t b = 0; b < p->params->blocks && rc == WEIR_OK; b++) {
+        rc = play_block(p, BARE);
+        if (rc == WEIR_OK) {
+            rc = play_block(p, ROW);
+        }
+    }
+    return rc;
+}
+
+/* ---- the two nodes ---------------------------------------------------------------------- */
+
+static weir_err open_node(struct player *p, struct weir_error *err)
+{
+    char name[64];
+    (void)snprintf(name, sizeof(name), "latency-%d-%u", (int)getppid(),
+                   p->self);
+    struct weir_node_params params = {
+        .name = name, .transport = p->params->transport, .max_members = 2};
+    weir_err rc = weir_node_open(&params, &p->node, err);
+    if (rc == WEIR_OK) {
+        (void)snprintf(p->shared->address[p->self], WB_ADDRESS_BYTES, "%s",
+                       weir_node_address(p->node));
+    }
+    return rc;
+}
+
+static weir_err join_node(struct player *p, struct weir_error *err)
+{
+    char names[2][64];
+    struct weir_member members[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "latency-%d-%u",
+                       (int)getppid(), i);
+        members[i] = (struct weir_member){.name = names[i],
+                                          .address = p->shared->address[i],
+                                          .workers = 1};
+    }
+    return weir_node_join(p->node, members, 2, err);
+}
+
+/* The shuffle from `from` to the other. */
+static weir_err open_shuffle(struct player *p, const struct ArrowSchema *schema,
+                             uint32_t from, struct weir_error *err)
+{
+    uint32_t to = 1 - from;
+    weir_shuffle *shuffle = NULL;
+    struct weir_shuffle_params params = {
+        .id = from + 1,
+        .schema = schema,
+        .partitioning = WEIR_GATHER,
+        .producers = &from,
+        .n_producers = 1,
+        .consumers = &to,
+        .n_consumers = 1,
+    };
+    weir_err rc = weir_shuffle_open(p->query, &params, &shuffle, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    return from == p->self ? weir_writer_open(shuffle, 0, &p->writer, err)
+                           : weir_reader_open(shuffle, 0, &p->reader, err);
+}
+
+static weir_err open_query(struct player *p, struct weir_error *err)
+{
+    static const struct weir_field field = {.name = "value", .format = "l"};
+    struct weir_query_params params = {.id = 1};
+    struct ArrowSchema schema;
+    weir_err rc = weir_query_open(p->node, &params, &p->query, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = weir_schema_build(&field, 1, &schema, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    for (uint32_t from = 0; from < 2 && rc == WEIR_OK; from++) {
+        rc = open_shuffle(p, &schema, from, err);
+    }
+    schema.release(&schema);
+    return rc;
+}
+
+/* The batch borrows its memory; Arrow takes one without release as released. */
+static void release_nothing(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
+static void point_batch(struct player *p)
+{
+    p->children[0] = &p->column;
+    p->column_buffers[1] = &p->value;
+    p->column = (struct ArrowArray){.length = 1,
+                                    .n_buffers = 2,
+                                    .buffers = p->column_buffers,
+                                    .release = release_nothing};
+    p->batch = (struct ArrowArray){.length = 1,
+                                   .n_buffers = 1,
+                                   .n_children = 1,
+                                   .buffers = p->batch_buffers,
+                                   .children = p->children,
+                                   .release = release_nothing};
+}
+
+/* Both streams to their ends, so that the query closes well. */
+static weir_err end_streams(struct player *p)
+{
+    struct ArrowArray batch;
+    weir_err rc = weir_writer_finish_wait(p->writer);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = weir_reader_next_wait(p->reader, &batch);
+    if (rc == WEIR_OK) {
+        batch.release(&batch);
+        return WEIR_ERR_INTEGRITY; /* a row that nobody sent */
+    }
+    return rc == WEIR_DONE ? WEIR_OK : rc;
+}
+
+static weir_err play_all(struct player *p, struct weir_error *err)
+{
+    weir_err rc = play(p);
+    if (rc == WEIR_OK) {
+        rc = end_streams(p);
+    }
+    if (rc == WEIR_OK) {
+        return rc;
+    }
+    weir_err why = weir_query_status(p->query, err);
+    return why != WEIR_OK ? why : wi_fail(err, rc, "%s", weir_err_text(rc));
+}
+
+static weir_err member(struct wb_group *group, uint32_t self, void *arg,
+                       struct weir_error *err)
+{
+    struct player p = {.params = arg, .self = self};
+    p.shared = wb_group_shared(group);
+    point_batch(&p);
+    weir_err rc = open_node(&p, err);
+    wb_group_meet(group); /* an error ends the other one's wait, too */
+    if (rc == WEIR_OK) {
+        rc = join_node(&p, err);
+    }
+    if (rc == WEIR_OK) {
+        rc = open_query(&p, err);
+    }
+    if (rc == WEIR_OK) {
+        /* After the node's own threads have started: they stay unbound. */
+        rc = wb_pin(self, err);
+    }
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    wb_group_meet(group);
+    rc = play_all(&p, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    wb_group_meet(group);
+    weir_query_close(p.query);
+    weir_node_close(p.node);
+    return WEIR_OK;
+}
+
+/* ---- the parent -------------------------------------------------------------------------- */
+
+static struct wb_latency_one summary(double *v, uint32_t n)
+{
+    struct wb_spread s = wb_spread_of(v, n); /* sorts */
+    return (struct wb_latency_one){.p50_ns = s.median,
+                                   .p99_ns = v[(uint64_t)n * 99 / 100],
+                                   .min_ns = s.min};
+}
+
+weir_err wb_latency_run(const struct wb_latency_params *params,
+                        struct wb_latency *out, struct weir_error *err)
+{
+    struct wb_latency_params p = *params;
+    p.blocks = p.blocks != 0 ? p.blocks : 100;
+    if (p.blocks > MAX_BLOCKS) {
+        return wi_fail(err, WEIR_ERR_ARG, "blocks is %u; must be 1..%u",
+                       p.blocks, MAX_BLOCKS);
+    }
+    if (wb_cores() < 2) {
+        return wi_fail(err, WEIR_ERR_UNSUPPORTED,
+                       "two processes that spin need two cores; this program "
+                       "may use one (see taskset)");
+    }
+    uint32_t n = samples_of(&p);
+    struct wb_group_params gp = {
+        .members = 2,
+        .shared_bytes = sizeof(struct shared) + KINDS * n * sizeof(double),
+        .timeout_ns = p.timeout_ns,
+    };
+    struct wb_group *group = NULL;
+    weir_err rc = wb_group_open(&gp, &group, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = wb_group_run(group, member, &p, err);
+    if (rc == WEIR_OK) {
+        struct shared *s = wb_group_shared(group);
+        out->bare = summary(s->half_ns, n);
+        out->row = summary(s->half_ns + n, n);
+    }
+    wb_group_close(group);
+    return rc;
+}
+
+static const char *transport_of(const struct wb_latency_params *p)
+{
+    return p->transport != NULL ? p->transport : "shm";
+}
+
+void wb_latency_print(const struct wb_latency_params *params,
+                      const struct wb_latency *latency, FILE *out)
+{
+    const struct wb_latency_one *bare = &latency->bare;
+    const struct wb_latency_one *row = &latency->row;
+    (void)fprintf(out,
+                  "one way between two processes on two cores, both spinning\n"
+                  "%-12s %9s %9s %9s\n"
+                  "%-12s %9.0f %9.0f %9.0f\n%-12s %9.0f %9.0f %9.0f\n\n"
+                  "a row over %s takes %.2f times a bare cache line\n",
+                  "", "p50 ns", "p99 ns", "min ns", "cache line",
+                  bare->p50_ns, bare->p99_ns, bare->min_ns,
+                  transport_of(params), row->p50_ns, row->p99_ns, row->min_ns,
+                  transport_of(params), row->p50_ns / bare->p50_ns);
+}
+
+static json_t *one_of(const char *name, const struct wb_latency_one *l)
+{
+    return json_pack("{s:s, s:f, s:f, s:f}", "name", name, "p50_ns", l->p50_ns,
+                     "p99_ns", l->p99_ns, "min_ns", l->min_ns);
+}
+
+weir_err wb_latency_print_json(const struct wb_latency_params *params,
+                               const struct wb_latency *latency, FILE *out,
+                               struct weir_error *err)
+{
+    char key[64];
+    (void)snprintf(key, sizeof(key), "%s/cacheline", transport_of(params));
+    json_t *o = json_pack("{s:s, s:[o, o], s:{s:f}}", "benchmark", "latency",
+                          "results", one_of("cacheline", &latency->bare),
+                          one_of(transport_of(params), &latency->row),
+                          "ratios", key,
+                          latency->row.p50_ns / latency->bare.p50_ns);
+    if (o == NULL || json_dumpf(o, out, JSON_REAL_PRECISION(9)) != 0) {
+        json_decref(o);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the report");
+    }
+    (void)fputc('\n', out);
+    json_decref(o);
+    return WEIR_OK;
+}

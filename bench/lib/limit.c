@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Partition and consume without exchange; see limit.h. */
+#include "bench/lib/limit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/lib/keys.h"
+#include "core/base/cc.h"
+#include "core/base/err.h"
+#include "core/frame.h"
+#include "core/partition.h"
+
+/* The library's default frame (weir/node.h). */
+#define FRAME_BYTES 16384u
+
+/* The open frame of one destination. */
+struct lane {
+    struct wi_builder *builder;
+    uint8_t *mem;
+    bool started;
+};
+
+struct stage {
+    struct wi_partition *partition;
+    struct lane *lanes; /* [destination] */
+    struct wi_export *exported;
+};
+
+struct limit {
+    struct wi_schema *schema;
+    uint32_t n_dest;
+    struct stage stages[WB_STAGES];
+    struct wb_worker *worker;
+};
+
+/* ---- the loops ------------------------------------------------------------------------ */
+
+static weir_err push(struct limit *l, uint32_t stage,
+                     const struct wi_view *view, uint32_t rows);
+
+/* A batch without a release would count as released already. */
+static void keep_frame(struct ArrowArray *batch)
+{
+    batch->release = NULL;
+}
+
+static weir_err consume(struct limit *l, uint32_t stage, const uint8_t *mem)
+{
+    struct wi_frame_header header;
+    struct ArrowArray batch;
+    struct wb_worker *w = l->worker;
+    memcpy(&header, mem, sizeof(header));
+    wi_frame_export(l->schema, &header, mem, l->stages[stage].exported, &batch);
+    batch.release = keep_frame;
+    w->edge[stage][w->id] += header.rows;
+    if (stage + 1 < WB_STAGES) {
+        struct wi_view view;
+        weir_err rc = wi_schema_import(l->schema, &batch, &view, NULL);
+        return rc == WEIR_OK ? push(l, stage + 1, &view, header.rows) : rc;
+    }
+    w->tally->got_rows += header.rows;
+    w->tally->got_sum +=
+        wb_keys_sum(batch.children[0]->buffers[1], header.rows);
+    return WEIR_OK;
+}
+
+static weir_err flush(struct limit *l, uint32_t stage, struct lane *lane)
+{
+    if (!lane->started) {
+        return WEIR_OK;
+    }
+    lane->started = false;
+    uint32_t bytes = wi_builder_finish(lane->builder, false);
+    return bytes > 0 ? consume(l, stage, lane->mem) : WEIR_OK;
+}
+
+static weir_err append(struct limit *l, uint32_t stage, struct lane *lane,
+                       const struct wi_view *view, const struct wi_split *split,
+                       uint32_t dest)
+{
+    const uint32_t *idx =
+        split->idx != NULL ? split->idx + split->begin[dest] : NULL;
+    uint32_t done = 0;
+    while (done < split->count[dest]) {
+        if (!lane->started) {
+            wi_builder_start(lane->builder, lane->mem, FRAME_BYTES, 0);
+            lane->started = true;
+        }
+        uint32_t n = split->count[dest] - done;
+        uint32_t took =
+            wi_builder_append(lane->builder, view, idx != NULL ? idx + done : NULL,
+                              split->first + done, n);
+        done += took;
+        if (took < n) {
+            weir_err rc = flush(l, stage, lane);
+            if (rc != WEIR_OK) {
+                return rc;
+            }
+        }
+    }
+    return WEIR_OK;
+}
+
+static weir_err push(struct limit *l, uint32_t stage,
+                     const struct wi_view *view, uint32_t rows)
+{
+    struct stage *s = &l->stages[stage];
+    for (uint32_t i = 0; i < rows; i += WI_SPLIT_ROWS) {
+        struct wi_split split;
+        uint32_t n = wi_min_u32(rows - i, WI_SPLIT_ROWS);
+        wi_partition_split(s->partition, view, i, n, NULL, &split);
+        for (uint32_t d = 0; d < l->n_dest; d++) {
+            weir_err rc = append(l, stage, &s->lanes[d], view, &split, d);
+            if (rc != WEIR_OK) {
+                return rc;
+            }
+        }
+    }
+    return WEIR_OK;
+}
+
+static weir_err make_all(struct limit *l)
+{
+    int64_t keys[WB_BATCH_ROWS];
+    struct wi_view view = {.values = keys};
+    struct wb_worker *w = l->worker;
+    for (uint64_t i = 0; i < w->rows; i += WB_BATCH_ROWS) {
+        uint32_t n = (uint32_t)wi_min_u64(w->rows - i, WB_BATCH_ROWS);
+        uint64_t sum = wb_keys_make(keys, w->first_row + i, n);
+        if (w->distinct != 0) {
+            sum = wb_keys_fold(keys, n, w->distinct);
+        }
+        w->tally->made_rows += n;
+        w->tally->made_sum += sum;
+        weir_err rc = push(l, 0, &view, n);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+    }
+    return WEIR_OK;
+}
+
+/* ---- open and close ------------------------------------------------------------------- */
+
+static weir_err open_stage(struct limit *l, struct stage *s, uint64_t seed,
+                           struct weir_error *err)
+{
+    static const char *const keys[] = {"key"};
+    struct wi_partition_params params = {.kind = WEIR_HASH,
+                                         .n_dest = l->n_dest,
+                                         .keys = keys,
+                                         .n_keys = 1,
+                                         .seed = seed};
+    weir_err rc = wi_partition_open(l->schema, &params, &s->partition, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    s->exported = wi_export_open(l->schema);
+    s->lanes = calloc(l->n_dest, sizeof(*s->lanes));
+    if (s->exported == NULL || s->lanes == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u lanes",
+                       l->n_dest);
+    }
+    for (uint32_t d = 0; d < l->n_dest; d++) {
+        rc = wi_builder_open(l->schema, &s->lanes[d].builder, err);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+        s->lanes[d].mem = aligned_alloc(64, FRAME_BYTES);
+        if (s->lanes[d].mem == NULL) {
+            return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a frame");
+        }
+        memset(s->lanes[d].mem, 0, FRAME_BYTES);
+    }
+    return WEIR_OK;
+}
+
+static weir_err open_limit(struct limit *l, struct weir_error *err)
+{
+    static const uint64_t seeds[WB_STAGES] = {WB_SEED_STAGE1, WB_SEED_STAGE2};
+    static const struct weir_field field = {.name = "key", .format = "l"};
+    struct ArrowSchema schema;
+    weir_err rc = weir_schema_build(&field, 1, &schema, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = wi_schema_open(&schema, &l->schema, err);
+    schema.release(&schema);
+    for (uint32_t s = 0; s < WB_STAGES && rc == WEIR_OK; s++) {
+        rc = open_stage(l, &l->stages[s], seeds[s], err);
+    }
+    return rc;
+}
+
+static void close_stage(struct limit *l, struct stage *s)
+{
+    for (uint32_t d = 0; s->lanes != NULL && d < l->n_dest; d++) {
+        if (s->lanes[d].builder != NULL) {
+            wi_builder_close(s->lanes[d].builder);
+        }
+        free(s->lanes[d].mem);
+    }
+    free(s->lanes);
+    if (s->exported != NULL) {
+        wi_export_close(s->exported);
+    }
+    if (s->partition != NULL) {
+        wi_partition_close(s->partition);
+    }
+}
+
+static void close_limit(struct limit *l)
+{
+    for (uint32_t s = 0; s < WB_STAGES; s++) {
+        close_stage(l, &l->stages[s]);
+    }
+    if (l->schema != NULL) {
+        wi_schema_close(l->schema);
+    }
+}
+
+/* ---- the engine: one struct limit per worker ---------------------------------------------- */
+
+struct engine {
+    uint32_t workers;
+    struct limit limits[];
+};
+
+static void engine_close(void *engine)
+{
+    struct engine *e = engine;
+    for (uint32_t w = 0; w < e->workers; w++) {
+        close_limit(&e->limits[w]);
+    }
+    free(e);
+}
+
+static weir_err engine_open(const struct wb_node *node, char *address,
+                            void **out, struct weir_error *err)
+{
+    uint32_t workers = node->params.workers;
+    struct engine *e = calloc(1, sizeof(*e) + workers * sizeof(e->limits[0]));
+    if (e == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the limit");
+    }
+    address[0] = '\0';
+    e->workers = workers;
+    for (uint32_t w = 0; w < workers; w++) {
+        e->limits[w].n_dest = workers * node->params.nodes;
+        weir_err rc = open_limit(&e->limits[w], err);
+        if (rc != WEIR_OK) {
+            engine_close(e);
+            return rc;
+        }
+    }
+    *out = e;
+    return WEIR_OK;
+}
+
+static weir_err engine_work(void *engine, struct wb_worker *worker,
+                            struct weir_error *err)
+{
+    struct limit *l = &((struct engine *)engine)->limits[worker->worker];
+    l->worker = worker;
+    weir_err rc = make_all(l);
+    /* Stage by stage: the tails of the first fill frames of the second. */
+    for (uint32_t s = 0; s < WB_STAGES && rc == WEIR_OK; s++) {
+        for (uint32_t d = 0; d < l->n_dest && rc == WEIR_OK; d++) {
+            rc = flush(l, s, &l->stages[s].lanes[d]);
+        }
+    }
+    return rc == WEIR_OK ? rc : wi_fail(err, rc, "%s", weir_err_text(rc));
+}
+
+const struct wb_engine_ops wb_limit_engine = {
+    .name = "limit",
+    .open = engine_open,
+    .connect = wb_no_step,
+    .prepare = wb_no_step,
+    .work = engine_work,
+    .settle = wb_no_step,
+    .close = engine_close,
+};

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The two-stage plan, as every opponent runs it: the DAIS 2016 synthetic plan.
+ *
+ *   rows --hash A--> stage 1 --hash B--> stage 2 --> count and sum
+ *
+ * Every node is one process. This file owns what must be the same for all:
+ *
+ *   open | connect | warm-up | all workers meet | timed run | check
+ *
+ * Only the timed run counts: from the first worker that starts, after all have
+ * met, to the last one that has seen the end of its stage 2. The warm-up moves
+ * rows over the same connections, so that links are up, pages are present and
+ * socket buffers have grown, for everybody alike.
+ *
+ * Checked after every run, warm-up included:
+ *   - rows and key sum of stage 2, all workers together, are what was made;
+ *   - every producer's rows of stage 1 arrive somewhere: per producer, the sum
+ *     over consumers is what it made;
+ *   - every worker forwards all it got: per producer of stage 2, the sum over
+ *     consumers is what it received in stage 1;
+ *   - per consumer, the sum of its stage 2 edges is what it counted.
+ */
+#ifndef WB_PLAN_H
+#define WB_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/error.h>
+
+#define WB_STAGES 2u
+#define WB_ADDRESS_BYTES 128u
+
+struct wb_plan_params {
+    uint32_t nodes;         /* processes, 1..256 */
+    uint32_t workers;       /* threads of each, 1..64; at most 1024 in all */
+    uint64_t rows_per_node; /* 1..2^39 */
+    uint64_t distinct;      /* keys are folded into [0, distinct) [0: not] */
+    uint64_t timeout_ns;    /* [120 s] */
+    bool pin;               /* process k to core k mod cores */
+
+    /* for the library's engine only; zero: its defaults */
+    const char *transport;
+    uint64_t memory_bytes;
+    uint32_t frame_bytes;
+    uint32_t ring_frames;
+    int no_checksum;
+};
+
+/** What a worker reports; in shared memory, a cache line each. */
+struct wb_tally {
+    uint64_t begin_ns;
+    uint64_t end_ns;
+    uint64_t made_rows;
+    uint64_t made_sum;
+    uint64_t got_rows;
+    uint64_t got_sum;
+    uint64_t reserved[2];
+};
+
+/** One worker's part of one phase. */
+struct wb_worker {
+    uint32_t id;     /* in the cluster: node * workers + worker */
+    uint32_t worker; /* on its node */
+    uint64_t first_row;
+    uint64_t rows;   /* to make */
+    uint64_t distinct;
+    struct wb_tally *tally;
+    uint64_t *edge[WB_STAGES]; /* rows received from each producer, by id;
+                                  written by this worker */
+};
+
+/** What an engine knows of the plan; valid until its close. */
+struct wb_node {
+    struct wb_plan_params params;
+    uint32_t self;
+    uint32_t run; /* number of the group, to make names unique */
+    char (*address)[WB_ADDRESS_BYTES]; /* of every node, after all opened */
+};
+
+/**
+ * How one opponent runs the plan. All entries are called in each process, in
+ * this order; prepare, work and settle once for the warm-up and once for the
+ * timed run. Between entries all processes meet.
+ */
+struct wb_engine_ops {
+    const char *name;
+
+    /** Listen; write the own address. Ownership: *out is freed by close. */
+    weir_err (*open)(const struct wb_node *node, char *address, void **out,
+                     struct weir_error *err);
+    /** Connect to the others. Blocks: until connected or failed. */
+    weir_err (*connect)(void *engine, struct weir_error *err);
+    /** Get ready for a phase: what a query's set-up costs is not timed. */
+    weir_err (*prepare)(void *engine, struct weir_error *err);
+    /** Run one worker to its end; timed. Threads: one per worker at once. */
+    weir_err (*work)(void *engine, struct wb_worker *worker,
+                     struct weir_error *err);
+    /** Undo prepare; all workers of all nodes have ended well. */
+    weir_err (*settle)(void *engine, struct weir_error *err);
+    /** Free everything. Never fails. */
+    void (*close)(void *engine);
+};
+
+/** Stubs for engines that need no such step. */
+weir_err wb_no_step(void *engine, struct weir_error *err);
+
+/** Everything that the workers report, in one shared area. */
+struct wb_board {
+    uint32_t workers; /* in the cluster */
+    uint64_t rows;    /* that should have been made */
+    struct wb_tally *tally;    /* [workers] */
+    uint64_t *edge[WB_STAGES]; /* [consumer * workers + producer] */
+};
+
+/**
+ * Check a finished phase; see the list above.
+ *
+ * Errors:     WEIR_ERR_INTEGRITY, with the rule that is broken and the figures
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  nothing
+ */
+weir_err wb_board_check(const struct wb_board *board, struct weir_error *err);
+
+/** Seconds from the first begin to the last end.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
+double wb_board_seconds(const struct wb_board *board);
+
+/**
+ * Run the plan once with one engine, in forked processes.
+ *
+ * @param seconds_out  [out] of the timed run; set on WEIR_OK only, and then
+ *                     the rows were checked
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_INTEGRITY, and as wb_group_run
+ * Blocks:     until the run has ended, at most params->timeout_ns
+ * Threads:    one, the only one of the process
+ * Ownership:  nothing
+ */
+weir_err wb_plan_run(const struct wb_engine_ops *ops,
+                     const struct wb_plan_params *params, double *seconds_out,
+                     struct weir_error *err);
+
+/** Rows of worker `worker` (of `workers`) on a node with `rows` rows.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
+uint64_t wb_worker_rows(uint64_t rows, uint32_t workers, uint32_t worker);
+
+#endif /* WB_PLAN_H */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The two-stage plan over the library's public interface.
+ *
+ *   keys --writer 1--> shuffle 1 --reader 1--> writer 2 --> shuffle 2
+ *                                              --reader 2--> count and sum
+ *
+ * One plan per node and query, one task per worker. A task is a state machine
+ * that never blocks:
+ *
+ *     while ((rc = wb_task_step(task)) != WEIR_DONE) {
+ *         if (rc == WEIR_AGAIN) weir_worker_wait(node, worker, WEIR_FOREVER);
+ *         else if (rc != WEIR_OK) fail(rc);
+ *     }
+ *
+ * It serves the farthest downstream first: reader 2, then reader 1 to writer 2,
+ * then new rows to writer 1. Batches of reader 1 are pushed into writer 2 as
+ * they lie in the ring.
+ *
+ * Uses nothing but include/weir/, so it is also an example of a plan, runs
+ * under weir_sim_task (return what wb_task_step returns), and serves `weir
+ * demo` with its progress counters.
+ */
+#ifndef WB_TWO_STAGE_H
+#define WB_TWO_STAGE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <weir/batch.h>
+#include <weir/error.h>
+#include <weir/node.h>
+
+#include "bench/lib/plan.h"
+
+struct wb_two_stage;
+struct wb_task;
+
+/** Rows so far, for a progress display; each written by one worker. */
+struct wb_progress {
+    _Atomic uint64_t made_rows;
+    _Atomic uint64_t forwarded_rows;
+    _Atomic uint64_t counted_rows;
+};
+
+/**
+ * Open the query, its two shuffles, and writers and readers of all workers.
+ *
+ * @param node      joined; all its members take part
+ * @param workers   of every node
+ * @param query_id  the same on every member, not used before
+ *
+ * Errors:     as weir_query_open, weir_shuffle_open, weir_writer_open
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  wb_two_stage_close; the node stays the caller's
+ */
+weir_err wb_two_stage_open(weir_node *node, uint32_t workers, uint64_t query_id,
+                           struct wb_two_stage **out, struct weir_error *err);
+
+/** Close the query; aborts it if a task has not ended.
+ *  Errors: none. Blocks: shortly. Threads: one, no task runs any more.
+ *  Ownership: frees plan and tasks; NULL is allowed. */
+void wb_two_stage_close(struct wb_two_stage *plan);
+
+/**
+ * Why the query failed, after a step returned an error.
+ *
+ * Errors:     what failed the query, else `rc` with its text
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  nothing
+ */
+weir_err wb_two_stage_status(struct wb_two_stage *plan, weir_err rc,
+                             struct weir_error *err);
+
+/**
+ * The task of one worker.
+ *
+ * @param worker    what to make and where to report; borrowed until close
+ * @param progress  NULL: none; borrowed until close
+ *
+ * Errors:     none
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  the plan's
+ */
+struct wb_task *wb_two_stage_task(struct wb_two_stage *plan,
+                                  struct wb_worker *worker,
+                                  struct wb_progress *progress);
+
+/**
+ * One round of a task.
+ *
+ * Returns:    WEIR_OK (it moved, call again) | WEIR_AGAIN (nothing can move:
+ *             wait for the worker) | WEIR_DONE (all rows made, forwarded,
+ *             counted, and both ends of stream are out)
+ * Errors:     what failed the query; WEIR_ERR_INTEGRITY (a source that is none)
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  nothing
+ */
+weir_err wb_task_step(struct wb_task *task);
+
+#endif /* WB_TWO_STAGE_H */

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# Each check is a script that takes the root of a source tree and prints one
+# line per violation; check.selftest plants violations and expects them found.
+
+set(weir_scripts ${PROJECT_SOURCE_DIR}/test/scripts)
+
+foreach(check includes headers atomics sizes api_docs spdx calls warnings
+              format doxygen selftest)
+  add_test(NAME check.${check}
+           COMMAND ${weir_scripts}/check_${check}.sh ${PROJECT_SOURCE_DIR})
+  weir_test_properties(check.${check} check 120)
+endforeach()
+
+add_test(NAME check.symbols
+         COMMAND ${weir_scripts}/check_symbols.sh ${PROJECT_SOURCE_DIR}
+                 $<TARGET_FILE:weir_shared> $<TARGET_FILE:weir_static>)
+weir_test_properties(check.symbols check 120)
+
+add_test(NAME install.consumer
+         COMMAND ${PROJECT_SOURCE_DIR}/test/install/run.sh
+                 ${PROJECT_BINARY_DIR})
+weir_test_properties(install.consumer install 300)

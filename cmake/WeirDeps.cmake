@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Libraries of others, all of them packages of Debian 12 (tools/setup.sh lists
+# and installs them). jemalloc is loaded at run time and not linked.
+
+find_package(PkgConfig REQUIRED)
+
+# weir_need(<variable> <Debian package> <pkg-config name>...)
+macro(weir_need var package)
+  pkg_check_modules(${var} IMPORTED_TARGET ${ARGN})
+  if(NOT ${var}_FOUND)
+    message(FATAL_ERROR "${ARGN} not found: install ${package}, "
+                        "or run `make setup`")
+  endif()
+endmacro()
+
+weir_need(WEIR_URCU liburcu-dev liburcu-bp liburcu-cds)
+weir_need(WEIR_XXHASH libxxhash-dev libxxhash)
+
+if(WEIR_TOOLS)
+  weir_need(WEIR_JANSSON libjansson-dev jansson)
+  # libcsv comes without a pkg-config file.
+  find_library(WEIR_CSV_LIBRARY csv)
+  find_path(WEIR_CSV_INCLUDE csv.h)
+  if(NOT WEIR_CSV_LIBRARY OR NOT WEIR_CSV_INCLUDE)
+    message(FATAL_ERROR "libcsv not found: install libcsv-dev, "
+                        "or run `make setup`")
+  endif()
+endif()
+
+if(WEIR_TESTS)
+  weir_need(WEIR_CRITERION libcriterion-dev criterion)
+endif()
+
+if(WEIR_TOOLS AND WEIR_MPI)
+  find_package(MPI QUIET COMPONENTS C)
+endif()

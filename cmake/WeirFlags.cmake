@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# weir_flags: how every file of this project is compiled. Nothing of it
+# reaches a program that uses the library.
+
+find_package(Threads REQUIRED)
+
+add_library(weir_flags INTERFACE)
+target_compile_features(weir_flags INTERFACE c_std_11)
+target_include_directories(weir_flags INTERFACE ${PROJECT_SOURCE_DIR}/include
+                                                ${PROJECT_SOURCE_DIR})
+target_compile_definitions(weir_flags INTERFACE _GNU_SOURCE)
+target_compile_options(
+  weir_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion
+                       $<$<BOOL:${WEIR_WERROR}>:-Werror>)
+target_link_libraries(weir_flags INTERFACE Threads::Threads)
+
+# Instrumentation hides ranges of values from gcc, which then warns of
+# conversions and initialisations that are in order; other builds check them.
+if(WEIR_SANITIZE)
+  target_compile_options(
+    weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer -Wno-conversion
+                         -Wno-sign-conversion -Wno-maybe-uninitialized)
+  target_link_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE})
+endif()
+if(WEIR_COVERAGE)
+  target_compile_options(weir_flags INTERFACE --coverage)
+  target_link_options(weir_flags INTERFACE --coverage)
+endif()
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# weir_glob(<out> <pattern>...): sources below the project, sorted. A file that
+# is added or removed is noticed by the next build.
+macro(weir_glob out)
+  file(GLOB_RECURSE ${out} CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+       ${ARGN})
+endmacro()

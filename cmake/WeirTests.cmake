@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# unit         test/unit/<folder>/*_test.c: one Criterion program per folder
+# conformance  test/conformance/*_test.c: one per transport, with the suite
+# integration  test/integration/*.c and *.sh: real processes
+# check        test/scripts: rules of the house, on the sources
+# install      test/install: a program that uses the installed library
+#
+# test/sanitizer: runner and self-test of the sanitizer builds
+
+weir_glob(weir_support_sources test/support/*.c)
+weir_glob(weir_unit_sources test/unit/*_test.c)
+weir_glob(weir_conformance_sources test/conformance/*.c)
+file(GLOB weir_integration_sources CONFIGURE_DEPENDS
+     RELATIVE ${PROJECT_SOURCE_DIR} test/integration/*.c test/integration/*.sh)
+
+set(weir_test_libraries weir_static)
+if(WEIR_TOOLS)
+  list(PREPEND weir_test_libraries ${weir_kit_libraries})
+endif()
+if(weir_support_sources)
+  # An archive: a test takes only the helpers that it calls.
+  add_library(weir_test_support STATIC ${weir_support_sources})
+  target_link_libraries(weir_test_support PRIVATE weir_flags weir_static
+                                                  PkgConfig::WEIR_CRITERION)
+  set(weir_support_library weir_test_support)
+endif()
+
+# Instrumented programs are slower by up to ten times, and run by a runner of
+# our own: Criterion's does not start under ThreadSanitizer and takes a test
+# that leaks for a good one.
+set(weir_slowness 1)
+set(weir_runner "")
+if(WEIR_SANITIZE)
+  set(weir_slowness 4)
+  set(weir_runner test/sanitizer/runner.c)
+endif()
+string(
+  JOIN ";" weir_test_environment
+  "UBSAN_OPTIONS=print_stacktrace=1"
+  "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
+  "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+
+function(weir_test_properties name label timeout)
+  math(EXPR seconds "${timeout} * ${weir_slowness}")
+  set_tests_properties(
+    ${name}
+    PROPERTIES LABELS ${label}
+               TIMEOUT ${seconds}
+               SKIP_RETURN_CODE 77
+               ENVIRONMENT "${weir_test_environment}")
+endfunction()
+
+# weir_criterion(<test> <label> <timeout> SOURCES ... LIBRARIES ...)
+function(weir_criterion test label timeout)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "SOURCES;LIBRARIES")
+  string(REPLACE "." "_" target test_${test})
+  add_executable(${target} ${arg_SOURCES} ${weir_runner})
+  set_target_properties(
+    ${target} PROPERTIES OUTPUT_NAME ${test} RUNTIME_OUTPUT_DIRECTORY
+                                             ${PROJECT_BINARY_DIR}/test)
+  target_compile_definitions(
+    ${target} PRIVATE WEIR_BUILD_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(
+    ${target} PRIVATE weir_flags ${weir_support_library} ${arg_LIBRARIES}
+                      PkgConfig::WEIR_CRITERION ${CMAKE_DL_LIBS} m)
+  add_test(NAME ${test} COMMAND ${target} -j2)
+  weir_test_properties(${test} ${label} ${timeout})
+endfunction()
+
+if(WEIR_SANITIZE)
+  weir_criterion(unit.sanitizer unit 120 SOURCES
+                 test/sanitizer/planted_test.c)
+  # An overflow or a race; with addresses also a leak and a use after free.
+  set(planted 1)
+  if(WEIR_SANITIZE MATCHES "address")
+    set(planted 3)
+  endif()
+  set_tests_properties(
+    unit.sanitizer
+    PROPERTIES PASS_REGULAR_EXPRESSION "Tested: ${planted} . Failing: ${planted} ")
+endif()
+
+# The simulator's harness is tested against stand-ins of the public functions,
+# so this program is linked without core/.
+set(weir_harness_test test/unit/transport/sim_harness_test.c)
+if(weir_harness_test IN_LIST weir_unit_sources)
+  list(REMOVE_ITEM weir_unit_sources ${weir_harness_test})
+  set(weir_harness_sources ${weir_sources})
+  list(FILTER weir_harness_sources INCLUDE REGEX "^(core/base|transport/sim)/")
+  weir_criterion(unit.sim_harness unit 120 SOURCES ${weir_harness_test}
+                 ${weir_harness_sources} LIBRARIES PkgConfig::WEIR_URCU)
+endif()
+
+set(weir_unit_folders "")
+foreach(source ${weir_unit_sources})
+  get_filename_component(folder ${source} DIRECTORY)
+  list(APPEND weir_unit_folders ${folder})
+endforeach()
+list(REMOVE_DUPLICATES weir_unit_folders)
+foreach(folder ${weir_unit_folders})
+  set(sources ${weir_unit_sources})
+  list(FILTER sources INCLUDE REGEX "^${folder}/[^/]*$")
+  string(REGEX REPLACE "^test/unit/?" "" name ${folder})
+  string(REPLACE "/" "." name "${name}")
+  if(name STREQUAL "")
+    set(name top)
+  endif()
+  weir_criterion(unit.${name} unit 120 SOURCES ${sources} LIBRARIES
+                 ${weir_test_libraries})
+endforeach()
+
+set(weir_suite_sources ${weir_conformance_sources})
+list(FILTER weir_suite_sources EXCLUDE REGEX "_test\\.c$")
+list(FILTER weir_conformance_sources INCLUDE REGEX "_test\\.c$")
+foreach(source ${weir_conformance_sources})
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "_test$" "" name ${name})
+  weir_criterion(conformance.${name} conformance 120 SOURCES ${source}
+                 ${weir_suite_sources} LIBRARIES weir_static)
+endforeach()
+
+foreach(source ${weir_integration_sources})
+  get_filename_component(name ${source} NAME_WE)
+  if(source MATCHES "\\.c$")
+    weir_criterion(integration.${name} integration 300 SOURCES ${source}
+                   LIBRARIES ${weir_test_libraries})
+  else()
+    add_test(NAME integration.${name}
+             COMMAND ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_BINARY_DIR})
+    weir_test_properties(integration.${name} integration 300)
+  endif()
+endforeach()
+
+# Sources and packaging are the same in every build: one build looks at them.
+if(NOT WEIR_SANITIZE AND NOT WEIR_COVERAGE)
+  include(cmake/WeirChecks.cmake)
+endif()

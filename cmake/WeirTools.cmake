@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# The `weir` command, the benchmark kit behind `weir bench`, micro benchmarks
+# and opponents that are programs of their own.
+
+weir_glob(weir_bench_sources bench/*.c)
+set(weir_micro_sources ${weir_bench_sources})
+set(weir_mpi_sources ${weir_bench_sources})
+list(FILTER weir_micro_sources INCLUDE REGEX "^bench/micro/.*_bench\\.c$")
+list(FILTER weir_mpi_sources INCLUDE REGEX "^bench/opponents/.*_mpi[^/]*\\.c$")
+list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/micro/")
+list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/opponents/.*_mpi[^/]*\\.c$")
+
+weir_glob(weir_cmd_sources tools/*.c)
+set(weir_main_source tools/weir.c)
+list(REMOVE_ITEM weir_cmd_sources ${weir_main_source})
+
+# Kit and subcommands are archives, so that unit tests link what they test
+# and leave out the command's main().
+set(weir_kit_libraries "")
+function(weir_kit target)
+  add_library(${target} STATIC ${ARGN})
+  target_include_directories(${target} SYSTEM PRIVATE ${WEIR_CSV_INCLUDE})
+  target_link_libraries(
+    ${target}
+    PRIVATE weir_flags
+    PUBLIC weir_static PkgConfig::WEIR_JANSSON ${WEIR_CSV_LIBRARY})
+endfunction()
+if(weir_bench_sources)
+  weir_kit(weir_bench ${weir_bench_sources})
+  list(APPEND weir_kit_libraries weir_bench)
+endif()
+if(weir_cmd_sources)
+  weir_kit(weir_cmd ${weir_cmd_sources})
+  list(PREPEND weir_kit_libraries weir_cmd)
+  if(weir_bench_sources)
+    target_link_libraries(weir_cmd PUBLIC weir_bench)
+  endif()
+endif()
+
+if(EXISTS ${PROJECT_SOURCE_DIR}/${weir_main_source})
+  add_executable(weir_tool ${weir_main_source})
+  set_target_properties(
+    weir_tool PROPERTIES OUTPUT_NAME weir RUNTIME_OUTPUT_DIRECTORY
+                                          ${PROJECT_BINARY_DIR})
+  target_compile_definitions(weir_tool
+                             PRIVATE WEIR_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(weir_tool PRIVATE weir_flags ${weir_kit_libraries}
+                                          weir_static)
+endif()
+
+# `cmake --build DIR --target bench-micro` builds them alone.
+add_custom_target(bench-micro)
+foreach(source ${weir_micro_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  if(NOT WEIR_MICRO)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                           ${PROJECT_BINARY_DIR}/bench)
+  target_link_libraries(${name} PRIVATE weir_flags ${weir_kit_libraries}
+                                        weir_static)
+  add_dependencies(bench-micro ${name})
+endforeach()
+
+# Beside the `weir` command, where `weir bench` looks for them.
+if(WEIR_MPI AND MPI_C_FOUND)
+  foreach(source ${weir_mpi_sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                             ${PROJECT_BINARY_DIR})
+    target_include_directories(${name} SYSTEM PRIVATE ${MPI_C_INCLUDE_DIRS})
+    target_link_libraries(${name} PRIVATE weir_flags MPI::MPI_C
+                                          ${weir_kit_libraries} weir_static)
+  endforeach()
+endif()

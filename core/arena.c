@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jemalloc over registered chunks. jemalloc is found with dlopen, so that its
+ * malloc can never take the place of the host program's; only mallocx, dallocx
+ * and mallctl of it are used, on an arena of our own without thread cache.
+ */
+#include "core/arena.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/cc.h"
+#include "core/base/err.h"
+
+#define CHUNK_BYTES (4ull << 20)
+#define MAX_CHUNKS 256u
+
+/* jemalloc's public constants (jemalloc(3), "mallocx flags"). */
+#define JE_ALIGN(a) ((int)(__builtin_ctzll(a)))
+#define JE_ZERO ((int)0x40)
+#define JE_ARENA(a) ((((int)(a)) + 1) << 20)
+#define JE_TCACHE_NONE ((int)0x100)
+
+/* jemalloc's extent hooks (jemalloc(3), "arena.<i>.extent_hooks"). */
+struct extent_hooks {
+    void *(*alloc)(struct extent_hooks *, void *, size_t, size_t, _Bool *,
+                   _Bool *, unsigned);
+    _Bool (*dalloc)(struct extent_hooks *, void *, size_t, _Bool, unsigned);
+    void (*destroy)(struct extent_hooks *, void *, size_t, _Bool, unsigned);
+    _Bool (*commit)(struct extent_hooks *, void *, size_t, size_t, size_t,
+                    unsigned);
+    _Bool (*decommit)(struct extent_hooks *, void *, size_t, size_t, size_t,
+                      unsigned);
+    _Bool (*purge_lazy)(struct extent_hooks *, void *, size_t, size_t, size_t,
+                        unsigned);
+    _Bool (*purge_forced)(struct extent_hooks *, void *, size_t, size_t,
+                          size_t, unsigned);
+    _Bool (*split)(struct extent_hooks *, void *, size_t, size_t, size_t,
+                   _Bool, unsigned);
+    _Bool (*merge)(struct extent_hooks *, void *, size_t, void *, size_t,
+                   _Bool, unsigned);
+};
+
+static struct {
+    void *(*mallocx)(size_t, int);
+    void (*dallocx)(void *, int);
+    int (*mallctl)(const char *, void *, size_t *, void *, size_t);
+    char kind[32];
+} je;
+static pthread_once_t je_once = PTHREAD_ONCE_INIT;
+
+struct chunk {
+    struct wi_mem mem;
+    size_t used; /* handed to jemalloc from the start */
+};
+
+struct wi_arena {
+    struct extent_hooks hooks; /* first: the hooks get its address */
+    struct wi_transport *transport;
+    uint64_t cap_bytes;
+    uint64_t bytes;
+    unsigned je_arena;
+    bool has_je;
+    uint32_t n_chunks;
+    struct chunk chunks[MAX_CHUNKS];
+    struct weir_error error; /* why the last chunk was refused */
+};
+
+/* ---- chunks ----------------------------------------------------------------------- */
+
+static struct chunk *add_chunk(struct wi_arena *a, size_t bytes)
+{
+    bytes = wi_align_up(bytes, WI_PAGE);
+    if (a->n_chunks == MAX_CHUNKS || a->bytes + bytes > a->cap_bytes) {
+        (void)wi_fail(&a->error, WEIR_ERR_BUDGET,
+                      "outgoing rings: %zu bytes more than the %llu held pass "
+                      "memory_bytes = %llu",
+                      bytes, (unsigned long long)a->bytes,
+                      (unsigned long long)a->cap_bytes);
+        return NULL;
+    }
+    struct chunk *c = &a->chunks[a->n_chunks];
+    if (a->transport->ops->mem_open(a->transport, bytes, &c->mem, &a->error) !=
+        WEIR_OK) {
+        return NULL;
+    }
+    c->used = 0;
+    a->n_chunks++;
+    a->bytes += bytes;
+    return c;
+}
+
+static void *cut(struct chunk *c, size_t bytes, size_t align)
+{
+    uintptr_t base = (uintptr_t)c->mem.base;
+    uintptr_t at = wi_align_up(base + c->used, align);
+    if (at + bytes > base + c->mem.bytes) {
+        return NULL;
+    }
+    c->used = at + bytes - base;
+    return (void *)at;
+}
+
+/* ---- extent hooks -------------------------------------------------------------------- */
+
+static void *hook_alloc(struct extent_hooks *h, void *new_addr, size_t bytes,
+                        size_t align, _Bool *zero, _Bool *commit,
+                        unsigned arena)
+{
+    struct wi_arena *a = (struct wi_arena *)(void *)h;
+    (void)arena;
+    if (new_addr != NULL) {
+        return NULL;
+    }
+    void *p = NULL;
+    for (uint32_t i = 0; p == NULL && i < a->n_chunks; i++) {
+        p = cut(&a->chunks[i], bytes, align);
+    }
+    if (p == NULL) {
+        size_t want = bytes + align > CHUNK_BYTES ? bytes + align : CHUNK_BYTES;
+        struct chunk *c = add_chunk(a, want);
+        p = c != NULL ? cut(c, bytes, align) : NULL;
+    }
+    if (p != NULL) {
+        *zero = 1; /* never handed out before */
+        *commit = 1;
+    }
+    return p;
+}
+
+static _Bool keep(struct extent_hooks *h, void *p, size_t bytes, _Bool c,
+                  unsigned arena)
+{
+    (void)h, (void)p, (void)bytes, (void)c, (void)arena;
+    return 1; /* jemalloc keeps it and uses it again */
+}
+
+static _Bool allow_split(struct extent_hooks *h, void *p, size_t bytes,
+                         size_t a, size_t b, _Bool c, unsigned arena)
+{
+    (void)h, (void)p, (void)bytes, (void)a, (void)b, (void)c, (void)arena;
+    return 0;
+}
+
+static _Bool merge(struct extent_hooks *h, void *p, size_t p_bytes, void *q,
+                   size_t q_bytes, _Bool c, unsigned arena)
+{
+    struct wi_arena *a = (struct wi_arena *)(void *)h;
+    (void)c, (void)arena;
+    for (uint32_t i = 0; i < a->n_chunks; i++) {
+        uintptr_t base = (uintptr_t)a->chunks[i].mem.base;
+        uintptr_t end = base + a->chunks[i].mem.bytes;
+        uintptr_t low = (uintptr_t)p < (uintptr_t)q ? (uintptr_t)p
+                                                    : (uintptr_t)q;
+        if (low >= base && low + p_bytes + q_bytes <= end) {
+            return 0;
+        }
+    }
+    return 1; /* parts of two chunks never become one extent */
+}
+
+/* ---- jemalloc -------------------------------------------------------------------------- */
+
+static void load_jemalloc(void)
+{
+    (void)snprintf(je.kind, sizeof(je.kind), "chunks");
+    void *lib = dlopen("libjemalloc.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (lib == NULL) {
+        return;
+    }
+    *(void **)&je.mallocx = dlsym(lib, "mallocx");
+    *(void **)&je.dallocx = dlsym(lib, "dallocx");
+    *(void **)&je.mallctl = dlsym(lib, "mallctl");
+    const char *version = NULL;
+    size_t len = sizeof(version);
+    if (je.mallocx == NULL || je.dallocx == NULL || je.mallctl == NULL ||
+        je.mallctl("version", &version, &len, NULL, 0) != 0) {
+        je.mallocx = NULL;
+        return;
+    }
+    (void)snprintf(je.kind, sizeof(je.kind), "jemalloc %.8s", version);
+}
+
+static void open_je(struct wi_arena *a)
+{
+    (void)pthread_once(&je_once, load_jemalloc);
+    if (je.mallocx == NULL) {
+        return;
+    }
+    a->hooks = (struct extent_hooks){
+        .alloc = hook_alloc,
+        .dalloc = keep,
+        .split = allow_split,
+        .merge = merge,
+    };
+    struct extent_hooks *hooks = &a->hooks;
+    size_t len = sizeof(a->je_arena);
+    a->has_je = je.mallctl("arenas.create", &a->je_arena, &len, &hooks,
+                           sizeof(struct extent_hooks *)) == 0;
+}
+
+/* ---- the interface --------------------------------------------------------------------- */
+
+weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
+                       struct wi_arena **out, struct weir_error *err)
+{
+    struct wi_arena *a = calloc(1, sizeof(*a));
+    if (a == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an arena");
+    }
+    a->transport = t;
+    a->cap_bytes = cap_bytes;
+    *out = a;
+    return WEIR_OK;
+}
+
+void wi_arena_close(struct wi_arena *a)
+{
+    if (a->has_je) {
+        char ctl[48];
+        (void)snprintf(ctl, sizeof(ctl), "arena.%u.destroy", a->je_arena);
+        (void)je.mallctl(ctl, NULL, NULL, NULL, 0);
+    }
+    for (uint32_t i = 0; i < a->n_chunks; i++) {
+        a->transport->ops->mem_close(a->transport, &a->chunks[i].mem);
+    }
+    free(a);
+}
+
+void *wi_arena_alloc(struct wi_arena *a, size_t bytes, struct weir_error *err)
+{
+    void *p = NULL;
+    if (!a->has_je && a->n_chunks == 0) {
+        open_je(a); /* only now: shm nodes never need it */
+    }
+    if (a->has_je) {
+        p = je.mallocx(bytes, JE_ALIGN(WI_CACHE_LINE) | JE_ZERO |
+                                  JE_ARENA(a->je_arena) | JE_TCACHE_NONE);
+    } else {
+        struct chunk *c = add_chunk(a, bytes);
+        p = c != NULL ? c->mem.base : NULL;
+    }
+    if (p == NULL && err != NULL) {
+        *err = a->error;
+    }
+    return p;
+}
+
+void wi_arena_free(struct wi_arena *a, void *p, size_t bytes)
+{
+    (void)bytes;
+    if (a->has_je) {
+        je.dallocx(p, JE_TCACHE_NONE);
+        return;
+    }
+    for (uint32_t i = 0; i < a->n_chunks; i++) {
+        if (a->chunks[i].mem.base == p) {
+            a->bytes -= a->chunks[i].mem.bytes;
+            a->transport->ops->mem_close(a->transport, &a->chunks[i].mem);
+            a->chunks[i] = a->chunks[--a->n_chunks];
+            return;
+        }
+    }
+}
+
+uint64_t wi_arena_bytes(const struct wi_arena *a)
+{
+    return a->bytes;
+}
+
+const char *wi_arena_kind(const struct wi_arena *a)
+{
+    (void)a;
+    (void)pthread_once(&je_once, load_jemalloc);
+    return je.kind;
+}

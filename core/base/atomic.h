@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The only file that spells memory orders and fences.
+ *
+ * Sites that use the functions below carry the label of their edge and its
+ * other end; every label is a row of docs/concurrency.md. `rlx` needs a reason
+ * in a comment, `sc` says why less is not enough.
+ *
+ *   wi_load_{rlx,acq,sc}(p)         wi_store_{rlx,rel,sc}(p, v)
+ *   wi_xchg_{ar,sc}(p, v)           wi_add_{rlx,ar,sc}(p, v)  -> old value
+ *   wi_or_sc(p, v)  wi_and_sc(p, v) -> old value
+ *   wi_cas_ar(p, &expected, v)      wi_fence_sc()             wi_cpu_relax()
+ */
+#ifndef WI_BASE_ATOMIC_H
+#define WI_BASE_ATOMIC_H
+
+#include <stdatomic.h>
+
+#define wi_load_rlx(p) atomic_load_explicit((p), memory_order_relaxed)
+#define wi_load_acq(p) atomic_load_explicit((p), memory_order_acquire)
+#define wi_load_sc(p) atomic_load_explicit((p), memory_order_seq_cst)
+#define wi_store_rlx(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+#define wi_store_rel(p, v) atomic_store_explicit((p), (v), memory_order_release)
+#define wi_store_sc(p, v) atomic_store_explicit((p), (v), memory_order_seq_cst)
+#define wi_xchg_ar(p, v)                                                       \
+    atomic_exchange_explicit((p), (v), memory_order_acq_rel)
+#define wi_xchg_sc(p, v)                                                       \
+    atomic_exchange_explicit((p), (v), memory_order_seq_cst)
+#define wi_add_rlx(p, v)                                                       \
+    atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+#define wi_add_ar(p, v)                                                        \
+    atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
+#define wi_add_sc(p, v)                                                        \
+    atomic_fetch_add_explicit((p), (v), memory_order_seq_cst)
+#define wi_or_sc(p, v)                                                         \
+    atomic_fetch_or_explicit((p), (v), memory_order_seq_cst)
+#define wi_and_sc(p, v)                                                        \
+    atomic_fetch_and_explicit((p), (v), memory_order_seq_cst)
+#define wi_cas_ar(p, expected, v)                                              \
+    atomic_compare_exchange_strong_explicit(                                   \
+        (p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
+/* ThreadSanitizer does not model fences; under it every site that relies on
+ * one uses the sc operations around it, which it does model. */
+#if defined(__SANITIZE_THREAD__)
+#define wi_fence_sc() ((void)0)
+#else
+#define wi_fence_sc() atomic_thread_fence(memory_order_seq_cst)
+#endif
+
+#if defined(__x86_64__) || defined(__i386__)
+#define wi_cpu_relax() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define wi_cpu_relax() __asm__ __volatile__("yield")
+#else
+#define wi_cpu_relax() ((void)0)
+#endif
+
+#endif /* WI_BASE_ATOMIC_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The real clock. The engine never reads it: time is handed to it. */
+#ifndef WI_BASE_CLOCK_H
+#define WI_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/** Monotonic nanoseconds. */
+static inline uint64_t wi_clock_now(void)
+{
+    struct timespec ts;
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/** a + b that stays at UINT64_MAX (= never). */
+static inline uint64_t wi_time_add(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
+#endif /* WI_BASE_CLOCK_H */

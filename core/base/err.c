@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Error names, texts and scopes, all from the one X-macro in weir/error.h. */
+#include "core/base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *weir_err_name(weir_err code)
+{
+    switch (code) {
+#define WI_NAME(name, value, text)                                             \
+    case name:                                                                 \
+        return #name;
+        WEIR_ERROR_CODES(WI_NAME)
+#undef WI_NAME
+    default:
+        return "WEIR_ERR_UNKNOWN";
+    }
+}
+
+const char *weir_err_text(weir_err code)
+{
+    switch (code) {
+#define WI_TEXT(name, value, text)                                             \
+    case name:                                                                 \
+        return text;
+        WEIR_ERROR_CODES(WI_TEXT)
+#undef WI_TEXT
+    default:
+        return "unknown code";
+    }
+}
+
+weir_scope weir_err_scope(weir_err code)
+{
+    int v = (int)code;
+    if (v >= 0) {
+        return WEIR_SCOPE_NONE;
+    }
+    if (v > -100) {
+        return WEIR_SCOPE_CALL;
+    }
+    if (v > -200) {
+        return WEIR_SCOPE_QUERY;
+    }
+    return v > -300 ? WEIR_SCOPE_PEER : WEIR_SCOPE_NODE;
+}
+
+weir_err wi_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
+{
+    if (err != NULL) {
+        va_list args;
+        va_start(args, fmt);
+        err->code = code;
+        (void)vsnprintf(err->message, sizeof(err->message), fmt, args);
+        va_end(args);
+    }
+    return code;
+}
+
+weir_err wi_fail_errno(struct weir_error *err, int errno_value,
+                       const char *fmt, ...)
+{
+    if (err != NULL) {
+        va_list args;
+        va_start(args, fmt);
+        err->code = WEIR_ERR_SYSTEM;
+        int n = vsnprintf(err->message, sizeof(err->message), fmt, args);
+        va_end(args);
+        size_t used = n < 0 ? 0 : (size_t)n;
+        if (used < sizeof(err->message)) {
+            (void)snprintf(err->message + used, sizeof(err->message) - used,
+                           ": %s", strerror(errno_value));
+        }
+    }
+    return WEIR_ERR_SYSTEM;
+}

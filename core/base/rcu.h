@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Read-copy-update for what workers look up while the engine changes it:
+ * liburcu, flavour "bp" (threads need no registration, as a library wants it).
+ *
+ * Readers: wi_rcu_lock .. wi_rcu_unlock, no blocking call between. Publishers
+ * write with wi_store_rel, readers load with wi_load_acq. What was unlinked is
+ * freed by wi_rcu_free, after every reader that could hold it has left.
+ */
+#ifndef WI_BASE_RCU_H
+#define WI_BASE_RCU_H
+
+#include <stdlib.h>
+#include <urcu-bp.h>
+
+#include "core/base/tsan.h"
+
+struct wi_rcu_head {
+    struct rcu_head head;
+    void *object;
+};
+
+static inline void wi_rcu_lock(void)
+{
+    rcu_read_lock();
+}
+
+static inline void wi_rcu_unlock(void)
+{
+    rcu_read_unlock();
+}
+
+/** Free `object`, which contains `h`, when no reader can hold it any more. */
+void wi_rcu_free(struct wi_rcu_head *h, void *object);
+
+#endif /* WI_BASE_RCU_H */

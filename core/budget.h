@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The memory plan: how large everything is that travels, decided once, at
+ * open, and never exceeded.
+ *
+ * Each peer is granted one ring area per link. It is cut into units; a ring is
+ * one unit (two frames: the reserved minimum of an edge) or, while the area has
+ * units to spare, several next to each other (ring_frames).
+ *
+ *   ring area   | ctl 0 | ctl 1 | ... | unit 0 | unit 1 | ... |
+ *   one unit    | slack | 2 frames |   the sender starts its ring somewhere in
+ *                                      the slack, differently for each peer, so
+ *                                      that the rings a worker writes at a time
+ *                                      do not fall on the same cache sets
+ *
+ *   units needed   max_shuffles x W x W   rings thread-to-thread
+ *                  max_shuffles x W       rings thread-to-node
+ *   granted        twice that while it fits, so that every ring can grow
+ *   memory         (members incl. self) x ring area
+ *                  + posted transports: members x the same for outgoing rings
+ *
+ * Thread-to-thread is taken while it fits the cap, else thread-to-node, else
+ * the open fails and says the sum.
+ */
+#ifndef WI_BUDGET_H
+#define WI_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/error.h>
+
+struct wi_budget_params {
+    uint32_t workers;
+    uint32_t max_members;
+    uint32_t max_shuffles;
+    uint32_t frame_bytes;
+    uint32_t ring_frames;
+    uint64_t cap_bytes;
+    bool mapped; /* peers write into each other's memory: no outgoing copy */
+};
+
+struct wi_budget {
+    bool per_node; /* rings thread-to-node */
+    uint32_t slack_bytes;
+    uint32_t unit_bytes;
+    uint32_t n_units;   /* per link */
+    uint32_t ring_units; /* of a full-size ring */
+    uint64_t area_bytes; /* ring area of one link, multiple of a page */
+    uint64_t total_bytes;
+    uint64_t cap_bytes;
+    char text[256];
+};
+
+/**
+ * Make the plan.
+ *
+ * Errors:     WEIR_ERR_BUDGET: the sum, the cap, and what to change
+ * Blocks:     never.  Threads: any.  Ownership: nothing
+ */
+weir_err wi_budget_make(const struct wi_budget_params *p,
+                        struct wi_budget *out, struct weir_error *err);
+
+#endif /* WI_BUDGET_H */

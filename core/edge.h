@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Edges: one producing worker's ring to one consuming worker (or node), seen
+ * from its two ends.
+ *
+ *   wi_out: at the producer                 wi_in: at the consumer
+ *
+ *   WAITING  no link, or no room yet
+ *      | EDGE_OPEN ------------------------>  OPEN
+ *   OPEN     frames -------------------->     frames to the reader
+ *      | END frame, or ABANDON ---------->    ended
+ *   QUIET    nobody writes any more             | all batches released
+ *      | <---------------------- CLOSED ------- +
+ *   freed: the units may be used again
+ *
+ * Ring space at the consumer is the *producer's* to hand out (the area was
+ * granted to it alone), so that starting a query costs no exchange of memory;
+ * the consumer checks that it does not overlap what is live.
+ *
+ * A ring is used again only after CLOSED, and CLOSED is sent only after the
+ * producer said that it will not write again: END or ABANDON. Stop-sending and
+ * failure both come down to ABANDON.
+ */
+#ifndef WI_EDGE_H
+#define WI_EDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/batch.h>
+
+#include "core/base/atomic.h"
+#include "core/base/list.h"
+#include "core/base/lq.h"
+#include "core/base/rcu.h"
+#include "core/frame.h"
+#include "core/ring.h"
+
+struct wi_link;
+struct wi_worker;
+struct weir_reader;
+struct weir_query;
+
+/* What a queued item of a link or of the engine's inbox is. */
+enum wi_item_kind { WI_ITEM_OUT, WI_ITEM_IN };
+
+/** A thing that can wait in a link's post queue. */
+struct wi_item {
+    struct wi_lq_node node;
+    enum wi_item_kind kind; /* constant */
+    _Atomic uint32_t queued; /* 1 while on the queue */
+    bool active;            /* on the post lock holder's list */
+    struct wi_list posting; /* written by: post lock holder */
+    struct wi_list on_link; /* engine: link's outs, ins, waiting; or limbo */
+};
+
+enum wi_out_state {
+    WI_OUT_WAITING, /* not in a ring yet */
+    WI_OUT_OPEN,
+    WI_OUT_QUIET, /* END written or abandoned */
+};
+
+struct wi_out {
+    /* constant after open */
+    struct wi_item item;
+    struct wi_link *link;
+    uint64_t query_id;
+    uint64_t fingerprint;
+    uint32_t shuffle_id;
+    uint32_t edge;  /* first unit */
+    uint32_t units;
+    uint32_t epoch;
+    uint16_t producer_worker;
+    uint16_t consumer_worker;
+    uint32_t frame_bytes;
+    uint32_t size;     /* of the ring */
+    uint8_t *mem;      /* mapped: the peer's ring; posted: ours */
+    uint8_t *mem_base; /* posted: what the arena gave */
+    uint64_t remote_off;
+    bool mapped;
+    struct wi_ring_ctl *ctl; /* mapped: the peer's; posted: own_ctl */
+    struct wi_worker *worker; /* who produces, to be woken */
+
+    /* written by: engine */
+    _Atomic uint32_t state;   /* wi_out_state */
+    _Atomic uint32_t stopped; /* the consumer wants no more */
+    bool released;            /* the writer is done with this struct */
+    bool abandoned;           /* ABANDON was sent */
+    bool closed;              /* CLOSED came */
+
+    /* written by: the worker */
+    alignas(WI_CACHE_LINE) uint64_t tail;
+    uint64_t head_seen;
+
+    /* written by: post lock holder (posted rings) */
+    alignas(WI_CACHE_LINE) uint64_t posted;
+    uint64_t notified;
+
+    /* written by: engine (posted rings) */
+    _Atomic uint64_t credit; /* consumed by the peer */
+
+    struct wi_ring_ctl own_ctl;
+};
+
+/** One batch (or skipped frame) taken from a ring and not yet released. */
+struct wi_held {
+    uint64_t end;              /* ring position after it */
+    _Atomic uint32_t released;
+    struct wi_in *in;
+    struct wi_export *export_;
+    struct wi_frame_header header; /* the checked copy */
+    const uint8_t *frame;
+    uint32_t bytes;
+};
+
+#define WI_HELD_MAX 64u /* frames of one ring in readers' hands at a time */
+
+struct wi_in {
+    /* constant after open */
+    struct wi_item item;
+    struct wi_rcu_head rcu;
+    struct wi_link *link;
+    uint64_t query_id;
+    uint64_t fingerprint;
+    uint32_t shuffle_id;
+    uint32_t edge;
+    uint32_t units;
+    uint32_t epoch;
+    uint16_t producer_worker;
+    uint16_t consumer_worker;
+    uint32_t size;
+    uint8_t *mem;
+    bool mapped;
+    bool check;  /* frames carry checksums */
+    struct wi_ring_ctl *ctl;
+    const struct wi_schema *schema;   /* from attach on */
+    struct weir_query *query;         /* from attach on: holds a count */
+
+    /* written by: engine */
+    _Atomic(struct weir_reader *) reader; /* NULL: nobody reads (yet) */
+    bool stop_sent;
+    bool abandoned;   /* the producer writes no more, END or not */
+    bool empty;       /* nobody reads any more, nothing is held */
+    bool closed;      /* CLOSED was sent */
+    struct wi_lq_node inbox; /* on the engine's inbox */
+    _Atomic uint32_t dead; /* link lost: release is all that still happens */
+
+    /* written by: the reading worker */
+    alignas(WI_CACHE_LINE) struct wi_list ready; /* reader's list */
+    uint64_t scan;      /* next frame to look at */
+    uint64_t tail_seen;
+    uint64_t rows;
+    uint64_t bytes;
+    uint64_t checksum;
+    uint64_t frames;
+    bool ended;         /* END taken and reconciled */
+    uint32_t end_bytes; /* of the END frame */
+    uint8_t *image;     /* of a row in chunks */
+    uint32_t image_bytes;
+    uint32_t image_used;
+    struct wi_held *held; /* WI_HELD_MAX, a FIFO: */
+    _Atomic uint32_t held_end; /* written by: the reading worker */
+
+    /* written by: whoever holds `advancing` */
+    alignas(WI_CACHE_LINE) _Atomic uint32_t advancing;
+    _Atomic uint32_t again;
+    _Atomic uint32_t held_begin;
+    uint64_t credited;          /* posted: last head that was sent */
+    _Atomic uint32_t starved;   /* reader stopped because the FIFO was full */
+    _Atomic uint32_t finish;    /* 1: tell the engine when empty; 2: told */
+};
+
+#endif /* WI_EDGE_H */

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine: set-up, one step, housekeeping. */
+#include "core/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/join.h"
+
+#define EVENTS_PER_POLL 64u
+#define POLLS_PER_STEP 16u
+
+/* ---- set-up ----------------------------------------------------------------------- */
+
+static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
+{
+    const char *name = e->cfg.transport;
+    e->ops = wi_transport_find(name);
+    if (e->ops == NULL) {
+        return wi_fail(err, WEIR_ERR_NOT_FOUND,
+                       "no transport \"%s\"; there are: %s", name,
+                       wi_transport_names());
+    }
+    struct wi_transport_params p = {
+        .listen = e->cfg.listen,
+        .name = e->name,
+        .max_links = 2 * e->cfg.max_members, /* old ones may still be dying */
+        .arg = e->cfg.transport_arg,
+    };
+    weir_err rc = e->ops->open(&p, &e->transport, err);
+    if (rc == WEIR_OK) {
+        e->ops->address(e->transport, e->address);
+    }
+    return rc;
+}
+
+static weir_err open_budget(struct wi_engine *e, struct weir_error *err)
+{
+    struct wi_budget_params p = {
+        .workers = e->cfg.workers,
+        .max_members = e->cfg.max_members,
+        .max_shuffles = e->cfg.max_shuffles,
+        .frame_bytes = e->cfg.frame_bytes,
+        .ring_frames = e->cfg.ring_frames,
+        .cap_bytes = e->cfg.memory_bytes,
+        .mapped = (e->ops->caps & WI_CAP_MAP) != 0,
+    };
+    return wi_budget_make(&p, &e->budget, err);
+}
+
+static weir_err open_bells(struct wi_engine *e, struct weir_error *err)
+{
+    uint32_t n_ids = e->cfg.max_members * e->budget.n_units;
+    e->bell_stride = (uint32_t)wi_bell_bytes(n_ids);
+    size_t bytes =
+        wi_align_up((size_t)e->bell_stride * e->cfg.workers, WI_PAGE);
+    e->bells_mapped = (e->ops->caps & WI_CAP_MAP) != 0;
+    if (e->bells_mapped) {
+        weir_err rc = e->ops->mem_open(e->transport, bytes, &e->bell_mem, err);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+    } else {
+        e->bell_mem.base = aligned_alloc(WI_PAGE, bytes);
+        e->bell_mem.bytes = bytes;
+        if (e->bell_mem.base == NULL) {
+            return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %zu bytes",
+                           bytes);
+        }
+        memset(e->bell_mem.base, 0, bytes);
+    }
+    return WEIR_OK;
+}
+
+static weir_err open_workers(struct wi_engine *e, struct weir_error *err)
+{
+    uint32_t n = e->cfg.workers;
+    e->workers = aligned_alloc(WI_CACHE_LINE, n * sizeof(*e->workers));
+    if (e->workers == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u workers", n);
+    }
+    memset(e->workers, 0, n * sizeof(*e->workers));
+    for (uint32_t i = 0; i < n; i++) {
+        struct wi_worker *w = &e->workers[i];
+        w->engine = e;
+        w->idx = i;
+        wi_store_rlx(&w->fd, -1); /* rlx: no other thread yet */
+        wi_list_init(&w->writers);
+    }
+    weir_err rc = open_bells(e, err);
+    for (uint32_t i = 0; rc == WEIR_OK && i < n; i++) {
+        e->workers[i].bell = (struct wi_bell *)(void *)(
+            (char *)e->bell_mem.base + (size_t)i * e->bell_stride);
+        wi_bell_init(e->workers[i].bell, e->cfg.max_members * e->budget.n_units);
+    }
+    return rc;
+}
+
+static weir_err open_tables(struct wi_engine *e, struct weir_error *err)
+{
+    e->n_slots = e->cfg.max_members;
+    e->slots = calloc(e->n_slots, sizeof(*e->slots));
+    e->tombs = calloc(WI_TOMBS, sizeof(*e->tombs));
+    if (e->slots == NULL || e->tombs == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for tables");
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
+                        struct weir_error *err)
+{
+    e->cfg = *cfg;
+    e->tick_ns = UINT64_MAX;
+    e->self = UINT32_MAX;
+    wi_list_init(&e->dead);
+    wi_list_init(&e->limbo);
+    wi_list_init(&e->queries);
+    wi_list_init(&e->greeting);
+    wi_lq_init(&e->self_msgs);
+    wi_lq_init(&e->inbox);
+    wi_text_put(e->name, WI_NAME_BYTES, cfg->name);
+    weir_err rc = open_transport(e, err);
+    if (rc == WEIR_OK) {
+        rc = open_budget(e, err);
+    }
+    if (rc == WEIR_OK) {
+        rc = open_tables(e, err);
+    }
+    if (rc == WEIR_OK) {
+        rc = open_workers(e, err);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_arena_open(e->transport, e->cfg.memory_bytes, &e->arena, err);
+    }
+    return rc;
+}
+
+static void close_bells(struct wi_engine *e)
+{
+    if (e->bells_mapped && e->bell_mem.base != NULL) {
+        e->ops->mem_close(e->transport, &e->bell_mem);
+    } else {
+        free(e->bell_mem.base);
+    }
+}
+
+void wi_engine_fini(struct wi_engine *e)
+{
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        free(e->members[i].name);
+        free(e->members[i].address);
+    }
+    free(e->members);
+    wi_list_each(n, &e->greeting)
+    {
+        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
+        wi_engine_disconnect(e, g->ep);
+        free(g);
+    }
+    wi_join_end(e, false);
+    if (e->arena != NULL) {
+        wi_arena_close(e->arena);
+    }
+    if (e->transport != NULL) {
+        close_bells(e);
+        e->ops->close(e->transport);
+    }
+    free(e->workers);
+    free(e->slots);
+    free(e->tombs);
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+weir_err wi_engine_mem_open(struct wi_engine *e, size_t bytes,
+                            struct wi_mem *mem, struct weir_error *err)
+{
+    uint64_t held = e->mem_bytes + wi_arena_bytes(e->arena);
+    if (held + bytes > e->budget.cap_bytes) {
+        return wi_fail(err, WEIR_ERR_BUDGET,
+                       "%zu bytes for a link, on top of %llu held (some by "
+                       "links that are being closed), pass memory_bytes = %llu",
+                       bytes, (unsigned long long)held,
+                       (unsigned long long)e->budget.cap_bytes);
+    }
+    weir_err rc = e->ops->mem_open(e->transport, bytes, mem, err);
+    if (rc == WEIR_OK) {
+        e->mem_bytes += bytes;
+        e->mem_peak = wi_max_u64(e->mem_peak, held + bytes);
+    }
+    return rc;
+}
+
+void wi_engine_mem_close(struct wi_engine *e, struct wi_mem *mem)
+{
+    e->mem_bytes -= mem->bytes;
+    e->ops->mem_close(e->transport, mem);
+    mem->base = NULL;
+}
+
+/* ---- members -------------------------------------------------------------------------- */
+
+const char *wi_engine_member_name(const struct wi_engine *e, uint32_t idx)
+{
+    return idx < e->n_members ? e->members[idx].name : "?";
+}
+
+static weir_err check_members(const struct wi_engine *e,
+                              const struct weir_member *members, uint32_t n,
+                              uint32_t *self_out, struct weir_error *err)
+{
+    if (e->n_members != 0) {
+        return wi_fail(err, WEIR_ERR_STATE, "%s has joined already", e->name);
+    }
+    if (n > e->cfg.max_members) {
+        return wi_fail(err, WEIR_ERR_BUDGET,
+                       "%u members, the memory plan is for max_members = %u: "
+                       "raise it",
+                       n, e->cfg.max_members);
+    }
+    *self_out = UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct weir_member *m = &members[i];
+        if (m->name == NULL || m->address == NULL || m->workers == 0 ||
+            m->workers > 64 || strlen(m->name) >= WI_NAME_BYTES ||
+            strlen(m->address) >= WI_ADDRESS_BYTES) {
+            return wi_fail(err, WEIR_ERR_ARG,
+                           "member %u: needs a name (< %u bytes), an address "
+                           "and 1 to 64 workers",
+                           i, WI_NAME_BYTES);
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(members[k].name, m->name) == 0) {
+                return wi_fail(err, WEIR_ERR_ARG,
+                               "members %u and %u are both called %s", k, i,
+                               m->name);
+            }
+        }
+        if (strcmp(m->name, e->name) == 0) {
+            *self_out = i;
+        }
+    }
+    if (*self_out == UINT32_MAX ||
+        members[*self_out].workers != e->cfg.workers) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "no member called %s with %u workers in a list of %u",
+                       e->name, e->cfg.workers, n);
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_engine_join(struct wi_engine *e, const struct weir_member *members,
+                        uint32_t n, struct weir_error *err)
+{
+    uint32_t self = 0;
+    weir_err rc = check_members(e, members, n, &self, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    e->members = calloc(n, sizeof(*e->members));
+    if (e->members == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u members", n);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        e->members[i].name = strdup(members[i].name);
+        e->members[i].address = strdup(members[i].address);
+        e->members[i].workers = members[i].workers;
+    }
+    e->self = self;
+    e->n_members = n;
+    wi_link_greet(e);
+    return WEIR_OK;
+}
+
+/* ---- workers ---------------------------------------------------------------------------- */
+
+void wi_worker_notify(struct wi_worker *w, uint32_t attn)
+{
+    if (wi_bell_attention(w->bell, attn) == WI_WAKE_FD) {
+        w->engine->ring_fn(w->engine->hook_arg, w->idx);
+    }
+}
+
+void wi_engine_kick(struct wi_engine *e)
+{
+    /* E11 sc: what was left, then the flag; pairs with E11 sc in
+     * wi_engine_step() and in the loop of netthread.c before it sleeps */
+    if (wi_xchg_sc(&e->kick, 1) == 0) {
+        e->wake_fn(e->hook_arg);
+    }
+}
+
+/* ---- one step ----------------------------------------------------------------------------- */
+
+void wi_engine_disconnect(struct wi_engine *e, struct wi_ep *ep)
+{
+    for (uint32_t i = 0; i < e->n_events; i++) {
+        if (e->events[i].ep == ep) {
+            e->events[i].ep = NULL;
+        }
+    }
+    e->ops->disconnect(ep);
+}
+
+static uint32_t take_events(struct wi_engine *e)
+{
+    struct wi_event events[EVENTS_PER_POLL];
+    uint32_t total = 0;
+    for (uint32_t k = 0; k < POLLS_PER_STEP; k++) {
+        uint32_t n =
+            e->ops->poll(e->transport, e->now_ns, events, EVENTS_PER_POLL);
+        e->events = events;
+        e->n_events = n;
+        for (uint32_t i = 0; i < n; i++) {
+            if (events[i].ep != NULL) {
+                wi_link_event(e, &events[i]);
+            }
+        }
+        e->n_events = 0;
+        total += n;
+        if (n < EVENTS_PER_POLL) {
+            break;
+        }
+    }
+    return total;
+}
+
+static uint32_t take_inbox(struct wi_engine *e)
+{
+    uint32_t n = 0;
+    struct wi_lq_node *node;
+    while ((node = wi_lq_take(&e->inbox)) != NULL) {
+        wi_in_finish(wi_container_of(node, struct wi_in, inbox));
+        n++;
+    }
+    return n;
+}
+
+static uint32_t take_self_msgs(struct wi_engine *e)
+{
+    uint32_t n = 0;
+    struct wi_lq_node *node;
+    while ((node = wi_lq_take(&e->self_msgs)) != NULL) {
+        struct wi_ctl_msg *c = wi_container_of(node, struct wi_ctl_msg, node);
+        struct wi_link *l = e->members[e->self].link;
+        struct weir_error err;
+        union wi_msg m;
+        memcpy(&m, c->bytes, c->len);
+        free(c);
+        n++;
+        if (l != NULL && m.head.type == WI_MSG_FAIL) {
+            wi_query_message(l, &m.fail);
+        } else if (l != NULL && wi_edge_message(l, &m, &err) < 0) {
+            wi_link_down(l, false, err.code, err.message);
+        }
+    }
+    return n;
+}
+
+static void housekeeping(struct wi_engine *e)
+{
+    e->tick_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        if (e->members[i].link != NULL) {
+            wi_link_tick(e->members[i].link, e->now_ns);
+        }
+    }
+    wi_link_guests_tick(e, e->now_ns);
+    wi_join_tick(e);
+    wi_engine_due(e, wi_query_deadlines(e, e->now_ns));
+}
+
+uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
+{
+    e->now_ns = wi_max_u64(e->now_ns, now_ns);
+    /* E11 sc: cleared before the queues are looked at; pairs with E11 sc in
+     * wi_engine_kick() */
+    bool kicked = wi_xchg_sc(&e->kick, 0) != 0;
+    uint32_t n = take_events(e);
+    if (kicked || n != 0) {
+        n += take_inbox(e) + take_self_msgs(e);
+        wi_edges_limbo(e);
+        wi_list_each(d, &e->dead)
+        {
+            (void)wi_link_bury(wi_container_of(d, struct wi_link, on_engine));
+        }
+        wi_link_greet(e);
+    }
+    if (e->now_ns >= e->tick_ns) {
+        housekeeping(e);
+        n++;
+    }
+    return n + (kicked ? 1 : 0);
+}
+
+uint64_t wi_engine_next(const struct wi_engine *e)
+{
+    /* E11 sc: as above */
+    return wi_load_sc(&e->kick) != 0 ? e->now_ns : e->tick_ns;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The engine: everything of a node that is not on the path of a row.
+ *
+ *   transport events ---+                 +--- links, edges, members
+ *   calls of the API ---+--> wi_engine ---+--- queries and their failure
+ *   time -------------- +     step(now)   +--- workers' bells
+ *
+ * A state machine without thread, clock or system call: everything happens in
+ * wi_engine_step() or in a call of the API, both under the node's lock, and
+ * time is an argument. The network thread (netthread.c) is a loop around it;
+ * the simulator steps hundreds of them in one thread.
+ */
+#ifndef WI_ENGINE_H
+#define WI_ENGINE_H
+
+#include <weir/node.h>
+#include <weir/stats.h>
+
+#include "core/arena.h"
+#include "core/base/log.h"
+#include "core/budget.h"
+#include "core/link.h"
+#include "core/ready.h"
+
+struct weir_query;
+struct weir_writer;
+
+struct wi_member {
+    char *name;
+    char *address;
+    uint32_t workers;
+    struct wi_link *link; /* the live one, or NULL */
+};
+
+/** A query that is over, or that failed before it was opened here. */
+struct wi_tomb {
+    uint64_t id;
+    bool closed;   /* was open here; else only heard of */
+    weir_err code; /* what failed it, or WEIR_OK */
+    char text[WI_TEXT_BYTES];
+};
+#define WI_TOMBS 512u
+
+/** Counters of one worker: only its thread writes them. */
+struct wi_worker_stats {
+    _Atomic uint64_t rows_sent, bytes_sent, frames_sent;
+    _Atomic uint64_t rows_received, bytes_received, frames_received;
+    _Atomic uint64_t pushes_blocked, waits;
+};
+
+struct wi_worker {
+    struct wi_engine *engine; /* constant */
+    struct wi_bell *bell;     /* constant */
+    uint32_t idx;             /* constant */
+    /* written by: the worker */
+    alignas(WI_CACHE_LINE) bool happened; /* others' readers became ready */
+    uint32_t spin;                        /* adaptive */
+    struct wi_list writers; /* open writers; changed under the node's lock */
+    struct wi_worker_stats stats;
+    _Atomic int fd; /* eventfd of foreign loops, -1 until asked for */
+};
+
+struct wi_engine {
+    /* constant after open */
+    struct weir_node_params cfg; /* defaults filled in */
+    char name[WI_NAME_BYTES];
+    char address[WI_ADDRESS_BYTES];
+    struct wi_log log;
+    const struct wi_transport_ops *ops;
+    struct wi_transport *transport;
+    struct wi_budget budget;
+    uint64_t incarnation;
+    struct wi_arena *arena;
+    struct wi_worker *workers;
+    struct wi_mem bell_mem; /* all bells; granted to mapped peers */
+    bool bells_mapped;
+    uint32_t bell_stride;
+    void (*wake_fn)(void *arg); /* wake the network thread */
+    void (*ring_fn)(void *arg, uint32_t worker); /* ring a worker's fd */
+    void *hook_arg;
+
+    /* written by: engine */
+    uint64_t now_ns;
+    uint64_t tick_ns;     /* next housekeeping */
+    struct wi_member *members;
+    uint32_t n_members;
+    uint32_t self;
+    _Atomic(struct wi_link *) *slots; /* max_members of them; RCU */
+    uint32_t n_slots;
+    struct wi_list dead;    /* links to bury */
+    struct wi_list limbo;   /* items to free once the post side let go */
+    struct wi_list queries;
+    struct wi_tomb *tombs;  /* ring of WI_TOMBS */
+    uint32_t n_tombs;       /* ever made */
+    struct wi_list greeting; /* endpoints that have not said HELLO yet */
+    struct wi_lq self_msgs; /* messages of the self link */
+    struct wi_lq inbox;     /* struct wi_in that are empty */
+    _Atomic uint32_t kick;  /* something for the next step */
+    uint64_t mem_bytes;     /* ring areas */
+    uint64_t mem_peak;
+    uint32_t open_shuffles;
+    struct wi_join *join;   /* seed join in progress */
+    struct wi_event *events; /* polled and not handled yet */
+    uint32_t n_events;
+    bool closing;
+    struct weir_node_stats stats; /* the cold ones */
+};
+
+/** Endpoint that was accepted and has not said who it is. */
+struct wi_guest {
+    struct wi_list list;
+    struct wi_ep *ep;
+    uint64_t deadline_ns;
+    bool has_hello; /* came before we joined */
+    union wi_msg hello;
+};
+
+/* ---- engine.c ---------------------------------------------------------------- */
+
+/**
+ * Set up an engine. cfg has its defaults filled in.
+ *
+ * Errors: as weir_node_open.  Ownership: wi_engine_fini, also after an error
+ */
+weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
+                        struct weir_error *err);
+void wi_engine_fini(struct wi_engine *e);
+
+/** Do everything that can be done at now_ns. Returns how many things. */
+uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns);
+
+/** When to step again if nothing happens. */
+uint64_t wi_engine_next(const struct wi_engine *e);
+
+/** Disconnect an endpoint, and forget its events that were polled already. */
+void wi_engine_disconnect(struct wi_engine *e, struct wi_ep *ep);
+
+/** Something was left for the next step: make sure that there is one. */
+void wi_engine_kick(struct wi_engine *e);
+
+weir_err wi_engine_join(struct wi_engine *e, const struct weir_member *members,
+                        uint32_t n, struct weir_error *err);
+
+/** Name of a member for messages. */
+const char *wi_engine_member_name(const struct wi_engine *e, uint32_t idx);
+
+/** Wake a worker for an event of the engine. */
+void wi_worker_notify(struct wi_worker *w, uint32_t attn);
+
+/** Memory of ring areas, within the cap. */
+weir_err wi_engine_mem_open(struct wi_engine *e, size_t bytes,
+                            struct wi_mem *mem, struct weir_error *err);
+void wi_engine_mem_close(struct wi_engine *e, struct wi_mem *mem);
+
+/** The next housekeeping is due no later than at. */
+static inline void wi_engine_due(struct wi_engine *e, uint64_t at_ns)
+{
+    e->tick_ns = wi_min_u64(e->tick_ns, at_ns);
+}
+
+/* ---- edge.c ------------------------------------------------------------------ */
+
+/** A control message about edges from a link. false: protocol broken (err). */
+weir_err wi_edge_message(struct wi_link *l, const union wi_msg *m,
+                         struct weir_error *err);
+
+/** Put a WAITING out on the link to its consumer. */
+void wi_out_start(struct wi_link *l, struct wi_out *o);
+/** Give rings to the outs that wait, as far as units go. */
+void wi_out_place(struct wi_link *l);
+/** The writer is done: abandon unless END was written; frees when it can. */
+void wi_out_release(struct wi_out *o, bool ended);
+/** The consumer wants no more and the worker has stopped writing. */
+void wi_out_abandon(struct wi_out *o);
+/** The link died: nobody is told any more. */
+void wi_edges_dead(struct wi_link *l);
+/** Free what a sealed dead link still holds; true if nothing is left. */
+bool wi_edges_bury(struct wi_link *l);
+/** Free the edges in limbo that the send side has let go of. */
+void wi_edges_limbo(struct wi_engine *e);
+
+/** Give an in to the reader of its worker, or stop it. */
+void wi_in_attach(struct wi_in *in, struct weir_query *q);
+/** The reader goes away (or has enough): stop, finish when empty. */
+void wi_in_detach(struct wi_in *in);
+void wi_in_stop(struct wi_in *in);
+/** Empty and finished: tell the producer, free. Engine's inbox. */
+void wi_in_finish(struct wi_in *in);
+
+/* ---- in_ring.c: any thread ----------------------------------------------------- */
+
+/** Hand the released prefix of a ring back to its producer. */
+void wi_in_advance(struct wi_in *in);
+/** Nobody will read any more; tell the engine once everything is released. */
+void wi_in_finish_when_empty(struct wi_in *in);
+
+/* ---- query.c ------------------------------------------------------------------- */
+
+struct weir_query *wi_query_find(struct wi_engine *e, uint64_t id);
+struct wi_tomb *wi_tomb_find(struct wi_engine *e, uint64_t id);
+struct wi_tomb *wi_tomb_add(struct wi_engine *e, uint64_t id);
+
+/** Fail a query here, and on its other members if `tell`. First error wins. */
+void wi_query_fail(struct weir_query *q, weir_err code, const char *text,
+                   bool tell);
+/** A peer is lost: fail every query that it belongs to. */
+void wi_query_peer_lost(struct wi_engine *e, uint32_t member, weir_err code,
+                        const char *text);
+/** Is a member part of an open query? */
+bool wi_query_includes(const struct wi_engine *e, uint32_t member);
+/** Tell a peer of the queries that failed before its link was open. */
+void wi_query_tell_failed(struct wi_link *l);
+void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m);
+/** Deadlines; returns the next one. */
+uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns);
+
+/* ---- join.c --------------------------------------------------------------------- */
+
+/** JOIN or MEMBER from an endpoint that is not a link. */
+void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
+                     const struct wi_msg_member *m);
+void wi_join_event(struct wi_engine *e, const struct wi_event *ev);
+
+#endif /* WI_ENGINE_H */

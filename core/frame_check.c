@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Receiving DATA frames: check every length and offset, then point into them.
+ *
+ * What was checked may be used as long as the bytes do not change: that holds
+ * for frames that came through a transport's own copy and for peers that are
+ * trusted with this memory; from any other one-sided writer the frame must be
+ * copied out of the ring before wi_frame_check.
+ */
+#include "core/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/cc.h"
+#include "core/base/err.h"
+#include "core/frame_table.h"
+
+/* ---- headers -------------------------------------------------------------------- */
+
+static weir_err bad_field(struct weir_error *err, const char *field,
+                          uint64_t value, uint64_t expected)
+{
+    return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                   "frame: %s is %llu (0x%llx), expected %llu (0x%llx)", field,
+                   (unsigned long long)value, (unsigned long long)value,
+                   (unsigned long long)expected, (unsigned long long)expected);
+}
+
+static weir_err check_data(const struct wi_frame_header *h,
+                           struct weir_error *err)
+{
+    if (h->rows == 0 || h->rows > INT32_MAX) {
+        return bad_field(err, "rows of a DATA frame", h->rows, 1);
+    }
+    if (h->n_buffers > (h->bytes - WI_TABLE_OFF) / 8) {
+        return bad_field(err, "n_buffers, for the frame's bytes,", h->n_buffers,
+                         (h->bytes - WI_TABLE_OFF) / 8);
+    }
+    return WEIR_OK;
+}
+
+static weir_err check_chunk(const struct wi_frame_header *h,
+                            struct weir_error *err)
+{
+    if (h->chunk_bytes == 0 || h->chunk_bytes > h->bytes - WI_TABLE_OFF) {
+        return bad_field(err, "chunk_bytes", h->chunk_bytes,
+                         h->bytes - WI_TABLE_OFF);
+    }
+    if (h->chunk_off >= h->total_bytes ||
+        h->chunk_bytes > h->total_bytes - h->chunk_off) {
+        return bad_field(err, "chunk_off", h->chunk_off, h->total_bytes);
+    }
+    uint32_t last = h->chunk_bytes == h->total_bytes - h->chunk_off;
+    if (h->rows != last) {
+        return bad_field(err, "rows of a CHUNK frame", h->rows, last);
+    }
+    return WEIR_OK;
+}
+
+static weir_err check_kind(const struct wi_frame_header *h,
+                           struct weir_error *err)
+{
+    switch (h->kind) {
+    case WI_FRAME_DATA:
+        return check_data(h, err);
+    case WI_FRAME_CHUNK:
+        return check_chunk(h, err);
+    case WI_FRAME_END:
+        return h->bytes >= WI_TABLE_OFF + WI_CACHE_LINE
+                   ? WEIR_OK
+                   : bad_field(err, "bytes of an END frame", h->bytes,
+                               WI_TABLE_OFF + WI_CACHE_LINE);
+    case WI_FRAME_PAD:
+        return WEIR_OK;
+    default:
+        return bad_field(err, "kind", h->kind, WI_FRAME_DATA);
+    }
+}
+
+weir_err wi_frame_check_header(const struct wi_frame_header *h, uint64_t pos,
+                               uint32_t epoch, uint64_t avail,
+                               struct weir_error *err)
+{
+    if (h->magic != WI_FRAME_MAGIC) {
+        return bad_field(err, "magic", h->magic, WI_FRAME_MAGIC);
+    }
+    if (h->flags != 0) {
+        return bad_field(err, "flags", h->flags, 0);
+    }
+    if ((h->reserved[0] | h->reserved[1] | h->reserved[2]) != 0) {
+        return bad_field(err, "reserved",
+                         h->reserved[0] | h->reserved[1] | h->reserved[2], 0);
+    }
+    if (h->bytes < WI_TABLE_OFF || h->bytes % WI_CACHE_LINE != 0 ||
+        h->bytes > avail) {
+        return bad_field(err, "bytes, for what was published,", h->bytes,
+                         avail);
+    }
+    if (h->pos != pos) {
+        return bad_field(err, "pos", h->pos, pos);
+    }
+    if (h->epoch != epoch) {
+        return bad_field(err, "epoch", h->epoch, epoch);
+    }
+    return check_kind(h, err);
+}
+
+/* ---- contents ------------------------------------------------------------------- */
+
+/* Entry i of the table: inside the frame, aligned, `need` bytes at least. */
+static weir_err check_extent(const struct wi_frame_header *h,
+                             const uint8_t *mem, uint32_t i, uint64_t need,
+                             struct wi_extent *out, struct weir_error *err)
+{
+    struct wi_extent e = wi_table_get(mem, i);
+    if (e.off < wi_table_end(h->n_buffers) || e.off > h->bytes ||
+        e.off % WI_CACHE_LINE != 0) {
+        return bad_field(err, "offset of a buffer", e.off,
+                         wi_table_end(h->n_buffers));
+    }
+    if (e.len < need || e.len > h->bytes - e.off) {
+        return bad_field(err, "length of a buffer", e.len, need);
+    }
+    *out = e;
+    return WEIR_OK;
+}
+
+/* Offsets 0 = o[0] <= o[1] .. <= o[rows] <= bytes. One sum of faults and no
+ * exit: the loop has no branch to mispredict. */
+static weir_err check_offsets(const uint8_t *mem, struct wi_extent offsets,
+                              struct wi_extent bytes, uint32_t rows,
+                              struct weir_error *err)
+{
+    const int32_t *o = (const void *)(mem + offsets.off);
+    int32_t begin = o[0];
+    int32_t last = begin;
+    uint32_t faults = 0;
+
+    for (uint32_t i = 1; i <= rows; i++) {
+        int32_t next = o[i];
+        faults |= (uint32_t)(next < last);
+        last = next;
+    }
+    if (begin != 0) {
+        return bad_field(err, "first offset", (uint32_t)begin, 0);
+    }
+    if (faults != 0) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "frame: offsets do not ascend");
+    }
+    if ((uint32_t)last > bytes.len) {
+        return bad_field(err, "last offset", (uint32_t)last, bytes.len);
+    }
+    return WEIR_OK;
+}
+
+static uint64_t need_bytes(const struct wi_column *c, uint64_t rows)
+{
+    switch (c->kind) {
+    case WI_KIND_FIXED:
+        return rows * c->width;
+    case WI_KIND_BITS:
+        return (rows + 7) / 8;
+    default:
+        return (rows + 1) * 4;
+    }
+}
+
+/* Buffers of one column, from table entry *entry on. */
+static weir_err check_column(const struct wi_column *c,
+                             const struct wi_frame_header *h,
+                             const uint8_t *mem, uint32_t *entry,
+                             struct weir_error *err)
+{
+    struct wi_extent values;
+    struct wi_extent bytes;
+    weir_err rc;
+
+    if (c->nullable) {
+        rc = check_extent(h, mem, (*entry)++, ((uint64_t)h->rows + 7) / 8,
+                          &values, err);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+    }
+    rc = check_extent(h, mem, (*entry)++, need_bytes(c, h->rows), &values, err);
+    if (rc != WEIR_OK || c->kind != WI_KIND_VAR) {
+        return rc;
+    }
+    rc = check_extent(h, mem, (*entry)++, 0, &bytes, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    return check_offsets(mem, values, bytes, h->rows, err);
+}
+
+weir_err wi_frame_check(const struct wi_schema *s,
+                        const struct wi_frame_header *h, const uint8_t *mem,
+                        struct weir_error *err)
+{
+    uint32_t entry = 0;
+    weir_err rc = WEIR_OK;
+
+    if (h->kind != WI_FRAME_DATA) {
+        return bad_field(err, "kind", h->kind, WI_FRAME_DATA);
+    }
+    if (h->n_buffers != s->n_buffers || h->bytes < wi_table_end(s->n_buffers)) {
+        return bad_field(err, "n_buffers, of the schema,", h->n_buffers,
+                         s->n_buffers);
+    }
+    if (h->rows > INT32_MAX) {
+        return bad_field(err, "rows", h->rows, INT32_MAX);
+    }
+    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
+        rc = check_column(&s->columns[i], h, mem, &entry, err);
+    }
+    if (rc == WEIR_OK && h->checksum != 0 &&
+        h->checksum != wi_frame_checksum(h, mem)) {
+        return wi_fail(err, WEIR_ERR_INTEGRITY,
+                       "frame: %u bytes at position %llu do not match their "
+                       "checksum",
+                       h->bytes, (unsigned long long)h->pos);
+    }
+    return rc;
+}
+
+/* ---- export --------------------------------------------------------------------- */
+
+struct wi_export {
+    const struct wi_schema *s;
+    struct ArrowArray *arrays;    /* one per column */
+    struct ArrowArray **children; /* pointers to them */
+    const void **buffers;         /* three per column, then the struct's */
+};
+
+static void release_child(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
+struct wi_export *wi_export_open(const struct wi_schema *s)
+{
+    struct wi_export *x = calloc(1, sizeof(*x));
+    if (x == NULL) {
+        return NULL;
+    }
+    x->s = s;
+    x->arrays = calloc(s->n_columns, sizeof(*x->arrays));
+    x->children = calloc(s->n_columns, sizeof(*x->children));
+    x->buffers = calloc((size_t)s->n_columns * 3 + 1, sizeof(*x->buffers));
+    if (x->arrays == NULL || x->children == NULL || x->buffers == NULL) {
+        wi_export_close(x);
+        return NULL;
+    }
+    return x;
+}
+
+void wi_export_close(struct wi_export *x)
+{
+    if (x == NULL) {
+        return;
+    }
+    free(x->arrays);
+    free(x->children);
+    free(x->buffers);
+    free(x);
+}
+
+static const void *next_buffer(const uint8_t *mem, uint32_t *entry)
+{
+    return mem + wi_table_get(mem, (*entry)++).off;
+}
+
+static void export_column(const struct wi_column *c, const uint8_t *mem,
+                          uint32_t rows, const void **buffers, uint32_t *entry,
+                          struct ArrowArray *out)
+{
+    buffers[0] = c->nullable ? next_buffer(mem, entry) : NULL;
+    buffers[1] = next_buffer(mem, entry);
+    buffers[2] = c->kind == WI_KIND_VAR ? next_buffer(mem, entry) : NULL;
+    *out = (struct ArrowArray){
+        .length = rows,
+        .null_count = c->nullable ? -1 : 0,
+        .n_buffers = c->kind == WI_KIND_VAR ? 3 : 2,
+        .buffers = buffers,
+        .release = release_child,
+    };
+}
+
+void wi_frame_export(const struct wi_schema *s, const struct wi_frame_header *h,
+                     const uint8_t *mem, struct wi_export *x,
+                     struct ArrowArray *out)
+{
+    uint32_t entry = 0;
+    assert(x->s == s);
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        export_column(&s->columns[i], mem, h->rows, &x->buffers[i * 3], &entry,
+                      &x->arrays[i]);
+        x->children[i] = &x->arrays[i];
+    }
+    *out = (struct ArrowArray){
+        .length = h->rows,
+        .n_buffers = 1,
+        .n_children = s->n_columns,
+        .buffers = &x->buffers[s->n_columns * 3],
+        .children = x->children,
+    };
+}

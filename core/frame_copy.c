@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copy loops of the frame builder, one per width.
+ *
+ * They are scalar on purpose. The gather instructions of AVX2 and AVX-512 do
+ * the same in a third of the instructions, but with the microcode against Gather
+ * Data Sampling (Intel SA-00828) they take three times as long as these loops.
+ */
+#include "core/frame_copy.h"
+
+#include <string.h>
+
+#include "core/base/bytes.h"
+#include "core/base/cc.h"
+
+/* ---- fixed width ------------------------------------------------------------- */
+
+/* `width` is a constant in every caller but one: the copies become moves. */
+static inline __attribute__((always_inline)) void
+gather(uint8_t *dst, const uint8_t *src, size_t width, const uint32_t *idx,
+       uint32_t n)
+{
+    uint32_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        memcpy(dst, src + idx[i] * width, width);
+        memcpy(dst + width, src + idx[i + 1] * width, width);
+        memcpy(dst + 2 * width, src + idx[i + 2] * width, width);
+        memcpy(dst + 3 * width, src + idx[i + 3] * width, width);
+        dst += 4 * width;
+    }
+    for (; i < n; i++) {
+        memcpy(dst, src + idx[i] * width, width);
+        dst += width;
+    }
+}
+
+static void gather_width(uint8_t *dst, const uint8_t *src, uint32_t width,
+                         const uint32_t *idx, uint32_t n)
+{
+    switch (width) {
+    case 1:
+        gather(dst, src, 1, idx, n);
+        break;
+    case 2:
+        gather(dst, src, 2, idx, n);
+        break;
+    case 4:
+        gather(dst, src, 4, idx, n);
+        break;
+    case 8:
+        gather(dst, src, 8, idx, n);
+        break;
+    case 16:
+        gather(dst, src, 16, idx, n);
+        break;
+    default:
+        gather(dst, src, width, idx, n);
+        break;
+    }
+}
+
+void wi_copy_fixed(uint8_t *dst, const struct wi_view *v, uint32_t width,
+                   const struct wi_rows *rows)
+{
+    const uint8_t *src = (const uint8_t *)v->values + v->offset * width;
+
+    if (rows->idx == NULL) {
+        memcpy(dst, src + (size_t)rows->first * width, (size_t)rows->n * width);
+        return;
+    }
+    gather_width(dst, src, width, rows->idx, rows->n);
+}
+
+/* ---- bits -------------------------------------------------------------------- */
+
+/* k bits (1..64) from bit `pos` on; reads no byte that holds none of them. */
+static uint64_t load_bits(const uint8_t *bits, uint64_t pos, uint32_t k)
+{
+    const uint8_t *p = bits + (pos >> 3);
+    uint32_t shift = (uint32_t)(pos & 7);
+    uint32_t n_bytes = (shift + k + 7) >> 3;
+    uint64_t word = 0;
+
+    if (n_bytes >= 8) {
+        word = wi_load_u64(p) >> shift;
+        if (n_bytes == 9) {
+            word |= (uint64_t)p[8] << (64 - shift);
+        }
+    } else {
+        for (uint32_t i = 0; i < n_bytes; i++) {
+            word |= (uint64_t)p[i] << (8 * i);
+        }
+        word >>= shift;
+    }
+    return k == 64 ? word : word & (((uint64_t)1 << k) - 1);
+}
+
+static uint64_t gather_bits(const uint8_t *bits, uint64_t offset,
+                            const uint32_t *idx, uint32_t k)
+{
+    uint64_t word = 0;
+    for (uint32_t i = 0; i < k; i++) {
+        word |= (uint64_t)wi_bit(bits, offset + idx[i]) << i;
+    }
+    return word;
+}
+
+static uint64_t take_bits(const uint8_t *bits, uint64_t offset,
+                          const struct wi_rows *rows, uint32_t done, uint32_t k)
+{
+    if (rows->idx == NULL) {
+        return load_bits(bits, offset + rows->first + done, k);
+    }
+    return gather_bits(bits, offset, rows->idx + done, k);
+}
+
+void wi_copy_bits(uint8_t *dst, uint32_t at, const uint8_t *bits,
+                  uint64_t offset, const struct wi_rows *rows)
+{
+    uint8_t *out = dst + (at >> 6) * 8u;
+    uint32_t fill = at & 63;
+    uint64_t word = fill == 0 ? 0 : wi_load_u64(out);
+
+    for (uint32_t done = 0; done < rows->n;) {
+        uint32_t k = wi_min_u32(64 - fill, rows->n - done);
+        word |= take_bits(bits, offset, rows, done, k) << fill;
+        wi_store_u64(out, word);
+        out += 8;
+        word = 0;
+        fill = 0;
+        done += k;
+    }
+}
+
+void wi_set_bits(uint8_t *dst, uint32_t at, uint32_t n)
+{
+    uint8_t *out = dst + (at >> 6) * 8u;
+    uint32_t fill = at & 63;
+    uint64_t word = fill == 0 ? 0 : wi_load_u64(out);
+
+    for (uint32_t done = 0; done < n;) {
+        uint32_t k = wi_min_u32(64 - fill, n - done);
+        word |= (UINT64_MAX >> (64 - k)) << fill;
+        wi_store_u64(out, word);
+        out += 8;
+        word = 0;
+        fill = 0;
+        done += k;
+    }
+}
+
+/* ---- variable width ----------------------------------------------------------- */
+
+static const uint8_t *source_offsets(const struct wi_view *v)
+{
+    return (const uint8_t *)v->values + v->offset * 4;
+}
+
+static uint32_t load_offset(const uint8_t *offsets, uint64_t row)
+{
+    return wi_load_u32(offsets + row * 4);
+}
+
+/* Most rows k <= n of a run whose bytes are at most `space`. */
+static uint32_t count_fitting(const uint8_t *offsets, uint32_t n,
+                              uint32_t space)
+{
+    uint32_t begin = load_offset(offsets, 0);
+    uint32_t lo = 0;
+    uint32_t hi = n;
+    while (lo < hi) {
+        uint32_t k = hi - (hi - lo) / 2;
+        if (load_offset(offsets, k) - begin <= space) {
+            lo = k;
+        } else {
+            hi = k - 1;
+        }
+    }
+    return lo;
+}
+
+static uint32_t offsets_of_run(int32_t *ends, uint32_t used, uint32_t cap_bytes,
+                               const uint8_t *offsets, uint32_t n,
+                               uint32_t *src_end_out)
+{
+    uint32_t begin = load_offset(offsets, 0);
+    if (load_offset(offsets, n) - begin > cap_bytes - used) {
+        n = count_fitting(offsets, n, cap_bytes - used);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        ends[i] = (int32_t)(used + load_offset(offsets, i + 1u) - begin);
+    }
+    *src_end_out = load_offset(offsets, n);
+    return n;
+}
+
+uint32_t wi_copy_offsets(int32_t *ends, uint32_t used, uint32_t cap_bytes,
+                         const struct wi_view *v, const struct wi_rows *rows,
+                         uint32_t *src_end_out)
+{
+    const uint8_t *offsets = source_offsets(v);
+    uint64_t end = used;
+    uint32_t src_end = 0;
+    uint32_t i;
+
+    if (rows->idx == NULL) {
+        return offsets_of_run(ends, used, cap_bytes,
+                              offsets + (size_t)rows->first * 4, rows->n,
+                              src_end_out);
+    }
+    for (i = 0; i < rows->n; i++) {
+        uint64_t pair = wi_load_u64(offsets + (size_t)rows->idx[i] * 4);
+        uint32_t src = (uint32_t)(pair >> 32);
+        end += src - (uint32_t)pair;
+        if (end > cap_bytes) {
+            break;
+        }
+        src_end = src > src_end ? src : src_end;
+        ends[i] = (int32_t)end;
+    }
+    *src_end_out = src_end;
+    return i;
+}
+
+/* Values of up to 32 bytes are moved as 32 bytes, whatever their length, where
+ * source and destination have that much: a branch on the length would be
+ * mispredicted. What is written too much is overwritten by the next value or
+ * lies in the unused end of the area. */
+void wi_copy_bytes(uint8_t *dst, uint32_t used, uint32_t cap_bytes,
+                   const struct wi_view *v, const struct wi_rows *rows,
+                   uint32_t src_end)
+{
+    const uint8_t *offsets = source_offsets(v);
+    uint32_t to = used;
+
+    if (rows->idx == NULL) {
+        uint32_t begin = load_offset(offsets, rows->first);
+        uint32_t end = load_offset(offsets, (uint64_t)rows->first + rows->n);
+        memcpy(dst + used, v->bytes + begin, end - begin);
+        return;
+    }
+    for (uint32_t i = 0; i < rows->n; i++) {
+        uint64_t pair = wi_load_u64(offsets + (size_t)rows->idx[i] * 4);
+        uint32_t from = (uint32_t)pair;
+        uint32_t len = (uint32_t)(pair >> 32) - from;
+        const uint8_t *src = v->bytes + from;
+        if (len <= 32 && src_end - from >= 32 && cap_bytes - to >= 32) {
+            memcpy(dst + to, src, 32);
+        } else {
+            memcpy(dst + to, src, len);
+        }
+        to += len;
+    }
+}

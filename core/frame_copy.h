@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The loops that move values into a frame: read by row number, write in
+ * sequence. No checks in here; the builder has made room.
+ *
+ * Rows are idx[0..n), or first..first+n if idx is NULL, counted from the
+ * view's offset. Row numbers are below 2^31 (wi_schema_import sees to it).
+ */
+#ifndef WI_FRAME_COPY_H
+#define WI_FRAME_COPY_H
+
+#include <stdint.h>
+
+#include "core/schema.h"
+
+struct wi_rows {
+    const uint32_t *idx; /* NULL: first, first + 1, .. */
+    uint32_t first;
+    uint32_t n;
+};
+
+/** Values of `width` bytes to dst.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: caller's. */
+void wi_copy_fixed(uint8_t *dst, const struct wi_view *v, uint32_t width,
+                   const struct wi_rows *rows);
+
+/**
+ * Bits to positions at, at + 1, .. of dst. The word that holds position `at`
+ * was left by an earlier call, with zeros from `at` on, unless at % 64 is 0.
+ * Whole words are written; those bits after the last row are zero.
+ *
+ * @param bits   source bitmap, its row 0 at bit `offset`
+ *
+ * Errors: none. Blocks: never. Threads: any. Ownership: caller's.
+ */
+void wi_copy_bits(uint8_t *dst, uint32_t at, const uint8_t *bits,
+                  uint64_t offset, const struct wi_rows *rows);
+
+/** As wi_copy_bits with n ones. */
+void wi_set_bits(uint8_t *dst, uint32_t at, uint32_t n);
+
+/**
+ * Offsets of VAR values: ends[i] = end of row i, the first row starting at
+ * `used`, until a row would end after cap_bytes.
+ *
+ * @param src_end_out  [out] largest end of these rows in the source's bytes
+ *
+ * Returns: rows that fit
+ */
+uint32_t wi_copy_offsets(int32_t *ends, uint32_t used, uint32_t cap_bytes,
+                         const struct wi_view *v, const struct wi_rows *rows,
+                         uint32_t *src_end_out);
+
+/** Bytes of VAR values to dst + used, after wi_copy_offsets took all of
+ *  `rows`; dst has cap_bytes, of which any may be written behind `used`. */
+void wi_copy_bytes(uint8_t *dst, uint32_t used, uint32_t cap_bytes,
+                   const struct wi_view *v, const struct wi_rows *rows,
+                   uint32_t src_end);
+
+#endif /* WI_FRAME_COPY_H */

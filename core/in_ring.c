@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Giving ring space back. Batches are released by any thread in any order; the
+ * head of the ring moves over the released prefix. Whoever finds `advancing`
+ * free does it for all, as with the post lock of a link.
+ */
+#include "core/engine.h"
+
+/* Mapped ring: the producer reads `head` itself; wake it if it asked, once it
+ * is worth it: half the ring is free, or nothing is left to read. */
+static void wake_producer(struct wi_in *in, uint64_t head)
+{
+    struct wi_link *l = in->link;
+    /* E5 sc: `head` was stored before; pairs with E5 sc in out_room() */
+    if (wi_likely(wi_load_sc(&in->ctl->want) == 0)) {
+        return;
+    }
+    /* E1 acquire: only to compare; pairs with E1 release in the producer */
+    uint64_t used = wi_load_acq(&in->ctl->tail) - head;
+    if (used != 0 && used > in->size / 2) {
+        return;
+    }
+    wi_store_rlx(&in->ctl->want, 0); /* rlx: set again if still full */
+    if (l->self) {
+        wi_worker_notify(&l->engine->workers[in->producer_worker],
+                         WI_ATTN_SPACE);
+        return;
+    }
+    struct wi_bell *bell = (struct wi_bell *)(void *)(
+        l->peer_bells + (size_t)in->producer_worker * l->peer_bell_stride);
+    if (wi_bell_attention(bell, WI_ATTN_SPACE) == WI_WAKE_FD) {
+        /* E6: pairs with the exchange in send_bells() */
+        (void)wi_or_sc(&l->bells, 1ull << in->producer_worker);
+        wi_link_pump(l);
+    }
+}
+
+/* Posted ring: send a credit for every quarter, and when nothing is left. */
+static void send_credit(struct wi_in *in, uint64_t head)
+{
+    /* E1 acquire: only to compare; pairs with E1 release in on_notify() */
+    bool drained = wi_load_acq(&in->ctl->tail) == head;
+    if (drained || head - in->credited >= in->size / 4) {
+        in->credited = head;
+        wi_link_post(in->link, &in->item);
+    }
+}
+
+static void move_head(struct wi_in *in, uint64_t head)
+{
+    /* E5 sc: the batch was read before this; pairs with E5 acquire in
+     * out_room() of writer.c. sc, because `want` is read next. */
+    wi_store_sc(&in->ctl->head, head);
+    if (wi_load_acq(&in->dead) != 0) { /* E7: nobody is there any more */
+        return;
+    }
+    if (in->mapped) {
+        wake_producer(in, head);
+    } else {
+        send_credit(in, head);
+    }
+}
+
+static void advance_once(struct wi_in *in)
+{
+    /* rlx: only the holder of `advancing` writes it */
+    uint32_t begin = wi_load_rlx(&in->held_begin);
+    uint32_t first = begin;
+    /* E10 acquire: entries before held_end; pairs with E10 release in the
+     * reader */
+    uint32_t end = wi_load_acq(&in->held_end);
+    uint64_t head = 0;
+    while (begin != end) {
+        struct wi_held *h = &in->held[begin % WI_HELD_MAX];
+        /* E10 acquire: the user's reads of the batch; pairs with the E10
+         * release in its release callback */
+        if (wi_load_acq(&h->released) == 0) {
+            break;
+        }
+        head = h->end;
+        begin++;
+    }
+    if (begin != first) {
+        /* E10 release: entries may be filled again; pairs with E10 acquire in
+         * the reader */
+        wi_store_rel(&in->held_begin, begin);
+        move_head(in, head);
+        if (wi_xchg_sc(&in->starved, 0) != 0) { /* E10 sc: FIFO has room */
+            struct wi_worker *w =
+                &in->link->engine->workers[in->consumer_worker];
+            (void)wi_bell_mark(w->bell, in->link->slot *
+                                            in->link->engine->budget.n_units +
+                                            in->edge);
+        }
+    }
+    uint32_t asked = 1;
+    /* E10 sc: empty, and nobody reads: tell the engine once */
+    if (begin == end && wi_load_sc(&in->finish) == 1 &&
+        wi_cas_ar(&in->finish, &asked, 2)) {
+        wi_lq_put(&in->link->engine->inbox, &in->inbox);
+        wi_engine_kick(in->link->engine);
+    }
+}
+
+void wi_in_advance(struct wi_in *in)
+{
+    wi_rcu_lock(); /* the engine may free `in` as soon as it is empty */
+    /* E10 sc: the wish, then the lock; as in wi_link_pump() */
+    wi_store_sc(&in->again, 1);
+    while (wi_load_sc(&in->again) != 0) { /* E10 sc: as above */
+        if (wi_xchg_sc(&in->advancing, 1) != 0) { /* E10 sc: as above */
+            break;
+        }
+        while (wi_xchg_sc(&in->again, 0) != 0) { /* E10 sc: as above */
+            advance_once(in);
+        }
+        wi_store_sc(&in->advancing, 0); /* E10 sc: as above */
+    }
+    wi_rcu_unlock();
+}
+
+void wi_in_finish_when_empty(struct wi_in *in)
+{
+    uint32_t no = 0;
+    (void)wi_cas_ar(&in->finish, &no, 1); /* E10: read by advance_once() */
+    wi_in_advance(in);
+}

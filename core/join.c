@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Joining through a seed, both sides. */
+#include "core/join.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/err.h"
+
+#define RETRY_NS 50000000ull
+
+struct entry {
+    struct wi_msg_member m;
+    bool known;
+    struct wi_ep *ep;  /* seed: who asked; NULL: itself, or gone */
+    uint32_t told;     /* seed: entries already sent to it */
+};
+
+struct wi_join {
+    bool seed;
+    bool ended;        /* the caller has its answer */
+    uint32_t n;
+    uint32_t n_known;
+    struct entry *entries;
+    char address[WI_ADDRESS_BYTES];
+    struct wi_ep *ep;  /* joiner: to the seed */
+    uint64_t retry_ns; /* joiner: connect (again) at */
+    weir_err code;     /* WEIR_AGAIN while it goes on */
+    struct weir_error error;
+};
+
+static void fill_self(const struct wi_engine *e, struct wi_msg_member *m)
+{
+    union wi_msg u;
+    wi_msg_init(&u, WI_MSG_JOIN);
+    u.member.magic = WI_WIRE_MAGIC;
+    u.member.version_min = WI_WIRE_VERSION_MIN;
+    u.member.version_max = WI_WIRE_VERSION_MAX;
+    u.member.workers = e->cfg.workers;
+    wi_text_put(u.member.name, WI_NAME_BYTES, e->name);
+    wi_text_put(u.member.address, WI_ADDR_BYTES, e->address);
+    *m = u.member;
+}
+
+static void finish(struct wi_join *j, weir_err code, const char *text)
+{
+    if (j->code == WEIR_AGAIN) {
+        j->code = wi_fail(&j->error, code, "%s", text);
+    }
+}
+
+/* All entries are known: this node joins. */
+static void complete(struct wi_engine *e, struct wi_join *j)
+{
+    struct weir_member *list = calloc(j->n, sizeof(*list));
+    if (list == NULL) {
+        finish(j, WEIR_ERR_NO_MEMORY, "no memory for the member list");
+        return;
+    }
+    for (uint32_t i = 0; i < j->n; i++) {
+        list[i] = (struct weir_member){.name = j->entries[i].m.name,
+                                       .address = j->entries[i].m.address,
+                                       .workers = j->entries[i].m.workers};
+    }
+    j->code = wi_engine_join(e, list, j->n, &j->error);
+    free(list);
+}
+
+/* ---- the seed ---------------------------------------------------------------------- */
+
+static void tell(struct wi_engine *e, struct wi_join *j, struct entry *to)
+{
+    while (to->ep != NULL && to->told < j->n) {
+        struct wi_msg_member m = j->entries[to->told].m;
+        m.head.type = WI_MSG_MEMBER;
+        m.idx = to->told;
+        m.n_members = j->n;
+        m.self = (uint32_t)(to - j->entries);
+        weir_err rc = e->ops->send(to->ep, &m, m.head.len);
+        if (rc != WEIR_OK) {
+            (void)e->ops->kick(to->ep);
+            return; /* SENDABLE goes on, or CLOSED ends it */
+        }
+        to->told++;
+    }
+    if (to->ep != NULL) {
+        (void)e->ops->kick(to->ep);
+    }
+}
+
+static void turn_away(struct wi_engine *e, struct wi_ep *ep, weir_err code,
+                      const char *text)
+{
+    union wi_msg m;
+    wi_msg_init(&m, WI_MSG_REFUSE);
+    m.refuse.code = (int32_t)code;
+    wi_text_put(m.refuse.text, WI_TEXT_BYTES, text);
+    if (e->ops->send(ep, &m, m.head.len) == WEIR_OK) {
+        (void)e->ops->kick(ep);
+    }
+    wi_engine_disconnect(e, ep);
+}
+
+static bool name_taken(const struct wi_join *j, const char *name)
+{
+    for (uint32_t i = 0; i < j->n_known; i++) {
+        if (strcmp(j->entries[i].m.name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
+                     const struct wi_msg_member *m)
+{
+    struct wi_join *j = e->join;
+    char text[WI_TEXT_BYTES];
+    if (m->magic != WI_WIRE_MAGIC || m->version_min > WI_WIRE_VERSION_MAX ||
+        m->version_max < WI_WIRE_VERSION_MIN) {
+        (void)snprintf(text, sizeof(text),
+                       "seed %s speaks wire versions %u to %u, you %u to %u",
+                       e->name, WI_WIRE_VERSION_MIN, WI_WIRE_VERSION_MAX,
+                       m->version_min, m->version_max);
+        turn_away(e, ep, WEIR_ERR_PEER_VERSION, text);
+        return;
+    }
+    if (j == NULL || !j->seed || j->n_known == j->n || name_taken(j, m->name)) {
+        (void)snprintf(text, sizeof(text),
+                       "%s cannot let %s join: %s", e->name, m->name,
+                       j == NULL || !j->seed ? "it is not waiting as a seed"
+                       : j->n_known == j->n  ? "the cluster is complete"
+                                             : "the name is taken");
+        turn_away(e, ep, WEIR_ERR_PEER_REFUSED, text);
+        return;
+    }
+    struct entry *new = &j->entries[j->n_known++];
+    new->m = *m;
+    new->known = true;
+    new->ep = ep;
+    if (j->n_known == j->n) {
+        complete(e, j);
+        for (uint32_t i = 0; j->code == WEIR_OK && i < j->n; i++) {
+            tell(e, j, &j->entries[i]);
+        }
+    }
+}
+
+static void seed_event(struct wi_engine *e, struct wi_join *j,
+                       const struct wi_event *ev)
+{
+    for (uint32_t i = 0; i < j->n_known; i++) {
+        struct entry *it = &j->entries[i];
+        if (it->ep != ev->ep) {
+            continue;
+        }
+        if (ev->kind == WI_EV_SENDABLE) {
+            tell(e, j, it);
+        } else if (ev->kind == WI_EV_CLOSED) {
+            wi_engine_disconnect(e, it->ep);
+            it->ep = NULL;
+            if (it->told < j->n && j->code == WEIR_AGAIN) {
+                /* It went before the list was complete: make room. */
+                *it = j->entries[--j->n_known];
+                memset(&j->entries[j->n_known], 0, sizeof(*it));
+            }
+        }
+        return;
+    }
+}
+
+static bool all_told(const struct wi_join *j)
+{
+    for (uint32_t i = 0; i < j->n_known; i++) {
+        if (j->entries[i].ep != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the joiner ------------------------------------------------------------------------ */
+
+static void take_member(struct wi_engine *e, struct wi_join *j,
+                        const struct wi_msg_member *m)
+{
+    if (m->n_members != j->n || m->idx >= j->n) {
+        char text[128];
+        (void)snprintf(text, sizeof(text),
+                       "the seed forms a cluster of %u members, this node "
+                       "expects %u",
+                       m->n_members, j->n);
+        finish(j, WEIR_ERR_PEER_REFUSED, text);
+        return;
+    }
+    struct entry *it = &j->entries[m->idx];
+    j->n_known += it->known ? 0 : 1;
+    it->known = true;
+    it->m = *m;
+    if (j->n_known == j->n && j->code == WEIR_AGAIN) {
+        complete(e, j);
+    }
+}
+
+static void joiner_packet(struct wi_engine *e, struct wi_join *j,
+                          const uint8_t *bytes, uint32_t len)
+{
+    union wi_msg m;
+    struct weir_error err;
+    uint32_t at = 0;
+    weir_err rc;
+    while ((rc = wi_msg_next(bytes, len, &at, &m, &err)) == WEIR_OK) {
+        if (m.head.type == WI_MSG_MEMBER) {
+            take_member(e, j, &m.member);
+        } else if (m.head.type == WI_MSG_REFUSE) {
+            finish(j, (weir_err)m.refuse.code, m.refuse.text);
+        }
+    }
+    if (rc < 0) {
+        finish(j, rc, err.message);
+    }
+}
+
+static void joiner_event(struct wi_engine *e, struct wi_join *j,
+                         const struct wi_event *ev)
+{
+    if (ev->kind == WI_EV_CONNECTED) {
+        struct wi_msg_member m;
+        fill_self(e, &m);
+        (void)e->ops->send(ev->ep, &m, m.head.len);
+        (void)e->ops->kick(ev->ep);
+    } else if (ev->kind == WI_EV_MESSAGE) {
+        joiner_packet(e, j, ev->bytes, ev->len);
+    } else if (ev->kind == WI_EV_CLOSED) {
+        /* Not there yet, perhaps: the caller's timeout bounds the tries. */
+        wi_log(&e->log, WI_LOG_INFO, "seed %s: %s", j->address, ev->reason);
+        wi_engine_disconnect(e, j->ep);
+        j->ep = NULL;
+        j->retry_ns = e->now_ns + RETRY_NS;
+        wi_engine_due(e, j->retry_ns);
+    }
+}
+
+/* ---- both --------------------------------------------------------------------------------- */
+
+void wi_join_event(struct wi_engine *e, const struct wi_event *ev)
+{
+    struct wi_join *j = e->join;
+    if (j != NULL && j->ep == ev->ep) {
+        joiner_event(e, j, ev);
+    } else if (j != NULL && j->seed) {
+        seed_event(e, j, ev);
+    }
+    if (j != NULL && j->ended) {
+        wi_join_end(e, true);
+    }
+}
+
+void wi_join_tick(struct wi_engine *e)
+{
+    struct wi_join *j = e->join;
+    if (j == NULL || j->seed || j->ep != NULL || j->code != WEIR_AGAIN) {
+        return;
+    }
+    if (e->now_ns < j->retry_ns) {
+        wi_engine_due(e, j->retry_ns);
+        return;
+    }
+    weir_err rc = e->ops->connect(e->transport, j->address, &j->ep, &j->error);
+    if (rc != WEIR_OK) {
+        j->code = rc;
+    }
+}
+
+weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
+                       struct weir_error *err)
+{
+    if (e->n_members != 0 || e->join != NULL || n == 0 ||
+        n > e->cfg.max_members) {
+        return wi_fail(err, WEIR_ERR_STATE,
+                       "cannot join a cluster of %u: joined already, or "
+                       "max_members = %u is too small",
+                       n, e->cfg.max_members);
+    }
+    struct wi_join *j = calloc(1, sizeof(*j));
+    struct entry *entries = calloc(n, sizeof(*entries));
+    if (j == NULL || entries == NULL) {
+        free(j);
+        free(entries);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u members", n);
+    }
+    j->entries = entries;
+    j->n = n;
+    j->seed = address == NULL;
+    j->code = WEIR_AGAIN;
+    j->retry_ns = e->now_ns;
+    e->join = j;
+    if (j->seed) {
+        fill_self(e, &j->entries[0].m);
+        j->entries[0].known = true;
+        j->n_known = 1;
+        if (n == 1) {
+            complete(e, j);
+        }
+    } else {
+        (void)snprintf(j->address, sizeof(j->address), "%s", address);
+        wi_engine_due(e, e->now_ns);
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_join_result(struct wi_engine *e, struct weir_error *err)
+{
+    if (e->join->code < 0 && err != NULL) {
+        *err = e->join->error;
+    }
+    return e->join->code;
+}
+
+weir_err wi_join_timeout(struct wi_engine *e, struct weir_error *err)
+{
+    const struct wi_join *j = e->join;
+    if (!j->seed) {
+        return wi_fail(err, WEIR_ERR_TIMEOUT,
+                       "no member list from the seed at %s: does it run, and "
+                       "do all %u members?",
+                       j->address, j->n);
+    }
+    char names[256] = "";
+    for (uint32_t i = 0; i < j->n_known && strlen(names) < 180; i++) {
+        size_t at = strlen(names);
+        (void)snprintf(names + at, sizeof(names) - at, "%s%.60s",
+                       i != 0 ? ", " : "", j->entries[i].m.name);
+    }
+    return wi_fail(err, WEIR_ERR_TIMEOUT, "%u of %u members came: %s",
+                   j->n_known, j->n, names);
+}
+
+void wi_join_end(struct wi_engine *e, bool ok)
+{
+    struct wi_join *j = e->join;
+    if (j == NULL) {
+        return;
+    }
+    j->ended = true;
+    if (ok && j->seed && !all_told(j) && !e->closing) {
+        return; /* goes on in the background; wi_join_event ends it */
+    }
+    for (uint32_t i = 0; i < j->n; i++) {
+        if (j->entries[i].ep != NULL) {
+            wi_engine_disconnect(e, j->entries[i].ep);
+        }
+    }
+    if (j->ep != NULL) {
+        wi_engine_disconnect(e, j->ep);
+    }
+    free(j->entries);
+    free(j);
+    e->join = NULL;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Links: the one connection between this node and a peer, shared by all
+ * workers and all queries.
+ *
+ *   state       waits for                    left by
+ *   CONNECTING  the transport                CONNECTED -> HELLO
+ *   HELLO       ACCEPT (we connected)        ACCEPT -> OPEN, REFUSE -> DEAD
+ *   READY       READY (the peer connected)   READY -> OPEN
+ *   OPEN        -                            BYE -> CLOSING, CLOSED -> DEAD
+ *   CLOSING     BYE of the peer              BYE, CLOSED -> DEAD; EDGE_OPEN
+ *                                            from the peer -> OPEN
+ *   DEAD        its edges to be released     freed
+ *
+ * When both ends connect at once, the connection that the lower-numbered
+ * member started wins.
+ *
+ * The send side of a link belongs to whoever holds its *post lock*. Nobody
+ * waits for it: wi_link_post() leaves the work in a queue and does it itself
+ * only if the lock is free; whoever holds the lock looks at the queue again
+ * before and after it lets go (edge E6). The engine takes the lock for good
+ * when the link dies.
+ */
+#ifndef WI_LINK_H
+#define WI_LINK_H
+
+#include "core/edge.h"
+#include "core/transport.h"
+#include "core/wire.h"
+
+struct wi_engine;
+struct wi_bell;
+
+enum wi_link_state {
+    WI_LINK_CONNECTING,
+    WI_LINK_HELLO,
+    WI_LINK_READY,
+    WI_LINK_OPEN,
+    WI_LINK_CLOSING,
+    WI_LINK_DEAD,
+};
+
+/** A control message on its way out. */
+struct wi_ctl_msg {
+    struct wi_lq_node node;
+    uint32_t len;
+    uint8_t bytes[];
+};
+
+/** What one write in flight completes. */
+struct wi_posted {
+    struct wi_out *out;
+    uint64_t pos;
+};
+
+#define WI_POSTED_MAX 256u /* writes in flight per link, power of two */
+
+struct wi_link {
+    struct wi_engine *engine; /* constant */
+    struct wi_list on_engine; /* engine's dead list */
+    struct wi_rcu_head rcu;
+    uint32_t member;          /* number of the peer */
+    uint32_t slot;            /* in engine->slots: ready ids of this link */
+    bool self;                /* the link of a node to itself */
+    bool mapped;
+
+    /* written by: engine */
+    enum wi_link_state state;
+    bool initiator;
+    bool lost;                /* died without BYE */
+    bool counted;             /* is in the statistics as open */
+    bool sealed;              /* the post lock is ours for good */
+    struct wi_ep *ep;
+    uint64_t deadline_ns;     /* handshake */
+    uint64_t last_rx_ns;
+    uint64_t last_tx_ns;
+    uint64_t idle_since_ns;
+    uint64_t peer_incarnation;
+    uint32_t caps;
+    struct wi_mem area;       /* granted to the peer: our incoming rings */
+    _Atomic(struct wi_in *) *in; /* by first unit; readers under RCU */
+    struct wi_list ins;
+    uint64_t *used;           /* bitmap of our units that are in a ring */
+    /* the peer's side */
+    uint64_t peer_key;
+    uint64_t peer_area_bytes;
+    uint32_t peer_unit_bytes;
+    uint32_t peer_units;
+    uint64_t *peer_used;      /* bitmap of units */
+    uint32_t peer_free;
+    uint8_t *peer_area;       /* mapped */
+    uint8_t *peer_bells;
+    uint64_t peer_bell_bytes;
+    uint32_t peer_bell_stride;
+    uint32_t peer_bell_base;
+    struct wi_list waiting;   /* outs that wait for the link or for units */
+    struct wi_list outs;
+    struct wi_out **out;      /* by first unit */
+    uint32_t live_outs;       /* in a ring and not QUIET */
+    uint32_t next_epoch;
+
+    /* the send side; queues are put to by anyone */
+    struct wi_lq items;       /* struct wi_item: rings to post, credits due */
+    struct wi_lq ctl;         /* struct wi_ctl_msg; put by the engine */
+    _Atomic uint64_t bells;   /* peer's workers whose descriptor must ring */
+    _Atomic uint32_t again;
+    _Atomic uint32_t sending; /* 1 while ep may be used */
+    alignas(WI_CACHE_LINE) _Atomic uint32_t lock;
+    /* written by: post lock holder */
+    struct wi_list active;    /* items with work */
+    struct wi_ctl_msg *ctl_next; /* taken from ctl, not sent yet */
+    uint32_t packet_len;      /* a packet that is being filled */
+    uint32_t posted_begin;
+    uint32_t posted_end;
+    uint64_t completed_seen;
+    bool broken;              /* the transport said so */
+    struct wi_posted posted[WI_POSTED_MAX];
+    uint8_t packet[WI_PACKET_BYTES];
+};
+
+/* ---- link.c: engine only, under the node's lock --------------------------- */
+
+/** The link to a member, opened if there is none. NULL: no memory. */
+struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member);
+
+/** Events of the transport. */
+void wi_link_event(struct wi_engine *e, const struct wi_event *ev);
+
+/** The link has died; why, in one line. Fails the queries of the peer unless
+ *  `graceful`. */
+void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
+                  const char *why);
+
+/** Say BYE if nothing uses the link. */
+void wi_link_bye(struct wi_link *l);
+
+/** Answer those whose HELLO came before this node had joined, or while an
+ *  older link to them was still there. */
+void wi_link_greet(struct wi_engine *e);
+
+/** Let go of endpoints that never said who they are. */
+void wi_link_guests_tick(struct wi_engine *e, uint64_t now_ns);
+
+/** Timers of one link; called a few times per detect_ns. */
+void wi_link_tick(struct wi_link *l, uint64_t now_ns);
+
+/** True while edges or batches of this link are alive. */
+bool wi_link_busy(const struct wi_link *l);
+
+/** Finish a dead link: true when it was freed. */
+bool wi_link_bury(struct wi_link *l);
+
+/** Queue a control message (the self link delivers it in the next step). */
+void wi_link_send(struct wi_link *l, const union wi_msg *m);
+
+/* ---- post.c: any thread ---------------------------------------------------- */
+
+/** Put an item on the link's queue (once) and post what can be posted. */
+void wi_link_post(struct wi_link *l, struct wi_item *item);
+
+/** Post what can be posted, unless another thread is at it. */
+void wi_link_pump(struct wi_link *l);
+
+/** Has the send side let go of an item (never to be posted again)? */
+bool wi_link_quiet(struct wi_link *l, struct wi_item *item);
+
+/** Take the post lock for good; false: somebody holds it, try again. */
+bool wi_link_seal(struct wi_link *l);
+
+#endif /* WI_LINK_H */

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queries: opening, failing on every member, deadlines, closing. */
+#include <weir/query.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/shuffle.h"
+
+/* ---- finding ---------------------------------------------------------------------- */
+
+static struct weir_query *query_of(struct wi_list *n)
+{
+    return wi_container_of(n, struct weir_query, on_engine);
+}
+
+struct weir_query *wi_query_find(struct wi_engine *e, uint64_t id)
+{
+    wi_list_each(n, &e->queries)
+    {
+        if (query_of(n)->id == id) {
+            return query_of(n);
+        }
+    }
+    return NULL;
+}
+
+struct wi_tomb *wi_tomb_find(struct wi_engine *e, uint64_t id)
+{
+    for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
+        if (e->tombs[i].id == id) {
+            return &e->tombs[i];
+        }
+    }
+    return NULL;
+}
+
+struct wi_tomb *wi_tomb_add(struct wi_engine *e, uint64_t id)
+{
+    struct wi_tomb *t = wi_tomb_find(e, id);
+    if (t == NULL) {
+        t = &e->tombs[e->n_tombs++ % WI_TOMBS];
+        memset(t, 0, sizeof(*t));
+        t->id = id;
+    }
+    return t;
+}
+
+static bool is_member(const struct weir_query *q, uint32_t member)
+{
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        if (q->members[i] == member) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool wi_query_includes(const struct wi_engine *e, uint32_t member)
+{
+    wi_list_each(n, &e->queries)
+    {
+        /* E8 acquire: as in weir_query_status() */
+        if (wi_load_acq(&query_of(n)->code) == WEIR_OK &&
+            is_member(query_of(n), member)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- failing ----------------------------------------------------------------------- */
+
+static void fill_fail(union wi_msg *m, uint64_t id, weir_err code,
+                      const char *text)
+{
+    wi_msg_init(m, WI_MSG_FAIL);
+    m->fail.code = (int32_t)code;
+    m->fail.query = id;
+    wi_text_put(m->fail.text, WI_TEXT_BYTES, text);
+}
+
+void wi_query_tell_failed(struct wi_link *l)
+{
+    struct wi_engine *e = l->engine;
+    union wi_msg m;
+    wi_list_each(n, &e->queries)
+    {
+        const struct weir_query *q = query_of(n);
+        if (q->failing && is_member(q, l->member)) {
+            fill_fail(&m, q->id, q->error.code, q->error.message);
+            wi_link_send(l, &m);
+        }
+    }
+    for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
+        const struct wi_tomb *t = &e->tombs[i];
+        if (t->closed && t->code != WEIR_OK) {
+            fill_fail(&m, t->id, t->code, t->text);
+            wi_link_send(l, &m);
+        }
+    }
+}
+
+static void tell_members(struct weir_query *q, weir_err code, const char *text)
+{
+    struct wi_engine *e = q->engine;
+    union wi_msg m;
+    fill_fail(&m, q->id, code, text);
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        struct wi_link *l = e->members[q->members[i]].link;
+        if (q->members[i] != e->self && l != NULL &&
+            (l->state == WI_LINK_OPEN || l->state == WI_LINK_CLOSING)) {
+            wi_link_send(l, &m);
+        }
+    }
+}
+
+void wi_query_fail(struct weir_query *q, weir_err code, const char *text,
+                   bool tell)
+{
+    if (q->failing || q->closed) {
+        return;
+    }
+    q->failing = true;
+    q->error.code = code;
+    (void)snprintf(q->error.message, sizeof(q->error.message), "%s", text);
+    wi_log(&q->engine->log, WI_LOG_WARN, "query %" PRIu64 ": %s: %s", q->id,
+           weir_err_name(code), text);
+    q->engine->stats.queries_failed++;
+    /* E8 release: the message before the code; pairs with E8 acquire wherever
+     * the code is read */
+    wi_store_rel(&q->code, (int32_t)code);
+    for (uint32_t i = 0; i < q->engine->cfg.workers; i++) {
+        wi_worker_notify(&q->engine->workers[i], WI_ATTN_EVENT);
+    }
+    if (tell) {
+        tell_members(q, code, text);
+    }
+}
+
+void wi_query_peer_lost(struct wi_engine *e, uint32_t member, weir_err code,
+                        const char *text)
+{
+    wi_list_each(n, &e->queries)
+    {
+        if (is_member(query_of(n), member)) {
+            wi_query_fail(query_of(n), code, text, true);
+        }
+    }
+}
+
+void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
+{
+    struct wi_engine *e = l->engine;
+    weir_err code = (weir_err)m->code;
+    if (weir_err_scope(code) != WEIR_SCOPE_QUERY &&
+        weir_err_scope(code) != WEIR_SCOPE_PEER) {
+        code = WEIR_ERR_ABORTED;
+    }
+    struct weir_query *q = wi_query_find(e, m->query);
+    if (q != NULL && is_member(q, l->member)) {
+        wi_query_fail(q, code, m->text, false);
+    } else if (q == NULL && wi_tomb_find(e, m->query) == NULL) {
+        struct wi_tomb *t = wi_tomb_add(e, m->query);
+        t->code = code;
+        wi_text_put(t->text, WI_TEXT_BYTES, m->text);
+    }
+}
+
+uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns)
+{
+    uint64_t next = UINT64_MAX;
+    wi_list_each(n, &e->queries)
+    {
+        struct weir_query *q = query_of(n);
+        if (q->failing) {
+            continue;
+        }
+        if (now_ns >= q->deadline_ns) {
+            wi_query_fail(q, WEIR_ERR_DEADLINE, "deadline passed", true);
+        } else {
+            next = wi_min_u64(next, q->deadline_ns);
+        }
+    }
+    return next;
+}
+
+/* ---- opening -------------------------------------------------------------------------- */
+
+static weir_err check_params(struct wi_engine *e,
+                             const struct weir_query_params *p,
+                             struct weir_error *err)
+{
+    if (e->n_members == 0) {
+        return wi_fail(err, WEIR_ERR_STATE, "%s has not joined a cluster yet",
+                       e->name);
+    }
+    if (p->id == 0) {
+        return wi_fail(err, WEIR_ERR_ARG, "query id must not be 0");
+    }
+    const struct wi_tomb *t = wi_tomb_find(e, p->id);
+    if (wi_query_find(e, p->id) != NULL || (t != NULL && t->closed)) {
+        return wi_fail(err, WEIR_ERR_DUPLICATE,
+                       "query id %" PRIu64 " is or was in use on %s: take a "
+                       "new id for every query",
+                       p->id, e->name);
+    }
+    bool self = p->n_members == 0;
+    for (uint32_t i = 0; i < p->n_members; i++) {
+        self = self || p->members[i] == e->self;
+        if (p->members[i] >= e->n_members) {
+            return wi_fail(err, WEIR_ERR_NOT_FOUND,
+                           "member %u of query %" PRIu64 ": there are only %u",
+                           p->members[i], p->id, e->n_members);
+        }
+    }
+    if (!self) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "query %" PRIu64 " does not include this member (%u)",
+                       p->id, e->self);
+    }
+    return WEIR_OK;
+}
+
+static weir_err set_members(struct weir_query *q,
+                            const struct weir_query_params *p)
+{
+    uint32_t n = p->n_members != 0 ? p->n_members : q->engine->n_members;
+    q->members = calloc(n, sizeof(*q->members));
+    if (q->members == NULL) {
+        return WEIR_ERR_NO_MEMORY;
+    }
+    q->n_members = n;
+    for (uint32_t i = 0; i < n; i++) {
+        q->members[i] = p->n_members != 0 ? p->members[i] : i;
+    }
+    return WEIR_OK;
+}
+
+static weir_err open_locked(struct weir_node *node,
+                            const struct weir_query_params *p,
+                            struct weir_query **out, struct weir_error *err)
+{
+    struct wi_engine *e = &node->engine;
+    weir_err rc = check_params(e, p, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    struct weir_query *q = calloc(1, sizeof(*q));
+    if (q == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a query");
+    }
+    q->engine = e;
+    q->node = node;
+    q->id = p->id;
+    q->holds = 1;
+    wi_list_init(&q->shuffles);
+    q->deadline_ns = p->deadline_ns == 0
+                         ? UINT64_MAX
+                         : wi_time_add(e->now_ns, p->deadline_ns);
+    if (set_members(q, p) != WEIR_OK) {
+        free(q);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a query");
+    }
+    wi_list_push_back(&e->queries, &q->on_engine);
+    e->stats.queries_open++;
+    wi_engine_due(e, q->deadline_ns);
+    wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
+    const struct wi_tomb *t = wi_tomb_find(e, p->id);
+    if (t != NULL) {
+        wi_query_fail(q, t->code, t->text, false); /* failed before we came */
+    }
+    *out = q;
+    return WEIR_OK;
+}
+
+weir_err weir_query_open(weir_node *node,
+                         const struct weir_query_params *params,
+                         weir_query **query_out, struct weir_error *err)
+{
+    wi_node_lock(node);
+    weir_err rc = open_locked(node, params, query_out, err);
+    if (rc == WEIR_OK) {
+        wi_engine_kick(&node->engine); /* a new deadline */
+    }
+    wi_node_unlock(node);
+    return rc;
+}
+
+void weir_query_cancel(weir_query *query, const char *reason)
+{
+    char text[WI_TEXT_BYTES];
+    (void)snprintf(text, sizeof(text), "cancelled by %s%s%s",
+                   query->engine->name, reason != NULL ? ": " : "",
+                   reason != NULL ? reason : "");
+    wi_node_lock(query->node);
+    wi_query_fail(query, WEIR_ERR_CANCELLED, text, true);
+    wi_node_unlock(query->node);
+}
+
+weir_err weir_query_status(weir_query *query, struct weir_error *err)
+{
+    /* E8 acquire: the message; pairs with E8 release in wi_query_fail() */
+    weir_err code = (weir_err)wi_load_acq(&query->code);
+    if (code != WEIR_OK && err != NULL) {
+        *err = query->error;
+    }
+    return code;
+}
+
+/* ---- closing ---------------------------------------------------------------------------- */
+
+static bool complete(const struct weir_query *q)
+{
+    wi_list_each(n, &q->shuffles)
+    {
+        const struct weir_shuffle *s =
+            wi_container_of(n, struct weir_shuffle, on_query);
+        for (uint32_t i = 0; i < q->engine->cfg.workers; i++) {
+            const struct weir_writer *w = s->writers[i];
+            const struct weir_reader *r = s->readers[i];
+            if ((w != NULL && !w->finished) ||
+                (r != NULL && !r->stopped && !wi_reader_complete(r))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void close_ends(struct weir_query *q)
+{
+    wi_list_each(n, &q->shuffles)
+    {
+        struct weir_shuffle *s =
+            wi_container_of(n, struct weir_shuffle, on_query);
+        for (uint32_t i = 0; i < q->engine->cfg.workers; i++) {
+            if (s->writers[i] != NULL) {
+                wi_writer_free(s->writers[i]);
+            }
+            if (s->readers[i] != NULL) {
+                wi_reader_free(s->readers[i]);
+            }
+        }
+        if (s->counted) {
+            s->counted = false;
+            q->engine->open_shuffles--;
+        }
+    }
+}
+
+/* Edges that came for this query and that nobody read: their producers are
+ * stopped. */
+static void stop_strays(struct weir_query *q)
+{
+    struct wi_engine *e = q->engine;
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        struct wi_link *l = e->members[i].link;
+        if (l == NULL) {
+            continue;
+        }
+        wi_list_each(n, &l->ins)
+        {
+            struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+            if (in->query_id == q->id && in->query == NULL) {
+                wi_in_stop(in);
+                wi_in_finish_when_empty(in);
+            }
+        }
+    }
+}
+
+void wi_query_drop(struct weir_query *q)
+{
+    if (--q->holds != 0) {
+        return;
+    }
+    wi_list_each(n, &q->shuffles)
+    {
+        wi_shuffle_free(wi_container_of(n, struct weir_shuffle, on_query));
+    }
+    free(q->members);
+    free(q);
+}
+
+void weir_query_close(weir_query *query)
+{
+    if (query == NULL) {
+        return;
+    }
+    struct weir_node *node = query->node;
+    struct wi_engine *e = query->engine;
+    wi_node_lock(node);
+    if (!query->failing && !complete(query)) {
+        char text[WI_TEXT_BYTES];
+        (void)snprintf(text, sizeof(text), "%s closed it before its end",
+                       e->name);
+        wi_query_fail(query, WEIR_ERR_ABORTED, text, true);
+    }
+    close_ends(query);
+    stop_strays(query);
+    query->closed = true;
+    wi_list_remove(&query->on_engine);
+    e->stats.queries_open--;
+    struct wi_tomb *t = wi_tomb_add(e, query->id);
+    t->closed = true;
+    if (query->failing) {
+        t->code = query->error.code;
+        wi_text_put(t->text, WI_TEXT_BYTES, query->error.message);
+    }
+    wi_query_drop(query);
+    wi_engine_kick(e);
+    wi_node_unlock(node);
+}

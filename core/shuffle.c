@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shuffles: options checked, copied and summed up; destinations counted. */
+#include "core/shuffle.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/err.h"
+
+uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
+                            uint32_t limit)
+{
+    uint32_t n = s->query->engine->members[member].workers;
+    return limit == 0 ? n : wi_min_u32(n, limit);
+}
+
+struct weir_shuffle *wi_shuffle_find(struct weir_query *q, uint32_t id)
+{
+    wi_list_each(n, &q->shuffles)
+    {
+        struct weir_shuffle *s =
+            wi_container_of(n, struct weir_shuffle, on_query);
+        if (s->id == id) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+uint32_t weir_shuffle_destinations(const weir_shuffle *shuffle)
+{
+    return shuffle->n_dest;
+}
+
+/* ---- the fingerprint: FNV-1a over what all members must agree on ------------------- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    for (int i = 0; i < 8; i++) {
+        h = (h ^ (v & 0xff)) * 0x100000001b3ull;
+        v >>= 8;
+    }
+    return h;
+}
+
+static uint64_t mix_list(uint64_t h, const uint32_t *v, uint32_t n)
+{
+    h = mix(h, n);
+    for (uint32_t i = 0; i < n; i++) {
+        h = mix(h, v[i]);
+    }
+    return h;
+}
+
+static uint64_t fingerprint(const struct weir_shuffle *s,
+                            const struct weir_shuffle_params *p)
+{
+    uint64_t h = mix(0xcbf29ce484222325ull, s->schema->fingerprint);
+    h = mix(h, (uint64_t)s->kind);
+    h = mix(h, p->seed);
+    h = mix(h, s->n_dest);
+    h = mix_list(h, s->producers, s->n_producers);
+    h = mix_list(h, s->consumers, s->n_consumers);
+    for (uint32_t i = 0; i < p->n_keys; i++) {
+        h = mix(h, (uint64_t)wi_schema_find(s->schema, p->keys[i]));
+    }
+    return h;
+}
+
+/* ---- opening ---------------------------------------------------------------------------- */
+
+/* A list of members: given and checked, or all of the query. */
+static weir_err copy_members(const struct weir_query *q, const uint32_t *list,
+                             uint32_t n, uint32_t **out, uint32_t *n_out,
+                             struct weir_error *err)
+{
+    const uint32_t *from = n != 0 ? list : q->members;
+    uint32_t count = n != 0 ? n : q->n_members;
+    *out = calloc(count, sizeof(**out));
+    if (*out == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u members",
+                       count);
+    }
+    *n_out = count;
+    for (uint32_t i = 0; i < count; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < q->n_members; k++) {
+            known = known || q->members[k] == from[i];
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            known = known && (*out)[k] != from[i];
+        }
+        if (!known) {
+            return wi_fail(err, WEIR_ERR_ARG,
+                           "member %u is not in query %" PRIu64
+                           ", or is listed twice",
+                           from[i], q->id);
+        }
+        (*out)[i] = from[i];
+    }
+    return WEIR_OK;
+}
+
+static void count_ends(struct weir_shuffle *s)
+{
+    uint32_t self = s->query->engine->self;
+    for (uint32_t i = 0; i < s->n_consumers; i++) {
+        if (s->consumers[i] == self) {
+            s->self_consumes = true;
+            s->first_dest = s->n_dest;
+        }
+        s->n_dest +=
+            wi_shuffle_workers(s, s->consumers[i], s->consumer_workers);
+    }
+    for (uint32_t i = 0; i < s->n_producers; i++) {
+        s->self_produces = s->self_produces || s->producers[i] == self;
+        s->n_sources +=
+            wi_shuffle_workers(s, s->producers[i], s->producer_workers);
+    }
+}
+
+static weir_err open_partitions(struct weir_shuffle *s,
+                                const struct weir_shuffle_params *p,
+                                struct weir_error *err)
+{
+    uint32_t workers = s->query->engine->cfg.workers;
+    struct wi_partition_params pp = {
+        .kind = s->kind,
+        .n_dest = s->n_dest,
+        .keys = p->keys,
+        .n_keys = p->n_keys,
+        .seed = p->seed,
+        .bounds = p->bounds,
+    };
+    weir_err rc = WEIR_OK;
+    for (uint32_t i = 0; rc == WEIR_OK && i < workers; i++) {
+        rc = wi_partition_open(s->schema, &pp, &s->partitions[i], err);
+    }
+    return rc;
+}
+
+static weir_err fill(struct weir_shuffle *s,
+                     const struct weir_shuffle_params *p,
+                     struct weir_error *err)
+{
+    uint32_t workers = s->query->engine->cfg.workers;
+    bool gather = p->partitioning == WEIR_GATHER;
+    s->id = p->id;
+    s->kind = p->partitioning;
+    s->producer_workers = p->producer_workers;
+    s->consumer_workers = gather ? 1 : p->consumer_workers;
+    s->partitions = calloc(workers, sizeof(struct wi_partition *));
+    s->writers = calloc(workers, sizeof(struct weir_writer *));
+    s->readers = calloc(workers, sizeof(struct weir_reader *));
+    if (s->partitions == NULL || s->writers == NULL || s->readers == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a shuffle");
+    }
+    weir_err rc = wi_schema_open(p->schema, &s->schema, err);
+    if (rc == WEIR_OK) {
+        rc = copy_members(s->query, p->producers, p->n_producers,
+                          &s->producers, &s->n_producers, err);
+    }
+    if (rc == WEIR_OK) {
+        rc = copy_members(s->query, p->consumers, p->n_consumers,
+                          &s->consumers, &s->n_consumers, err);
+    }
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    s->n_consumers = gather ? 1 : s->n_consumers;
+    count_ends(s);
+    rc = open_partitions(s, p, err);
+    s->fingerprint = rc == WEIR_OK ? fingerprint(s, p) : 0;
+    return rc;
+}
+
+static weir_err check_room(struct weir_query *q, uint32_t id,
+                           struct weir_error *err)
+{
+    struct wi_engine *e = q->engine;
+    weir_err rc = weir_query_status(q, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (wi_shuffle_find(q, id) != NULL) {
+        return wi_fail(err, WEIR_ERR_DUPLICATE,
+                       "shuffle %u of query %" PRIu64 " is open already", id,
+                       q->id);
+    }
+    if (e->open_shuffles >= e->cfg.max_shuffles) {
+        return wi_fail(err, WEIR_ERR_BUDGET,
+                       "%u shuffles are open on %s, the memory plan is for "
+                       "max_shuffles = %u: raise it",
+                       e->open_shuffles, e->name, e->cfg.max_shuffles);
+    }
+    return WEIR_OK;
+}
+
+weir_err weir_shuffle_open(weir_query *query,
+                           const struct weir_shuffle_params *params,
+                           weir_shuffle **shuffle_out, struct weir_error *err)
+{
+    if (params->schema == NULL || params->partitioning > WEIR_VECTOR) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "shuffle %u: needs a schema and a partitioning",
+                       params->id);
+    }
+    wi_node_lock(query->node);
+    struct weir_shuffle *s = NULL;
+    weir_err rc = check_room(query, params->id, err);
+    if (rc == WEIR_OK) {
+        s = calloc(1, sizeof(*s));
+        rc = s != NULL ? WEIR_OK
+                       : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
+    }
+    if (rc == WEIR_OK) {
+        s->query = query;
+        wi_list_init(&s->on_query);
+        rc = fill(s, params, err);
+    }
+    if (rc == WEIR_OK) {
+        wi_list_push_back(&query->shuffles, &s->on_query);
+        s->counted = true;
+        query->engine->open_shuffles++;
+        *shuffle_out = s;
+    } else if (s != NULL) {
+        wi_shuffle_free(s);
+    }
+    wi_node_unlock(query->node);
+    return rc;
+}
+
+void wi_shuffle_free(struct weir_shuffle *s)
+{
+    wi_list_remove(&s->on_query);
+    for (uint32_t i = 0;
+         s->partitions != NULL && i < s->query->engine->cfg.workers; i++) {
+        if (s->partitions[i] != NULL) {
+            wi_partition_close(s->partitions[i]);
+        }
+    }
+    if (s->schema != NULL) {
+        wi_schema_close(s->schema);
+    }
+    free(s->partitions);
+    free(s->writers);
+    free(s->readers);
+    free(s->producers);
+    free(s->consumers);
+    free(s);
+}

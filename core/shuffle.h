@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Queries, shuffles, writers and readers as the core sees them.
+ *
+ *   weir_query 1--n weir_shuffle 1--W weir_writer 1--D lanes --> wi_out
+ *                                1--W weir_reader 1--P wi_in (one per edge)
+ */
+#ifndef WI_SHUFFLE_H
+#define WI_SHUFFLE_H
+
+#include <weir/query.h>
+#include <weir/shuffle.h>
+
+#include "core/engine.h"
+#include "core/frame.h"
+#include "core/partition.h"
+
+struct weir_query {
+    struct wi_list on_engine;
+    struct wi_engine *engine;
+    struct weir_node *node;
+    uint64_t id;
+    uint64_t deadline_ns; /* absolute, UINT64_MAX: none */
+    uint32_t *members;
+    uint32_t n_members;
+    struct wi_list shuffles;
+    _Atomic int32_t code;    /* weir_err; written once, after `error` (E8) */
+    struct weir_error error;
+    bool failing;            /* error is being or was written */
+    uint32_t holds;          /* itself and every wi_in with its schema */
+    bool closed;
+};
+
+struct weir_shuffle {
+    struct wi_list on_query;
+    struct weir_query *query;
+    uint32_t id;
+    struct wi_schema *schema;
+    uint64_t fingerprint;
+    weir_partitioning kind;
+    struct wi_partition **partitions; /* by worker; the writer's */
+    uint32_t *producers;
+    uint32_t n_producers;
+    uint32_t *consumers;
+    uint32_t n_consumers;
+    uint32_t producer_workers; /* 0: all */
+    uint32_t consumer_workers;
+    uint32_t n_dest;
+    uint32_t n_sources;        /* producing workers in all */
+    struct weir_writer **writers; /* by worker, NULL: not open */
+    struct weir_reader **readers;
+    bool self_produces;
+    bool self_consumes;
+    uint32_t first_dest;       /* of this node's workers */
+    bool counted;
+};
+
+/** One destination of a writer. */
+struct wi_lane {
+    struct wi_out *out;
+    struct wi_builder *builder;
+    bool open;       /* a frame is being filled, at span */
+    bool done;       /* END written, or the consumer wants no more */
+    bool ended;      /* END written */
+    bool whole;      /* the next frame must have full size */
+    struct wi_span span;
+    uint32_t taken;  /* rows of the current split already appended */
+    uint64_t rows;
+    uint64_t bytes;
+    uint64_t checksum;
+    uint64_t frames;
+};
+
+struct weir_writer {
+    struct weir_shuffle *shuffle;
+    struct wi_worker *worker;
+    struct wi_list on_worker;
+    struct wi_partition *partition;
+    struct wi_view *views;
+    struct wi_lane *lanes;
+    uint32_t n_lanes;
+    uint32_t n_done;
+    bool checksum;
+    bool finished;
+    /* a push that was not finished */
+    bool pushing;
+    bool split_valid;
+    const uint32_t *dest; /* WEIR_VECTOR: checked for this push */
+    uint64_t row;        /* first row of the current split */
+    struct wi_split split;
+    /* a row in chunks, of the lane that is being served */
+    uint8_t *image;
+    uint32_t image_bytes;
+    uint32_t image_used;
+    uint32_t image_lane;
+    uint32_t flush_next; /* lane at which the next look for idle ones begins */
+};
+
+struct weir_reader {
+    struct wi_rcu_head rcu;
+    struct weir_shuffle *shuffle;
+    struct wi_worker *worker;
+    struct wi_list ready;     /* wi_in with frames; written by: the worker */
+    _Atomic uint32_t n_ins;   /* E9: ins[0..n_ins) are set */
+    struct wi_in **ins;       /* n_sources of them */
+    uint32_t n_expected;
+    uint32_t n_ended;
+    bool stopped;
+    uint32_t last_member;
+    uint32_t last_worker;
+};
+
+struct weir_node {
+    struct wi_engine engine;
+    struct wi_node_os *os; /* lock, thread, descriptors: node.c */
+};
+
+/** Lock the engine of a query's node, and let go; kicks the engine if there is
+ *  something for the next step. */
+struct wi_node_os; /* node_os.h */
+
+void wi_node_lock(struct weir_node *n);
+void wi_node_unlock(struct weir_node *n);
+
+/** Sum of a shuffle's options that must agree on all members. */
+uint64_t wi_shuffle_fingerprint(const struct weir_shuffle *s);
+
+/** Find a shuffle of a query, NULL: not open here (yet). */
+struct weir_shuffle *wi_shuffle_find(struct weir_query *q, uint32_t id);
+
+void wi_shuffle_free(struct weir_shuffle *s);
+
+/** Workers of a member that take part. */
+uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
+                            uint32_t limit);
+
+/* Closing under the lock. */
+void wi_writer_free(struct weir_writer *w);
+void wi_reader_free(struct weir_reader *r);
+
+/** Publish partly filled frames of a worker before it sleeps; under the node's
+ *  lock. Returns true if anything was published. */
+bool wi_writer_flush_idle(struct weir_writer *w);
+
+/** Was the end reached, and everything reconciled? */
+bool wi_reader_complete(const struct weir_reader *r);
+
+/** Move marked rings to their readers' ready lists. True if any was found that
+ *  `reader` does not own. */
+void wi_worker_collect(struct wi_worker *w, const struct weir_reader *reader);
+
+/** Release one hold of a query; frees it with the last. */
+void wi_query_drop(struct weir_query *q);
+
+#endif /* WI_SHUFFLE_H */

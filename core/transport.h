@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The interface that a transport implements (SPI).
+ *
+ *        engine (one thread)                 workers (many threads)
+ *   poll arm connect disconnect            send write read kick
+ *            |                                     |  holding the link's
+ *            v                                     v  post lock
+ *   +-----------------------------------------------------------+
+ *   | wi_transport   one per node: listens, sleeps, has memory  |
+ *   |   wi_ep        one per link: a reliable ordered channel   |
+ *   +-----------------------------------------------------------+
+ *
+ * A transport moves two things over an endpoint, in one order:
+ *
+ *   message   at most max_message_bytes, copied by `send`, handed to the
+ *             peer's engine as an event
+ *   write     bytes from local memory into memory that the peer granted; no
+ *             event at the peer. A message sent after a write is delivered
+ *             after the written bytes are readable there. That is the whole
+ *             ordering contract (edge E4 of docs/concurrency.md).
+ *
+ * Rules
+ *  1. Nothing here blocks, except `open`, `close` and `mem_open`.
+ *  2. `send`, `write`, `read` only queue; `kick` starts what is queued (verbs:
+ *     one post of a chain; tcp: one writev). They are called for one endpoint
+ *     by one thread at a time, and may run beside `poll` in another thread.
+ *  3. Writes and reads of one endpoint complete in the order they were posted.
+ *     The transport counts completions in ep->completed: local memory of the
+ *     first `completed` operations may be reused. It is increased inside
+ *     `kick`, or before a WI_EV_SENDABLE is reported, never silently.
+ *  4. A transport that returned WEIR_AGAIN reports WI_EV_SENDABLE for that
+ *     endpoint as soon as calling again is worth it.
+ *  5. After WI_EV_CLOSED nothing more is reported for that endpoint; the core
+ *     answers with `disconnect`, which frees it. `disconnect` may also come
+ *     first. When it returns, no call will touch local memory of operations
+ *     in flight, and the peer can no longer write to what was granted through
+ *     this endpoint (verbs: the queue pair is in the error state). A transport
+ *     with WI_CAP_MAP cannot promise that and says so with
+ *     WI_CAP_GRANT_STICKS; the core then never reuses granted memory.
+ *  6. Bytes from the network are untrusted: a write outside granted memory, an
+ *     unknown key, an oversized message close the endpoint with a reason.
+ *  7. A slot that a transport has no use for points to a named stub of
+ *     transport/registry.c, never NULL.
+ */
+#ifndef WI_TRANSPORT_H
+#define WI_TRANSPORT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/error.h>
+
+/* Capability bits of wi_transport_ops.caps. */
+enum {
+    WI_CAP_WRITE = 1u << 0,        /* `write` works */
+    WI_CAP_READ = 1u << 1,         /* `read` works */
+    WI_CAP_MAP = 1u << 2,          /* `map` works: peer memory is addressable */
+    WI_CAP_GRANT_STICKS = 1u << 3, /* a grant outlives the endpoint */
+    WI_CAP_FD = 1u << 4,           /* `fd` can be slept on */
+    WI_CAP_VIRTUAL = 1u << 5,      /* time is virtual: engine is stepped by hand */
+};
+
+enum {
+    WI_ADDRESS_BYTES = 256, /* longest address with its NUL */
+    WI_REASON_BYTES = 192,  /* longest reason text with its NUL */
+    WI_MIN_MESSAGE_BYTES = 2048, /* every transport takes messages this long */
+};
+
+/** What the core tells a transport when it opens it. */
+struct wi_transport_params {
+    const char *listen;   /* address to listen at, without "name:"; NULL = any */
+    const char *name;     /* name of the node, for messages */
+    uint32_t max_links;   /* most endpoints at a time */
+    bool huge_pages;      /* take huge pages where there are any */
+    void *arg;            /* transport's own (sim: the simulated network) */
+};
+
+/** Memory that travels. Constant after mem_open. */
+struct wi_mem {
+    void *base;
+    size_t bytes;
+    uint64_t handle; /* transport's own */
+};
+
+struct wi_transport_ops;
+
+/** First member of every transport's own struct. Constant after open. */
+struct wi_transport {
+    const struct wi_transport_ops *ops;
+};
+
+/** First member of every transport's own endpoint struct. */
+struct wi_ep {
+    struct wi_transport *transport; /* constant after open */
+    void *user;                     /* core's; NULL until the core sets it */
+    _Atomic uint64_t completed;     /* written by: transport, see rule 3 */
+};
+
+enum wi_event_kind {
+    WI_EV_ACCEPTED,  /* a peer connected: ep is new, user is NULL */
+    WI_EV_CONNECTED, /* our connect succeeded: send and write may start */
+    WI_EV_MESSAGE,   /* bytes, len: valid until the next poll */
+    WI_EV_SENDABLE,  /* completed grew, or an AGAIN of this ep has ended */
+    WI_EV_READ_DONE, /* a read is complete (its bytes are in place) */
+    WI_EV_CLOSED,    /* the endpoint is dead; reason says why */
+};
+
+struct wi_event {
+    enum wi_event_kind kind;
+    struct wi_ep *ep;
+    const uint8_t *bytes;
+    uint32_t len;
+    const char *reason; /* CLOSED: one line, valid until the next poll */
+};
+
+/** One one-sided operation. */
+struct wi_rma {
+    void *local;         /* inside memory of mem_open, 8-byte aligned */
+    uint32_t bytes;      /* 1 .. 16 MiB, multiple of 8 */
+    uint64_t key;        /* what the peer's `grant` gave */
+    uint64_t remote_off; /* from the base of the granted memory */
+};
+
+struct wi_transport_ops {
+    const char *name; /* "shm", "tcp", ...: the word before ':' in addresses */
+    uint32_t caps;
+    uint32_t max_message_bytes; /* >= WI_MIN_MESSAGE_BYTES */
+
+    /* ---- node ---------------------------------------------------------- */
+
+    /**
+     * Start listening.
+     *
+     * Errors:     WEIR_ERR_ARG (address), WEIR_ERR_SYSTEM (says which call and
+     *             what to change), WEIR_ERR_NO_MEMORY
+     * Blocks:     shortly.  Called by: node open; locks held: none
+     * Threads:    one
+     * Ownership:  *out is freed by close
+     */
+    weir_err (*open)(const struct wi_transport_params *params,
+                     struct wi_transport **out, struct weir_error *err);
+
+    /**
+     * Stop listening and free everything. Every endpoint was disconnected and
+     * every memory closed before.
+     *
+     * Errors: none.  Blocks: shortly.  Threads: one.  Ownership: frees t
+     */
+    void (*close)(struct wi_transport *t);
+
+    /**
+     * Address at which peers reach this node, with "name:" in front.
+     *
+     * Errors: none.  Blocks: never.  Threads: any.
+     * Ownership:  text is the caller's, WI_ADDRESS_BYTES long
+     */
+    void (*address)(struct wi_transport *t, char *text);
+
+    /* ---- memory -------------------------------------------------------- */
+
+    /**
+     * Get zeroed, page-aligned memory that can travel. The pages are
+     * guaranteed: running out of memory is an error here, never a signal at
+     * the first touch.
+     *
+     * @param bytes  multiple of 4096
+     *
+     * Errors:     WEIR_ERR_NO_MEMORY, WEIR_ERR_SYSTEM: says how much was asked
+     *             for, which limit stood in the way and how to raise it
+     * Blocks:     yes (page faults, registration).  Threads: any
+     * Ownership:  mem_close
+     */
+    weir_err (*mem_open)(struct wi_transport *t, size_t bytes,
+                         struct wi_mem *out, struct weir_error *err);
+
+    /** Give memory back. Nothing in flight may use it. Never fails. */
+    void (*mem_close)(struct wi_transport *t, struct wi_mem *mem);
+
+    /**
+     * Let the peer of ep write to, read from, or map this memory. The key is
+     * sent to the peer by the core, in a message after this call.
+     *
+     * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_PEER_LOST, WEIR_ERR_NO_MEMORY
+     * Blocks:     never.  Called by: engine; locks held: the link's post lock
+     * Ownership:  the grant ends with the endpoint, mem must outlive it
+     */
+    weir_err (*grant)(struct wi_ep *ep, const struct wi_mem *mem,
+                      uint64_t *key_out, struct weir_error *err);
+
+    /**
+     * Map memory that the peer granted (WI_CAP_MAP). Called after the message
+     * with the key has arrived.
+     *
+     * Errors:     WEIR_ERR_PEER_PROTOCOL (unknown key or other size),
+     *             WEIR_ERR_SYSTEM, WEIR_ERR_UNSUPPORTED
+     * Blocks:     shortly.  Threads: engine
+     * Ownership:  `unmap`, which may come after disconnect
+     */
+    weir_err (*map)(struct wi_ep *ep, uint64_t key, size_t bytes,
+                    void **base_out, struct weir_error *err);
+
+    /** Undo map. Never fails. */
+    void (*unmap)(struct wi_transport *t, void *base, size_t bytes);
+
+    /* ---- connections, engine only --------------------------------------- */
+
+    /**
+     * Begin to connect. Ends in WI_EV_CONNECTED or WI_EV_CLOSED, within the
+     * time that the operating system gives it; the core has its own deadline.
+     * Nothing may be sent before WI_EV_CONNECTED.
+     *
+     * @param address  with "name:"
+     *
+     * Errors:     WEIR_ERR_ARG (not an address), WEIR_ERR_SYSTEM (out of file
+     *             descriptors: says the limit), WEIR_ERR_NO_MEMORY
+     * Blocks:     never.  Ownership: *ep_out is freed by disconnect
+     */
+    weir_err (*connect)(struct wi_transport *t, const char *address,
+                        struct wi_ep **ep_out, struct weir_error *err);
+
+    /** Close and free an endpoint, see rule 5. Never fails or blocks. Called
+     *  with the link's post lock held for good. What was kicked before is
+     *  still delivered if the peer lives (tcp: no reset). */
+    void (*disconnect)(struct wi_ep *ep);
+
+    /* ---- send side, under the link's post lock --------------------------- */
+
+    /**
+     * Queue one message.
+     *
+     * @param len  1 .. max_message_bytes
+     *
+     * Returns:    WEIR_OK | WEIR_AGAIN (queue full: kick, then wait for
+     *             WI_EV_SENDABLE)
+     * Errors:     WEIR_ERR_PEER_LOST (a CLOSED event follows)
+     * Blocks:     never.  Cost: a copy of len bytes, no allocation
+     * Ownership:  bytes are copied
+     */
+    weir_err (*send)(struct wi_ep *ep, const void *bytes, uint32_t len);
+
+    /**
+     * Queue a write of op->bytes from op->local to the peer's memory.
+     *
+     * Returns:    WEIR_OK | WEIR_AGAIN (as send)
+     * Errors:     WEIR_ERR_PEER_LOST, WEIR_ERR_UNSUPPORTED
+     * Blocks:     never.  Cost: no copy, no allocation
+     * Ownership:  op is copied; op->local is the transport's until completed
+     */
+    weir_err (*write)(struct wi_ep *ep, const struct wi_rma *op);
+
+    /** Queue a read from the peer's memory into op->local; as write, and
+     *  WI_EV_READ_DONE tells the engine. */
+    weir_err (*read)(struct wi_ep *ep, const struct wi_rma *op);
+
+    /**
+     * Start everything queued.
+     *
+     * Returns:    WEIR_OK (all handed over) | WEIR_AGAIN (the rest goes on
+     *             when the device allows; WI_EV_SENDABLE follows, upon which
+     *             the core kicks again)
+     * Errors:     WEIR_ERR_PEER_LOST
+     * Blocks:     never
+     */
+    weir_err (*kick)(struct wi_ep *ep);
+
+    /* ---- receive side, engine only ---------------------------------------- */
+
+    /**
+     * Collect events.
+     *
+     * @param now_ns  engine's clock
+     * @param max     >= 1
+     *
+     * Returns:    number of events written, 0 if nothing happened
+     * Blocks:     never
+     * Ownership:  bytes and reasons of events are valid until the next poll
+     *             or the disconnect of their endpoint
+     */
+    uint32_t (*poll)(struct wi_transport *t, uint64_t now_ns,
+                     struct wi_event *events, uint32_t max);
+
+    /**
+     * Get ready to sleep: after WEIR_OK the descriptor of `fd` becomes
+     * readable with the next event. WEIR_AGAIN: events are there, poll first.
+     */
+    weir_err (*arm)(struct wi_transport *t);
+
+    /** Descriptor to sleep on with poll(2) (WI_CAP_FD), else -1. Constant. */
+    int (*fd)(struct wi_transport *t);
+};
+
+/* ---- what the registry offers to the core ------------------------------- */
+
+/**
+ * Find a transport by its name or by an address that begins with "name:".
+ *
+ * Errors:     NULL: no such transport
+ * Blocks:     never.  Threads: any.  Ownership: static
+ */
+const struct wi_transport_ops *wi_transport_find(const char *name);
+
+/** Names of all transports, separated by commas. Static. */
+const char *wi_transport_names(void);
+
+/** Check a table: mandatory slots set, capability bits agree with slots. */
+weir_err wi_transport_check(const struct wi_transport_ops *ops,
+                            struct weir_error *err);
+
+/* Named stubs for slots that a transport does not support (registry.c). */
+weir_err wi_no_map(struct wi_ep *ep, uint64_t key, size_t bytes,
+                   void **base_out, struct weir_error *err);
+void wi_no_unmap(struct wi_transport *t, void *base, size_t bytes);
+weir_err wi_no_rma(struct wi_ep *ep, const struct wi_rma *op);
+int wi_no_fd(struct wi_transport *t);
+
+#endif /* WI_TRANSPORT_H */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workers: waiting, on the futex or on a descriptor. ready.h has the argument
+ * why no wake-up is lost. */
+#include <weir/node.h>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/shuffle.h"
+
+/* Looks before a sleep: adapts between these, up when spinning paid. */
+#define SPIN_LEAST 8u
+#define SPIN_MOST 512u
+
+/* Anything since the last time? Takes what there is. */
+static bool happened(struct wi_worker *w)
+{
+    bool any = wi_bell_take_attn(w->bell) != 0;
+    wi_worker_collect(w, NULL);
+    any = any || w->happened;
+    w->happened = false;
+    return any;
+}
+
+static void flush(struct weir_node *node, struct wi_worker *w)
+{
+    wi_node_lock(node);
+    wi_list_each(n, &w->writers)
+    {
+        (void)wi_writer_flush_idle(
+            wi_container_of(n, struct weir_writer, on_worker));
+    }
+    wi_node_unlock(node);
+}
+
+static bool spin(struct wi_worker *w)
+{
+    uint32_t most = w->spin != 0 ? w->spin : SPIN_LEAST;
+    for (uint32_t i = 0; i < most; i++) {
+        if (wi_bell_pending(w->bell)) {
+            w->spin = wi_min_u32(most * 2, SPIN_MOST);
+            return true;
+        }
+        wi_cpu_relax();
+    }
+    w->spin = most / 2 > SPIN_LEAST ? most / 2 : SPIN_LEAST;
+    return false;
+}
+
+static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
+{
+    uint64_t until = UINT64_MAX;
+    if (timeout_ns != WEIR_FOREVER) {
+        until = wi_time_add(wi_clock_now(), timeout_ns);
+    }
+    for (;;) {
+        uint64_t left = UINT64_MAX;
+        if (until != UINT64_MAX) {
+            uint64_t now = wi_clock_now();
+            if (now >= until) {
+                return WEIR_AGAIN;
+            }
+            left = until - now;
+        }
+        /* rlx: a statistic; only this worker writes it */
+        wi_store_rlx(&w->stats.waits, wi_load_rlx(&w->stats.waits) + 1);
+        if (wi_bell_park(w->bell, left) && happened(w)) {
+            return WEIR_OK;
+        }
+    }
+}
+
+weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
+{
+    struct wi_worker *w = &node->engine.workers[worker];
+    if (happened(w)) {
+        return WEIR_OK;
+    }
+    flush(node, w);
+    if (timeout_ns == 0) {
+        return WEIR_AGAIN;
+    }
+    if (spin(w) && happened(w)) {
+        return WEIR_OK;
+    }
+    return park(w, timeout_ns);
+}
+
+int weir_worker_fd(weir_node *node, uint32_t worker)
+{
+    struct wi_worker *w = &node->engine.workers[worker];
+    wi_node_lock(node);
+    if (wi_load_rlx(&w->fd) < 0) { /* rlx: under the lock */
+        wi_store_rlx(&w->fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); /* rlx */
+    }
+    int fd = wi_load_rlx(&w->fd); /* rlx: under the lock */
+    wi_node_unlock(node);
+    return fd;
+}
+
+weir_err weir_worker_arm(weir_node *node, uint32_t worker)
+{
+    struct wi_worker *w = &node->engine.workers[worker];
+    int fd = wi_load_rlx(&w->fd); /* rlx: set by this thread */
+    if (fd < 0) {
+        return WEIR_ERR_STATE;
+    }
+    uint64_t count;
+    (void)!read(fd, &count, sizeof(count));
+    if (happened(w)) {
+        return WEIR_AGAIN;
+    }
+    flush(node, w);
+    return wi_bell_arm(w->bell) ? WEIR_OK : WEIR_AGAIN;
+}

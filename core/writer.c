@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writers: the producing half of a row's path.
+ *
+ *   batch --import--> views --split--> a list of rows per lane
+ *         --append--> open frame of the lane's ring --publish--> consumer
+ *
+ * A push is resumable: the split, and how far each lane got with it, stay in
+ * the writer while the caller is away after WEIR_AGAIN.
+ */
+#include "core/shuffle.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/err.h"
+
+/* Lanes looked at for early flushing per push. */
+#define FLUSH_LOOK 64u
+
+enum step { STEP_DONE, STEP_BLOCKED, STEP_FAILED };
+
+/* ---- rings ------------------------------------------------------------------------ */
+
+/* Room for a frame in the lane's ring; span.bytes == 0: full, and `want` is
+ * set, so that the worker is woken when there is room. */
+static struct wi_span out_room(struct wi_out *o, uint32_t want, uint32_t least)
+{
+    struct wi_span s =
+        wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    if (s.bytes != 0) {
+        return s;
+    }
+    /* E5 acquire: the consumer is done with the bytes; pairs with E5 sc in
+     * move_head() (mapped) and reap() (posted) */
+    o->head_seen = wi_load_acq(&o->ctl->head);
+    s = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    if (s.bytes != 0) {
+        return s;
+    }
+    /* E5 sc: the wish, then a last look; pairs with E5 sc in move_head() and
+     * wake_producer(), reap(): head, then the wish */
+    wi_store_sc(&o->ctl->want, 1);
+    o->head_seen = wi_load_sc(&o->ctl->head); /* E5 sc: as above */
+    return wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+}
+
+/* How far the consumer has got. */
+static uint64_t consumed(struct wi_out *o)
+{
+    /* E5 sc: read after `want` was set; pairs as in out_room() */
+    return o->mapped ? wi_load_sc(&o->ctl->head)
+                     : wi_load_sc(&o->credit); /* E5 sc: as above */
+}
+
+static struct wi_bell *consumer_bell(const struct wi_out *o)
+{
+    struct wi_link *l = o->link;
+    if (l->self) {
+        return l->engine->workers[o->consumer_worker].bell;
+    }
+    return (struct wi_bell *)(void *)(
+        l->peer_bells + (size_t)o->consumer_worker * l->peer_bell_stride);
+}
+
+/* Tell the consumer that the ring has data. */
+static void ring_consumer(struct wi_out *o)
+{
+    struct wi_link *l = o->link;
+    if (!o->mapped) {
+        wi_link_post(l, &o->item);
+        return;
+    }
+    uint32_t base = l->self ? l->slot * l->engine->budget.n_units
+                            : l->peer_bell_base;
+    if (wi_bell_mark(consumer_bell(o), base + o->edge) != WI_WAKE_FD) {
+        return;
+    }
+    if (l->self) {
+        l->engine->ring_fn(l->engine->hook_arg, o->consumer_worker);
+        return;
+    }
+    /* E6 sc: pairs with the exchange in send_bells() */
+    (void)wi_or_sc(&l->bells, 1ull << o->consumer_worker);
+    wi_link_pump(l);
+}
+
+static void put_header(struct wi_out *o, uint8_t *mem, uint64_t pos)
+{
+    struct wi_frame_header *h = (struct wi_frame_header *)(void *)mem;
+    h->pos = pos;
+    h->worker = o->consumer_worker;
+    h->epoch = o->epoch;
+}
+
+static void count(_Atomic uint64_t *c, uint64_t n)
+{
+    /* rlx: a statistic; only the worker writes it */
+    wi_store_rlx(c, wi_load_rlx(c) + n);
+}
+
+/* Make the frame in the lane's span, `bytes` long, visible to the consumer. */
+static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes)
+{
+    struct wi_out *o = lane->out;
+    uint8_t *mem = o->mem + lane->span.off;
+    if (lane->span.pad != 0) {
+        uint64_t pos = lane->span.pos - lane->span.pad;
+        wi_frame_put_pad(o->mem + pos % o->size, lane->span.pad);
+        put_header(o, o->mem + pos % o->size, pos);
+    }
+    put_header(o, mem, lane->span.pos);
+    const struct wi_frame_header *h = (const void *)mem;
+    if (h->kind != WI_FRAME_END) {
+        lane->rows += h->rows;
+        lane->bytes += h->bytes;
+        lane->checksum += h->checksum;
+        lane->frames++;
+        count(&w->worker->stats.rows_sent, h->rows);
+        count(&w->worker->stats.bytes_sent, h->bytes);
+        count(&w->worker->stats.frames_sent, 1);
+    }
+    o->tail = lane->span.pos + bytes;
+    /* E1 release: frame bytes before tail; pairs with E1 acquire in the
+     * consumer (mapped) or post_limit() (posted) */
+    wi_store_rel(&o->ctl->tail, o->tail);
+    ring_consumer(o);
+}
+
+/* ---- lanes --------------------------------------------------------------------------- */
+
+/* Ready for frames? Notices stop-sending. */
+static bool lane_ready(struct weir_writer *w, struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    /* E7 acquire: stop-sending; pairs with E7 release in on_stop() */
+    if (wi_unlikely(wi_load_acq(&o->stopped) != 0)) {
+        struct weir_node *node = w->shuffle->query->node;
+        lane->open = false;
+        lane->done = true;
+        w->n_done++;
+        wi_node_lock(node);
+        wi_out_abandon(o);
+        wi_node_unlock(node);
+        return false;
+    }
+    /* E7 acquire: the ring's fields; pairs with E7 release in place_one() */
+    return wi_load_acq(&o->state) == WI_OUT_OPEN;
+}
+
+static bool lane_open(struct weir_writer *w, struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    uint32_t full = o->frame_bytes;
+    uint32_t least = full;
+    if (!lane->whole && w->shuffle->schema->n_var == 0) {
+        least = (uint32_t)wi_max_u64(full / 4 / 64 * 64,
+                                     wi_frame_min_bytes(w->shuffle->schema));
+        least = wi_min_u32(least, full);
+    }
+    lane->span = out_room(o, full, least);
+    if (lane->span.bytes == 0) {
+        return false;
+    }
+    lane->open = true;
+    wi_builder_start(lane->builder, o->mem + lane->span.off, lane->span.bytes,
+                     0);
+    return true;
+}
+
+static void lane_publish(struct weir_writer *w, struct wi_lane *lane)
+{
+    lane->open = false;
+    uint32_t bytes = wi_builder_finish(lane->builder, w->checksum);
+    if (bytes != 0) {
+        lane->whole = false;
+        publish(w, lane, bytes);
+    }
+}
+
+/* ---- rows in chunks --------------------------------------------------------------------- */
+
+static WI_COLD enum step fail_row(struct weir_writer *w, uint64_t bytes)
+{
+    char text[160];
+    struct weir_query *q = w->shuffle->query;
+    uint64_t most = q->engine->cfg.max_row_bytes;
+    (void)snprintf(text, sizeof(text),
+                   "%s: a row of %" PRIu64 " bytes; max_row_bytes is %" PRIu64,
+                   q->engine->name, bytes, most);
+    wi_node_lock(q->node);
+    wi_query_fail(q, WEIR_ERR_QUERY_MEMORY, text, true);
+    wi_node_unlock(q->node);
+    return STEP_FAILED;
+}
+
+/* Build the frame of one large row outside the ring. */
+static WI_COLD enum step make_image(struct weir_writer *w, struct wi_lane *lane,
+                                    uint64_t row)
+{
+    const struct wi_schema *s = w->shuffle->schema;
+    uint64_t bytes = wi_frame_row_bytes(s, w->views, row);
+    w->image_lane = (uint32_t)(lane - w->lanes);
+    if (bytes > w->shuffle->query->engine->cfg.max_row_bytes ||
+        bytes > UINT32_MAX / 2) {
+        return fail_row(w, bytes);
+    }
+    w->image = aligned_alloc(WI_CACHE_LINE, bytes);
+    if (w->image == NULL) {
+        return fail_row(w, bytes);
+    }
+    wi_builder_start(lane->builder, w->image, (uint32_t)bytes, 1);
+    uint32_t idx = (uint32_t)row;
+    uint32_t taken = wi_builder_append(lane->builder, w->views, &idx, 0, 1);
+    assert(taken == 1);
+    (void)taken;
+    w->image_bytes = wi_builder_finish(lane->builder, w->checksum);
+    w->image_used = 0;
+    return STEP_DONE;
+}
+
+static WI_COLD enum step send_image(struct weir_writer *w, struct wi_lane *lane)
+{
+    while (w->image_used < w->image_bytes) {
+        struct wi_out *o = lane->out;
+        lane->span = out_room(o, o->frame_bytes, o->frame_bytes);
+        if (lane->span.bytes == 0) {
+            return STEP_BLOCKED;
+        }
+        uint32_t most =
+            lane->span.bytes - (uint32_t)sizeof(struct wi_frame_header);
+        uint32_t n = wi_min_u32(most, w->image_bytes - w->image_used);
+        uint32_t bytes =
+            wi_frame_put_chunk(o->mem + lane->span.off, w->image,
+                               w->image_bytes, w->image_used, n, w->checksum);
+        w->image_used += n;
+        publish(w, lane, bytes);
+    }
+    free(w->image);
+    w->image = NULL;
+    return STEP_DONE;
+}
+
+/* ---- the scatter ---------------------------------------------------------------------------- */
+
+/* The open frame took nothing: it is at the ring's end and too short for this
+ * row, or the row needs chunks. */
+static WI_COLD enum step large_row(struct weir_writer *w, struct wi_lane *lane,
+                                   uint64_t row)
+{
+    lane->open = false;
+    if (lane->span.bytes < lane->out->frame_bytes && !lane->whole) {
+        lane->whole = true;
+        return STEP_DONE;
+    }
+    enum step st = make_image(w, lane, row);
+    if (st == STEP_DONE) {
+        lane->taken++;
+        st = send_image(w, lane);
+    }
+    return st;
+}
+
+/* Rows [taken, n) of this lane's list into frames. */
+static enum step lane_fill(struct weir_writer *w, struct wi_lane *lane,
+                           const uint32_t *idx, uint32_t first, uint32_t n)
+{
+    while (lane->taken < n) {
+        if (!lane->open && !lane_open(w, lane)) {
+            return STEP_BLOCKED;
+        }
+        uint32_t from = lane->taken;
+        uint32_t k = wi_builder_append(
+            lane->builder, w->views, idx != NULL ? idx + from : NULL,
+            first + from, n - from);
+        lane->taken += k;
+        if (lane->taken == n && wi_builder_room(lane->builder) != 0) {
+            break;
+        }
+        if (k == 0 && wi_builder_rows(lane->builder) == 0) {
+            uint64_t row = idx != NULL ? idx[from] : first + from;
+            enum step st = large_row(w, lane, row);
+            if (st != STEP_DONE) {
+                return st;
+            }
+            continue;
+        }
+        lane_publish(w, lane);
+    }
+    return STEP_DONE;
+}
+
+static enum step lane_step(struct weir_writer *w, uint32_t d)
+{
+    struct wi_lane *lane = &w->lanes[d];
+    uint32_t n = w->split.count[d];
+    if (lane->taken >= n && w->image == NULL) {
+        return STEP_DONE;
+    }
+    if (lane->done || !lane_ready(w, lane)) {
+        if (lane->done) {
+            lane->taken = n; /* nobody wants them */
+            return STEP_DONE;
+        }
+        return STEP_BLOCKED;
+    }
+    if (wi_unlikely(w->image != NULL)) {
+        enum step st = send_image(w, lane);
+        if (st != STEP_DONE) {
+            return st;
+        }
+    }
+    const uint32_t *idx =
+        w->split.idx != NULL ? w->split.idx + w->split.begin[d] : NULL;
+    return lane_fill(w, lane, idx, w->split.first, n);
+}
+
+/* One split over all lanes. A large row in chunks holds up the other lanes:
+ * the writer has one image. */
+static enum step split_step(struct weir_writer *w)
+{
+    enum step all = STEP_DONE;
+    if (wi_unlikely(w->image != NULL)) {
+        all = lane_step(w, w->image_lane);
+    }
+    for (uint32_t d = 0; d < w->n_lanes && w->image == NULL; d++) {
+        enum step st = lane_step(w, d);
+        if (st == STEP_FAILED) {
+            return st;
+        }
+        if (st == STEP_BLOCKED) {
+            all = STEP_BLOCKED;
+        }
+    }
+    return w->image != NULL && all == STEP_DONE ? STEP_BLOCKED : all;
+}
+
+static void next_split(struct weir_writer *w, const struct ArrowArray *batch)
+{
+    uint64_t left = (uint64_t)batch->length - w->row;
+    uint32_t n = (uint32_t)wi_min_u64(left, WI_SPLIT_ROWS);
+    wi_partition_split(w->partition, w->views, (uint32_t)w->row, n, w->dest,
+                       &w->split);
+    for (uint32_t d = 0; d < w->n_lanes; d++) {
+        w->lanes[d].taken = 0;
+    }
+    w->split_valid = true;
+}
+
+/* ---- flushing -------------------------------------------------------------------------------- */
+
+static bool has_rows(const struct wi_lane *lane)
+{
+    return lane->open && wi_builder_rows(lane->builder) != 0;
+}
+
+/* At the end of a push: consumers that sleep on an empty ring get what there
+ * is. A bounded look per push, round robin over the lanes. */
+static void flush_hungry(struct weir_writer *w)
+{
+    uint32_t n = wi_min_u32(w->n_lanes, FLUSH_LOOK);
+    for (uint32_t i = 0; i < n; i++) {
+        struct wi_lane *lane = &w->lanes[w->flush_next];
+        w->flush_next = w->flush_next + 1 < w->n_lanes ? w->flush_next + 1 : 0;
+        if (has_rows(lane) && consumed(lane->out) == lane->out->tail &&
+            (!lane->out->mapped || wi_bell_asleep(consumer_bell(lane->out)))) {
+            lane_publish(w, lane);
+        }
+    }
+}
+
+bool wi_writer_flush_idle(struct weir_writer *w)
+{
+    bool any = false;
+    for (uint32_t d = 0; d < w->n_lanes; d++) {
+        struct wi_lane *lane = &w->lanes[d];
+        /* E7 acquire: as in lane_ready(); stop-sending is left to the next
+         * push, because the node's lock is held here */
+        if (!has_rows(lane) || wi_load_acq(&lane->out->stopped) != 0 ||
+            wi_load_acq(&lane->out->state) != WI_OUT_OPEN) { /* E7 */
+            continue;
+        }
+        /* E5 sc: the wish to be told when the ring is empty, then the look; as
+         * in out_room() */
+        wi_store_sc(&lane->out->ctl->want, 1);
+        if (consumed(lane->out) == lane->out->tail) {
+            lane_publish(w, lane);
+            any = true;
+        }
+    }
+    return any;
+}
+
+weir_err weir_writer_flush(weir_writer *w)
+{
+    for (uint32_t d = 0; d < w->n_lanes; d++) {
+        if (has_rows(&w->lanes[d]) && lane_ready(w, &w->lanes[d])) {
+            lane_publish(w, &w->lanes[d]);
+        }
+    }
+    return weir_query_status(w->shuffle->query, NULL);
+}
+
+/* ---- pushing ---------------------------------------------------------------------------------- */
+
+static weir_err begin_push(struct weir_writer *w, const struct ArrowArray *batch,
+                           const uint32_t *dest)
+{
+    weir_err rc =
+        wi_schema_import(w->shuffle->schema, batch, w->views, NULL);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (w->finished || (dest != NULL) != (w->shuffle->kind == WEIR_VECTOR) ||
+        batch->length > UINT32_MAX) {
+        return w->finished ? WEIR_ERR_STATE : WEIR_ERR_ARG;
+    }
+    for (int64_t i = 0; dest != NULL && i < batch->length; i++) {
+        if (dest[i] >= w->n_lanes) {
+            return WEIR_ERR_ARG;
+        }
+    }
+    w->dest = dest;
+    w->row = 0;
+    w->split_valid = false;
+    w->pushing = true;
+    return WEIR_OK;
+}
+
+static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
+                     const uint32_t *dest)
+{
+    /* E8 acquire: as in weir_query_status() */
+    weir_err rc = (weir_err)wi_load_acq(&w->shuffle->query->code);
+    if (wi_likely(rc == WEIR_OK) && !w->pushing) {
+        rc = begin_push(w, batch, dest);
+    }
+    if (wi_unlikely(rc != WEIR_OK)) {
+        return rc;
+    }
+    while (w->row < (uint64_t)batch->length && w->n_done < w->n_lanes) {
+        if (!w->split_valid) {
+            next_split(w, batch);
+        }
+        enum step st = split_step(w);
+        if (st == STEP_BLOCKED) {
+            count(&w->worker->stats.pushes_blocked, 1);
+            return WEIR_AGAIN;
+        }
+        if (st == STEP_FAILED) {
+            return weir_query_status(w->shuffle->query, NULL);
+        }
+        w->split_valid = false;
+        w->row += w->split.n;
+    }
+    w->pushing = false;
+    flush_hungry(w);
+    return w->n_done == w->n_lanes ? WEIR_DONE : WEIR_OK;
+}
+
+weir_err weir_writer_push(weir_writer *writer, const struct ArrowArray *batch)
+{
+    return push(writer, batch, NULL);
+}
+
+weir_err weir_writer_push_to(weir_writer *writer,
+                             const struct ArrowArray *batch,
+                             const uint32_t *dest)
+{
+    return push(writer, batch, dest);
+}
+
+weir_err weir_writer_push_wait(weir_writer *writer,
+                               const struct ArrowArray *batch)
+{
+    weir_node *node = writer->shuffle->query->node;
+    weir_err rc;
+    while ((rc = push(writer, batch, NULL)) == WEIR_AGAIN) {
+        (void)weir_worker_wait(node, writer->worker->idx, WEIR_FOREVER);
+    }
+    return rc;
+}
+
+/* ---- ending ------------------------------------------------------------------------------------- */
+
+static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
+{
+    if (!lane_ready(w, lane)) {
+        return lane->done;
+    }
+    if (lane->open) {
+        lane_publish(w, lane);
+    }
+    uint32_t bytes = (uint32_t)wi_align_up(
+        sizeof(struct wi_frame_header) + sizeof(struct wi_frame_end), 64);
+    lane->span = out_room(lane->out, bytes, bytes);
+    if (lane->span.bytes == 0) {
+        return false;
+    }
+    struct wi_frame_end end = {
+        .rows = lane->rows,
+        .bytes = lane->bytes,
+        .checksum = lane->checksum,
+        .frames = lane->frames,
+    };
+    bytes = wi_frame_put_end(lane->out->mem + lane->span.off, &end);
+    lane->done = true;
+    lane->ended = true;
+    w->n_done++;
+    publish(w, lane, bytes);
+    return true;
+}
+
+weir_err weir_writer_finish(weir_writer *w)
+{
+    weir_err rc = weir_query_status(w->shuffle->query, NULL);
+    if (rc != WEIR_OK || w->finished) {
+        return rc;
+    }
+    if (w->pushing) {
+        return WEIR_ERR_STATE;
+    }
+    bool all = true;
+    for (uint32_t d = 0; d < w->n_lanes; d++) {
+        if (!w->lanes[d].done && !lane_end(w, &w->lanes[d])) {
+            all = false;
+        }
+    }
+    w->finished = all;
+    return all ? WEIR_OK : WEIR_AGAIN;
+}
+
+weir_err weir_writer_finish_wait(weir_writer *writer)
+{
+    weir_node *node = writer->shuffle->query->node;
+    weir_err rc;
+    while ((rc = weir_writer_finish(writer)) == WEIR_AGAIN) {
+        (void)weir_worker_wait(node, writer->worker->idx, WEIR_FOREVER);
+    }
+    return rc;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------------- */
+
+static weir_err open_lane(struct weir_writer *w, uint32_t member,
+                          uint32_t worker, struct weir_error *err)
+{
+    struct weir_shuffle *s = w->shuffle;
+    struct wi_engine *e = s->query->engine;
+    struct wi_link *l = wi_link_need(e, member);
+    struct wi_out *o = aligned_alloc(WI_CACHE_LINE, sizeof(*o));
+    if (l == NULL || o == NULL) {
+        free(o);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an edge");
+    }
+    memset(o, 0, sizeof(*o));
+    o->item.kind = WI_ITEM_OUT;
+    wi_list_init(&o->item.on_link);
+    wi_list_init(&o->item.posting);
+    o->query_id = s->query->id;
+    o->shuffle_id = s->id;
+    o->fingerprint = s->fingerprint;
+    o->producer_worker = (uint16_t)w->worker->idx;
+    o->consumer_worker = (uint16_t)worker;
+    o->frame_bytes = e->cfg.frame_bytes;
+    o->worker = w->worker;
+    struct wi_lane *lane = &w->lanes[w->n_lanes++];
+    lane->out = o;
+    wi_out_start(l, o);
+    return wi_builder_open(s->schema, &lane->builder, err);
+}
+
+static weir_err open_lanes(struct weir_writer *w, struct weir_error *err)
+{
+    struct weir_shuffle *s = w->shuffle;
+    for (uint32_t i = 0; i < s->n_consumers; i++) {
+        uint32_t m = s->consumers[i];
+        uint32_t n = wi_shuffle_workers(s, m, s->consumer_workers);
+        for (uint32_t k = 0; k < n; k++) {
+            weir_err rc = open_lane(w, m, k, err);
+            if (rc != WEIR_OK) {
+                return rc;
+            }
+        }
+    }
+    return weir_query_status(s->query, err);
+}
+
+static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
+                            struct weir_writer **out, struct weir_error *err)
+{
+    struct wi_engine *e = s->query->engine;
+    uint32_t n = s->self_produces
+                     ? wi_shuffle_workers(s, e->self, s->producer_workers)
+                     : 0;
+    if (worker >= n) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "worker %u of %s does not produce for shuffle %u",
+                       worker, e->name, s->id);
+    }
+    if (s->writers[worker] != NULL) {
+        return wi_fail(err, WEIR_ERR_DUPLICATE,
+                       "worker %u has a writer of shuffle %u", worker, s->id);
+    }
+    struct weir_writer *w = calloc(1, sizeof(*w));
+    if (w == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a writer");
+    }
+    wi_list_init(&w->on_worker);
+    w->shuffle = s;
+    w->worker = &e->workers[worker];
+    w->partition = s->partitions[worker];
+    w->checksum = !e->cfg.no_checksum;
+    w->lanes = calloc(s->n_dest, sizeof(*w->lanes));
+    w->views = calloc(s->schema->n_columns, sizeof(*w->views));
+    s->writers[worker] = w;
+    wi_list_push_back(&w->worker->writers, &w->on_worker);
+    weir_err rc = w->lanes != NULL && w->views != NULL
+                      ? open_lanes(w, err)
+                      : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
+    if (rc != WEIR_OK) {
+        wi_writer_free(w);
+        return rc;
+    }
+    *out = w;
+    return WEIR_OK;
+}
+
+weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
+                          weir_writer **writer_out, struct weir_error *err)
+{
+    wi_node_lock(shuffle->query->node);
+    weir_err rc = weir_query_status(shuffle->query, err);
+    if (rc == WEIR_OK) {
+        rc = open_locked(shuffle, worker, writer_out, err);
+    }
+    wi_node_unlock(shuffle->query->node);
+    return rc;
+}
+
+void wi_writer_free(struct weir_writer *w)
+{
+    for (uint32_t d = 0; d < w->n_lanes; d++) {
+        wi_out_release(w->lanes[d].out, w->lanes[d].ended);
+        if (w->lanes[d].builder != NULL) {
+            wi_builder_close(w->lanes[d].builder);
+        }
+    }
+    w->shuffle->writers[w->worker->idx] = NULL;
+    wi_list_remove(&w->on_worker);
+    free(w->image);
+    free(w->lanes);
+    free(w->views);
+    free(w);
+}
+
+void weir_writer_close(weir_writer *writer)
+{
+    if (writer == NULL) {
+        return;
+    }
+    struct weir_query *q = writer->shuffle->query;
+    wi_node_lock(q->node);
+    if (!writer->finished && !q->failing) {
+        char text[WI_TEXT_BYTES];
+        (void)snprintf(text, sizeof(text),
+                       "%s closed a writer before its end", q->engine->name);
+        wi_query_fail(q, WEIR_ERR_ABORTED, text, true);
+    }
+    wi_writer_free(writer);
+    wi_node_unlock(q->node);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Batches: the Arrow C Data Interface, as rows enter and leave Weir.
+ *
+ * The two structs below are the ABI of the Arrow C Data Interface (Apache
+ * Arrow, "The Arrow C data interface", structure definitions). They are
+ * guarded by the macro that the specification names, so that this header can
+ * be used beside any other copy of them.
+ *
+ * A batch is a struct array (format "+s") with one child per column:
+ *
+ *   struct ArrowArray            children
+ *   length = rows          ---> [0] buffers: validity, values
+ *   n_children = columns        [1] buffers: validity, offsets, bytes
+ *                               ...
+ *
+ * Types that travel, by Arrow format string:
+ *
+ *   c C s S i I l L   int8 uint8 .. int64 uint64
+ *   f g               float32 float64
+ *   b                 bool (bitmap)
+ *   tdD               date32
+ *   tss: tsm: tsu: tsn: (with any time zone text)   timestamp
+ *   d:P,S             decimal128
+ *   u z               utf8, binary (32-bit offsets)
+ *   w:N               fixed-size binary of N bytes, 1..4096
+ *
+ * Every column may be nullable (ARROW_FLAG_NULLABLE). The struct itself may
+ * not hold nulls. Dictionaries and nested types are refused with
+ * WEIR_ERR_SCHEMA, which names the column.
+ *
+ * Rules for batches that Weir hands out:
+ *  - columns point into the receive ring: no copy was made, and the space
+ *    goes back to the sender when `release` is called;
+ *  - release from any thread, in any order; a batch held for long stalls its
+ *    sender, so detach it (weir_batch_detach) before keeping it;
+ *  - column buffers start on 64-byte boundaries.
+ */
+#ifndef WEIR_BATCH_H
+#define WEIR_BATCH_H
+
+#include <stdint.h>
+
+#include <weir/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+
+#endif /* ARROW_C_DATA_INTERFACE */
+
+/** One column for weir_schema_build(): name, Arrow format, may hold nulls. */
+struct weir_field {
+    const char *name;
+    const char *format;
+    int nullable;
+};
+
+/**
+ * Build the ArrowSchema of a struct from a list of columns.
+ *
+ * For programs that have no Arrow library of their own.
+ *
+ * @param fields      columns, copied
+ * @param n_fields    1..1024
+ * @param schema_out  [out] set on WEIR_OK only
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA (names the column), WEIR_ERR_NO_MEMORY
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  the caller calls schema_out->release(schema_out)
+ */
+WEIR_API weir_err weir_schema_build(const struct weir_field *fields,
+                                    uint32_t n_fields,
+                                    struct ArrowSchema *schema_out,
+                                    struct weir_error *err);
+
+/**
+ * Replace a received batch by a copy in ordinary memory, and give the ring
+ * space back to the sender at once.
+ *
+ * @param batch  a batch from weir_reader_next(); afterwards it owns its
+ *               memory and its release frees it
+ *
+ * Errors:     WEIR_ERR_NO_MEMORY (the batch is unchanged)
+ * Blocks:     never
+ * Threads:    any, one at a time per batch
+ * Ownership:  as before: the caller releases the batch
+ */
+WEIR_API weir_err weir_batch_detach(struct ArrowArray *batch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEIR_BATCH_H */

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A node: this process as a member of a cluster, and its workers.
+ *
+ *   weir_node_open ---> listens; memory budget checked and fixed
+ *   weir_node_join ---> knows its members; links open when first needed
+ *      weir_query_open ... weir_query_close           (query.h)
+ *   weir_node_close
+ *
+ * One thread of the library per node (the network thread) looks after links,
+ * timers and failures. Query work runs in the program's own threads, which
+ * are numbered 0 .. workers-1: everything that belongs to worker w (its
+ * writers, its readers, weir_worker_wait) is used by one thread at a time.
+ *
+ * Waiting without losing a wake-up:
+ *
+ *     for (;;) {
+ *         moved = try every writer and reader of this worker;   // non-blocking
+ *         if (!moved) {
+ *             weir_worker_wait(node, w, timeout_ns);
+ *         }
+ *     }
+ *
+ * weir_worker_wait returns at once if anything happened since the last time it
+ * returned, so nothing that arrives between the try and the wait is missed.
+ */
+#ifndef WEIR_NODE_H
+#define WEIR_NODE_H
+
+#include <stdint.h>
+
+#include <weir/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_node weir_node;
+
+/** Wait for ever. */
+#define WEIR_FOREVER UINT64_MAX
+
+typedef enum weir_log_level {
+    WEIR_LOG_ERROR,
+    WEIR_LOG_WARN,
+    WEIR_LOG_INFO,
+    WEIR_LOG_DEBUG,
+} weir_log_level;
+
+/** Takes one line without newline; called from any thread, must not call back
+ *  into the library. */
+typedef void (*weir_log_fn)(void *arg, weir_log_level level, const char *line);
+
+/** Options of a node. Zero means the default in brackets. */
+struct weir_node_params {
+    const char *name;      /* unique in the cluster ["HOST-PID"], <= 63 bytes */
+    const char *transport; /* "shm", "tcp", "sim" ["shm"] */
+    const char *listen;    /* where to listen, as the transport has it
+                              ["127.0.0.1:0" for tcp, the name for shm] */
+    uint32_t workers;      /* worker threads [1], 1..64 */
+    uint32_t max_members;  /* most members, this node included [8], 1..4096 */
+    uint32_t max_shuffles; /* most shuffles open at a time [8], 1..1024 */
+    uint32_t frame_bytes;  /* largest frame [16384], 1024..1048576, times 64 */
+    uint32_t ring_frames;  /* frames in a ring when there is room [4], 2..64,
+                              even */
+    uint64_t memory_bytes; /* hard cap on buffers that travel [256 MiB] */
+    uint64_t max_row_bytes; /* largest row [64 MiB]; rows over a frame travel
+                               in chunks and are reassembled outside the cap */
+    uint64_t detect_ns;     /* a silent peer is lost after [5 s] */
+    uint64_t connect_ns;    /* a link must be up within [5 s] */
+    uint64_t idle_close_ns; /* an unused link is closed after [30 s] */
+    int no_checksum;        /* 1: do not check frame contents end to end */
+    int manual;             /* 1: no network thread; call weir_node_step */
+    weir_log_level log_level; /* most verbose level to log [WEIR_LOG_ERROR] */
+    weir_log_fn log;        /* [one line to stderr] */
+    void *log_arg;
+    void *transport_arg;    /* for transports that need it (sim) */
+    uint64_t reserved[8];   /* must be zero */
+};
+
+/** One member of a cluster. */
+struct weir_member {
+    const char *name;
+    const char *address; /* from weir_node_address() of that node */
+    uint32_t workers;
+};
+
+/**
+ * Open a node: listen, and fix the memory plan.
+ *
+ * Rings are thread-to-thread (one per pair of workers) while they fit the
+ * budget, else thread-to-node. weir_node_plan() says which, with the sum.
+ *
+ * @param params    NULL for all defaults
+ * @param node_out  [out] set on WEIR_OK only
+ *
+ * Errors:     WEIR_ERR_ARG (names the option), WEIR_ERR_BUDGET (the sum, and
+ *             what to change), WEIR_ERR_SYSTEM, WEIR_ERR_NO_MEMORY,
+ *             WEIR_ERR_NOT_FOUND (transport; lists the known ones)
+ * Blocks:     shortly
+ * Threads:    any; a process may hold several nodes
+ * Ownership:  weir_node_close
+ */
+WEIR_API weir_err weir_node_open(const struct weir_node_params *params,
+                                 weir_node **node_out, struct weir_error *err);
+
+/**
+ * Close a node: what was sent is delivered first, for at most detect_ns; links
+ * are closed; memory is freed. Every query was closed before.
+ *
+ * Errors:     none; a node that still has queries aborts them and logs it
+ * Blocks:     until the peers have taken what was sent, at most detect_ns
+ * Threads:    one; no other call on this node may run
+ * Ownership:  frees node; NULL is allowed
+ */
+WEIR_API void weir_node_close(weir_node *node);
+
+/** Address at which peers reach this node, e.g. "tcp:127.0.0.1:4711".
+ *  Errors: none. Blocks: never. Threads: any. Ownership: the node's. */
+WEIR_API const char *weir_node_address(const weir_node *node);
+
+/** Name of this node.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: the node's. */
+WEIR_API const char *weir_node_name(const weir_node *node);
+
+/** The memory plan as one line of text: the sum, the cap, the kind of rings.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: the node's. */
+WEIR_API const char *weir_node_plan(const weir_node *node);
+
+/**
+ * Join a cluster whose members are all known (a static list). The list is the
+ * same on every node; an index in it is the number of that member everywhere.
+ *
+ * @param members    n entries, copied; one of them has this node's name
+ *
+ * Errors:     WEIR_ERR_ARG (own name not in the list, names double),
+ *             WEIR_ERR_BUDGET (more than max_members), WEIR_ERR_STATE (joined)
+ * Blocks:     never; links open when first needed
+ * Threads:    any
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_node_join(weir_node *node,
+                                 const struct weir_member *members, uint32_t n,
+                                 struct weir_error *err);
+
+/**
+ * Join a cluster through one known member, the seed. The seed numbers the
+ * members in the order in which they come (itself 0) and tells everyone.
+ *
+ * @param seed_address  NULL on the seed itself
+ * @param n_members     how many members there will be, the same everywhere
+ *
+ * Errors:     as weir_node_join, and WEIR_ERR_TIMEOUT (says who is there),
+ *             WEIR_ERR_PEER_LOST, WEIR_ERR_PEER_REFUSED, WEIR_ERR_PEER_VERSION
+ * Blocks:     until all members are there, or timeout_ns
+ * Threads:    any; not on a manual node
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
+                                      uint32_t n_members, uint64_t timeout_ns,
+                                      struct weir_error *err);
+
+/** Number of members, 0 before join. Errors: none. Blocks: never. Threads: any.
+ *  Ownership: nothing. */
+WEIR_API uint32_t weir_node_members(const weir_node *node);
+
+/** Own number in the member list. Errors: none; UINT32_MAX before join.
+ *  Blocks: never. Threads: any. Ownership: nothing. */
+WEIR_API uint32_t weir_node_self(const weir_node *node);
+
+/** A member by number. Errors: WEIR_ERR_NOT_FOUND. Blocks: never. Threads: any.
+ *  Ownership: the strings are the node's, valid until its close. */
+WEIR_API weir_err weir_node_member(const weir_node *node, uint32_t idx,
+                                   struct weir_member *member_out);
+
+/**
+ * Park until something happened for this worker: rows arrived, ring space was
+ * returned, a query ended or failed. Spins briefly before it sleeps. Publishes
+ * what the worker's writers hold in partly filled frames before it sleeps.
+ *
+ * @param timeout_ns  relative; 0 = only look, WEIR_FOREVER = none
+ *
+ * Returns:    WEIR_OK (something happened, or may have) | WEIR_AGAIN (timeout)
+ * Errors:     none
+ * Blocks:     at most timeout_ns
+ * Threads:    the thread of that worker
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_worker_wait(weir_node *node, uint32_t worker,
+                                   uint64_t timeout_ns);
+
+/**
+ * A descriptor for foreign event loops (epoll, libuv, asyncio): readable when
+ * weir_worker_wait would return at once. The pattern is: try everything until
+ * nothing moves, weir_worker_arm, and if that says WEIR_OK sleep on the
+ * descriptor; when it is readable, start again.
+ *
+ * Errors:     negative: none could be had (out of descriptors)
+ * Blocks:     never
+ * Threads:    the thread of that worker
+ * Ownership:  the node's; do not read, write or close it
+ */
+WEIR_API int weir_worker_fd(weir_node *node, uint32_t worker);
+
+/**
+ * Arm the descriptor of weir_worker_fd.
+ *
+ * Returns:    WEIR_OK (armed: sleep) | WEIR_AGAIN (something happened since the
+ *             last arm or wait: try again instead of sleeping)
+ * Errors:     WEIR_ERR_STATE: weir_worker_fd was not called before
+ * Blocks:     never
+ * Threads:    the thread of that worker
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_worker_arm(weir_node *node, uint32_t worker);
+
+/**
+ * Run the network thread's work once, on a node opened with `manual`.
+ *
+ * @param now_ns       any clock that never goes back
+ * @param next_ns_out  [out] when to call again if nothing happens before
+ *
+ * Returns:    WEIR_OK (something was done) | WEIR_AGAIN (nothing to do)
+ * Errors:     WEIR_ERR_STATE (not manual), WEIR_ERR_NODE
+ * Blocks:     never
+ * Threads:    one at a time
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_node_step(weir_node *node, uint64_t now_ns,
+                                 uint64_t *next_ns_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEIR_NODE_H */

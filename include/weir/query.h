@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A query: a set of members that run one plan, and live or fail together.
+ *
+ * Every member opens the query under the same id, opens its shuffles, moves
+ * rows, and closes it. What fails one member's query fails it on all of them,
+ * with the same code and a message that names the cause:
+ *
+ *   cancel by anyone        WEIR_ERR_CANCELLED
+ *   deadline passed         WEIR_ERR_DEADLINE
+ *   a member lost           WEIR_ERR_PEER_LOST, with its name
+ *   closed before its end   WEIR_ERR_ABORTED, with the member's name
+ *   schemas differ          WEIR_ERR_MISMATCH
+ *   rows lost or damaged    WEIR_ERR_INTEGRITY
+ *
+ * Other queries on the same links go on.
+ */
+#ifndef WEIR_QUERY_H
+#define WEIR_QUERY_H
+
+#include <stdint.h>
+
+#include <weir/error.h>
+#include <weir/node.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_query weir_query;
+
+/** Options of a query. Zero means the default in brackets. */
+struct weir_query_params {
+    uint64_t id;             /* unique in the cluster, never used again, not 0 */
+    const uint32_t *members; /* member numbers, own one included [all] */
+    uint32_t n_members;
+    uint64_t deadline_ns;    /* from now [none] */
+    uint64_t reserved[4];    /* must be zero */
+};
+
+/**
+ * Open a query on this node.
+ *
+ * @param query_out  [out] set on WEIR_OK only
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_DUPLICATE (the id is or was in use),
+ *             WEIR_ERR_NOT_FOUND (no such member), WEIR_ERR_STATE (not joined)
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  weir_query_close
+ */
+WEIR_API weir_err weir_query_open(weir_node *node,
+                                  const struct weir_query_params *params,
+                                  weir_query **query_out,
+                                  struct weir_error *err);
+
+/**
+ * Cancel a query on all its members. Their next calls return
+ * WEIR_ERR_CANCELLED with this reason.
+ *
+ * @param reason  a few words, NULL for none
+ *
+ * Errors:     none; a query that already failed keeps its first error
+ * Blocks:     never
+ * Threads:    any, also while workers use the query
+ * Ownership:  nothing
+ */
+WEIR_API void weir_query_cancel(weir_query *query, const char *reason);
+
+/**
+ * How the query stands: WEIR_OK while it runs, else what failed it.
+ *
+ * @param err  message, may be NULL
+ *
+ * Errors:     any of the table above
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_query_status(weir_query *query, struct weir_error *err);
+
+/**
+ * Close a query. Its writers and readers are closed with it; if a writer was
+ * not finished, or a reader neither drained nor stopped, the query is aborted
+ * on all members. Rows that were sent are still delivered after this returns.
+ *
+ * Errors:     none
+ * Blocks:     shortly
+ * Threads:    any; no worker may use the query any more. Batches received
+ *             from it may be released later, from any thread
+ * Ownership:  frees query; NULL is allowed
+ */
+WEIR_API void weir_query_close(weir_query *query);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEIR_QUERY_H */

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A shuffle: one exchange of rows between the workers of a query's members.
+ *
+ *   producers                                             consumers
+ *   weir_writer_push(batch) --partition--> rings --> weir_reader_next(batch)
+ *   weir_writer_finish      ------- end of stream ------> WEIR_DONE
+ *   WEIR_DONE  <------------- stop-sending -------- weir_reader_stop
+ *
+ * A destination is one consuming worker. Destinations are numbered 0 .. D-1:
+ * the consumers in the order of params.consumers, and within each its workers.
+ *
+ * Exactly once: a reader returns WEIR_DONE only after every producer's end of
+ * stream has come and its row count, byte count and checksum agree with what
+ * was received. Anything else is an error of the query.
+ *
+ * Nothing deadlocks if each worker follows one rule: a worker that is blocked
+ * on a writer goes on taking rows from every reader downstream of it.
+ */
+#ifndef WEIR_SHUFFLE_H
+#define WEIR_SHUFFLE_H
+
+#include <stdint.h>
+
+#include <weir/batch.h>
+#include <weir/error.h>
+#include <weir/query.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_shuffle weir_shuffle;
+typedef struct weir_writer weir_writer;
+typedef struct weir_reader weir_reader;
+
+typedef enum weir_partitioning {
+    WEIR_HASH,        /* by hash of the key columns (docs/wire.md, "hash") */
+    WEIR_RANGE,       /* by the first bound that is greater than the key */
+    WEIR_ROUND_ROBIN, /* runs of rows to each destination in turn */
+    WEIR_RANDOM,      /* each row anywhere, by a seeded generator */
+    WEIR_BROADCAST,   /* every row to every destination */
+    WEIR_GATHER,      /* every row to the first worker of the first consumer */
+    WEIR_VECTOR,      /* where the caller says: weir_writer_push_to */
+} weir_partitioning;
+
+/** Options of a shuffle; the same on every member. Zero means the default. */
+struct weir_shuffle_params {
+    uint32_t id;                      /* unique in the query */
+    const struct ArrowSchema *schema; /* struct of columns; borrowed by open */
+    weir_partitioning partitioning;
+    const char *const *keys;   /* names of key columns, for HASH and RANGE */
+    uint32_t n_keys;
+    uint64_t seed;             /* of the hash or the generator [0]; chained
+                                  shuffles by the same key need different ones */
+    const struct ArrowArray *bounds; /* RANGE: struct array of the key columns,
+                                  D-1 rows, ascending; copied. Row i is the
+                                  first key that goes to destination i+1 */
+    const uint32_t *producers; /* member numbers [all members of the query] */
+    uint32_t n_producers;
+    const uint32_t *consumers; /* member numbers [all members of the query] */
+    uint32_t n_consumers;
+    uint32_t producer_workers; /* workers 0..n-1 of each producer [all] */
+    uint32_t consumer_workers; /* workers 0..n-1 of each consumer [all] */
+    uint64_t reserved[4];      /* must be zero */
+};
+
+/**
+ * Open a shuffle on this member of its query.
+ *
+ * Every producing worker of this member must then open and finish a writer,
+ * every consuming worker open a reader and drain or stop it.
+ *
+ * @param shuffle_out  [out] set on WEIR_OK only
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_NOT_FOUND (key column;
+ *             lists the columns), WEIR_ERR_DUPLICATE (shuffle id),
+ *             WEIR_ERR_BUDGET (more than max_shuffles), WEIR_ERR_NO_MEMORY,
+ *             and what failed the query
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  the query's; freed by weir_query_close
+ */
+WEIR_API weir_err weir_shuffle_open(weir_query *query,
+                                    const struct weir_shuffle_params *params,
+                                    weir_shuffle **shuffle_out,
+                                    struct weir_error *err);
+
+/** Number of destinations. Errors: none. Blocks: never. Threads: any.
+ *  Ownership: nothing. */
+WEIR_API uint32_t weir_shuffle_destinations(const weir_shuffle *shuffle);
+
+/* ---- producing ---------------------------------------------------------- */
+
+/**
+ * Open the writer of one producing worker; begins to open links.
+ *
+ * Errors:     WEIR_ERR_ARG (not a producer), WEIR_ERR_DUPLICATE (open already),
+ *             WEIR_ERR_NO_MEMORY, and what failed the query
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  weir_writer_close, or weir_query_close
+ */
+WEIR_API weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
+                                   weir_writer **writer_out,
+                                   struct weir_error *err);
+
+/**
+ * Push a batch: partition its rows and copy them into the outgoing rings.
+ *
+ * After WEIR_AGAIN some rows may have gone out already: push the same batch,
+ * unchanged, until the answer is another one.
+ *
+ * @param batch  struct array with the shuffle's columns, not released (its
+ *               `release` is not NULL, as Arrow has it); only read
+ *
+ * Returns:    WEIR_OK (the batch may be reused) | WEIR_AGAIN (a ring is full:
+ *             take input, then retry) | WEIR_DONE (no destination wants more:
+ *             finish)
+ * Errors:     WEIR_ERR_SCHEMA, WEIR_ERR_DATA (a row over max_row_bytes),
+ *             WEIR_ERR_ARG (WEIR_VECTOR), and what failed the query
+ * Blocks:     never.  Cost: no syscall unless a consumer sleeps or the
+ *             transport needs one, no allocation
+ * Threads:    the worker's thread
+ * Ownership:  batch stays the caller's
+ */
+WEIR_API weir_err weir_writer_push(weir_writer *writer,
+                                   const struct ArrowArray *batch);
+
+/**
+ * As weir_writer_push, with the destination of each row given by the caller.
+ *
+ * @param dest  batch->length destinations, 0 .. D-1
+ *
+ * Errors:     also WEIR_ERR_ARG: a destination out of range (nothing sent)
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  dest stays the caller's; unchanged while WEIR_AGAIN
+ */
+WEIR_API weir_err weir_writer_push_to(weir_writer *writer,
+                                      const struct ArrowArray *batch,
+                                      const uint32_t *dest);
+
+/** weir_writer_push that parks while rings are full. For workers that have
+ *  nothing else to do: see the rule above.
+ *  Errors: as weir_writer_push. Blocks: until taken, or the query fails.
+ *  Threads: the worker's thread. Ownership: as weir_writer_push. */
+WEIR_API weir_err weir_writer_push_wait(weir_writer *writer,
+                                        const struct ArrowArray *batch);
+
+/**
+ * Publish what is held in partly filled frames, now. Not needed for progress:
+ * weir_worker_wait does it, and so does a push when its consumer is idle.
+ *
+ * Errors:     what failed the query
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_writer_flush(weir_writer *writer);
+
+/**
+ * End the stream to every destination. Call again after WEIR_AGAIN.
+ *
+ * Returns:    WEIR_OK (all is in the rings) | WEIR_AGAIN (a ring is full)
+ * Errors:     what failed the query
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  nothing; the writer may only be closed now
+ */
+WEIR_API weir_err weir_writer_finish(weir_writer *writer);
+
+/** weir_writer_finish that parks while rings are full.
+ *  Errors: as finish. Blocks: until done, or the query fails.
+ *  Threads: the worker's thread. Ownership: as finish. */
+WEIR_API weir_err weir_writer_finish_wait(weir_writer *writer);
+
+/** Close a writer; one that was not finished aborts the query.
+ *  Errors: none. Blocks: never. Threads: the worker's thread.
+ *  Ownership: frees writer; NULL is allowed. */
+WEIR_API void weir_writer_close(weir_writer *writer);
+
+/* ---- consuming ---------------------------------------------------------- */
+
+/**
+ * Open the reader of one consuming worker.
+ *
+ * Errors:     WEIR_ERR_ARG (not a consumer), WEIR_ERR_DUPLICATE (open already),
+ *             WEIR_ERR_NO_MEMORY, and what failed the query
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  weir_reader_close, or weir_query_close
+ */
+WEIR_API weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
+                                   weir_reader **reader_out,
+                                   struct weir_error *err);
+
+/**
+ * Take the next batch that has arrived, from whichever producer.
+ *
+ * @param batch_out  [out] filled on WEIR_OK only; zero copy, see batch.h
+ *
+ * Shape:      1 .. frame rows, the shuffle's columns
+ * Returns:    WEIR_OK | WEIR_AGAIN (nothing there yet, or the caller holds as
+ *             many batches as a ring has room for) | WEIR_DONE (all producers
+ *             have ended, and every row was received exactly once)
+ * Errors:     what failed the query
+ * Blocks:     never.  Cost: no copy, no syscall, no allocation
+ * Threads:    the worker's thread
+ * Ownership:  the caller releases the batch, from any thread, before the
+ *             node is closed
+ */
+WEIR_API weir_err weir_reader_next(weir_reader *reader,
+                                   struct ArrowArray *batch_out);
+
+/** weir_reader_next that parks while nothing is there.
+ *  Errors: as next. Blocks: until a batch, the end, or failure of the query.
+ *  Threads: the worker's thread. Ownership: as next. */
+WEIR_API weir_err weir_reader_next_wait(weir_reader *reader,
+                                        struct ArrowArray *batch_out);
+
+/**
+ * Number of the destination that this reader is, and for the last batch from
+ * weir_reader_next the member and worker that produced it.
+ *
+ * Errors:     none
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  nothing
+ */
+WEIR_API uint32_t weir_reader_destination(const weir_reader *reader);
+WEIR_API void weir_reader_source(const weir_reader *reader,
+                                 uint32_t *member_out, uint32_t *worker_out);
+
+/**
+ * Stop-sending: this worker has enough. Producers drop its rows from now on,
+ * those that serve nobody else get WEIR_DONE; buffers are freed as soon as each
+ * producer has acknowledged with its end of stream.
+ *
+ * Errors:     none; afterwards weir_reader_next returns WEIR_DONE
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  batches taken before stay valid until released
+ */
+WEIR_API void weir_reader_stop(weir_reader *reader);
+
+/** Close a reader; one that was neither drained nor stopped is stopped.
+ *  Errors: none. Blocks: never. Threads: the worker's thread.
+ *  Ownership: frees reader; NULL is allowed; batches stay valid. */
+WEIR_API void weir_reader_close(weir_reader *reader);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEIR_SHUFFLE_H */

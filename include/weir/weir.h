@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Weir: everything. */
+#ifndef WEIR_WEIR_H
+#define WEIR_WEIR_H
+
+#include <weir/batch.h>
+#include <weir/error.h>
+#include <weir/node.h>
+#include <weir/query.h>
+#include <weir/row.h>
+#include <weir/shuffle.h>
+#include <weir/sim.h>
+#include <weir/stats.h>
+
+#endif /* WEIR_WEIR_H */

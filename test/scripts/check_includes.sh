@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Layers: a file includes only what lies below it. The rules are those of the
+# table in docs/style.md; the first that matches a path decides.
+#
+#   SYS   a header in <> that is neither Weir's nor one of the libraries below
+#   STDC  a header of the C standard
+#   OWN   the file's own folder
+#   else  the beginning of what stands after #include, with its < or "
+set -eu
+. "$(dirname "$0")/lib.sh"
+enter "$@"
+
+cat >"$tmp/rules" <<'RULES'
+^include/weir/              STDC <weir/
+^core/transport\.h$         SYS <weir/error.h> "core/base/
+^core/base/                 SYS <weir/error.h> <urcu "core/base/
+^core/                      SYS <weir/ <urcu <xxhash.h> "core/
+^transport/sim/harness\.[ch]$ SYS <weir/ "core/transport.h" "core/base/ OWN
+^transport/registry\.[ch]$  SYS <weir/error.h> "core/transport.h" "core/base/ "transport/registry.h"
+^transport/verbs/           SYS <weir/error.h> <infiniband/ <rdma/ "core/transport.h" "core/base/ OWN
+^transport/ucx/             SYS <weir/error.h> <ucp/ <uct/ <ucs/ "core/transport.h" "core/base/ OWN
+^transport/[a-z]*/          SYS <weir/error.h> "core/transport.h" "core/base/ OWN
+^operators/                 SYS <weir/ OWN
+^examples/                  SYS <weir/ OWN
+^bench/shuffle/             SYS <weir/ OWN
+^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "bench/
+^tools/                     SYS <weir/ <jansson.h> <csv.h> "tools/ "bench/
+^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/ "test/
+^test/unit/transport/       SYS <weir/ <criterion/ "core/ "transport/ "test/
+^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/
+^test/install/              SYS <weir/
+^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h> <criterion/ "core/ "transport/ "operators/ "tools/ "bench/ "test/
+RULES
+
+files=$(sources '*.[ch]' include core transport operators examples bench tools \
+                test)
+# shellcheck disable=SC2086 # one word per file
+split_code $files | awk -F '\t' -v rules="$tmp/rules" \
+                        -v edges="$tmp/edges" -f "$scripts/includes.awk" \
+    >"$tmp/bad"
+
+# Folders are covered by the rules; headers must not form circles either.
+touch "$tmp/edges"
+if ! tsort "$tmp/edges" >/dev/null 2>"$tmp/loops"; then
+    sed -n 's/^tsort: \([^ ]*\.h\)$/\1: in a circle of includes/p' \
+        "$tmp/loops" >>"$tmp/bad"
+fi
+verdict "$tmp/bad"

@@ -1,0 +1,275 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Checks the checks: each passes on a small clean tree and reports a violation
+# that is planted in it.
+set -eu
+. "$(dirname "$0")/lib.sh"
+enter "$@"
+cd "$tmp"
+bad=$tmp/report
+touch "$bad"
+planted=0
+
+# A tree that breaks no rule.
+clean_tree() {
+    rm -rf tree
+    mkdir -p tree/include/weir tree/core/base tree/transport/tcp tree/docs \
+        tree/tools tree/examples
+    cat >tree/include/weir/error.h <<'C'
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Codes. */
+#ifndef WEIR_ERROR_H
+#define WEIR_ERROR_H
+#define WEIR_API __attribute__((visibility("default")))
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * One.
+ *
+ * Errors:     none
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  nothing
+ */
+WEIR_API int weir_one(const char *text_of_at_least_some_length,
+                      int number_of_the_one);
+WEIR_API const char *weir_two(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* WEIR_ERROR_H */
+C
+    cat >tree/core/base/atomic.h <<'C'
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_ATOMIC_H
+#define WI_ATOMIC_H
+#include <stdatomic.h>
+#define wi_load_acq(p) atomic_load_explicit((p), memory_order_acquire)
+#define wi_store_rel(p, v) atomic_store_explicit((p), (v), memory_order_release)
+#endif
+C
+    cat >tree/core/ring.h <<'C'
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_RING_H
+#define WI_RING_H
+#include "core/base/atomic.h"
+struct wi_ring {
+    _Atomic int head;
+};
+#endif
+C
+    cat >tree/core/ring.c <<'C'
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/ring.h"
+
+#include <weir/error.h>
+
+int weir_one(const char *text, int number)
+{
+    return text[0] + number;
+}
+
+const char *weir_two(void)
+{
+    return "sleep( \" /* memory_order_relaxed";
+}
+
+int wi_ring_peek(struct wi_ring *r);
+
+int wi_ring_peek(struct wi_ring *r)
+{
+    /* E1 acquire: the head; pairs with E1 release in
+     * somewhere that takes
+     * a comment of
+     * many lines */
+    return wi_load_acq(&r->head);
+}
+
+void wi_ring_put(struct wi_ring *r);
+
+void wi_ring_put(struct wi_ring *r)
+{
+    /* E1 release: the head; pairs with E1 acquire in wi_ring_peek() */
+    wi_store_rel(&r->head, 1);
+}
+C
+    cat >tree/transport/tcp/tcp.h <<'C'
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_TCP_H
+#define WI_TCP_H
+int wi_tcp_open(void);
+#endif
+C
+    cat >tree/examples/one.c <<'C'
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <weir/error.h>
+
+int main(void)
+{
+    return weir_one("", 0);
+}
+C
+    cat >tree/docs/concurrency.md <<'C'
+| edge | what |
+| --- | --- |
+| E1 | head |
+C
+    cp "$scripts/../../docs/Doxyfile" tree/docs/
+    cp "$scripts/../../.clang-format" tree/
+}
+
+# run <check>: against the tree, result in $status, output in $tmp/out
+run() {
+    status=0
+    if [ "$1" = symbols ]; then
+        set -- symbols "$tmp/lib.so" "$tmp/lib.a"
+        "${CC:-cc}" -Itree/include -Itree -fvisibility=hidden -fPIC -c \
+            tree/core/ring.c -o ring.o
+        "${CC:-cc}" -shared ring.o -o lib.so
+        rm -f lib.a
+        ar rc lib.a ring.o
+    fi
+    check=$1
+    shift
+    "$scripts/check_$check.sh" tree "$@" >out 2>&1 || status=$?
+}
+
+passes() {
+    run "$1"
+    case $status in
+    0) ;;
+    77) echo "$1: not tried, $(cat out)" ;;
+    *)
+        echo "$1: reports something in a clean tree:" >>"$bad"
+        sed 's/^/    /' out >>"$bad"
+        ;;
+    esac
+}
+
+# finds <check> <text of the report>: then the tree is clean again
+finds() {
+    run "$1"
+    planted=$((planted + 1))
+    if [ $status -eq 0 ] || { [ $status -ne 77 ] && ! grep -qF "$2" out; }; then
+        echo "$1: does not report \"$2\" but (exit $status):" >>"$bad"
+        sed 's/^/    /' out >>"$bad"
+    fi
+    clean_tree
+}
+
+# c <file> <line>...: append lines to a source, new ones with a licence
+c() {
+    file=tree/$1
+    shift
+    mkdir -p "$(dirname "$file")"
+    [ -f "$file" ] || echo '/* SPDX-License-Identifier: Apache-2.0 */' >"$file"
+    printf '%s\n' "$@" >>"$file"
+}
+
+clean_tree
+for check in includes headers symbols atomics sizes api_docs spdx calls \
+             warnings format doxygen; do
+    passes $check
+done
+
+c core/ring.c '#include "transport/tcp/tcp.h"'
+finds includes 'core/ring.c:34: "transport/tcp/tcp.h" is not below this layer'
+c transport/tcp/tcp.c '#include "core/ring.h"'
+finds includes 'transport/tcp/tcp.c:2: "core/ring.h" is not below'
+c transport/shm/shm.c '#include "transport/tcp/tcp.h"'
+finds includes 'transport/shm/shm.c:2: "transport/tcp/tcp.h" is not below'
+c core/base/list.h '#include <weir/node.h>'
+finds includes 'core/base/list.h:2: <weir/node.h> is not below'
+c core/transport.h '#include "core/ring.h"'
+finds includes 'core/transport.h:2: "core/ring.h" is not below'
+c include/weir/node.h '#include <pthread.h>'
+finds includes 'include/weir/node.h:2: <pthread.h> is not below'
+c tools/weir.c '#include "core/ring.h"'
+finds includes 'tools/weir.c:2: "core/ring.h" is not below'
+c operators/scan.c '#include "core/ring.h"'
+finds includes 'operators/scan.c:2: "core/ring.h" is not below'
+c core/ring.c '#include "ring.h"'
+finds includes '"ring.h" is not a path from the root'
+c core/a.h '#include "core/b.h"'
+c core/b.h '#include "core/a.h"'
+finds includes 'core/a.h: in a circle of includes'
+
+c core/needy.h 'uint64_t wi_needy;'
+finds headers 'core/needy.h: does not compile alone as C'
+c core/twice.h 'struct wi_twice { int a; };'
+finds headers 'core/twice.h: does not compile alone as C'
+c include/weir/new.h 'int weir_new(int class);'
+finds headers 'weir/new.h: does not compile alone as C++17'
+
+c include/weir/error.h 'WEIR_API int weir_absent(void);'
+finds symbols 'weir_absent: declared in include/weir, not in the library'
+c core/ring.c 'WEIR_API int wi_shown(void);' 'int wi_shown(void) {return 1;}'
+finds symbols 'wi_shown: exported, not declared'
+c core/ring.c 'int hash(void);' 'int hash(void) { return 1; }'
+finds symbols 'hash: a name that a program may want'
+
+c core/ring.c 'int x = memory_order_relaxed;'
+finds atomics 'core/ring.c:34: memory_order_relaxed belongs into'
+c core/ring.c 'void f(void) { atomic_thread_fence(5); }'
+finds atomics 'atomic_thread_fence belongs into'
+c core/ring.c '/* E1 */' '' '' '' 'int y(void) { return wi_load_acq(p); }'
+finds atomics 'core/ring.c:38: wi_load_acq names no edge'
+c core/ring.c 'int y(void) { return wi_load_acq(p); /* E2 acquire */ }' \
+    'int z(void) { wi_store_rel(p, 1); /* E2 release */ }'
+finds atomics 'E2 is no row of docs/concurrency.md'
+echo '| E3 | nothing |' >>tree/docs/concurrency.md
+finds atomics 'docs/concurrency.md: E3 is in no source'
+echo '| E1 | again |' >>tree/docs/concurrency.md
+finds atomics 'docs/concurrency.md: two rows for E1'
+echo '| E4 | half |' >>tree/docs/concurrency.md
+c core/ring.c '/* E4 release: x; pairs with E4 acquire in nobody() */' \
+    'void f(void) { wi_store_rel(p, 1); }'
+finds atomics 'E4 has no acquire end'
+rm tree/docs/concurrency.md
+finds atomics 'docs/concurrency.md: missing'
+
+long_function() {
+    echo 'int longest(void)'
+    echo '{'
+    yes '    ;' | head -n "$1"
+    echo '}'
+}
+long_function 78 >>tree/core/ring.c
+finds sizes 'core/ring.c:34: a function of 81 lines: longest'
+long_function 77 >>tree/core/ring.c
+passes sizes
+clean_tree
+yes '' | head -n 1000 >>tree/core/ring.c
+finds sizes 'core/ring.c: a file of 1033 lines'
+
+c include/weir/error.h '' '/** Errors: none. Blocks: never. Ownership: no. */' \
+    'WEIR_API int weir_three(void);'
+finds api_docs 'int weir_three(void);: comment lacks Threads:'
+c include/weir/error.h '' 'WEIR_API int weir_four(void);'
+finds api_docs 'comment lacks Errors: Blocks: Threads: Ownership:'
+
+printf '#!/bin/sh\n\n# SPDX-License-Identifier: Apache-2.0\n' >tree/tools/x.sh
+finds spdx './tools/x.sh:1: no SPDX'
+echo 'int x;' >tree/core/x.c
+finds spdx './core/x.c:1: no SPDX'
+
+c core/ring.c 'void f(void) { usleep(10); }'
+finds calls 'core/ring.c:34: usleep() is not allowed here'
+c transport/tcp/tcp.c 'void f(void) { if (1) sleep (1); }'
+finds calls 'transport/tcp/tcp.c:2: sleep() is not'
+c test/unit/core/x_test.c 'void f(void) { sched_yield(); }'
+finds calls 'test/unit/core/x_test.c:2: sched_yield() is not'
+
+c core/ring.c 'int f(int a);' 'int f(int a) { unsigned b = a; return b > 1; }'
+finds warnings 'implicit conversion changes signedness'
+c core/ring.c 'int   f ( void );'
+finds format 'core/ring.c: '
+c include/weir/error.h '/** F. @param nobody no such thing */' \
+    'WEIR_API int weir_five(int a);'
+finds doxygen 'nobody'
+
+verdict "$bad"
+echo "$planted planted violations found"

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Report: how long functions and files are, per folder. Limits: no function
+# over 80 lines, no file over 1000. A function is what has its braces in the
+# first column, counted from the first line of its head.
+set -eu
+. "$(dirname "$0")/lib.sh"
+enter "$@"
+
+# shellcheck disable=SC2046 # one word per file
+split_code $(sources '*.[ch]' include core transport operators tools bench \
+                     examples test) |
+    awk -F '\t' -f "$scripts/sizes.awk" |
+    LC_ALL=C sort -t '	' -k 1,2 -k 3,3n >"$tmp/sizes"
+
+printf '%-22s %8s %7s %7s %7s %8s %9s\n' folder functions median '95%' \
+    longest files 'longest'
+awk -F '\t' '
+    function row() {
+        if (folder == "") {
+            return
+        }
+        printf "%-22s %8d %7d %7d %7d %8d %9d\n", folder, n["function"],
+            at("function", 0.5), at("function", 0.95), at("function", 1),
+            n["file"], at("file", 1)
+    }
+    function at(kind, part,    i) {
+        i = int(n[kind] * part + 0.5)
+        return n[kind] ? size[kind, i < 1 ? 1 : i] : 0
+    }
+    $1 != folder { row(); folder = $1; n["function"] = n["file"] = 0 }
+    { size[$2, ++n[$2]] = $3 }
+    END { row() }' "$tmp/sizes"
+
+awk -F '\t' '
+    $3 > ($2 == "function" ? 80 : 1000) {
+        print $4 ": a " $2 " of " $3 " lines: " $5
+    }' "$tmp/sizes" >"$tmp/bad"
+verdict "$tmp/bad"

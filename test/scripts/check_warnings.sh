@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The build is one compiler's opinion; clang reads every source as well.
+set -eu
+. "$(dirname "$0")/lib.sh"
+enter "$@"
+need_tool clang
+
+flags="-fsyntax-only -Werror -Wall -Wextra -Wshadow -Wconversion"
+flags="$flags -Wsign-conversion -std=gnu11 -Iinclude -I. -D_GNU_SOURCE"
+flags="$flags -D_LGPL_SOURCE -DWEIR_VERSION=\"0\" -DWEIR_BUILD_DIR=\".\""
+
+# MPI hides its headers.
+mpi=$(pkg-config --cflags-only-I ompi-c 2>/dev/null |
+    sed 's/-I\([^ ]*\)/-isystem \1/g') || mpi=
+flags="$flags $mpi"
+
+# Other libraries are not needed to judge the rest.
+have() {
+    # shellcheck disable=SC2086 # flags are words
+    printf '#include <%s>\n' "$1" |
+        clang $mpi -x c -fsyntax-only - 2>/dev/null
+}
+unread=
+for header in criterion/criterion.h mpi.h csv.h jansson.h infiniband/verbs.h; do
+    have "$header" || unread="$unread $header"
+done
+
+touch "$tmp/bad"
+for source in $(sources '*.c' core transport operators tools bench examples \
+                        test/support test/unit test/conformance \
+                        test/integration); do
+    for header in $unread; do
+        if grep -q "#include <$header>" "$source"; then
+            echo "$source: not read, <$header> is not installed"
+            continue 2
+        fi
+    done
+    # shellcheck disable=SC2086 # flags are words
+    clang $flags "$source" 2>"$tmp/log" ||
+        grep -E '(warning|error):' "$tmp/log" >>"$tmp/bad"
+done
+verdict "$tmp/bad"

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Commands of the `weir` program. argv[0] is the command's own name; each
+ * returns the program's exit status: 0, 1 (failed, message on stderr), or 64
+ * (wrong use, from argp).
+ */
+#ifndef WEIR_CMD_H
+#define WEIR_CMD_H
+
+int cmd_bench(int argc, char **argv);
+int cmd_demo(int argc, char **argv);
+int cmd_shuffle(int argc, char **argv);
+
+#endif /* WEIR_CMD_H */

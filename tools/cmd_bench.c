@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weir bench: the two-stage plan against its opponents, and the latency of a
+ * row against a cache line. Arguments and dispatch only; bench/ does the work.
+ */
+#define _GNU_SOURCE 1
+#include "tools/cmd.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/lib/latency.h"
+#include "bench/lib/limit.h"
+#include "bench/lib/pin.h"
+#include "bench/lib/series.h"
+#include "bench/lib/weir_engine.h"
+#include "bench/opponents/mpi.h"
+#include "bench/opponents/sockets.h"
+
+static int fail(const struct weir_error *err)
+{
+    (void)fprintf(stderr, "weir bench: %s\n", err->message);
+    return EXIT_FAILURE;
+}
+
+static uint64_t number(struct argp_state *state, const char *name,
+                       const char *text, uint64_t min, uint64_t max)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
+        v < min || v > max) {
+        argp_error(state, "--%s is \"%s\"; must be a number, %llu..%llu", name,
+                   text, (unsigned long long)min, (unsigned long long)max);
+    }
+    return v;
+}
+
+/* ---- two-stage ------------------------------------------------------------------------- */
+
+struct two_stage_args {
+    struct wb_series series;
+    bool json;
+};
+
+static const char *mpi_shape = "bulk"; /* set once, before the series */
+
+static weir_err run_weir(const char *name, const struct wb_plan_params *params,
+                         double *seconds_out, struct weir_error *err)
+{
+    struct wb_plan_params p = *params;
+    p.transport = name;
+    return wb_plan_run(&wb_weir_engine, &p, seconds_out, err);
+}
+
+static weir_err run_sockets(const char *name,
+                            const struct wb_plan_params *params,
+                            double *seconds_out, struct weir_error *err)
+{
+    (void)name;
+    return wb_plan_run(&wb_sockets_engine, params, seconds_out, err);
+}
+
+static weir_err run_limit(const char *name, const struct wb_plan_params *params,
+                          double *seconds_out, struct weir_error *err)
+{
+    (void)name;
+    return wb_plan_run(&wb_limit_engine, params, seconds_out, err);
+}
+
+static weir_err run_mpi(const char *name, const struct wb_plan_params *params,
+                        double *seconds_out, struct weir_error *err)
+{
+    (void)name;
+    return wb_mpi_run(params, mpi_shape, seconds_out, err);
+}
+
+static const struct wb_opponent known[] = {
+    {.name = "shm", .run = run_weir},
+    {.name = "tcp", .run = run_weir},
+    {.name = "sockets", .run = run_sockets},
+    {.name = "mpi", .run = run_mpi},
+    {.name = "limit", .run = run_limit},
+};
+#define N_KNOWN (sizeof(known) / sizeof(known[0]))
+
+static void add_opponent(struct argp_state *state, struct wb_series *s,
+                         const char *name)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (strcmp(s->opponents[i].name, name) == 0) {
+            argp_error(state, "\"%s\" is listed twice", name);
+        }
+    }
+    for (size_t i = 0; i < N_KNOWN; i++) {
+        if (strcmp(known[i].name, name) == 0) {
+            s->opponents[s->n++] = known[i];
+            return;
+        }
+    }
+    argp_error(state, "no transport or opponent \"%s\"; there are shm, tcp, "
+                      "sockets, mpi",
+               name);
+}
+
+static void add_opponents(struct argp_state *state, struct wb_series *s,
+                          const char *list)
+{
+    char *copy = strdup(list);
+    char *rest = NULL;
+    for (char *name = copy != NULL ? strtok_r(copy, ",", &rest) : NULL;
+         name != NULL; name = strtok_r(NULL, ",", &rest)) {
+        add_opponent(state, s, name);
+    }
+    free(copy);
+    if (s->n == 0) {
+        argp_error(state, "--transports is empty");
+    }
+}
+
+enum {
+    KEY_LIMIT = 256,
+    KEY_JSON,
+    KEY_PIN,
+    KEY_SHAPE,
+    KEY_FRAME,
+    KEY_RING,
+    KEY_NO_CHECKSUM,
+    KEY_TIMEOUT,
+    KEY_BLOCKS,
+};
+
+static const struct argp_option two_stage_options[] = {
+    {"nodes", 'n', "N", 0, "Processes [8]", 0},
+    {"workers", 'w', "W", 0, "Worker threads of each [1]", 0},
+    {"rows", 'r', "R", 0, "Rows that each node makes [5000000]", 0},
+    {"transports", 't', "LIST", 0,
+     "Whom to run: shm, tcp, sockets, mpi [shm,tcp,sockets]", 0},
+    {"repeat", 'k', "K", 0, "Interleaved runs of each [5]", 0},
+    {"limit", KEY_LIMIT, NULL, 0,
+     "Also run the same loops without the exchange", 0},
+    {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
+    {"pin", KEY_PIN, NULL, 0, "Bind process k to core k modulo cores", 0},
+    {"mpi-shape", KEY_SHAPE, "SHAPE", 0, "bulk or chunked [bulk]", 0},
+    {"frame-bytes", KEY_FRAME, "B", 0, "Largest frame of shm and tcp", 0},
+    {"ring-frames", KEY_RING, "F", 0, "Frames in a ring of shm and tcp", 0},
+    {"no-checksum", KEY_NO_CHECKSUM, NULL, 0,
+     "shm and tcp do not check frame contents", 0},
+    {"timeout", KEY_TIMEOUT, "S", 0, "Seconds that a run may take [120]", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t two_stage_tuning(int key, char *arg, struct argp_state *state)
+{
+    struct two_stage_args *a = state->input;
+    struct wb_plan_params *p = &a->series.params;
+    switch (key) {
+    case KEY_PIN:
+        p->pin = true;
+        return 0;
+    case KEY_SHAPE:
+        if (strcmp(arg, "bulk") != 0 && strcmp(arg, "chunked") != 0) {
+            argp_error(state, "--mpi-shape is bulk or chunked");
+        }
+        mpi_shape = arg;
+        return 0;
+    case KEY_FRAME:
+        p->frame_bytes =
+            (uint32_t)number(state, "frame-bytes", arg, 1024, 1048576);
+        return 0;
+    case KEY_RING:
+        p->ring_frames = (uint32_t)number(state, "ring-frames", arg, 2, 64);
+        return 0;
+    case KEY_NO_CHECKSUM:
+        p->no_checksum = 1;
+        return 0;
+    case KEY_TIMEOUT:
+        p->timeout_ns = number(state, "timeout", arg, 1, 86400) * 1000000000u;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t two_stage_option(int key, char *arg, struct argp_state *state)
+{
+    struct two_stage_args *a = state->input;
+    struct wb_series *s = &a->series;
+    switch (key) {
+    case 'n':
+        s->params.nodes = (uint32_t)number(state, "nodes", arg, 1, 256);
+        return 0;
+    case 'w':
+        s->params.workers = (uint32_t)number(state, "workers", arg, 1, 64);
+        return 0;
+    case 'r':
+        s->params.rows_per_node =
+            number(state, "rows", arg, 1, UINT64_C(1) << 39);
+        return 0;
+    case 't':
+        s->n = 0;
+        add_opponents(state, s, arg);
+        return 0;
+    case 'k':
+        s->repeat = (uint32_t)number(state, "repeat", arg, 1, WB_MAX_REPEAT);
+        return 0;
+    case KEY_LIMIT:
+        s->opponents[WB_MAX_OPPONENTS - 1] = known[N_KNOWN - 1];
+        return 0;
+    case KEY_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument \"%s\"", arg);
+        return 0;
+    default:
+        return two_stage_tuning(key, arg, state);
+    }
+}
+
+/* --limit was parked in the last place: it may come before --transports. */
+static void place_limit(struct wb_series *s)
+{
+    struct wb_opponent *last = &s->opponents[WB_MAX_OPPONENTS - 1];
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (strcmp(s->opponents[i].name, "limit") == 0) {
+            return;
+        }
+    }
+    if (last->name != NULL) {
+        s->opponents[s->n++] = *last;
+    }
+}
+
+static int two_stage(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = two_stage_options,
+        .parser = two_stage_option,
+        .doc = "Every node makes rows, shuffles them by one hash, the receivers "
+               "shuffle them again by another; the last stage counts and sums. "
+               "Runs of all opponents are interleaved, and rows, sums and "
+               "per-edge counts are checked in every run.",
+    };
+    struct two_stage_args a = {
+        .series = {.params = {.nodes = 8, .workers = 1,
+                              .rows_per_node = 5000000},
+                   .cores = wb_cores(),
+                   .repeat = 5,
+                   .n = 3,
+                   .opponents = {known[0], known[1], known[2]}}};
+    struct weir_error err = {.code = WEIR_OK};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
+        return EXIT_FAILURE;
+    }
+    place_limit(&a.series);
+    for (uint32_t i = 0; i < a.series.n; i++) {
+        /* Found missing now, not after the first round of the others. */
+        if (a.series.opponents[i].run == run_mpi &&
+            wb_mpi_check(&err) != WEIR_OK) {
+            return fail(&err);
+        }
+    }
+    FILE *note = isatty(STDERR_FILENO) ? stderr : NULL;
+    if (wb_series_run(&a.series, note, &err) != WEIR_OK) {
+        return fail(&err);
+    }
+    if (!a.json) {
+        wb_series_print(&a.series, stdout);
+        return EXIT_SUCCESS;
+    }
+    return wb_series_print_json(&a.series, stdout, &err) == WEIR_OK
+               ? EXIT_SUCCESS
+               : fail(&err);
+}
+
+/* ---- latency ------------------------------------------------------------------------------ */
+
+struct latency_args {
+    struct wb_latency_params params;
+    bool json;
+};
+
+static const struct argp_option latency_options[] = {
+    {"transport", 't', "NAME", 0, "Of the rows [shm]", 0},
+    {"blocks", KEY_BLOCKS, "B", 0, "Blocks of each kind [100]", 0},
+    {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t latency_option(int key, char *arg, struct argp_state *state)
+{
+    struct latency_args *a = state->input;
+    switch (key) {
+    case 't':
+        a->params.transport = arg;
+        return 0;
+    case KEY_BLOCKS:
+        a->params.blocks = (uint32_t)number(state, "blocks", arg, 1, 10000);
+        return 0;
+    case KEY_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int latency(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = latency_options,
+        .parser = latency_option,
+        .doc = "One row written to one row readable in another process, both "
+               "spinning, against a bare cache line between the same two.",
+    };
+    struct latency_args a = {.json = false};
+    struct wb_latency result;
+    struct weir_error err = {.code = WEIR_OK};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
+        return EXIT_FAILURE;
+    }
+    if (wb_latency_run(&a.params, &result, &err) != WEIR_OK) {
+        return fail(&err);
+    }
+    if (!a.json) {
+        wb_latency_print(&a.params, &result, stdout);
+        return EXIT_SUCCESS;
+    }
+    return wb_latency_print_json(&a.params, &result, stdout, &err) == WEIR_OK
+               ? EXIT_SUCCESS
+               : fail(&err);
+}
+
+/* ---- dispatch ------------------------------------------------------------------------------ */
+
+int cmd_bench(int argc, char **argv)
+{
+    static char two_stage_name[] = "weir bench two-stage";
+    static char latency_name[] = "weir bench latency";
+    const char *which = argc > 1 ? argv[1] : "";
+    if (strcmp(which, "two-stage") == 0) {
+        argv[1] = two_stage_name; /* what argp calls the program */
+        return two_stage(argc - 1, argv + 1);
+    }
+    if (strcmp(which, "latency") == 0) {
+        argv[1] = latency_name;
+        return latency(argc - 1, argv + 1);
+    }
+    (void)fprintf(stderr,
+                  "usage: weir bench two-stage [OPTION...]\n"
+                  "       weir bench latency [OPTION...]\n"
+                  "Each takes --help.\n");
+    return 64;
+}

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# setup.sh [build|check|bench]...: install the Debian packages that Weir needs
+# and that are missing. When none is, this takes a few milliseconds and
+# touches nothing.
+set -eu
+
+# libjemalloc2 is loaded at run time; util-linux has setarch.
+build="gcc g++ libc6-dev make cmake ninja-build pkgconf libcriterion-dev
+       liburcu-dev libjansson-dev libcsv-dev libxxhash-dev libjemalloc2
+       util-linux"
+check="clang clang-format clang-tidy doxygen"
+bench="openmpi-bin libopenmpi-dev"
+
+wanted=
+for group in "${@:-build}"; do
+    case $group in
+    build) wanted="$wanted $build" ;;
+    check) wanted="$wanted $check" ;;
+    bench) wanted="$wanted $bench" ;;
+    *)
+        echo "setup.sh: no group '$group' (build, check, bench)" >&2
+        exit 2
+        ;;
+    esac
+done
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "setup.sh: not a Debian system; you need what these packages hold:" \
+        $wanted >&2
+    exit 0
+fi
+
+# shellcheck disable=SC2016,SC2086 # dpkg's variables; one word per package
+installed=$(dpkg-query -W -f '${Package}:${db:Status-Status}\n' $wanted \
+    2>/dev/null || true)
+missing=
+for package in $wanted; do
+    case "
+$installed
+" in
+    *"
+$package:installed
+"*) ;;
+    *) missing="$missing $package" ;;
+    esac
+done
+[ -n "$missing" ] || exit 0
+
+echo "Installing Debian packages:$missing"
+if [ "$(id -u)" -eq 0 ]; then
+    as_root=
+elif command -v sudo >/dev/null 2>&1; then
+    as_root=sudo
+else
+    echo "setup.sh: neither root nor sudo; have an administrator run:" >&2
+    echo "    apt-get update && apt-get install$missing" >&2
+    exit 1
+fi
+# shellcheck disable=SC2086 # words
+{
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q install -y --no-install-recommends $missing
+}

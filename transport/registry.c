@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The only list of transports, and what all of them share: the check of a
+ * table, and the named stubs for slots that a transport has no use for. To add
+ * a transport, add its line to `transports` and its name to `names`.
+ */
+#include "transport/registry.h"
+
+#include <string.h>
+
+#include "core/base/cc.h"
+#include "core/base/err.h"
+
+static const struct wi_transport_ops *const transports[] = {
+    &wi_shm_ops,
+    &wi_tcp_ops,
+    &wi_sim_ops,
+};
+
+static const char names[] = "shm, tcp, sim";
+
+const struct wi_transport_ops *wi_transport_find(const char *name)
+{
+    size_t len = strcspn(name, ":");
+    for (size_t i = 0; i < WI_ARRAY_LEN(transports); i++) {
+        const char *candidate = transports[i]->name;
+        if (strlen(candidate) == len && memcmp(candidate, name, len) == 0) {
+            return transports[i];
+        }
+    }
+    return NULL;
+}
+
+const char *wi_transport_names(void)
+{
+    return names;
+}
+
+/* ---- check ------------------------------------------------------------------ */
+
+static const char *empty_slot(const struct wi_transport_ops *ops)
+{
+#define SLOT(name)                                                             \
+    if (!ops->name) {                                                          \
+        return #name;                                                          \
+    }
+    SLOT(open)
+    SLOT(close)
+    SLOT(address)
+    SLOT(mem_open)
+    SLOT(mem_close)
+    SLOT(grant)
+    SLOT(map)
+    SLOT(unmap)
+    SLOT(connect)
+    SLOT(disconnect)
+    SLOT(send)
+    SLOT(write)
+    SLOT(read)
+    SLOT(kick)
+    SLOT(poll)
+    SLOT(arm)
+    SLOT(fd)
+#undef SLOT
+    return NULL;
+}
+
+/* Name of a slot that does not agree with its capability bit, or NULL. */
+static const char *lying_slot(const struct wi_transport_ops *ops)
+{
+#define AGREE(bit, slot, stub)                                                 \
+    if (((ops->caps & (bit)) != 0) != (ops->slot != (stub))) {                 \
+        return #slot;                                                          \
+    }
+    AGREE(WI_CAP_WRITE, write, wi_no_rma)
+    AGREE(WI_CAP_READ, read, wi_no_rma)
+    AGREE(WI_CAP_MAP, map, wi_no_map)
+    AGREE(WI_CAP_MAP, unmap, wi_no_unmap)
+    AGREE(WI_CAP_FD, fd, wi_no_fd)
+#undef AGREE
+    return NULL;
+}
+
+weir_err wi_transport_check(const struct wi_transport_ops *ops,
+                            struct weir_error *err)
+{
+    const char *name = ops->name;
+    if (!name || !name[0] || strpbrk(name, ":, ")) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "a transport needs a name without ':', ',' and space");
+    }
+    const char *slot = empty_slot(ops);
+    if (slot) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "transport %s: slot '%s' is empty; point it to a stub "
+                       "of transport/registry.c",
+                       name, slot);
+    }
+    slot = lying_slot(ops);
+    if (slot) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "transport %s: slot '%s' and its capability bit "
+                       "disagree",
+                       name, slot);
+    }
+    if ((ops->caps & (WI_CAP_WRITE | WI_CAP_MAP)) == 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "transport %s can neither write nor map", name);
+    }
+    if (ops->max_message_bytes < WI_MIN_MESSAGE_BYTES) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "transport %s: max_message_bytes is %u, least is %u",
+                       name, ops->max_message_bytes,
+                       (unsigned)WI_MIN_MESSAGE_BYTES);
+    }
+    return WEIR_OK;
+}
+
+/* ---- stubs -------------------------------------------------------------------- */
+
+weir_err wi_no_map(struct wi_ep *ep, uint64_t key, size_t bytes,
+                   void **base_out, struct weir_error *err)
+{
+    (void)key;
+    (void)bytes;
+    (void)base_out;
+    return wi_fail(err, WEIR_ERR_UNSUPPORTED,
+                   "transport %s cannot map a peer's memory",
+                   ep->transport->ops->name);
+}
+
+void wi_no_unmap(struct wi_transport *t, void *base, size_t bytes)
+{
+    (void)t;
+    (void)base;
+    (void)bytes;
+}
+
+weir_err wi_no_rma(struct wi_ep *ep, const struct wi_rma *op)
+{
+    (void)ep;
+    (void)op;
+    return WEIR_ERR_UNSUPPORTED;
+}
+
+int wi_no_fd(struct wi_transport *t)
+{
+    (void)t;
+    return -1;
+}

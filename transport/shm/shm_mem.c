@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that travels: a memfd whose pages are taken when it is opened and
+ * that is sealed against shrinking. Without either, a touch could end in
+ * SIGBUS, here or in the peer.
+ */
+#include "transport/shm/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+
+/* Newer than the C library's headers may be. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static const size_t chunk_bytes = (size_t)8 << 20;
+
+static int memfd_open(const char *name)
+{
+    char label[SHM_NAME_BYTES + 8];
+    (void)snprintf(label, sizeof(label), "weir-%s", name);
+    int fd = memfd_create(label,
+                          MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL) { /* Linux before 6.3 */
+        fd = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    }
+    return fd;
+}
+
+/* Limits that would end in a signal instead of an error. */
+static weir_err check_room(size_t bytes, struct weir_error *err)
+{
+    struct rlimit file = {.rlim_cur = RLIM_INFINITY};
+    (void)getrlimit(RLIMIT_FSIZE, &file);
+    if (file.rlim_cur != RLIM_INFINITY && bytes > file.rlim_cur) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                       "%zu bytes of shared memory: file sizes are limited to "
+                       "%llu bytes; raise \"ulimit -f\"",
+                       bytes, (unsigned long long)file.rlim_cur);
+    }
+    const char *limit;
+    uint64_t room = wi_shm_room("", &limit);
+    if (bytes > room) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                       "%zu bytes of shared memory: %s leaves %llu bytes; "
+                       "lower memory_bytes or make room",
+                       bytes, limit, (unsigned long long)room);
+    }
+    return WEIR_OK;
+}
+
+/* Enter the pages into the page table, so that no row pays for it. Kernels
+ * that do not know how (before 5.14) do it at the first touch. */
+static int populate(void *base, size_t bytes)
+{
+    int rc;
+    do {
+        rc = madvise(base, bytes, MADV_POPULATE_WRITE);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 || errno == EINVAL ? 0 : errno;
+}
+
+/* Piece by piece: a signal makes fallocate start its piece again. */
+static int take_pages(int fd, size_t bytes)
+{
+    for (size_t off = 0; off < bytes; off += chunk_bytes) {
+        size_t len = wi_min_u64(chunk_bytes, bytes - off);
+        while (fallocate(fd, 0, (off_t)off, (off_t)len) != 0) {
+            if (errno != EINTR) {
+                return errno;
+            }
+        }
+    }
+    return 0;
+}
+
+static weir_err fail_pages(size_t bytes, int errno_value,
+                           struct weir_error *err)
+{
+    const char *limit;
+    uint64_t room = wi_shm_room("", &limit);
+    return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                   "%zu bytes of shared memory: %s (%s leaves %llu bytes); "
+                   "lower memory_bytes or make room",
+                   bytes, strerror(errno_value), limit,
+                   (unsigned long long)room);
+}
+
+static weir_err map_shared(int fd, size_t bytes, void **base_out,
+                           struct weir_error *err)
+{
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED && errno == ENOMEM) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                       "mapping %zu bytes of shared memory: address space or "
+                       "mappings are used up; raise \"ulimit -v\" or the "
+                       "sysctl vm.max_map_count", bytes);
+    }
+    if (base == MAP_FAILED) {
+        return wi_fail_errno(err, errno, "mapping %zu bytes of shared memory",
+                             bytes);
+    }
+    *base_out = base;
+    return WEIR_OK;
+}
+
+/* Give the memfd its size and pages. *base_out is set as soon as it is mapped,
+ * also on failure. */
+static weir_err fill(struct shm *t, int fd, size_t bytes, void **base_out,
+                     struct weir_error *err)
+{
+    if (ftruncate(fd, (off_t)bytes) != 0) {
+        return wi_fail_errno(err, errno, "%zu bytes of shared memory", bytes);
+    }
+    weir_err rc = map_shared(fd, bytes, base_out, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (t->huge_pages) {
+        /* Only a fault makes a huge page where they are for who asks, so ask
+         * and populate first; what that leaves is filled with small ones. */
+        (void)madvise(*base_out, bytes, MADV_HUGEPAGE);
+        (void)populate(*base_out, bytes);
+    }
+    int errno_value = take_pages(fd, bytes);
+    if (errno_value == 0) {
+        errno_value = populate(*base_out, bytes);
+    }
+    if (errno_value != 0) {
+        return fail_pages(bytes, errno_value, err);
+    }
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    if (fcntl(fd, F_ADD_SEALS, seals) != 0) {
+        return wi_fail_errno(err, errno, "sealing shared memory");
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_shm_mem_open(struct wi_transport *base, size_t bytes,
+                         struct wi_mem *out, struct weir_error *err)
+{
+    struct shm *t = wi_container_of(base, struct shm, base);
+    if (bytes == 0 || bytes % WI_PAGE != 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "%zu bytes of shared memory: not a multiple of %u",
+                       bytes, WI_PAGE);
+    }
+    weir_err rc = check_room(bytes, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    int fd = memfd_open(t->name);
+    if (fd < 0) {
+        return wi_shm_fail_fd(err, errno, "memfd_create");
+    }
+    struct wi_mem mem = {.bytes = bytes, .handle = (uint64_t)fd};
+    rc = fill(t, fd, bytes, &mem.base, err);
+    if (rc != WEIR_OK) {
+        if (mem.base != NULL) {
+            (void)munmap(mem.base, bytes);
+        }
+        (void)close(fd);
+        return rc;
+    }
+    *out = mem;
+    return WEIR_OK;
+}
+
+void wi_shm_mem_close(struct wi_transport *t, struct wi_mem *mem)
+{
+    (void)t;
+    (void)munmap(mem->base, mem->bytes);
+    (void)close((int)mem->handle);
+}
+
+/* A peer's memory must be as large as it said, for as long as it is mapped. */
+static weir_err check_grant(int fd, size_t bytes, struct weir_error *err)
+{
+    struct stat st;
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (fstat(fd, &st) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "peer granted something that is not sealed memory");
+    }
+    if (bytes == 0 || (uint64_t)st.st_size < bytes) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "peer granted %lld bytes of memory and announced %zu",
+                       (long long)st.st_size, bytes);
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_shm_map(struct wi_ep *base, uint64_t key, size_t bytes,
+                    void **base_out, struct weir_error *err)
+{
+    struct shm_ep *ep = wi_container_of(base, struct shm_ep, base);
+    uint32_t i = 0;
+    while (i < ep->n_in && ep->in[i].key != key) {
+        i++;
+    }
+    if (i == ep->n_in) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "peer named memory that it did not grant (key %llu)",
+                       (unsigned long long)key);
+    }
+    int fd = ep->in[i].fd;
+    ep->in[i] = ep->in[--ep->n_in];
+    void *at = NULL;
+    weir_err rc = check_grant(fd, bytes, err);
+    rc = rc == WEIR_OK ? map_shared(fd, bytes, &at, err) : rc;
+    (void)close(fd);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    int errno_value = populate(at, bytes);
+    if (errno_value != 0) {
+        (void)munmap(at, bytes);
+        return fail_pages(bytes, errno_value, err);
+    }
+    *base_out = at;
+    return WEIR_OK;
+}
+
+void wi_shm_unmap(struct wi_transport *t, void *base, size_t bytes)
+{
+    (void)t;
+    (void)munmap(base, bytes);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The tcp transport: one socket per endpoint, one epoll instance per
+ * transport.
+ *
+ *   worker or engine, post lock held           engine (poll)
+ *
+ *   send ---> staging --+                      +--> look (headers, messages)
+ *   write -> pieces ----+- sendmsg  ~~>  readv +
+ *   read                                       +--> granted memory (payload)
+ *
+ * On the wire, after a greeting of 16 bytes in each direction, records:
+ *
+ *   0 type u8 | 1 zero[3] | 4 bytes u32 | 8 key u64 | 16 offset u64 | payload
+ *
+ *   MESSAGE    payload of `bytes`
+ *   WRITE      payload of `bytes` for `offset` in the memory granted as `key`
+ *   READ       no payload: asks for `bytes` from `offset` of `key`
+ *   READ_DATA  payload of `bytes`: answers the oldest READ
+ *
+ * All integers are little-endian. Payload of WRITE and READ_DATA is read by the
+ * kernel straight into its place, except for what arrived together with a
+ * header (less than LOOK_AHEAD bytes per system call).
+ *
+ * Who touches what
+ *   tx, posted     the holder of the link's post lock; before CONNECTED or
+ *                  ACCEPTED the engine
+ *   rx, state      the engine
+ *   blocked, sent, reads, answers: shared, edges E40 to E44
+ *
+ * An answer to a READ has to be queued under the post lock, which poll does
+ * not hold: poll leaves it in `answers` and reports SENDABLE, and the kick
+ * that the core answers with sends it.
+ */
+#ifndef WI_TCP_H
+#define WI_TCP_H
+
+#include <netinet/in.h>
+#include <sys/uio.h>
+
+#include "core/base/cc.h"
+#include "core/base/list.h"
+#include "core/transport.h"
+
+enum {
+    TCP_GREETING_BYTES = 16,
+    TCP_HEADER_BYTES = 24,
+    TCP_MESSAGE_BYTES = 4096, /* longest message */
+    TCP_RMA_BYTES = 16 << 20, /* longest write or read */
+    TCP_PIECES = 64,          /* queued pieces, a power of two */
+    TCP_STAGE_BYTES = 32768,  /* queued headers and messages, likewise */
+    TCP_READS = 16,           /* reads on their way, per direction, likewise */
+    TCP_LOOK_BYTES = 16384,   /* received, not yet handed out */
+    TCP_LOOK_AHEAD = 256,     /* read beyond a payload: trades copied bytes
+                                 against system calls; a notification and the
+                                 next two headers fit */
+    TCP_MAX_GRANTS = 1 << 16, /* per endpoint */
+    TCP_MAX_GREETING = 64,    /* accepted, not yet known to be a node */
+    TCP_MAX_LINGER = 64,      /* disconnected, peer has not closed yet */
+};
+
+#define TCP_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent for */
+#define TCP_LINGER_NS UINT64_C(2000000000)   /* wait for the peer's end for */
+#define TCP_PAUSE_NS UINT64_C(100000000)     /* between accepts without fds */
+
+enum tcp_record { TCP_MESSAGE = 1, TCP_WRITE, TCP_READ, TCP_READ_DATA };
+
+enum tcp_state {
+    TCP_CONNECTING, /* connect(2) is under way */
+    TCP_GREETING,   /* waiting for the peer's greeting */
+    TCP_UP,
+    TCP_DEAD,   /* CLOSED was or will be reported; out of epoll */
+    TCP_LINGER, /* disconnected: reads and drops until the peer's end */
+};
+
+/** Something to do for an endpoint, found by epoll or left from before. */
+enum {
+    TCP_TODO_IN = 1u << 0,       /* the socket may be readable */
+    TCP_TODO_OUT = 1u << 1,      /* the socket may be writable */
+    TCP_TODO_PARSE = 1u << 2,    /* `look` may hold a whole record */
+    TCP_TODO_UP = 1u << 3,       /* report CONNECTED or ACCEPTED */
+    TCP_TODO_READ_DONE = 1u << 4,
+    TCP_TODO_SENDABLE = 1u << 5,
+    TCP_TODO_CLOSED = 1u << 6,
+};
+
+struct tcp_transport {
+    struct wi_transport base;
+    int epoll_fd;
+    int listen_fd;
+    int timer_fd;
+    uint32_t max_links;
+    bool huge_pages;
+    char name[64];
+    char address[WI_ADDRESS_BYTES];
+
+    /* written by: engine */
+    uint64_t now_ns;
+    uint64_t paused_until_ns; /* 0: listening; else out of descriptors */
+    bool pause_reported;      /* once until an accept succeeds */
+    uint32_t links;           /* endpoints, ungreeted ones included */
+    uint32_t greeting_count;
+    uint32_t linger_count;
+    struct wi_list eps;      /* all that are not in one of the next two */
+    struct wi_list greeting; /* accepted, oldest first */
+    struct wi_list linger;   /* oldest first */
+    struct wi_list ready;    /* endpoints with something to do */
+    struct wi_list trash;    /* freed when poll has finished */
+};
+
+/** One piece of the stream: a range of staging, or payload. */
+struct tcp_piece {
+    uint32_t stage_pos; /* staging is free up to here once it is sent */
+    uint32_t ops;       /* operations whose sending it ends */
+};
+
+/** Send side. pieces are cumulative positions head .. tail; iov[] is kept in
+ *  the form that sendmsg takes, so nothing is built per system call. */
+struct tcp_tx {
+    uint32_t head;
+    uint32_t tail;
+    uint32_t stage_head; /* staging in use: head .. tail, cumulative */
+    uint32_t stage_tail;
+    struct iovec iov[TCP_PIECES];
+    struct tcp_piece piece[TCP_PIECES];
+    uint8_t stage[TCP_STAGE_BYTES];
+};
+
+/** A read of ours on its way. */
+struct tcp_read {
+    void *local;
+    uint32_t bytes;
+    uint64_t op; /* its number among the operations of the endpoint */
+};
+
+/** An answer that a READ of the peer waits for. */
+struct tcp_answer {
+    const void *base;
+    uint32_t bytes;
+};
+
+struct tcp_grant {
+    uint64_t key;
+    uint8_t *base;
+    uint64_t bytes;
+};
+
+/** Receive side. */
+struct tcp_rx {
+    uint8_t *into;    /* payload in progress goes here */
+    uint32_t left;    /* bytes of it to come */
+    bool answer;      /* it is READ_DATA */
+    uint32_t head;    /* look: taken up to head, filled up to tail */
+    uint32_t tail;
+    uint8_t look[TCP_LOOK_BYTES];
+};
+
+struct tcp_ep {
+    struct wi_ep base;
+
+    /* written by: engine */
+    struct wi_list all;   /* in one list of the transport */
+    struct wi_list ready; /* in t->ready, or alone */
+    int fd;
+    enum tcp_state state;
+    bool accepted;
+    uint32_t todo;      /* TCP_TODO_ bits */
+    uint32_t reads_done; /* READ_DONE events to report */
+    uint64_t until_ns;  /* GREETING (accepted) and LINGER end then */
+    uint32_t n_grants;
+    struct tcp_grant *grants;
+    char peer[WI_ADDRESS_BYTES]; /* "HOST:PORT" */
+    char reason[WI_REASON_BYTES];
+
+    /* shared, see the edges in tcp_send.c */
+    _Atomic bool blocked;           /* EPOLLOUT is armed: no use in sending */
+    _Atomic int send_errno;         /* sending failed for good */
+    _Atomic uint64_t sent;          /* operations whose bytes are sent */
+    _Atomic uint32_t reads_tail;    /* written by: post lock */
+    _Atomic uint32_t reads_head;    /* written by: engine */
+    _Atomic uint32_t answers_tail;  /* written by: engine */
+    _Atomic uint32_t answers_head;  /* written by: post lock */
+    struct tcp_read reads[TCP_READS];
+    struct tcp_answer answers[TCP_READS];
+
+    /* written by: post lock */
+    uint64_t posted; /* operations queued so far */
+    struct tcp_tx tx;
+
+    struct tcp_rx rx;
+};
+
+static inline struct tcp_transport *tcp_of(struct wi_transport *t)
+{
+    return wi_container_of(t, struct tcp_transport, base);
+}
+
+static inline struct tcp_ep *tcp_ep_of(struct wi_ep *ep)
+{
+    return wi_container_of(ep, struct tcp_ep, base);
+}
+
+static inline struct tcp_transport *tcp_home(const struct tcp_ep *ep)
+{
+    return tcp_of(ep->base.transport);
+}
+
+/* ---- tcp_addr.c --------------------------------------------------------------- */
+
+/** Resolve "HOST:PORT" or "[HOST]:PORT". Looks names up (which blocks) only
+ *  if HOST is not numeric. WEIR_ERR_ARG says what is wrong. */
+weir_err wi_tcp_addr_decode(const char *text, bool listen,
+                            struct sockaddr_storage *addr_out,
+                            socklen_t *len_out, struct weir_error *err);
+
+/** "HOST:PORT" of an address, IPv6 in brackets; cut to WI_ADDRESS_BYTES - 8. */
+void wi_tcp_addr_encode(const struct sockaddr_storage *addr, char *text);
+
+/** If addr is a wildcard, replace it by an address that others can reach. */
+void wi_tcp_addr_reachable(struct sockaddr_storage *addr);
+
+/* ---- tcp.c ----------------------------------------------------------------------- */
+extern const struct wi_transport_ops wi_tcp_ops;
+
+
+/** A descriptor was closed: accept again if that was given up for lack. */
+void wi_tcp_resume(struct tcp_transport *t);
+
+/* ---- tcp_ep.c ------------------------------------------------------------------ */
+
+/** New endpoint around a socket, in list `eps`. NULL: no memory. */
+struct tcp_ep *wi_tcp_ep_open(struct tcp_transport *t, int fd,
+                              enum tcp_state state);
+
+/** Close the socket and free, at once. */
+void wi_tcp_ep_close(struct tcp_ep *ep);
+
+/** As close, at the end of the present poll: epoll may still name it. */
+void wi_tcp_ep_trash(struct tcp_ep *ep);
+
+/** What epoll is to watch for. */
+void wi_tcp_ep_watch(struct tcp_ep *ep, int op, uint32_t events);
+
+/** Something is to be done at the next poll. */
+void wi_tcp_ep_todo(struct tcp_ep *ep, uint32_t todo);
+
+/** The endpoint is lost; the reason is formatted. Engine only. */
+void wi_tcp_ep_lose(struct tcp_ep *ep, const char *fmt, ...)
+    WI_PRINTF(2, 3) WI_COLD;
+
+/** Connection is there or has failed (state CONNECTING). */
+void wi_tcp_ep_connected(struct tcp_ep *ep);
+
+/** Read the peer's greeting (state GREETING). */
+void wi_tcp_ep_greeted(struct tcp_ep *ep);
+
+/** Drop what arrives (state LINGER). True if the peer's end has come. */
+bool wi_tcp_ep_linger(struct tcp_ep *ep);
+
+weir_err wi_tcp_connect(struct wi_transport *t, const char *address,
+                        struct wi_ep **ep_out, struct weir_error *err);
+void wi_tcp_disconnect(struct wi_ep *base);
+
+/* ---- tcp_mem.c ----------------------------------------------------------------- */
+
+weir_err wi_tcp_mem_open(struct wi_transport *t, size_t bytes,
+                         struct wi_mem *out, struct weir_error *err);
+void wi_tcp_mem_close(struct wi_transport *t, struct wi_mem *mem);
+weir_err wi_tcp_grant(struct wi_ep *base, const struct wi_mem *mem,
+                      uint64_t *key_out, struct weir_error *err);
+
+/** Memory of a grant, or NULL if [off, off + bytes) is not within it. */
+uint8_t *wi_tcp_granted(const struct tcp_ep *ep, uint64_t key, uint64_t off,
+                        uint64_t bytes);
+
+/* ---- tcp_send.c ------------------------------------------------------------------ */
+
+weir_err wi_tcp_send(struct wi_ep *base, const void *bytes, uint32_t len);
+weir_err wi_tcp_write(struct wi_ep *base, const struct wi_rma *op);
+weir_err wi_tcp_read(struct wi_ep *base, const struct wi_rma *op);
+weir_err wi_tcp_kick(struct wi_ep *base);
+
+/** The socket can take more: disarm. SENDABLE is to be reported after this. */
+void wi_tcp_unblock(struct tcp_ep *ep);
+
+/** Bring base.completed up to date. */
+void wi_tcp_complete(struct tcp_ep *ep);
+
+/* ---- tcp_recv.c -------------------------------------------------------------------- */
+
+/** Read and hand out, at most max events. Returns how many. */
+uint32_t wi_tcp_receive(struct tcp_ep *ep, struct wi_event *events,
+                        uint32_t max);
+
+#endif /* WI_TCP_H */

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Life of a tcp endpoint: connect or accept, greet, up, lost or disconnected.
+ *
+ * Each side greets with 16 bytes: "WEIR\r\n\r\n", a version, seven zero bytes.
+ * The line ends are there for servers of other protocols: they take the
+ * greeting for a whole request and answer, instead of waiting for more.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/atomic.h"
+#include "core/base/err.h"
+#include "transport/tcp/tcp.h"
+
+enum { MAGIC_BYTES = 8, VERSION = 1 };
+
+static const uint8_t greeting[TCP_GREETING_BYTES] = "WEIR\r\n\r\n\1";
+
+/* ---- open and close ---------------------------------------------------------------- */
+
+struct tcp_ep *wi_tcp_ep_open(struct tcp_transport *t, int fd,
+                              enum tcp_state state)
+{
+    struct tcp_ep *ep = calloc(1, sizeof(*ep));
+    if (!ep) {
+        return NULL;
+    }
+    ep->base.transport = &t->base;
+    ep->fd = fd;
+    ep->state = state;
+    wi_list_push_back(&t->eps, &ep->all);
+    wi_list_init(&ep->ready);
+    t->links++;
+    return ep;
+}
+
+void wi_tcp_ep_close(struct tcp_ep *ep)
+{
+    struct tcp_transport *t = tcp_home(ep);
+    wi_list_remove(&ep->all);
+    wi_list_remove(&ep->ready);
+    if (ep->state == TCP_LINGER) {
+        t->linger_count--;
+    } else if (ep->until_ns != 0) {
+        t->greeting_count--;
+    } else {
+        t->links--;
+    }
+    (void)close(ep->fd);
+    free(ep->grants);
+    free(ep);
+    wi_tcp_resume(t);
+}
+
+void wi_tcp_ep_trash(struct tcp_ep *ep)
+{
+    wi_list_remove(&ep->ready);
+    ep->todo = 0;
+    wi_list_remove(&ep->all);
+    wi_list_push_back(&tcp_home(ep)->trash, &ep->all);
+}
+
+void wi_tcp_ep_watch(struct tcp_ep *ep, int op, uint32_t events)
+{
+    struct epoll_event ev = {.events = events, .data.ptr = ep};
+    /* Fails only for a descriptor that is no longer watched. */
+    (void)epoll_ctl(tcp_home(ep)->epoll_fd, op, ep->fd, &ev);
+}
+
+void wi_tcp_ep_todo(struct tcp_ep *ep, uint32_t todo)
+{
+    ep->todo |= todo;
+    if (wi_list_empty(&ep->ready)) {
+        wi_list_push_back(&tcp_home(ep)->ready, &ep->ready);
+    }
+}
+
+void wi_tcp_ep_lose(struct tcp_ep *ep, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(ep->reason, sizeof(ep->reason), fmt, args);
+    va_end(args);
+    bool known = !ep->accepted || ep->state == TCP_UP;
+    ep->state = TCP_DEAD;
+    wi_tcp_ep_watch(ep, EPOLL_CTL_DEL, 0);
+    (void)shutdown(ep->fd, SHUT_RDWR);
+    /* Relaxed: from now on send and kick refuse; a kick that is under way
+     * finds the socket shut. */
+    wi_store_rlx(&ep->send_errno, ESHUTDOWN);
+    if (known) {
+        wi_tcp_ep_todo(ep, TCP_TODO_CLOSED);
+    } else {
+        wi_tcp_ep_trash(ep); /* the core never heard of it */
+    }
+}
+
+/* ---- greeting ----------------------------------------------------------------------- */
+
+static bool greet(struct tcp_ep *ep)
+{
+    /* A new socket has room for 16 bytes. */
+    ssize_t n = send(ep->fd, greeting, sizeof(greeting), MSG_NOSIGNAL);
+    if (n != (ssize_t)sizeof(greeting)) {
+        wi_tcp_ep_lose(ep, "greeting to %s: %s", ep->peer,
+                       n < 0 ? strerror(errno) : "no room");
+        return false;
+    }
+    return true;
+}
+
+/* Connecting to a port of one's own host at which nobody listens can end in a
+ * connection to oneself, if the kernel picks that port as the local one. */
+static bool is_myself(const struct tcp_ep *ep)
+{
+    struct sockaddr_storage a = {0};
+    struct sockaddr_storage b = {0};
+    socklen_t a_len = sizeof(a);
+    socklen_t b_len = sizeof(b);
+    return getsockname(ep->fd, (struct sockaddr *)&a, &a_len) == 0 &&
+           getpeername(ep->fd, (struct sockaddr *)&b, &b_len) == 0 &&
+           a_len == b_len && memcmp(&a, &b, a_len) == 0;
+}
+
+void wi_tcp_ep_connected(struct tcp_ep *ep)
+{
+    int why = 0;
+    socklen_t len = sizeof(why);
+    (void)getsockopt(ep->fd, SOL_SOCKET, SO_ERROR, &why, &len);
+    if (why == 0 && is_myself(ep)) {
+        why = ECONNREFUSED;
+    }
+    if (why != 0) {
+        wi_tcp_ep_lose(ep, "connect to %s: %s", ep->peer, strerror(why));
+        return;
+    }
+    ep->state = TCP_GREETING;
+    wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLIN);
+    (void)greet(ep);
+}
+
+static WI_COLD void lose_stranger(struct tcp_ep *ep)
+{
+    char text[TCP_GREETING_BYTES + 1] = {0};
+    uint32_t n = wi_min_u32(ep->rx.tail, TCP_GREETING_BYTES);
+    for (uint32_t i = 0; i < n; i++) {
+        int c = ep->rx.look[i];
+        text[i] = isprint(c) ? (char)c : '.';
+    }
+    wi_tcp_ep_lose(ep, "%s is not a Weir node (it answered \"%s\")", ep->peer,
+                   text);
+}
+
+/* What has come is a greeting as far as it goes. */
+static bool check_greeting(struct tcp_ep *ep)
+{
+    uint32_t have = ep->rx.tail;
+    if (memcmp(ep->rx.look, greeting, wi_min_u32(have, MAGIC_BYTES)) != 0) {
+        lose_stranger(ep);
+        return false;
+    }
+    if (have > MAGIC_BYTES && ep->rx.look[MAGIC_BYTES] != VERSION) {
+        wi_tcp_ep_lose(ep, "%s speaks version %d of the tcp transport, this "
+                       "node speaks %d: run the same release on both",
+                       ep->peer, ep->rx.look[MAGIC_BYTES], VERSION);
+        return false;
+    }
+    return true;
+}
+
+static void end_greeting(struct tcp_ep *ep)
+{
+    struct tcp_transport *t = tcp_home(ep);
+    if (ep->accepted) {
+        if (t->links >= t->max_links || !greet(ep)) {
+            if (ep->state == TCP_GREETING) {
+                wi_tcp_ep_lose(ep, "no room for %s", ep->peer);
+            }
+            return;
+        }
+        ep->until_ns = 0;
+        t->greeting_count--;
+        t->links++;
+        wi_list_remove(&ep->all);
+        wi_list_push_back(&t->eps, &ep->all);
+    }
+    ep->rx.tail = 0;
+    ep->state = TCP_UP;
+    wi_tcp_ep_todo(ep, TCP_TODO_UP | TCP_TODO_IN);
+}
+
+void wi_tcp_ep_greeted(struct tcp_ep *ep)
+{
+    struct tcp_rx *rx = &ep->rx;
+    ssize_t n = recv(ep->fd, &rx->look[rx->tail], TCP_GREETING_BYTES - rx->tail,
+                     MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (n <= 0) {
+        wi_tcp_ep_lose(ep, "%s hung up before it greeted%s%s", ep->peer,
+                       n < 0 ? ": " : "", n < 0 ? strerror(errno) : "");
+        return;
+    }
+    rx->tail += (uint32_t)n;
+    if (check_greeting(ep) && rx->tail == TCP_GREETING_BYTES) {
+        end_greeting(ep);
+    }
+}
+
+/* ---- connect ------------------------------------------------------------------------- */
+
+static WI_COLD weir_err no_socket(int why, const char *address,
+                                  struct weir_error *err)
+{
+    struct rlimit lim = {0};
+    if (why != EMFILE && why != ENFILE) {
+        return wi_fail_errno(err, why, "socket for %s", address);
+    }
+    (void)getrlimit(RLIMIT_NOFILE, &lim);
+    return wi_fail(err, WEIR_ERR_SYSTEM,
+                   "no descriptor for a connection to %s: %s; the limit of "
+                   "this process is %llu: raise ulimit -n",
+                   address, strerror(why), (unsigned long long)lim.rlim_cur);
+}
+
+weir_err wi_tcp_connect(struct wi_transport *base, const char *address,
+                        struct wi_ep **ep_out, struct weir_error *err)
+{
+    struct tcp_transport *t = tcp_of(base);
+    struct sockaddr_storage addr;
+    socklen_t len = 0;
+    if (strncmp(address, "tcp:", 4) != 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "'%s' is not an address of tcp (tcp:HOST:PORT)",
+                       address);
+    }
+    weir_err rc = wi_tcp_addr_decode(address + 4, false, &addr, &len, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    int fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                    0);
+    if (fd < 0) {
+        return no_socket(errno, address, err);
+    }
+    struct tcp_ep *ep = wi_tcp_ep_open(t, fd, TCP_CONNECTING);
+    if (!ep) {
+        (void)close(fd);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a link to %s",
+                       address);
+    }
+    const int one = 1;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    wi_tcp_addr_encode(&addr, ep->peer);
+    wi_tcp_ep_watch(ep, EPOLL_CTL_ADD, 0);
+    if (connect(fd, (struct sockaddr *)&addr, len) == 0 ||
+        errno == EINPROGRESS) {
+        wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLOUT);
+    } else {
+        wi_tcp_ep_lose(ep, "connect to %s: %s", ep->peer, strerror(errno));
+    }
+    *ep_out = &ep->base;
+    return WEIR_OK;
+}
+
+/* ---- disconnect ------------------------------------------------------------------------ */
+
+bool wi_tcp_ep_linger(struct tcp_ep *ep)
+{
+    for (uint32_t i = 0; i < 16; i++) {
+        ssize_t n = recv(ep->fd, ep->rx.look, TCP_LOOK_BYTES, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+            return true;
+        }
+        if (n < 0) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/*
+ * Closing a socket that holds unread bytes resets the connection, and the
+ * reset drops what the peer has not got yet. So the socket says its end, and
+ * lives on without its endpoint until the peer's end has come: at most
+ * TCP_LINGER_NS, and at most TCP_MAX_LINGER of them. What the kernel has not
+ * taken is lost; the peer sees a record that is cut.
+ */
+void wi_tcp_disconnect(struct wi_ep *base)
+{
+    struct tcp_ep *ep = tcp_ep_of(base);
+    struct tcp_transport *t = tcp_home(ep);
+    if (ep->state != TCP_UP || wi_tcp_ep_linger(ep)) {
+        wi_tcp_ep_close(ep);
+        return;
+    }
+    if (t->linger_count == TCP_MAX_LINGER) {
+        wi_tcp_ep_close(wi_container_of(t->linger.next, struct tcp_ep, all));
+    }
+    (void)shutdown(ep->fd, SHUT_WR);
+    wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLIN);
+    ep->state = TCP_LINGER;
+    ep->until_ns = t->now_ns + TCP_LINGER_NS;
+    ep->todo = 0;
+    t->links--;
+    t->linger_count++;
+    wi_list_remove(&ep->ready);
+    wi_list_remove(&ep->all);
+    wi_list_push_back(&t->linger, &ep->all);
+}
