@@ -262,7 +262,7 @@ void wi_out_release(struct wi_out *o, bool ended)
         return; /* freed with the link */
     }
     /* rlx: only the engine sets it, under the node's lock */
-    if (ended && wi_load_rlx(&o->stopped) == 0) {
+    if (ended && wi_load_rlx(&o->stop_all) == 0) {
         go_quiet(o);
     } else {
         wi_out_abandon(o);
@@ -292,14 +292,18 @@ static weir_err on_stop(struct wi_link *l, const struct wi_msg_edge *m)
     if (o == NULL || o->epoch != m->epoch) {
         return WEIR_OK; /* crossed with our END; nothing to stop */
     }
-    /* rlx: only the engine changes it, under the node's lock */
-    if (wi_load_rlx(&o->state) == WI_OUT_QUIET) {
-        wi_out_abandon(o);
-        return WEIR_OK;
+    /* E7 sc: pairs with E7 acquire in lane_ready(): the worker drops the rows
+     * of one stream, or stops writing and says so by wi_out_abandon() */
+    if (m->arg < 64 && o->consumer_worker == WI_ANY_WORKER) {
+        (void)wi_or_sc(&o->stopped, 1ull << m->arg);
+    } else {
+        wi_store_rel(&o->stop_all, 1); /* E7: as above */
+        /* rlx: only the engine changes it, under the node's lock */
+        if (wi_load_rlx(&o->state) == WI_OUT_QUIET) {
+            wi_out_abandon(o);
+            return WEIR_OK;
+        }
     }
-    /* E7 release: pairs with E7 acquire in lane_ready(); the worker stops
-     * writing and says so by wi_out_abandon() */
-    wi_store_rel(&o->stopped, 1);
     wi_worker_notify(o->worker, WI_ATTN_EVENT);
     return WEIR_OK;
 }
@@ -345,7 +349,8 @@ static weir_err check_open(struct wi_link *l, const struct wi_msg_edge_open *m,
         m->ring_off % WI_RING_ALIGN != 0 || m->ring_off > l->area.bytes ||
         end > l->area.bytes ||
         m->producer_worker >= e->members[l->member].workers ||
-        m->consumer_worker >= e->cfg.workers) {
+        (m->consumer_worker >= e->cfg.workers &&
+         m->consumer_worker != WI_ANY_WORKER)) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "edge %u at %" PRIu64 "+%u of worker %u to %u is "
                        "outside what was granted",
@@ -379,9 +384,7 @@ static void fill_in(struct wi_link *l, struct wi_in *in,
     in->size = m->ring_bytes;
     in->mem = (uint8_t *)l->area.base + m->ring_off;
     in->mapped = l->mapped;
-    in->check = (l->caps & WI_WIRE_CAP_CHECKSUM) != 0;
     in->ctl = (struct wi_ring_ctl *)l->area.base + m->edge;
-    wi_list_init(&in->ready);
     wi_list_init(&in->item.on_link);
     wi_list_init(&in->item.posting);
     if (!l->mapped) { /* else the producer has set it up, and may have written */
@@ -390,19 +393,37 @@ static void fill_in(struct wi_link *l, struct wi_in *in,
     }
 }
 
+static void fill_streams(struct wi_in *in)
+{
+    bool any = in->consumer_worker == WI_ANY_WORKER;
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        struct wi_stream *st = &in->streams[i];
+        st->in = in;
+        st->worker = any ? (uint16_t)i : in->consumer_worker;
+        wi_list_init(&st->ready);
+        wi_lq_init(&st->frames);
+    }
+    wi_store_rlx(&in->live, in->n_streams); /* rlx: published with l->in */
+}
+
 static struct wi_in *open_in(struct wi_link *l,
                              const struct wi_msg_edge_open *m, uint32_t units)
 {
-    struct wi_in *in = aligned_alloc(WI_CACHE_LINE, sizeof(*in));
-    struct wi_held *held = calloc(WI_HELD_MAX, sizeof(*held));
-    if (in == NULL || held == NULL) {
-        free(in);
-        free(held);
+    bool any = m->consumer_worker == WI_ANY_WORKER;
+    uint32_t n = any ? l->engine->cfg.workers : 1;
+    size_t bytes = sizeof(struct wi_in) + WI_HELD_MAX * sizeof(struct wi_held) +
+                   n * sizeof(struct wi_stream);
+    struct wi_in *in =
+        aligned_alloc(WI_CACHE_LINE, wi_align_up(bytes, WI_CACHE_LINE));
+    if (in == NULL) {
         return NULL;
     }
-    memset(in, 0, sizeof(*in));
+    memset(in, 0, bytes);
     fill_in(l, in, m);
-    in->held = held;
+    in->held = (struct wi_held *)(void *)(in + 1); /* one block: freed at once */
+    in->streams = (struct wi_stream *)(void *)(in->held + WI_HELD_MAX);
+    in->n_streams = n;
+    fill_streams(in);
     in->units = units;
     bits_put(l->used, in->edge, units, true);
     wi_list_push_back(&l->ins, &in->item.on_link);
@@ -431,8 +452,7 @@ static weir_err on_open(struct wi_link *l, const struct wi_msg_edge_open *m,
     if (q != NULL) {
         wi_in_attach(in, q);
     } else if (wi_tomb_find(l->engine, m->query) != NULL) {
-        wi_in_stop(in);
-        wi_in_finish_when_empty(in);
+        wi_in_refuse(in);
     }
     return WEIR_OK;
 }
@@ -463,6 +483,10 @@ static weir_err on_notify(struct wi_link *l, const struct wi_msg_pos *m,
     /* E1 release: the transport placed the bytes before (E4); pairs with E1
      * acquire in the reader */
     wi_store_rel(&in->ctl->tail, m->pos);
+    if (in->consumer_worker == WI_ANY_WORKER) {
+        wi_in_dispatch(in);
+        return WEIR_OK;
+    }
     struct wi_worker *w = &e->workers[in->consumer_worker];
     if (wi_bell_mark(w->bell, l->slot * e->budget.n_units + in->edge) ==
         WI_WAKE_FD) {
@@ -514,82 +538,159 @@ weir_err wi_edge_message(struct wi_link *l, const union wi_msg *m,
 
 /* ---- attaching and detaching readers -------------------------------------------- */
 
-void wi_in_stop(struct wi_in *in)
+static void send_stop(struct wi_in *in, uint32_t worker)
 {
-    /* rlx: only the engine sets it, under the node's lock */
-    if (!in->stop_sent && wi_load_rlx(&in->dead) == 0) {
+    union wi_msg m;
+    wi_msg_init(&m, WI_MSG_EDGE_STOP);
+    m.edge.edge = in->edge;
+    m.edge.epoch = in->epoch;
+    m.edge.arg = worker;
+    wi_link_send(in->link, &m);
+}
+
+/* The last stream that expected frames is gone: nobody reads the ring. */
+static void stop_ring(struct wi_in *in)
+{
+    /* rlx: only the engine sets dead; E10 acquire: streams' ends */
+    bool over = wi_load_rlx(&in->dead) != 0 ||
+                wi_load_acq(&in->n_ended) == in->n_streams;
+    if (!over && !in->stop_sent && !in->closed) {
         in->stop_sent = true;
-        send_edge(in->link, WI_MSG_EDGE_STOP, in->edge, in->epoch);
+        send_stop(in, WI_ANY_WORKER);
+    }
+    wi_in_finish_when_empty(in);
+}
+
+void wi_stream_stop(struct wi_stream *st)
+{
+    struct wi_in *in = st->in;
+    /* E10 sc: the dispatcher drops its frames from now on */
+    if (wi_xchg_sc(&st->gone, 1) != 0) {
+        return;
+    }
+    if (in->consumer_worker == WI_ANY_WORKER) {
+        wi_in_dispatch(in); /* releases what was dispatched to it */
+    }
+    if (st->ended) {
+        return; /* counted when it ended */
+    }
+    if (wi_add_ar(&in->live, -1u) == 1) { /* E10: the last one */
+        stop_ring(in);
+    } else if (wi_load_rlx(&in->dead) == 0) { /* rlx: engine's */
+        send_stop(in, st->worker);
     }
 }
 
-static void add_to_reader(struct wi_in *in, struct weir_reader *r)
+void wi_stream_ended(struct wi_stream *st)
 {
-    uint32_t n = wi_load_rlx(&r->n_ins); /* rlx: only the engine adds */
-    r->ins[n] = in;
-    /* E9 release: ins[n], and in's fields; pairs with E9 acquire in the
-     * reader */
-    wi_store_rel(&in->reader, r);
-    wi_store_rel(&r->n_ins, n + 1); /* E9: as above */
+    struct wi_in *in = st->in;
+    st->ended = true;
+    (void)wi_add_ar(&in->n_ended, 1); /* E10: before live; stop_ring() reads */
+    if (wi_add_ar(&in->live, -1u) == 1) { /* E10: the last one */
+        wi_in_finish_when_empty(in);
+    }
+}
+
+void wi_in_refuse(struct wi_in *in)
+{
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        wi_stream_stop(&in->streams[i]);
+    }
+}
+
+static void attach_stream(struct wi_stream *st, struct weir_reader *r)
+{
     struct wi_worker *w = r->worker;
-    uint32_t id = in->link->slot * w->engine->budget.n_units + in->edge;
+    uint32_t n = wi_load_rlx(&r->n_streams); /* rlx: only the engine adds */
+    r->streams[n] = st;
+    /* E9 release: streams[n], and the in's fields; pairs with E9 acquire in
+     * the reader */
+    wi_store_rel(&st->reader, r);
+    wi_store_rel(&r->n_streams, n + 1); /* E9: as above */
+    if (r->stopped) {
+        wi_stream_stop(st);
+        return;
+    }
+    uint32_t id = st->in->link->slot * w->engine->budget.n_units + st->in->edge;
     if (wi_bell_mark(w->bell, id) == WI_WAKE_FD) {
         w->engine->ring_fn(w->engine->hook_arg, w->idx);
     }
 }
 
-void wi_in_attach(struct wi_in *in, struct weir_query *q)
+static void fail_mismatch(struct wi_in *in, struct weir_shuffle *s)
 {
-    struct weir_shuffle *s = wi_shuffle_find(q, in->shuffle_id);
-    if (s == NULL) {
-        return; /* not open here yet; weir_reader_open attaches it */
-    }
-    if (in->fingerprint != s->fingerprint) {
-        char text[WI_TEXT_BYTES];
-        char schema[128];
-        wi_schema_text(s->schema, schema, sizeof(schema));
-        (void)snprintf(text, sizeof(text),
-                       "%s opened shuffle %u with other options or columns "
-                       "than %s (%.80s)",
-                       wi_engine_member_name(q->engine, in->link->member),
-                       s->id, q->engine->name, schema);
-        wi_query_fail(q, WEIR_ERR_MISMATCH, text, true);
-        return;
-    }
-    struct weir_reader *r =
-        s->self_consumes ? s->readers[in->consumer_worker] : NULL;
-    if (r == NULL || wi_load_rlx(&in->reader) != NULL) { /* rlx: engine's */
-        return;
-    }
-    if (wi_load_rlx(&r->n_ins) == s->n_sources) { /* rlx: engine's */
-        wi_query_fail(q, WEIR_ERR_INTEGRITY, "a producer opened an edge twice",
-                      true);
-        return;
-    }
-    in->schema = s->schema;
-    in->query = q;
-    q->holds++;
-    add_to_reader(in, r);
-    if (r->stopped) {
-        wi_in_stop(in);
-        wi_in_finish_when_empty(in);
+    struct weir_query *q = s->query;
+    char text[WI_TEXT_BYTES];
+    char schema[128];
+    wi_schema_text(s->schema, schema, sizeof(schema));
+    (void)snprintf(text, sizeof(text),
+                   "%s opened shuffle %u with other options or columns than %s "
+                   "(%.80s)",
+                   wi_engine_member_name(q->engine, in->link->member), s->id,
+                   q->engine->name, schema);
+    wi_query_fail(q, WEIR_ERR_MISMATCH, text, true);
+}
+
+/* Streams of a node ring beyond the workers that take part. */
+static void drop_spare_streams(struct wi_in *in, const struct weir_shuffle *s)
+{
+    uint32_t n = wi_shuffle_workers(s, s->query->engine->self,
+                                    s->consumer_workers);
+    if (in->consumer_worker == WI_ANY_WORKER && in->n_streams > n) {
+        (void)wi_add_ar(&in->live, n - in->n_streams); /* E10: none has begun */
+        in->n_streams = n;
     }
 }
 
-static void free_in_parts(struct wi_in *in)
+static bool bind(struct wi_in *in, struct weir_shuffle *s)
 {
-    for (uint32_t i = 0; i < WI_HELD_MAX; i++) {
-        if (in->held[i].export_ != NULL) {
-            wi_export_close(in->held[i].export_);
+    if (wi_load_rlx(&in->query) != NULL) { /* rlx: engine's */
+        return true;
+    }
+    if (in->fingerprint != s->fingerprint || !s->self_consumes) {
+        fail_mismatch(in, s);
+        return false;
+    }
+    drop_spare_streams(in, s);
+    in->schema = s->schema;
+    s->query->holds++;
+    /* E9 release: pairs with E9 acquire in wi_in_dispatch() */
+    wi_store_rel(&in->query, s->query);
+    return true;
+}
+
+void wi_in_attach(struct wi_in *in, struct weir_query *q)
+{
+    struct weir_shuffle *s = wi_shuffle_find(q, in->shuffle_id);
+    if (s == NULL || !bind(in, s)) {
+        return; /* not open here yet; weir_reader_open attaches it */
+    }
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        struct wi_stream *st = &in->streams[i];
+        struct weir_reader *r = s->readers[st->worker];
+        /* rlx: only the engine sets them, under the node's lock */
+        if (r == NULL || wi_load_rlx(&st->reader) != NULL ||
+            wi_load_rlx(&st->gone) != 0) { /* rlx: as above */
+            continue;
+        }
+        if (wi_load_rlx(&r->n_streams) == s->n_sources) { /* rlx: as above */
+            wi_query_fail(q, WEIR_ERR_INTEGRITY,
+                          "a producer opened an edge twice", true);
+            return;
+        }
+        attach_stream(st, r);
+    }
+}
+
+static bool has_readers(const struct wi_in *in)
+{
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        /* rlx: only the engine sets it, under the node's lock */
+        if (wi_load_rlx(&in->streams[i].reader) != NULL) {
+            return true;
         }
     }
-    free(in->held);
-    free(in->image);
-    in->held = NULL;
-    in->image = NULL;
-    if (in->query != NULL) {
-        wi_query_drop(in->query);
-    }
+    return false;
 }
 
 /* An in that is empty: CLOSED once the producer has ended, limbo once no reader
@@ -602,7 +703,8 @@ static void in_over(struct wi_in *in)
         wi_engine_kick(l->engine); /* freed with the link */
         return;
     }
-    if (!in->ended && !in->abandoned) {
+    if (!in->abandoned &&
+        wi_load_acq(&in->n_ended) != in->n_streams) { /* E10: ends */
         return; /* ABANDON is still to come */
     }
     if (!in->closed) {
@@ -615,7 +717,7 @@ static void in_over(struct wi_in *in)
         bits_put(l->used, in->edge, in->units, false);
         send_edge(l, WI_MSG_EDGE_CLOSED, in->edge, in->epoch);
     }
-    if (wi_load_rlx(&in->reader) == NULL) { /* rlx: engine's */
+    if (!has_readers(in)) {
         wi_list_remove(&in->item.on_link);
         wi_list_push_back(&l->engine->limbo, &in->item.on_link);
         wi_engine_kick(l->engine);
@@ -628,19 +730,32 @@ void wi_in_finish(struct wi_in *in)
     in_over(in);
 }
 
-void wi_in_detach(struct wi_in *in)
+void wi_stream_detach(struct wi_stream *st)
 {
-    /* E9: readers under RCU may still hold it; freed after them */
-    wi_store_rel(&in->reader, NULL);
-    wi_list_remove(&in->ready);
+    struct wi_in *in = st->in;
+    wi_stream_stop(st);
+    /* E9: workers under RCU may still hold it; freed after them */
+    wi_store_rel(&st->reader, NULL);
+    wi_list_remove(&st->ready);
     if (in->empty) {
         in_over(in);
-        return;
     }
-    if (!in->ended) {
-        wi_in_stop(in);
+}
+
+static void free_in_parts(struct wi_in *in)
+{
+    for (uint32_t i = 0; i < WI_HELD_MAX; i++) {
+        if (in->held[i].export_ != NULL) {
+            wi_export_close(in->held[i].export_);
+        }
     }
-    wi_in_finish_when_empty(in);
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        free(in->streams[i].image);
+    }
+    struct weir_query *q = wi_load_rlx(&in->query); /* rlx: engine's */
+    if (q != NULL) {
+        wi_query_drop(q);
+    }
 }
 
 /* ---- dead links and limbo -------------------------------------------------------- */
@@ -651,7 +766,7 @@ void wi_edges_dead(struct wi_link *l)
     {
         struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
         wi_store_rel(&in->dead, 1); /* E7: read by move_head() */
-        if (wi_load_rlx(&in->reader) == NULL) { /* rlx: engine's */
+        if (!has_readers(in)) {
             wi_in_finish_when_empty(in);
         }
     }
@@ -692,7 +807,7 @@ void wi_edges_limbo(struct wi_engine *e)
 
 static bool in_released(const struct wi_in *in)
 {
-    return in->empty && wi_load_rlx(&in->reader) == NULL; /* rlx: engine's */
+    return in->empty && !has_readers(in);
 }
 
 static bool all_over(const struct wi_list *items)

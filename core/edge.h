@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Edges: one producing worker's ring to one consuming worker (or node), seen
- * from its two ends.
+ * Edges: one producing worker's ring to one consuming worker, or to all workers
+ * of one node, seen from its two ends.
  *
  *   wi_out: at the producer                 wi_in: at the consumer
  *
@@ -20,6 +20,13 @@
  * A ring is used again only after CLOSED, and CLOSED is sent only after the
  * producer said that it will not write again: END or ABANDON. Stop-sending and
  * failure both come down to ABANDON.
+ *
+ * What one consuming worker gets over a ring is a *stream*. A thread-to-thread
+ * ring has one, and its worker reads the ring itself. A thread-to-node ring has
+ * one per worker: each frame says whose it is; whichever worker (or the network
+ * thread) finds the ring marked walks over the new frames and puts them on
+ * their workers' *local queues*. One consumer of several may stop: its frames
+ * are dropped on both sides while the ring goes on.
  */
 #ifndef WI_EDGE_H
 #define WI_EDGE_H
@@ -40,6 +47,7 @@ struct wi_link;
 struct wi_worker;
 struct weir_reader;
 struct weir_query;
+struct wi_lane;
 
 /* What a queued item of a link or of the engine's inbox is. */
 enum wi_item_kind { WI_ITEM_OUT, WI_ITEM_IN };
@@ -71,7 +79,7 @@ struct wi_out {
     uint32_t units;
     uint32_t epoch;
     uint16_t producer_worker;
-    uint16_t consumer_worker;
+    uint16_t consumer_worker; /* WI_ANY_WORKER: of the whole node */
     uint32_t frame_bytes;
     uint32_t size;     /* of the ring */
     uint8_t *mem;      /* mapped: the peer's ring; posted: ours */
@@ -83,7 +91,8 @@ struct wi_out {
 
     /* written by: engine */
     _Atomic uint32_t state;   /* wi_out_state */
-    _Atomic uint32_t stopped; /* the consumer wants no more */
+    _Atomic uint32_t stop_all;  /* nobody reads the ring any more */
+    _Atomic uint64_t stopped;   /* bits: workers that want no more */
     bool released;            /* the writer is done with this struct */
     bool abandoned;           /* ABANDON was sent */
     bool closed;              /* CLOSED came */
@@ -91,6 +100,7 @@ struct wi_out {
     /* written by: the worker */
     alignas(WI_CACHE_LINE) uint64_t tail;
     uint64_t head_seen;
+    struct wi_lane *filling; /* the one lane with an open frame, or NULL */
 
     /* written by: post lock holder (posted rings) */
     alignas(WI_CACHE_LINE) uint64_t posted;
@@ -102,7 +112,7 @@ struct wi_out {
     struct wi_ring_ctl own_ctl;
 };
 
-/** One batch (or skipped frame) taken from a ring and not yet released. */
+/** One frame taken from a ring and not yet released. */
 struct wi_held {
     uint64_t end;              /* ring position after it */
     _Atomic uint32_t released;
@@ -110,10 +120,33 @@ struct wi_held {
     struct wi_export *export_;
     struct wi_frame_header header; /* the checked copy */
     const uint8_t *frame;
-    uint32_t bytes;
+    struct wi_lq_node local;   /* on its stream's queue (node rings) */
 };
 
 #define WI_HELD_MAX 64u /* frames of one ring in readers' hands at a time */
+
+/** What one consuming worker gets over one ring. */
+struct wi_stream {
+    struct wi_in *in;  /* constant */
+    uint16_t worker;   /* constant */
+    /* written by: engine */
+    _Atomic(struct weir_reader *) reader; /* NULL: nobody reads (yet) */
+    _Atomic uint32_t gone; /* stopped or detached: its frames are dropped */
+    /* node rings */
+    struct wi_lq frames;       /* struct wi_held; put by: the dispatcher */
+    struct wi_lq_node local;   /* on the worker's local queue */
+    _Atomic uint32_t queued;   /* 1 while there */
+    /* written by: the reading worker */
+    struct wi_list ready; /* reader's list */
+    uint64_t rows;
+    uint64_t bytes;
+    uint64_t checksum;
+    uint64_t n_frames;
+    bool ended;           /* END taken and reconciled */
+    uint8_t *image;       /* of a row in chunks */
+    uint32_t image_bytes;
+    uint32_t image_used;
+};
 
 struct wi_in {
     /* constant after open */
@@ -127,46 +160,40 @@ struct wi_in {
     uint32_t units;
     uint32_t epoch;
     uint16_t producer_worker;
-    uint16_t consumer_worker;
+    uint16_t consumer_worker; /* WI_ANY_WORKER: a node ring */
     uint32_t size;
     uint8_t *mem;
     bool mapped;
-    bool check;  /* frames carry checksums */
     struct wi_ring_ctl *ctl;
     const struct wi_schema *schema;   /* from attach on */
-    struct weir_query *query;         /* from attach on: holds a count */
+    _Atomic(struct weir_query *) query; /* from attach on: holds a count */
+    uint32_t n_streams;
+    struct wi_stream *streams;        /* n_streams: 1, or one per worker */
 
     /* written by: engine */
-    _Atomic(struct weir_reader *) reader; /* NULL: nobody reads (yet) */
-    bool stop_sent;
+    bool stop_sent;   /* STOP of the whole ring */
     bool abandoned;   /* the producer writes no more, END or not */
     bool empty;       /* nobody reads any more, nothing is held */
     bool closed;      /* CLOSED was sent */
     struct wi_lq_node inbox; /* on the engine's inbox */
     _Atomic uint32_t dead; /* link lost: release is all that still happens */
+    _Atomic uint32_t live; /* streams that expect frames */
+    _Atomic uint32_t n_ended; /* streams that had their END */
 
-    /* written by: the reading worker */
-    alignas(WI_CACHE_LINE) struct wi_list ready; /* reader's list */
-    uint64_t scan;      /* next frame to look at */
+    /* written by: who scans (the reader; node rings: the dispatcher) */
+    alignas(WI_CACHE_LINE) uint64_t scan; /* next frame to look at */
     uint64_t tail_seen;
-    uint64_t rows;
-    uint64_t bytes;
-    uint64_t checksum;
-    uint64_t frames;
-    bool ended;         /* END taken and reconciled */
-    uint32_t end_bytes; /* of the END frame */
-    uint8_t *image;     /* of a row in chunks */
-    uint32_t image_bytes;
-    uint32_t image_used;
     struct wi_held *held; /* WI_HELD_MAX, a FIFO: */
-    _Atomic uint32_t held_end; /* written by: the reading worker */
+    _Atomic uint32_t held_end; /* written by: who scans */
+    _Atomic uint32_t dispatching; /* node rings: the dispatcher's lock */
+    _Atomic uint32_t dispatch_again;
 
     /* written by: whoever holds `advancing` */
     alignas(WI_CACHE_LINE) _Atomic uint32_t advancing;
     _Atomic uint32_t again;
     _Atomic uint32_t held_begin;
     uint64_t credited;          /* posted: last head that was sent */
-    _Atomic uint32_t starved;   /* reader stopped because the FIFO was full */
+    _Atomic uint32_t starved;   /* scanning stopped because the FIFO was full */
     _Atomic uint32_t finish;    /* 1: tell the engine when empty; 2: told */
 };
 

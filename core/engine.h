@@ -56,6 +56,7 @@ struct wi_worker {
     /* written by: the worker */
     alignas(WI_CACHE_LINE) bool happened; /* others' readers became ready */
     uint32_t spin;                        /* adaptive */
+    struct wi_lq local; /* wi_stream with dispatched frames; put by: any */
     struct wi_list writers; /* open writers; changed under the node's lock */
     struct wi_worker_stats stats;
     _Atomic int fd; /* eventfd of foreign loops, -1 until asked for */
@@ -180,11 +181,13 @@ bool wi_edges_bury(struct wi_link *l);
 /** Free the edges in limbo that the send side has let go of. */
 void wi_edges_limbo(struct wi_engine *e);
 
-/** Give an in to the reader of its worker, or stop it. */
+/** Give the streams of an in to the readers of their workers. */
 void wi_in_attach(struct wi_in *in, struct weir_query *q);
-/** The reader goes away (or has enough): stop, finish when empty. */
-void wi_in_detach(struct wi_in *in);
-void wi_in_stop(struct wi_in *in);
+/** Nobody will ever read this ring: stop its producer, finish. */
+void wi_in_refuse(struct wi_in *in);
+/** The reader has enough, and (detach) goes away. */
+void wi_stream_stop(struct wi_stream *st);
+void wi_stream_detach(struct wi_stream *st);
 /** Empty and finished: tell the producer, free. Engine's inbox. */
 void wi_in_finish(struct wi_in *in);
 

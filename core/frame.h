@@ -24,12 +24,13 @@
  *   PAD    skip `bytes` (the rest of the ring before it wraps)
  *
  * The checksum of a frame covers the buffer table, every buffer's used bytes
- * (or the chunk's payload) and rows, not pos and epoch. Two interleaved sums
- * per lane (Fletcher's scheme over 64-bit lanes; J. Fletcher, "An Arithmetic
- * Checksum for Serial Transmissions", IEEE Trans. Comm. 1982), finished by a
- * multiplicative mix: it notices a changed, missing or moved word, runs at
- * memory speed, and is no defence against an adversary. The sum over all
- * frames of an edge does not depend on their order.
+ * (or the chunk's payload) and the header's kind, rows, n_buffers and chunk
+ * fields, not pos, worker and epoch. Four sums per 64-bit lane (checksum.h,
+ * after J. Fletcher, "An Arithmetic Checksum for Serial Transmissions", IEEE
+ * Trans. Comm. 1982), finished by a multiplicative mix: it notices a changed,
+ * missing or moved word, runs at memory speed, and is no defence against an
+ * adversary. The sum over all frames of an edge does not depend on their
+ * order.
  */
 #ifndef WI_FRAME_H
 #define WI_FRAME_H
@@ -147,7 +148,7 @@ uint32_t wi_frame_put_chunk(uint8_t *mem, const uint8_t *image,
                             uint32_t total_bytes, uint32_t chunk_off,
                             uint32_t chunk_bytes, bool checksum);
 
-/* ---- receiving: every byte is untrusted ----------------------------------- */
+/* ---- receiving: every byte is untrusted --------------------------------- */
 
 /**
  * Check a header that was copied out of the ring.

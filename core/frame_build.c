@@ -86,7 +86,7 @@ static uint64_t fixed_area_bytes(const struct wi_column *c, uint64_t rows)
            (c->nullable ? up64(bitmap_bytes(rows)) : 0);
 }
 
-/* ---- opening ------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------- */
 
 weir_err wi_builder_open(const struct wi_schema *s, struct wi_builder **out,
                          struct weir_error *err)
@@ -109,7 +109,7 @@ void wi_builder_close(struct wi_builder *b)
     free(b);
 }
 
-/* ---- layout ------------------------------------------------------------------- */
+/* ---- layout -------------------------------------------------------------- */
 
 static uint64_t var_area_bytes(const struct area *a, uint64_t rows)
 {
@@ -253,7 +253,7 @@ uint32_t wi_builder_room(const struct wi_builder *b)
     return b->mem == NULL ? 0 : b->cap_rows - b->rows;
 }
 
-/* ---- widths of VAR values -------------------------------------------------------- */
+/* ---- widths of VAR values ------------------------------------------------ */
 
 static uint32_t value_len(const struct wi_view *v, uint64_t row)
 {
@@ -321,7 +321,7 @@ static void lay_out_for(struct wi_builder *b, const struct wi_view *views,
     learn_rows(b, views, rows);
 }
 
-/* ---- appending ---------------------------------------------------------------------- */
+/* ---- appending ----------------------------------------------------------- */
 
 /* Offsets of all VAR columns; rows that fit in each of them. */
 static uint32_t put_offsets(struct wi_builder *b, const struct wi_view *views,
@@ -422,7 +422,7 @@ uint32_t wi_builder_append(struct wi_builder *b, const struct wi_view *views,
     return rows.n;
 }
 
-/* ---- finishing ------------------------------------------------------------------------ */
+/* ---- finishing ----------------------------------------------------------- */
 
 /* Where the buffers go and what they hold. */
 struct packer {
@@ -506,7 +506,7 @@ uint32_t wi_builder_finish(struct wi_builder *b, bool checksum)
     return h.bytes;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------ */
+/* ---- sizes --------------------------------------------------------------- */
 
 uint32_t wi_frame_min_bytes(const struct wi_schema *s)
 {

@@ -16,7 +16,7 @@
 #include "core/base/err.h"
 #include "core/frame_table.h"
 
-/* ---- headers -------------------------------------------------------------------- */
+/* ---- headers ------------------------------------------------------------- */
 
 static weir_err bad_field(struct weir_error *err, const char *field,
                           uint64_t value, uint64_t expected)
@@ -106,7 +106,7 @@ weir_err wi_frame_check_header(const struct wi_frame_header *h, uint64_t pos,
     return check_kind(h, err);
 }
 
-/* ---- contents ------------------------------------------------------------------- */
+/* ---- contents ------------------------------------------------------------ */
 
 /* Entry i of the table: inside the frame, aligned, `need` bytes at least. */
 static weir_err check_extent(const struct wi_frame_header *h,
@@ -225,7 +225,7 @@ weir_err wi_frame_check(const struct wi_schema *s,
     return rc;
 }
 
-/* ---- export --------------------------------------------------------------------- */
+/* ---- export -------------------------------------------------------------- */
 
 struct wi_export {
     const struct wi_schema *s;

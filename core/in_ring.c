@@ -61,6 +61,18 @@ static void move_head(struct wi_in *in, uint64_t head)
     }
 }
 
+/* Scanning may go on: whoever takes the mark does it. */
+static void mark_again(struct wi_in *in)
+{
+    struct wi_engine *e = in->link->engine;
+    bool any = in->consumer_worker == WI_ANY_WORKER;
+    struct wi_worker *w = &e->workers[any ? 0 : in->consumer_worker];
+    uint32_t id = in->link->slot * e->budget.n_units + in->edge;
+    if (wi_bell_mark(w->bell, id) == WI_WAKE_FD) {
+        e->ring_fn(e->hook_arg, w->idx);
+    }
+}
+
 static void advance_once(struct wi_in *in)
 {
     /* rlx: only the holder of `advancing` writes it */
@@ -86,11 +98,7 @@ static void advance_once(struct wi_in *in)
         wi_store_rel(&in->held_begin, begin);
         move_head(in, head);
         if (wi_xchg_sc(&in->starved, 0) != 0) { /* E10 sc: FIFO has room */
-            struct wi_worker *w =
-                &in->link->engine->workers[in->consumer_worker];
-            (void)wi_bell_mark(w->bell, in->link->slot *
-                                            in->link->engine->budget.n_units +
-                                            in->edge);
+            mark_again(in);
         }
     }
     uint32_t asked = 1;

@@ -513,7 +513,7 @@ static bool unfinished(const struct wi_link *l)
     wi_list_each(n, &l->ins)
     {
         struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-        if (!in->ended && !in->abandoned) {
+        if (!in->closed && !in->abandoned) {
             return true;
         }
     }

@@ -19,7 +19,7 @@ enum { MAX_DEST = 65536 };
 
 #define GOLDEN 0x9e3779b97f4a7c15u /* splitmix64's step */
 
-/* ---- opening ---------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static bool has_keys(weir_partitioning kind)
 {
@@ -153,7 +153,7 @@ void wi_partition_set_isa(struct wi_partition *p, enum wi_isa isa)
     p->isa = isa;
 }
 
-/* ---- destinations that no key decides ---------------------------------------- */
+/* ---- destinations that no key decides ------------------------------------ */
 
 static void random_split(struct wi_partition *p, uint32_t n)
 {
@@ -205,7 +205,7 @@ static void round_robin_split(struct wi_partition *p, uint32_t first,
     }
 }
 
-/* ---- lists ------------------------------------------------------------------- */
+/* ---- lists --------------------------------------------------------------- */
 
 static void direct_lists(struct wi_partition *p, uint32_t first, uint32_t n)
 {

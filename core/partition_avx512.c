@@ -8,7 +8,8 @@
 #if WI_X86
 
 #include <immintrin.h>
-#include <string.h>
+
+#include "core/base/bytes.h"
 
 static inline WI_TARGET_AVX512 __m512i hash8(__m512i v, __m512i k0, __m512i k1)
 {
@@ -209,8 +210,7 @@ void wi_hash_lists_avx512(const void *keys, const struct wi_hash_lists *in,
         append32(&b, 0xffff, 0xffff, in->n_dest, list);
     }
     for (; i < in->n; i++) {
-        uint64_t h;
-        memcpy(&h, (const uint8_t *)keys + (size_t)i * 8, 8);
+        uint64_t h = wi_load_u64((const uint8_t *)keys + (size_t)i * 8);
         h = wi_hash_word(h, in->k0, in->k1);
         *list[wi_hash_dest(h, in->n_dest)]++ = in->first + i;
     }

@@ -6,8 +6,8 @@
  * Two multiplications per word are the least that spreads sequential keys,
  * multiples of powers of two and the keys that another seed sent to one
  * destination alike; the shift before the first one is for words with zeros
- * below, such as whole numbers as doubles. partition_test.c holds it to that. XXH3 for bytes is
- * Y. Collet's xxHash library.
+ * below, such as whole numbers as doubles. partition_test.c holds it to that.
+ * XXH3 for bytes is Y. Collet's xxHash library.
  */
 #include "core/partition_impl.h"
 
@@ -19,7 +19,7 @@
 #include "core/base/bytes.h"
 #include "core/base/cc.h"
 
-/* ---- words ----------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
 #define DEFINE_WORDS(name, type, wide)                                         \
     static void name(const uint8_t *values, uint32_t n, uint64_t *out)         \
@@ -158,7 +158,7 @@ void wi_key_words(const struct wi_column *c, const struct wi_view *v,
     }
 }
 
-/* ---- hashes and destinations ------------------------------------------------ */
+/* ---- hashes and destinations --------------------------------------------- */
 
 static void hash_words(const struct wi_partition *p, const uint64_t *words,
                        uint64_t *hashes, uint32_t n)

@@ -122,7 +122,7 @@ static int compare(const struct bound_column *b, uint32_t i,
                          key->bytes, key->len);
 }
 
-/* ---- opening ---------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static weir_err copy_words(struct bound_column *b, const struct wi_view *v,
                            uint32_t n)
@@ -294,7 +294,7 @@ void wi_bounds_close(struct wi_bounds *b)
     free(b);
 }
 
-/* ---- searching -------------------------------------------------------------- */
+/* ---- searching ----------------------------------------------------------- */
 
 /* Number of words <= key; halves without a branch on the data. */
 static uint32_t count_not_greater(const uint64_t *words, uint32_t n,

@@ -366,9 +366,8 @@ static void stop_strays(struct weir_query *q)
         wi_list_each(n, &l->ins)
         {
             struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-            if (in->query_id == q->id && in->query == NULL) {
-                wi_in_stop(in);
-                wi_in_finish_when_empty(in);
+            if (in->query_id == q->id && wi_load_rlx(&in->query) == NULL /* rlx */) {
+                wi_in_refuse(in);
             }
         }
     }

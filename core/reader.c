@@ -36,10 +36,21 @@ struct collect {
     bool others;
 };
 
-static void make_ready(struct weir_reader *r, struct wi_in *in)
+static void make_ready(struct weir_reader *r, struct wi_stream *st)
 {
-    if (wi_list_empty(&in->ready)) {
-        wi_list_push_back(&r->ready, &in->ready);
+    if (wi_list_empty(&st->ready)) {
+        wi_list_push_back(&r->ready, &st->ready);
+    }
+}
+
+static void collect_stream(struct collect *c, struct wi_stream *st)
+{
+    /* E9 acquire: pairs with E9 release in attach_stream(). RCU keeps the
+     * reader while we look. */
+    struct weir_reader *r = wi_load_acq(&st->reader);
+    if (r != NULL) {
+        make_ready(r, st);
+        c->others = c->others || r != c->reader;
     }
 }
 
@@ -52,17 +63,30 @@ static void collect_one(void *arg, uint32_t id)
         return;
     }
     /* E9 acquire: link and in as published; pairs with E9 release in make(),
-     * open_in() and add_to_reader(). RCU keeps them while we look. */
+     * open_in(). RCU keeps them while we look. */
     struct wi_link *l = wi_load_acq(&e->slots[slot]);
     struct wi_in *in = l == NULL ? NULL
                                  : wi_load_acq(&l->in[id % e->budget.n_units]);
-    if (in == NULL || in->consumer_worker != c->worker->idx) {
+    if (in == NULL) {
         return;
     }
-    struct weir_reader *r = wi_load_acq(&in->reader); /* E9: as above */
-    if (r != NULL) {
-        make_ready(r, in);
-        c->others = c->others || r != c->reader;
+    if (in->consumer_worker == WI_ANY_WORKER) {
+        wi_in_dispatch(in);
+    } else if (in->consumer_worker == c->worker->idx) {
+        collect_stream(c, &in->streams[0]);
+    }
+}
+
+/* The local queue: streams of node rings that got frames. */
+static void collect_local(struct collect *c)
+{
+    struct wi_lq_node *n;
+    while ((n = wi_lq_take(&c->worker->local)) != NULL) {
+        struct wi_stream *st = wi_container_of(n, struct wi_stream, local);
+        /* E12 sc: cleared before its frames are taken; pairs with E12 sc in
+         * deliver() */
+        wi_store_sc(&st->queued, 0);
+        collect_stream(c, st);
     }
 }
 
@@ -71,19 +95,22 @@ void wi_worker_collect(struct wi_worker *w, const struct weir_reader *reader)
     struct collect c = {.worker = w, .reader = reader};
     wi_rcu_lock();
     (void)wi_bell_take(w->bell, collect_one, &c);
+    collect_local(&c);
     wi_rcu_unlock();
     w->happened = w->happened || c.others;
 }
 
 static void look_directly(struct weir_reader *r)
 {
-    /* E9 acquire: ins[]; pairs with E9 release in add_to_reader() */
-    uint32_t n = wi_load_acq(&r->n_ins);
+    /* E9 acquire: streams[]; pairs with E9 release in attach_stream() */
+    uint32_t n = wi_load_acq(&r->n_streams);
     for (uint32_t i = 0; i < n && n <= DIRECT_LOOK; i++) {
-        struct wi_in *in = r->ins[i];
+        struct wi_stream *st = r->streams[i];
+        const struct wi_in *in = st->in;
         /* rlx: only a look; take_frame() acquires */
-        if (!in->ended && wi_load_rlx(&in->ctl->tail) != in->scan) {
-            make_ready(r, in);
+        if (!st->ended && in->consumer_worker != WI_ANY_WORKER &&
+            wi_load_rlx(&in->ctl->tail) != in->scan) {
+            make_ready(r, st);
         }
     }
 }
@@ -138,11 +165,11 @@ weir_err weir_batch_detach(struct ArrowArray *batch)
         return WEIR_OK; /* owns its memory already */
     }
     struct wi_held *h = batch->private_data;
-    uint8_t *image = aligned_alloc(WI_CACHE_LINE, h->bytes);
+    uint8_t *image = aligned_alloc(WI_CACHE_LINE, h->header.bytes);
     if (image == NULL) {
         return WEIR_ERR_NO_MEMORY;
     }
-    memcpy(image, h->frame, h->bytes);
+    memcpy(image, h->frame, h->header.bytes);
     memcpy(image, &h->header, sizeof(h->header));
     struct ArrowArray copy;
     if (!export_owned(h->in->schema, image, &copy)) {
@@ -156,216 +183,162 @@ weir_err weir_batch_detach(struct ArrowArray *batch)
 
 /* ---- taking frames ----------------------------------------------------------------------- */
 
-static WI_COLD weir_err fail(struct weir_reader *r, const struct wi_in *in,
-                             weir_err code, const char *why)
-{
-    struct weir_query *q = r->shuffle->query;
-    char text[WI_TEXT_BYTES];
-    (void)snprintf(text, sizeof(text), "rows from %s worker %u: %.120s",
-                   wi_engine_member_name(q->engine, in->link->member),
-                   in->producer_worker, why);
-    wi_node_lock(q->node);
-    wi_query_fail(q, code, text, true);
-    wi_node_unlock(q->node);
-    return weir_query_status(q, NULL);
-}
-
-/* Room in the FIFO of held frames; if not, the release wakes us (E10). */
-static struct wi_held *held_slot(struct wi_in *in)
-{
-    /* rlx: only this worker writes it */
-    uint32_t end = wi_load_rlx(&in->held_end);
-    /* E10 acquire: the slot was released; pairs with E10 release in
-     * advance_once() */
-    if (end - wi_load_acq(&in->held_begin) == WI_HELD_MAX) {
-        wi_store_sc(&in->starved, 1); /* E10 sc: the wish, then the look */
-        /* E10 sc: as above */
-        if (end - wi_load_sc(&in->held_begin) == WI_HELD_MAX) {
-            return NULL;
-        }
-    }
-    return &in->held[end % WI_HELD_MAX];
-}
-
-/* The frame at scan is taken; `released` at once, or when its batch is. */
-static void hold(struct wi_in *in, struct wi_held *h, uint32_t bytes,
-                 bool released)
-{
-    in->scan += bytes;
-    h->end = in->scan;
-    h->in = in;
-    wi_store_rlx(&h->released, released ? 1 : 0); /* rlx: E10 below orders */
-    /* E10 release: the slot; pairs with E10 acquire in advance_once() */
-    wi_store_rel(&in->held_end, wi_load_rlx(&in->held_end) + 1);
-    if (released) {
-        wi_in_advance(in);
-    }
-}
-
-static void tally(struct weir_reader *r, struct wi_in *in,
+static void tally(struct weir_reader *r, struct wi_stream *st,
                   const struct wi_frame_header *h)
 {
-    in->rows += h->rows;
-    in->bytes += h->bytes;
-    in->checksum += h->checksum;
-    in->frames++;
-    struct wi_worker_stats *st = &r->worker->stats;
+    st->rows += h->rows;
+    st->bytes += h->bytes;
+    st->checksum += h->checksum;
+    st->n_frames++;
+    struct wi_worker_stats *s = &r->worker->stats;
     /* rlx: statistics; only this worker writes them */
-    wi_store_rlx(&st->rows_received, wi_load_rlx(&st->rows_received) + h->rows);
-    wi_store_rlx(&st->bytes_received,
-                 wi_load_rlx(&st->bytes_received) + h->bytes); /* rlx */
-    wi_store_rlx(&st->frames_received,
-                 wi_load_rlx(&st->frames_received) + 1); /* rlx: as above */
+    wi_store_rlx(&s->rows_received, wi_load_rlx(&s->rows_received) + h->rows);
+    wi_store_rlx(&s->bytes_received,
+                 wi_load_rlx(&s->bytes_received) + h->bytes); /* rlx */
+    wi_store_rlx(&s->frames_received,
+                 wi_load_rlx(&s->frames_received) + 1); /* rlx: as above */
 }
 
-static weir_err take_data(struct weir_reader *r, struct wi_in *in,
-                          struct wi_held *slot,
-                          const struct wi_frame_header *h, const uint8_t *mem,
-                          struct ArrowArray *out)
+static weir_err take_data(struct weir_reader *r, struct wi_stream *st,
+                          struct wi_held *slot, struct ArrowArray *out)
 {
+    struct wi_in *in = st->in;
     struct weir_error err;
-    weir_err rc = wi_frame_check(in->schema, h, mem, &err);
+    weir_err rc = wi_frame_check(in->schema, &slot->header, slot->frame, &err);
     if (rc != WEIR_OK) {
-        return fail(r, in, rc, err.message);
+        return wi_in_fail(in, rc, err.message);
     }
     if (slot->export_ == NULL) {
         slot->export_ = wi_export_open(in->schema);
         if (slot->export_ == NULL) {
-            return fail(r, in, WEIR_ERR_QUERY_MEMORY, "no memory");
+            return wi_in_fail(in, WEIR_ERR_QUERY_MEMORY, "no memory");
         }
     }
-    wi_frame_export(in->schema, h, mem, slot->export_, out);
+    wi_frame_export(in->schema, &slot->header, slot->frame, slot->export_, out);
     out->release = release_held;
     out->private_data = slot;
-    slot->header = *h;
-    slot->frame = mem;
-    slot->bytes = h->bytes;
-    tally(r, in, h);
-    hold(in, slot, h->bytes, false);
+    tally(r, st, &slot->header);
     return WEIR_OK;
 }
 
-static weir_err take_end(struct weir_reader *r, struct wi_in *in,
-                         struct wi_held *slot, const uint8_t *mem)
+static weir_err take_end(struct weir_reader *r, struct wi_stream *st,
+                         const struct wi_held *slot)
 {
-    struct wi_frame_end end = wi_frame_get_end(mem);
-    if (end.rows != in->rows || end.bytes != in->bytes ||
-        end.frames != in->frames || end.checksum != in->checksum ||
-        in->image != NULL) {
+    struct wi_frame_end end = wi_frame_get_end(slot->frame);
+    if (end.rows != st->rows || end.bytes != st->bytes ||
+        end.frames != st->n_frames || end.checksum != st->checksum ||
+        st->image != NULL) {
         char why[160];
         (void)snprintf(why, sizeof(why),
-                       "%" PRIu64 " rows in %" PRIu64 " frames were sent, %" PRIu64
-                       " in %" PRIu64 " came (checksums %s)",
-                       end.rows, end.frames, in->rows, in->frames,
-                       end.checksum == in->checksum ? "agree" : "differ");
-        return fail(r, in, WEIR_ERR_INTEGRITY, why);
+                       "%" PRIu64 " rows in %" PRIu64
+                       " frames were sent, %" PRIu64 " in %" PRIu64
+                       " came (checksums %s)",
+                       end.rows, end.frames, st->rows, st->n_frames,
+                       end.checksum == st->checksum ? "agree" : "differ");
+        return wi_in_fail(st->in, WEIR_ERR_INTEGRITY, why);
     }
-    in->ended = true;
     r->n_ended++;
-    hold(in, slot, in->end_bytes, true);
-    wi_in_finish_when_empty(in);
-    return WEIR_AGAIN;
+    wi_stream_ended(st);
+    return WEIR_DONE;
 }
 
-/* Collect one piece of a large row. */
-static weir_err take_chunk(struct weir_reader *r, struct wi_in *in,
-                           struct wi_held *slot,
-                           const struct wi_frame_header *h, const uint8_t *mem,
-                           struct ArrowArray *out)
+/* Where the chunks of a large row are collected; false: they do not fit. */
+static bool chunk_room(struct wi_stream *st, const struct wi_frame_header *h,
+                       const uint8_t *mem)
 {
-    if (in->image == NULL) {
-        uint64_t most = in->link->engine->cfg.max_row_bytes;
-        if (h->total_bytes > most || h->total_bytes % 64 != 0) {
-            return fail(r, in, WEIR_ERR_QUERY_MEMORY,
-                        "a row is larger than max_row_bytes here");
-        }
-        in->image = aligned_alloc(WI_CACHE_LINE, h->total_bytes);
-        in->image_bytes = h->total_bytes;
-        in->image_used = 0;
+    if (st->image == NULL && h->total_bytes % 64 == 0) {
+        st->image = aligned_alloc(WI_CACHE_LINE, h->total_bytes);
+        st->image_bytes = h->total_bytes;
+        st->image_used = 0;
     }
-    if (in->image == NULL || h->chunk_off != in->image_used ||
-        h->total_bytes != in->image_bytes ||
-        h->chunk_bytes > in->image_bytes - in->image_used ||
-        (h->checksum != 0 && wi_frame_checksum(h, mem) != h->checksum)) {
-        return fail(r, in, WEIR_ERR_INTEGRITY, "a row's chunks do not fit");
-    }
-    memcpy(in->image + in->image_used, mem + sizeof(*h), h->chunk_bytes);
-    in->image_used += h->chunk_bytes;
-    tally(r, in, h);
-    hold(in, slot, h->bytes, true);
-    if (in->image_used < in->image_bytes) {
-        return WEIR_DONE; /* look at the next frame */
-    }
-    struct weir_error err;
+    return st->image != NULL && h->chunk_off == st->image_used &&
+           h->total_bytes == st->image_bytes &&
+           h->chunk_bytes <= st->image_bytes - st->image_used &&
+           (h->checksum == 0 || wi_frame_checksum(h, mem) == h->checksum);
+}
+
+/* All chunks of a row are there: it is a frame of one row. */
+static weir_err take_row(struct wi_stream *st, struct ArrowArray *out)
+{
+    struct weir_error err = {.message = "malformed"};
     struct wi_frame_header row;
-    memcpy(&row, in->image, sizeof(row));
+    memcpy(&row, st->image, sizeof(row));
     weir_err rc = WEIR_ERR_PEER_PROTOCOL;
     if (row.magic == WI_FRAME_MAGIC && row.kind == WI_FRAME_DATA &&
-        row.rows == 1 && row.bytes == in->image_bytes) {
-        rc = wi_frame_check(in->schema, &row, in->image, &err);
+        row.rows == 1 && row.bytes == st->image_bytes) {
+        rc = wi_frame_check(st->in->schema, &row, st->image, &err);
     }
     if (rc != WEIR_OK) {
-        return fail(r, in, rc, "a row in chunks is malformed");
+        return wi_in_fail(st->in, rc, err.message);
     }
-    if (!export_owned(in->schema, in->image, out)) {
-        return fail(r, in, WEIR_ERR_QUERY_MEMORY, "no memory");
+    if (!export_owned(st->in->schema, st->image, out)) {
+        return wi_in_fail(st->in, WEIR_ERR_QUERY_MEMORY, "no memory");
     }
-    in->image = NULL;
+    st->image = NULL;
     return WEIR_OK;
 }
 
-/* The rest of a frame has not come. Look again if it has by now. */
-static weir_err more_to_come(struct wi_in *in)
+static weir_err take_chunk(struct weir_reader *r, struct wi_stream *st,
+                           const struct wi_held *slot, struct ArrowArray *out)
 {
-    uint64_t seen = in->tail_seen;
-    in->tail_seen = wi_load_acq(&in->ctl->tail); /* E1 acquire: as below */
-    return in->tail_seen != seen ? WEIR_DONE : WEIR_AGAIN;
+    const struct wi_frame_header *h = &slot->header;
+    if (h->total_bytes > st->in->link->engine->cfg.max_row_bytes) {
+        return wi_in_fail(st->in, WEIR_ERR_QUERY_MEMORY,
+                          "a row is larger than max_row_bytes here");
+    }
+    if (!chunk_room(st, h, slot->frame)) {
+        return wi_in_fail(st->in, WEIR_ERR_INTEGRITY,
+                          "the chunks of a row do not fit together");
+    }
+    memcpy(st->image + st->image_used, slot->frame + sizeof(*h),
+           h->chunk_bytes);
+    st->image_used += h->chunk_bytes;
+    tally(r, st, h);
+    return st->image_used < st->image_bytes ? WEIR_DONE : take_row(st, out);
 }
 
-/* Next batch of one ring. WEIR_AGAIN: none now; WEIR_DONE: look again. */
-static weir_err take_frame(struct weir_reader *r, struct wi_in *in,
+/* One frame of a stream: WEIR_OK: a batch; WEIR_DONE: look at the next. The
+ * slot of a frame that gives no batch is released. */
+static weir_err take_slot(struct weir_reader *r, struct wi_stream *st,
+                          struct wi_held *slot, struct ArrowArray *out)
+{
+    weir_err rc = WEIR_DONE;
+    switch (slot->header.kind) {
+    case WI_FRAME_DATA:
+        return take_data(r, st, slot, out);
+    case WI_FRAME_CHUNK:
+        rc = take_chunk(r, st, slot, out);
+        break;
+    case WI_FRAME_END:
+        rc = take_end(r, st, slot);
+        break;
+    default:
+        break;
+    }
+    wi_store_rel(&slot->released, 1); /* E10: as in release_held() */
+    wi_in_advance(st->in);
+    return rc;
+}
+
+/* Next batch of one stream, or WEIR_AGAIN. */
+static weir_err take_frame(struct weir_reader *r, struct wi_stream *st,
                            struct ArrowArray *out)
 {
-    if (in->scan == in->tail_seen) {
-        /* E1 acquire: frame bytes before tail; pairs with E1 release in
-         * publish() (mapped) and on_notify() (posted) */
-        in->tail_seen = wi_load_acq(&in->ctl->tail);
-        if (in->scan == in->tail_seen) {
-            return WEIR_AGAIN;
+    weir_err rc = WEIR_DONE;
+    while (rc == WEIR_DONE && !st->ended) {
+        struct wi_held *slot = NULL;
+        if (st->in->consumer_worker == WI_ANY_WORKER) {
+            struct wi_lq_node *n = wi_lq_take(&st->frames);
+            slot = n == NULL ? NULL : wi_container_of(n, struct wi_held, local);
+            rc = slot == NULL ? WEIR_AGAIN : WEIR_OK;
+        } else {
+            rc = wi_in_scan(st->in, &slot);
+        }
+        if (rc == WEIR_OK) {
+            rc = take_slot(r, st, slot, out);
         }
     }
-    struct wi_held *slot = held_slot(in);
-    if (slot == NULL) {
-        return WEIR_AGAIN;
-    }
-    const uint8_t *mem = in->mem + in->scan % in->size;
-    struct wi_frame_header h;
-    struct weir_error err;
-    uint64_t avail = in->tail_seen - in->scan;
-    if (in->tail_seen - in->scan > in->size || in->tail_seen % 64 != 0) {
-        return fail(r, in, WEIR_ERR_PEER_PROTOCOL, "ring position is wrong");
-    }
-    memcpy(&h, mem, sizeof(h));
-    uint64_t to_end = in->size - in->scan % in->size;
-    weir_err rc = wi_frame_check_header(&h, in->scan, in->epoch, to_end, &err);
-    if (rc != WEIR_OK) {
-        return fail(r, in, rc, err.message);
-    }
-    if (h.bytes > avail) {
-        return more_to_come(in); /* posted rings travel in pieces of any size */
-    }
-    switch (h.kind) {
-    case WI_FRAME_DATA:
-        return take_data(r, in, slot, &h, mem, out);
-    case WI_FRAME_CHUNK:
-        return take_chunk(r, in, slot, &h, mem, out);
-    case WI_FRAME_END:
-        in->end_bytes = h.bytes;
-        return take_end(r, in, slot, mem);
-    default:
-        hold(in, slot, h.bytes, true);
-        return WEIR_DONE;
-    }
+    return st->ended ? WEIR_AGAIN : rc;
 }
 
 /* ---- the public calls ----------------------------------------------------------------------- */
@@ -378,18 +351,14 @@ bool wi_reader_complete(const struct weir_reader *r)
 static weir_err take_ready(struct weir_reader *r, struct ArrowArray *out)
 {
     while (!wi_list_empty(&r->ready)) {
-        struct wi_in *in = wi_container_of(r->ready.next, struct wi_in, ready);
-        weir_err rc = WEIR_AGAIN;
-        if (!in->ended) {
-            do {
-                rc = take_frame(r, in, out);
-            } while (rc == WEIR_DONE);
-        }
-        wi_list_remove(&in->ready);
+        struct wi_stream *st =
+            wi_container_of(r->ready.next, struct wi_stream, ready);
+        weir_err rc = take_frame(r, st, out);
+        wi_list_remove(&st->ready);
         if (rc == WEIR_OK) {
-            wi_list_push_back(&r->ready, &in->ready); /* the others' turn */
-            r->last_member = in->link->member;
-            r->last_worker = in->producer_worker;
+            wi_list_push_back(&r->ready, &st->ready); /* the others' turn */
+            r->last_member = st->in->link->member;
+            r->last_worker = st->in->producer_worker;
         }
         if (rc != WEIR_AGAIN) {
             return rc;
@@ -461,8 +430,7 @@ static void find_producers(struct weir_reader *r)
         wi_list_each(n, &l->ins)
         {
             struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-            if (in->query_id == s->query->id && in->shuffle_id == s->id &&
-                in->consumer_worker == r->worker->idx) {
+            if (in->query_id == s->query->id && in->shuffle_id == s->id) {
                 wi_in_attach(in, s->query);
             }
         }
@@ -486,13 +454,14 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
                        "worker %u has a reader of shuffle %u", worker, s->id);
     }
     struct weir_reader *r = calloc(1, sizeof(*r));
-    struct wi_in **ins = calloc(s->n_sources, sizeof(struct wi_in *));
-    if (r == NULL || ins == NULL) {
+    struct wi_stream **streams =
+        calloc(s->n_sources, sizeof(struct wi_stream *));
+    if (r == NULL || streams == NULL) {
         free(r);
-        free(ins);
+        free(streams);
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a reader");
     }
-    r->ins = ins;
+    r->streams = streams;
     r->shuffle = s;
     r->worker = &e->workers[worker];
     r->n_expected = s->n_sources;
@@ -529,26 +498,21 @@ void weir_reader_stop(weir_reader *reader)
     }
     wi_node_lock(q->node);
     reader->stopped = true;
-    uint32_t n = wi_load_rlx(&reader->n_ins); /* rlx: under the lock */
+    uint32_t n = wi_load_rlx(&reader->n_streams); /* rlx: under the lock */
     for (uint32_t i = 0; i < n; i++) {
-        if (!reader->ins[i]->ended) {
-            wi_in_stop(reader->ins[i]);
-            wi_in_finish_when_empty(reader->ins[i]);
-        }
+        wi_stream_stop(reader->streams[i]);
     }
     wi_node_unlock(q->node);
 }
 
 void wi_reader_free(struct weir_reader *r)
 {
-    uint32_t n = wi_load_rlx(&r->n_ins); /* rlx: under the lock */
+    uint32_t n = wi_load_rlx(&r->n_streams); /* rlx: under the lock */
     for (uint32_t i = 0; i < n; i++) {
-        if (wi_load_rlx(&r->ins[i]->reader) == r) { /* rlx: under the lock */
-            wi_in_detach(r->ins[i]);
-        }
+        wi_stream_detach(r->streams[i]);
     }
     r->shuffle->readers[r->worker->idx] = NULL;
-    free(r->ins);
+    free(r->streams);
     wi_rcu_free(&r->rcu, r); /* a collecting worker may be looking at it */
 }
 

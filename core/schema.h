@@ -81,13 +81,14 @@ void wi_schema_text(const struct wi_schema *s, char *text, size_t bytes);
  * Check a batch against the schema and fill one view per column.
  *
  * Columns that the schema says are not nullable must hold no nulls (null_count
- * 0, or -1 with no validity buffer or a buffer of ones); a NULL validity
- * buffer is allowed anywhere. The VAR offsets are trusted, as the caller's.
+ * 0, no validity buffer, or ones in it for all rows of the batch); a NULL
+ * validity buffer is allowed anywhere. A column without nulls in these rows
+ * gets a view without validity. The VAR offsets are trusted, as the caller's.
  *
  * @param views  n_columns entries
  *
  * Errors:     WEIR_ERR_SCHEMA (column count, buffer count, nulls where none are
- *             allowed, struct-level nulls, negative length)
+ *             allowed, struct-level nulls, length not in 0 .. 2^31-1)
  * Blocks:     never; O(columns), plus O(rows/64) where nulls must be counted
  * Threads:    any.  Ownership: views borrow the batch
  */

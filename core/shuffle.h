@@ -3,7 +3,7 @@
  * Queries, shuffles, writers and readers as the core sees them.
  *
  *   weir_query 1--n weir_shuffle 1--W weir_writer 1--D lanes --> wi_out
- *                                1--W weir_reader 1--P wi_in (one per edge)
+ *                                1--W weir_reader 1--P wi_stream (per producer)
  */
 #ifndef WI_SHUFFLE_H
 #define WI_SHUFFLE_H
@@ -58,6 +58,8 @@ struct weir_shuffle {
 /** One destination of a writer. */
 struct wi_lane {
     struct wi_out *out;
+    uint16_t worker; /* consuming worker */
+    bool owner;      /* the first lane of its ring: releases it */
     struct wi_builder *builder;
     bool open;       /* a frame is being filled, at span */
     bool done;       /* END written, or the consumer wants no more */
@@ -100,9 +102,9 @@ struct weir_reader {
     struct wi_rcu_head rcu;
     struct weir_shuffle *shuffle;
     struct wi_worker *worker;
-    struct wi_list ready;     /* wi_in with frames; written by: the worker */
-    _Atomic uint32_t n_ins;   /* E9: ins[0..n_ins) are set */
-    struct wi_in **ins;       /* n_sources of them */
+    struct wi_list ready; /* wi_stream with frames; written by: the worker */
+    _Atomic uint32_t n_streams; /* E9: streams[0..n_streams) are set */
+    struct wi_stream **streams; /* n_sources of them */
     uint32_t n_expected;
     uint32_t n_ended;
     bool stopped;
@@ -138,12 +140,30 @@ uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
 void wi_writer_free(struct weir_writer *w);
 void wi_reader_free(struct weir_reader *r);
 
+/** The stream has come to its end: the last one finishes its ring. */
+void wi_stream_ended(struct wi_stream *st);
+
 /** Publish partly filled frames of a worker before it sleeps; under the node's
  *  lock. Returns true if anything was published. */
 bool wi_writer_flush_idle(struct weir_writer *w);
 
 /** Was the end reached, and everything reconciled? */
 bool wi_reader_complete(const struct weir_reader *r);
+
+/** The ring has a dispatcher (node ring): put its new frames on the local queues
+ *  of their workers. Any thread. */
+void wi_in_dispatch(struct wi_in *in);
+
+/**
+ * Take the next frame of a ring into a slot; whoever scans it (see wi_in).
+ *
+ * Returns: WEIR_OK | WEIR_AGAIN (none now) | WEIR_DONE (look again), or what
+ * failed the query
+ */
+weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out);
+
+/** The query of a ring fails because of what came over it. Takes the lock. */
+weir_err wi_in_fail(const struct wi_in *in, weir_err code, const char *why);
 
 /** Move marked rings to their readers' ready lists. True if any was found that
  *  `reader` does not own. */

@@ -55,19 +55,20 @@ static uint64_t consumed(struct wi_out *o)
                      : wi_load_sc(&o->credit); /* E5 sc: as above */
 }
 
-static struct wi_bell *consumer_bell(const struct wi_out *o)
+static struct wi_bell *consumer_bell(const struct wi_lane *lane)
 {
-    struct wi_link *l = o->link;
+    struct wi_link *l = lane->out->link;
     if (l->self) {
-        return l->engine->workers[o->consumer_worker].bell;
+        return l->engine->workers[lane->worker].bell;
     }
     return (struct wi_bell *)(void *)(
-        l->peer_bells + (size_t)o->consumer_worker * l->peer_bell_stride);
+        l->peer_bells + (size_t)lane->worker * l->peer_bell_stride);
 }
 
 /* Tell the consumer that the ring has data. */
-static void ring_consumer(struct wi_out *o)
+static void ring_consumer(struct wi_lane *lane)
 {
+    struct wi_out *o = lane->out;
     struct wi_link *l = o->link;
     if (!o->mapped) {
         wi_link_post(l, &o->item);
@@ -75,24 +76,24 @@ static void ring_consumer(struct wi_out *o)
     }
     uint32_t base = l->self ? l->slot * l->engine->budget.n_units
                             : l->peer_bell_base;
-    if (wi_bell_mark(consumer_bell(o), base + o->edge) != WI_WAKE_FD) {
+    if (wi_bell_mark(consumer_bell(lane), base + o->edge) != WI_WAKE_FD) {
         return;
     }
     if (l->self) {
-        l->engine->ring_fn(l->engine->hook_arg, o->consumer_worker);
+        l->engine->ring_fn(l->engine->hook_arg, lane->worker);
         return;
     }
     /* E6 sc: pairs with the exchange in send_bells() */
-    (void)wi_or_sc(&l->bells, 1ull << o->consumer_worker);
+    (void)wi_or_sc(&l->bells, 1ull << lane->worker);
     wi_link_pump(l);
 }
 
-static void put_header(struct wi_out *o, uint8_t *mem, uint64_t pos)
+static void put_header(const struct wi_lane *lane, uint8_t *mem, uint64_t pos)
 {
     struct wi_frame_header *h = (struct wi_frame_header *)(void *)mem;
     h->pos = pos;
-    h->worker = o->consumer_worker;
-    h->epoch = o->epoch;
+    h->worker = lane->worker;
+    h->epoch = lane->out->epoch;
 }
 
 static void count(_Atomic uint64_t *c, uint64_t n)
@@ -109,9 +110,9 @@ static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes)
     if (lane->span.pad != 0) {
         uint64_t pos = lane->span.pos - lane->span.pad;
         wi_frame_put_pad(o->mem + pos % o->size, lane->span.pad);
-        put_header(o, o->mem + pos % o->size, pos);
+        put_header(lane, o->mem + pos % o->size, pos);
     }
-    put_header(o, mem, lane->span.pos);
+    put_header(lane, mem, lane->span.pos);
     const struct wi_frame_header *h = (const void *)mem;
     if (h->kind != WI_FRAME_END) {
         lane->rows += h->rows;
@@ -126,33 +127,81 @@ static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes)
     /* E1 release: frame bytes before tail; pairs with E1 acquire in the
      * consumer (mapped) or post_limit() (posted) */
     wi_store_rel(&o->ctl->tail, o->tail);
-    ring_consumer(o);
+    ring_consumer(lane);
 }
 
 /* ---- lanes --------------------------------------------------------------------------- */
+
+static void lane_drop(struct weir_writer *w, struct wi_lane *lane)
+{
+    if (lane->out->filling == lane) {
+        lane->out->filling = NULL;
+    }
+    lane->open = false;
+    if (!lane->done) {
+        lane->done = true;
+        w->n_done++;
+    }
+}
+
+/* Nobody reads the ring any more: all its lanes are done. */
+static WI_COLD void ring_stopped(struct weir_writer *w, struct wi_out *o)
+{
+    struct weir_node *node = w->shuffle->query->node;
+    for (uint32_t d = 0; d < w->n_lanes; d++) {
+        if (w->lanes[d].out == o) {
+            lane_drop(w, &w->lanes[d]);
+            w->lanes[d].ended = true;
+        }
+    }
+    wi_node_lock(node);
+    wi_out_abandon(o);
+    wi_node_unlock(node);
+}
 
 /* Ready for frames? Notices stop-sending. */
 static bool lane_ready(struct weir_writer *w, struct wi_lane *lane)
 {
     struct wi_out *o = lane->out;
-    /* E7 acquire: stop-sending; pairs with E7 release in on_stop() */
-    if (wi_unlikely(wi_load_acq(&o->stopped) != 0)) {
-        struct weir_node *node = w->shuffle->query->node;
-        lane->open = false;
-        lane->done = true;
-        w->n_done++;
-        wi_node_lock(node);
-        wi_out_abandon(o);
-        wi_node_unlock(node);
+    /* E7 acquire: stop-sending; pairs with E7 in on_stop() */
+    if (wi_unlikely(wi_load_acq(&o->stop_all) != 0)) {
+        if (!lane->ended) {
+            ring_stopped(w, o);
+        }
         return false;
+    }
+    /* E7 acquire: as above; the lane's END is still owed */
+    if (wi_unlikely(wi_load_acq(&o->stopped) >> lane->worker & 1)) {
+        lane_drop(w, lane);
     }
     /* E7 acquire: the ring's fields; pairs with E7 release in place_one() */
     return wi_load_acq(&o->state) == WI_OUT_OPEN;
 }
 
+static void lane_publish(struct weir_writer *w, struct wi_lane *lane)
+{
+    lane->out->filling = NULL;
+    lane->open = false;
+    uint32_t bytes = wi_builder_finish(lane->builder, w->checksum);
+    if (bytes != 0) {
+        lane->whole = false;
+        publish(w, lane, bytes);
+    }
+}
+
+/* A ring has one open frame: another lane's is published first. */
+static void take_ring(struct weir_writer *w, struct wi_lane *lane)
+{
+    struct wi_lane *other = lane->out->filling;
+    if (other != NULL && other != lane) {
+        lane_publish(w, other);
+    }
+}
+
 static bool lane_open(struct weir_writer *w, struct wi_lane *lane)
 {
     struct wi_out *o = lane->out;
+    take_ring(w, lane);
     uint32_t full = o->frame_bytes;
     uint32_t least = full;
     if (!lane->whole && w->shuffle->schema->n_var == 0) {
@@ -165,19 +214,10 @@ static bool lane_open(struct weir_writer *w, struct wi_lane *lane)
         return false;
     }
     lane->open = true;
+    o->filling = lane;
     wi_builder_start(lane->builder, o->mem + lane->span.off, lane->span.bytes,
                      0);
     return true;
-}
-
-static void lane_publish(struct weir_writer *w, struct wi_lane *lane)
-{
-    lane->open = false;
-    uint32_t bytes = wi_builder_finish(lane->builder, w->checksum);
-    if (bytes != 0) {
-        lane->whole = false;
-        publish(w, lane, bytes);
-    }
 }
 
 /* ---- rows in chunks --------------------------------------------------------------------- */
@@ -251,6 +291,7 @@ static WI_COLD enum step large_row(struct weir_writer *w, struct wi_lane *lane,
                                    uint64_t row)
 {
     lane->open = false;
+    lane->out->filling = NULL;
     if (lane->span.bytes < lane->out->frame_bytes && !lane->whole) {
         lane->whole = true;
         return STEP_DONE;
@@ -299,11 +340,12 @@ static enum step lane_step(struct weir_writer *w, uint32_t d)
     if (lane->taken >= n && w->image == NULL) {
         return STEP_DONE;
     }
-    if (lane->done || !lane_ready(w, lane)) {
-        if (lane->done) {
-            lane->taken = n; /* nobody wants them */
-            return STEP_DONE;
-        }
+    bool ready = !lane->done && lane_ready(w, lane);
+    if (lane->done) {
+        lane->taken = n; /* nobody wants them */
+        return STEP_DONE;
+    }
+    if (!ready) {
         return STEP_BLOCKED;
     }
     if (wi_unlikely(w->image != NULL)) {
@@ -365,7 +407,7 @@ static void flush_hungry(struct weir_writer *w)
         struct wi_lane *lane = &w->lanes[w->flush_next];
         w->flush_next = w->flush_next + 1 < w->n_lanes ? w->flush_next + 1 : 0;
         if (has_rows(lane) && consumed(lane->out) == lane->out->tail &&
-            (!lane->out->mapped || wi_bell_asleep(consumer_bell(lane->out)))) {
+            (!lane->out->mapped || wi_bell_asleep(consumer_bell(lane)))) {
             lane_publish(w, lane);
         }
     }
@@ -378,7 +420,7 @@ bool wi_writer_flush_idle(struct weir_writer *w)
         struct wi_lane *lane = &w->lanes[d];
         /* E7 acquire: as in lane_ready(); stop-sending is left to the next
          * push, because the node's lock is held here */
-        if (!has_rows(lane) || wi_load_acq(&lane->out->stopped) != 0 ||
+        if (!has_rows(lane) || wi_load_acq(&lane->out->stop_all) != 0 ||
             wi_load_acq(&lane->out->state) != WI_OUT_OPEN) { /* E7 */
             continue;
         }
@@ -396,8 +438,9 @@ bool wi_writer_flush_idle(struct weir_writer *w)
 weir_err weir_writer_flush(weir_writer *w)
 {
     for (uint32_t d = 0; d < w->n_lanes; d++) {
-        if (has_rows(&w->lanes[d]) && lane_ready(w, &w->lanes[d])) {
-            lane_publish(w, &w->lanes[d]);
+        struct wi_lane *lane = &w->lanes[d];
+        if (has_rows(lane) && lane_ready(w, lane) && lane->open) {
+            lane_publish(w, lane);
         }
     }
     return weir_query_status(w->shuffle->query, NULL);
@@ -488,8 +531,9 @@ weir_err weir_writer_push_wait(weir_writer *writer,
 static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
 {
     if (!lane_ready(w, lane)) {
-        return lane->done;
+        return lane->ended;
     }
+    take_ring(w, lane);
     if (lane->open) {
         lane_publish(w, lane);
     }
@@ -506,9 +550,8 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
         .frames = lane->frames,
     };
     bytes = wi_frame_put_end(lane->out->mem + lane->span.off, &end);
-    lane->done = true;
     lane->ended = true;
-    w->n_done++;
+    lane_drop(w, lane);
     publish(w, lane, bytes);
     return true;
 }
@@ -524,7 +567,7 @@ weir_err weir_writer_finish(weir_writer *w)
     }
     bool all = true;
     for (uint32_t d = 0; d < w->n_lanes; d++) {
-        if (!w->lanes[d].done && !lane_end(w, &w->lanes[d])) {
+        if (!w->lanes[d].ended && !lane_end(w, &w->lanes[d])) {
             all = false;
         }
     }
@@ -544,8 +587,8 @@ weir_err weir_writer_finish_wait(weir_writer *writer)
 
 /* ---- opening and closing --------------------------------------------------------------------------- */
 
-static weir_err open_lane(struct weir_writer *w, uint32_t member,
-                          uint32_t worker, struct weir_error *err)
+static struct wi_out *open_out(struct weir_writer *w, uint32_t member,
+                               uint32_t worker)
 {
     struct weir_shuffle *s = w->shuffle;
     struct wi_engine *e = s->query->engine;
@@ -553,7 +596,7 @@ static weir_err open_lane(struct weir_writer *w, uint32_t member,
     struct wi_out *o = aligned_alloc(WI_CACHE_LINE, sizeof(*o));
     if (l == NULL || o == NULL) {
         free(o);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an edge");
+        return NULL;
     }
     memset(o, 0, sizeof(*o));
     o->item.kind = WI_ITEM_OUT;
@@ -566,23 +609,44 @@ static weir_err open_lane(struct weir_writer *w, uint32_t member,
     o->consumer_worker = (uint16_t)worker;
     o->frame_bytes = e->cfg.frame_bytes;
     o->worker = w->worker;
-    struct wi_lane *lane = &w->lanes[w->n_lanes++];
-    lane->out = o;
     wi_out_start(l, o);
-    return wi_builder_open(s->schema, &lane->builder, err);
+    return o;
+}
+
+/* The lanes to one member: a ring each, or one ring for all of them. */
+static weir_err open_member(struct weir_writer *w, uint32_t member,
+                            struct weir_error *err)
+{
+    struct weir_shuffle *s = w->shuffle;
+    uint32_t n = wi_shuffle_workers(s, member, s->consumer_workers);
+    bool shared = s->query->engine->budget.per_node && n > 1;
+    struct wi_out *o = NULL;
+    for (uint32_t k = 0; k < n; k++) {
+        bool owner = o == NULL || !shared;
+        if (owner) {
+            o = open_out(w, member, shared ? WI_ANY_WORKER : k);
+        }
+        if (o == NULL) {
+            return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an edge");
+        }
+        struct wi_lane *lane = &w->lanes[w->n_lanes++];
+        *lane = (struct wi_lane){
+            .out = o, .worker = (uint16_t)k, .owner = owner};
+        weir_err rc = wi_builder_open(s->schema, &lane->builder, err);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+    }
+    return WEIR_OK;
 }
 
 static weir_err open_lanes(struct weir_writer *w, struct weir_error *err)
 {
     struct weir_shuffle *s = w->shuffle;
     for (uint32_t i = 0; i < s->n_consumers; i++) {
-        uint32_t m = s->consumers[i];
-        uint32_t n = wi_shuffle_workers(s, m, s->consumer_workers);
-        for (uint32_t k = 0; k < n; k++) {
-            weir_err rc = open_lane(w, m, k, err);
-            if (rc != WEIR_OK) {
-                return rc;
-            }
+        weir_err rc = open_member(w, s->consumers[i], err);
+        if (rc != WEIR_OK) {
+            return rc;
         }
     }
     return weir_query_status(s->query, err);
@@ -643,7 +707,9 @@ weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
 void wi_writer_free(struct weir_writer *w)
 {
     for (uint32_t d = 0; d < w->n_lanes; d++) {
-        wi_out_release(w->lanes[d].out, w->lanes[d].ended);
+        if (w->lanes[d].owner) {
+            wi_out_release(w->lanes[d].out, w->finished);
+        }
         if (w->lanes[d].builder != NULL) {
             wi_builder_close(w->lanes[d].builder);
         }

@@ -83,10 +83,8 @@ static weir_err run_mpi(const char *name, const struct wb_plan_params *params,
 }
 
 static const struct wb_opponent known[] = {
-    {.name = "shm", .run = run_weir},
-    {.name = "tcp", .run = run_weir},
-    {.name = "sockets", .run = run_sockets},
-    {.name = "mpi", .run = run_mpi},
+    {.name = "shm", .run = run_weir},        {.name = "tcp", .run = run_weir},
+    {.name = "sockets", .run = run_sockets}, {.name = "mpi", .run = run_mpi},
     {.name = "limit", .run = run_limit},
 };
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))
@@ -105,8 +103,9 @@ static void add_opponent(struct argp_state *state, struct wb_series *s,
             return;
         }
     }
-    argp_error(state, "no transport or opponent \"%s\"; there are shm, tcp, "
-                      "sockets, mpi",
+    argp_error(state,
+               "no transport or opponent \"%s\"; there are shm, tcp, "
+               "sockets, mpi",
                name);
 }
 
@@ -244,18 +243,19 @@ static int two_stage(int argc, char **argv)
     static const struct argp argp = {
         .options = two_stage_options,
         .parser = two_stage_option,
-        .doc = "Every node makes rows, shuffles them by one hash, the receivers "
-               "shuffle them again by another; the last stage counts and sums. "
-               "Runs of all opponents are interleaved, and rows, sums and "
-               "per-edge counts are checked in every run.",
+        .doc =
+            "Every node makes rows, shuffles them by one hash, the receivers "
+            "shuffle them again by another; the last stage counts and sums. "
+            "Runs of all opponents are interleaved, and rows, sums and "
+            "per-edge counts are checked in every run.",
     };
     struct two_stage_args a = {
-        .series = {.params = {.nodes = 8, .workers = 1,
-                              .rows_per_node = 5000000},
-                   .cores = wb_cores(),
-                   .repeat = 5,
-                   .n = 3,
-                   .opponents = {known[0], known[1], known[2]}}};
+        .series = {
+            .params = {.nodes = 8, .workers = 1, .rows_per_node = 5000000},
+            .cores = wb_cores(),
+            .repeat = 5,
+            .n = 3,
+            .opponents = {known[0], known[1], known[2]}}};
     struct weir_error err = {.code = WEIR_OK};
     if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
         return EXIT_FAILURE;
@@ -357,9 +357,8 @@ int cmd_bench(int argc, char **argv)
         argv[1] = latency_name;
         return latency(argc - 1, argv + 1);
     }
-    (void)fprintf(stderr,
-                  "usage: weir bench two-stage [OPTION...]\n"
-                  "       weir bench latency [OPTION...]\n"
-                  "Each takes --help.\n");
+    (void)fprintf(stderr, "usage: weir bench two-stage [OPTION...]\n"
+                          "       weir bench latency [OPTION...]\n"
+                          "Each takes --help.\n");
     return 64;
 }

@@ -36,7 +36,7 @@ const char *wi_transport_names(void)
     return names;
 }
 
-/* ---- check ------------------------------------------------------------------ */
+/* ---- check --------------------------------------------------------------- */
 
 static const char *empty_slot(const struct wi_transport_ops *ops)
 {
@@ -116,7 +116,7 @@ weir_err wi_transport_check(const struct wi_transport_ops *ops,
     return WEIR_OK;
 }
 
-/* ---- stubs -------------------------------------------------------------------- */
+/* ---- stubs --------------------------------------------------------------- */
 
 weir_err wi_no_map(struct wi_ep *ep, uint64_t key, size_t bytes,
                    void **base_out, struct weir_error *err)

@@ -61,8 +61,7 @@ static weir_err barrier_init(pthread_barrier_t *barrier, uint32_t n,
         }
         (void)pthread_barrierattr_destroy(&attr);
     }
-    return rc == 0 ? WEIR_OK
-                   : wi_fail_errno(err, rc, "barrier of %u", n);
+    return rc == 0 ? WEIR_OK : wi_fail_errno(err, rc, "barrier of %u", n);
 }
 
 weir_err wb_group_open(const struct wb_group_params *params,
@@ -88,8 +87,8 @@ weir_err wb_group_open(const struct wb_group_params *params,
     void *map = mmap(NULL, g->map_bytes, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
-        weir_err rc = wi_fail_errno(err, errno, "map %zu shared bytes",
-                                    g->map_bytes);
+        weir_err rc =
+            wi_fail_errno(err, errno, "map %zu shared bytes", g->map_bytes);
         free(g);
         return rc;
     }
@@ -136,7 +135,7 @@ void wb_group_die(struct wb_group *group, uint32_t self,
                   const struct weir_error *err)
 {
     unsigned int none = 0;
-    /* Decides which member is the first; carries nothing. The others sleep
+    /* E60: decides which member is the first; carries nothing. The others sleep
      * until the parent, whom the first one's exit wakes, ends them: the cause
      * is reported, not one of its consequences. */
     while (!wi_cas_ar(&group->shared->claimed, &none, self + 1)) {
@@ -144,15 +143,14 @@ void wb_group_die(struct wb_group *group, uint32_t self,
         (void)pause();
     }
     group->shared->error = *err;
-    /* B1 release: the message before its number; pairs with B1 acquire in
+    /* E60 release: the message before its number; pairs with E60 acquire in
      * judge() */
     wi_store_rel(&group->shared->failed, self + 1);
     _exit(EXIT_FAILURE);
 }
 
 static void member_main(struct wb_group *g, uint32_t self, pid_t parent,
-                        wb_member_fn fn, void *arg)
-    __attribute__((noreturn));
+                        wb_member_fn fn, void *arg) __attribute__((noreturn));
 
 static void member_main(struct wb_group *g, uint32_t self, pid_t parent,
                         wb_member_fn fn, void *arg)
@@ -232,7 +230,7 @@ static weir_err judge(struct wb_group *g, uint32_t self, int status,
                        g->params.members, WTERMSIG(status),
                        strsignal(WTERMSIG(status)));
     }
-    /* B1 acquire: the message; pairs with B1 release in wb_group_die() */
+    /* E60 acquire: the message; pairs with E60 release in wb_group_die() */
     uint32_t first = wi_load_acq(&s->failed);
     if (first == 0) {
         return wi_fail(err, WEIR_ERR_SYSTEM, "process %u of %u exited with %d",

@@ -23,7 +23,7 @@
 struct wb_group;
 
 struct wb_group_params {
-    uint32_t members;      /* processes, 1..4096 */
+    uint32_t members;    /* processes, 1..4096 */
     uint32_t threads;    /* that meet at wb_group_meet_threads, all members
                             together [members] */
     size_t shared_bytes; /* of wb_group_shared, zeroed */

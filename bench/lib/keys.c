@@ -96,8 +96,14 @@ static enum isa isa(void)
 
 /* One function under three names, and the choice between them. */
 #define FOR_EACH_ISA(type, name, body, params, args)                           \
-    AVX2 static type name##_avx2 params { return body args; }                  \
-    AVX512 static type name##_avx512 params { return body args; }              \
+    AVX2 static type name##_avx2 params                                        \
+    {                                                                          \
+        return body args;                                                      \
+    }                                                                          \
+    AVX512 static type name##_avx512 params                                    \
+    {                                                                          \
+        return body args;                                                      \
+    }                                                                          \
     type name params                                                           \
     {                                                                          \
         switch (isa()) {                                                       \
@@ -113,18 +119,21 @@ static enum isa isa(void)
 #else
 
 #define FOR_EACH_ISA(type, name, body, params, args)                           \
-    type name params { return body args; }
+    type name params                                                           \
+    {                                                                          \
+        return body args;                                                      \
+    }
 
 #endif
 
 FOR_EACH_ISA(uint64_t, wb_keys_make, make_body,
-             (int64_t *keys, uint64_t first, uint32_t n), (keys, first, n))
+             (int64_t * keys, uint64_t first, uint32_t n), (keys, first, n))
 FOR_EACH_ISA(void, wb_dest_make, dest_body,
-             (uint16_t *dest, const int64_t *keys, uint32_t n, uint64_t seed,
+             (uint16_t * dest, const int64_t *keys, uint32_t n, uint64_t seed,
               uint32_t n_dest),
              (dest, keys, n, seed, n_dest))
 FOR_EACH_ISA(void, wb_dest_count, count_body,
-             (uint32_t *count, const uint16_t *dest, uint32_t n,
+             (uint32_t * count, const uint16_t *dest, uint32_t n,
               uint32_t n_dest),
              (count, dest, n, n_dest))
 FOR_EACH_ISA(uint64_t, wb_keys_sum, sum_body, (const int64_t *keys, uint64_t n),
@@ -139,4 +148,3 @@ uint64_t wb_keys_fold(int64_t *keys, uint32_t n, uint64_t distinct)
     }
     return sum;
 }
-

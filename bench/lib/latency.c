@@ -65,8 +65,8 @@ static uint32_t samples_of(const struct wb_latency_params *p)
 static void bare_serve(struct player *p)
 {
     uint64_t n = ++p->bare_trips;
-    /* B2 release/acquire: the ball itself is all that travels; both ends are
-     * in bare_serve() and bare_answer(). */
+    /* E61 release: the ball itself is all that travels; pairs with E61 acquire
+     * in bare_answer(), and the other way round */
     wi_store_rel(&p->shared->line, 2 * n - 1);
     while (wi_load_acq(&p->shared->line) != 2 * n) {
     }
@@ -75,7 +75,7 @@ static void bare_serve(struct player *p)
 static void bare_answer(struct player *p)
 {
     uint64_t n = ++p->bare_trips;
-    /* B2, as in bare_serve(). */
+    /* E61 acquire, then E61 release: pair with those in bare_serve() */
     while (wi_load_acq(&p->shared->line) != 2 * n - 1) {
     }
     wi_store_rel(&p->shared->line, 2 * n);
@@ -195,9 +195,8 @@ static weir_err join_node(struct player *p, struct weir_error *err)
     for (uint32_t i = 0; i < 2; i++) {
         (void)snprintf(names[i], sizeof(names[i]), "latency-%d-%u",
                        (int)getppid(), i);
-        members[i] = (struct weir_member){.name = names[i],
-                                          .address = p->shared->address[i],
-                                          .workers = 1};
+        members[i] = (struct weir_member){
+            .name = names[i], .address = p->shared->address[i], .workers = 1};
     }
     return weir_node_join(p->node, members, 2, err);
 }
@@ -388,10 +387,10 @@ void wb_latency_print(const struct wb_latency_params *params,
                   "%-12s %9s %9s %9s\n"
                   "%-12s %9.0f %9.0f %9.0f\n%-12s %9.0f %9.0f %9.0f\n\n"
                   "a row over %s takes %.2f times a bare cache line\n",
-                  "", "p50 ns", "p99 ns", "min ns", "cache line",
-                  bare->p50_ns, bare->p99_ns, bare->min_ns,
-                  transport_of(params), row->p50_ns, row->p99_ns, row->min_ns,
-                  transport_of(params), row->p50_ns / bare->p50_ns);
+                  "", "p50 ns", "p99 ns", "min ns", "cache line", bare->p50_ns,
+                  bare->p99_ns, bare->min_ns, transport_of(params), row->p50_ns,
+                  row->p99_ns, row->min_ns, transport_of(params),
+                  row->p50_ns / bare->p50_ns);
 }
 
 static json_t *one_of(const char *name, const struct wb_latency_one *l)
@@ -408,9 +407,8 @@ weir_err wb_latency_print_json(const struct wb_latency_params *params,
     (void)snprintf(key, sizeof(key), "%s/cacheline", transport_of(params));
     json_t *o = json_pack("{s:s, s:[o, o], s:{s:f}}", "benchmark", "latency",
                           "results", one_of("cacheline", &latency->bare),
-                          one_of(transport_of(params), &latency->row),
-                          "ratios", key,
-                          latency->row.p50_ns / latency->bare.p50_ns);
+                          one_of(transport_of(params), &latency->row), "ratios",
+                          key, latency->row.p50_ns / latency->bare.p50_ns);
     if (o == NULL || json_dumpf(o, out, JSON_REAL_PRECISION(9)) != 0) {
         json_decref(o);
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the report");

@@ -88,9 +88,9 @@ static weir_err append(struct limit *l, uint32_t stage, struct lane *lane,
             lane->started = true;
         }
         uint32_t n = split->count[dest] - done;
-        uint32_t took =
-            wi_builder_append(lane->builder, view, idx != NULL ? idx + done : NULL,
-                              split->first + done, n);
+        uint32_t took = wi_builder_append(lane->builder, view,
+                                          idx != NULL ? idx + done : NULL,
+                                          split->first + done, n);
         done += took;
         if (took < n) {
             weir_err rc = flush(l, stage, lane);

@@ -96,7 +96,8 @@ static weir_err check_worker(const struct wb_board *b, uint32_t w,
     }
     if (sent[1] != got[0]) {
         return wi_fail(err, WEIR_ERR_INTEGRITY,
-                       "worker %u received %" PRIu64 " rows in stage 1, %" PRIu64
+                       "worker %u received %" PRIu64
+                       " rows in stage 1, %" PRIu64
                        " of them arrived in stage 2",
                        w, got[0], sent[1]);
     }
@@ -274,7 +275,8 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
             return rc;
         }
     }
-    weir_err rc = r->ops->open(&r->node, r->node.address[self], &r->engine, err);
+    weir_err rc =
+        r->ops->open(&r->node, r->node.address[self], &r->engine, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -320,7 +322,7 @@ static void lay_out(struct run *r)
         r->board.edge[s] = (uint64_t *)(void *)mem;
         mem += edge_bytes(workers);
     }
-    r->node.address = (char (*)[WB_ADDRESS_BYTES])(void *)mem;
+    r->node.address = (char(*)[WB_ADDRESS_BYTES])(void *)mem;
 }
 
 weir_err wb_plan_run(const struct wb_engine_ops *ops,

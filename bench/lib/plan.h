@@ -64,7 +64,7 @@ struct wb_worker {
     uint32_t id;     /* in the cluster: node * workers + worker */
     uint32_t worker; /* on its node */
     uint64_t first_row;
-    uint64_t rows;   /* to make */
+    uint64_t rows; /* to make */
     uint64_t distinct;
     struct wb_tally *tally;
     uint64_t *edge[WB_STAGES]; /* rows received from each producer, by id;
@@ -108,8 +108,8 @@ weir_err wb_no_step(void *engine, struct weir_error *err);
 
 /** Everything that the workers report, in one shared area. */
 struct wb_board {
-    uint32_t workers; /* in the cluster */
-    uint64_t rows;    /* that should have been made */
+    uint32_t workers;          /* in the cluster */
+    uint64_t rows;             /* that should have been made */
     struct wb_tally *tally;    /* [workers] */
     uint64_t *edge[WB_STAGES]; /* [consumer * workers + producer] */
 };

@@ -30,8 +30,8 @@ weir_err wb_series_run(struct wb_series *series, FILE *note,
                        struct weir_error *err)
 {
     static double seconds[WB_MAX_OPPONENTS][WB_MAX_REPEAT];
-    if (series->n == 0 || series->n > WB_MAX_OPPONENTS ||
-        series->repeat == 0 || series->repeat > WB_MAX_REPEAT) {
+    if (series->n == 0 || series->n > WB_MAX_OPPONENTS || series->repeat == 0 ||
+        series->repeat > WB_MAX_REPEAT) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "%u opponents and %u repeats; must be 1..%u and 1..%u",
                        series->n, series->repeat, WB_MAX_OPPONENTS,
@@ -138,11 +138,11 @@ static json_t *results_of(const struct wb_series *s)
     for (uint32_t i = 0; i < s->n; i++) {
         const struct wb_opponent *o = &s->opponents[i];
         /* rows_ok: a run whose rows were wrong is an error, not a result */
-        json_t *one = json_pack(
-            "{s:s, s:f, s:f, s:f, s:f, s:b}", "name", o->name, "median_s",
-            o->seconds.median, "min_s", o->seconds.min, "max_s",
-            o->seconds.max, "core_ns_per_row_stage",
-            wb_series_core_ns(s, o->seconds.median), "rows_ok", 1);
+        json_t *one =
+            json_pack("{s:s, s:f, s:f, s:f, s:f, s:b}", "name", o->name,
+                      "median_s", o->seconds.median, "min_s", o->seconds.min,
+                      "max_s", o->seconds.max, "core_ns_per_row_stage",
+                      wb_series_core_ns(s, o->seconds.median), "rows_ok", 1);
         (void)json_array_append_new(all, one);
     }
     return all;

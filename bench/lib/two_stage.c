@@ -32,7 +32,7 @@ struct wb_task {
 
     struct ArrowArray moving; /* from reader 1, not yet all in writer 2 */
     bool holds_moving;
-    bool holds_made; /* `batch` is not yet all in writer 1 */
+    bool holds_made;          /* `batch` is not yet all in writer 1 */
     bool drained[WB_STAGES];  /* the reader is done */
     bool finished[WB_STAGES]; /* the writer is */
     uint64_t made_rows;

@@ -17,8 +17,8 @@
  * then new rows to writer 1. Batches of reader 1 are pushed into writer 2 as
  * they lie in the ring.
  *
- * Uses nothing but include/weir/, so it is also an example of a plan, runs
- * under weir_sim_task (return what wb_task_step returns), and serves `weir
+ * Of the library it uses the public interface only, so it is also an example of
+ * a plan, runs under weir_sim_task (return what wb_task_step returns), and serves `weir
  * demo` with its progress counters.
  */
 #ifndef WB_TWO_STAGE_H

@@ -19,7 +19,7 @@
 struct engine {
     const struct wb_node *plan;
     weir_node *node;
-    uint64_t queries; /* opened so far: the same on all nodes */
+    uint64_t queries;               /* opened so far: the same on all nodes */
     struct wb_two_stage *two_stage; /* of the running phase */
 };
 
@@ -56,8 +56,7 @@ static weir_err engine_open(const struct wb_node *plan, char *address,
         free(e);
         return rc;
     }
-    (void)snprintf(address, WB_ADDRESS_BYTES, "%s",
-                   weir_node_address(e->node));
+    (void)snprintf(address, WB_ADDRESS_BYTES, "%s", weir_node_address(e->node));
     *out = e;
     return WEIR_OK;
 }
@@ -67,7 +66,7 @@ static weir_err engine_connect(void *engine, struct weir_error *err)
     struct engine *e = engine;
     uint32_t n = e->plan->params.nodes;
     struct weir_member *members = calloc(n, sizeof(*members));
-    char (*names)[NAME_BYTES] = calloc(n, sizeof(*names));
+    char(*names)[NAME_BYTES] = calloc(n, sizeof(*names));
     weir_err rc = WEIR_ERR_NO_MEMORY;
     if (members == NULL || names == NULL) {
         rc = wi_fail(err, rc, "no memory for %u members", n);

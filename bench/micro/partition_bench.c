@@ -3,7 +3,7 @@
  * The inner loop of a writer without rings: split batches of 2048 rows by hash,
  * append them to frames of 16 KiB, finish the frames with a checksum.
  *
- *   partition_bench [repetitions]
+ *   partition_bench [repetitions [rows per split]]
  *
  * Per plan and number of destinations three runs alternate: split alone, split
  * and append, and all with checksums; the table shows medians in ns per row and
@@ -63,6 +63,7 @@ struct bench {
     struct wi_view views[BATCHES][MAX_COLUMNS];
     struct lane *lanes;
     uint32_t n_dest;
+    uint32_t split_rows;
     uint64_t rows; /* finished in this run */
     uint64_t sum;  /* of checksums */
 };
@@ -227,30 +228,34 @@ static void push_list(struct bench *b, struct lane *l,
     }
 }
 
-static double run(struct bench *b, enum mode mode)
+static void push_split(struct bench *b, const struct wi_view *views,
+                       uint32_t first, enum mode mode)
 {
     struct wi_split split;
-    bool checksum = mode == MODE_CHECKSUM;
 
+    wi_partition_split(b->partition, views, first, b->split_rows, NULL, &split);
+    for (uint32_t d = 0; d < b->n_dest; d++) {
+        if (mode == MODE_SPLIT) {
+            b->rows += split.count[d];
+        } else {
+            push_list(b, &b->lanes[d], views, split.idx + split.begin[d],
+                      split.count[d], mode == MODE_CHECKSUM);
+        }
+    }
+}
+
+static double run(struct bench *b, enum mode mode)
+{
     b->rows = 0;
     b->sum = 0;
     double begin = now_ns();
     for (uint32_t r = 0; r < ROUNDS; r++) {
-        const struct wi_view *views = b->views[r % BATCHES];
-        wi_partition_split(b->partition, views, 0, BATCH_ROWS, NULL, &split);
-        if (mode == MODE_SPLIT) {
-            for (uint32_t d = 0; d < b->n_dest; d++) {
-                b->rows += split.count[d];
-            }
-            continue;
-        }
-        for (uint32_t d = 0; d < b->n_dest; d++) {
-            push_list(b, &b->lanes[d], views, split.idx + split.begin[d],
-                      split.count[d], checksum);
+        for (uint32_t i = 0; i < BATCH_ROWS; i += b->split_rows) {
+            push_split(b, b->views[r % BATCHES], i, mode);
         }
     }
     for (uint32_t d = 0; mode != MODE_SPLIT && d < b->n_dest; d++) {
-        finish_frame(b, &b->lanes[d], checksum);
+        finish_frame(b, &b->lanes[d], mode == MODE_CHECKSUM);
     }
     double ns = now_ns() - begin;
     if (b->rows != (uint64_t)ROUNDS * BATCH_ROWS) {
@@ -266,7 +271,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void measure(const struct plan *plan, uint32_t n_dest, int repetitions)
+static void measure(const struct plan *plan, uint32_t n_dest,
+                    uint32_t split_rows, int repetitions)
 {
     static double ns[N_MODES][MAX_REPETITIONS];
     static double cycle[MAX_REPETITIONS];
@@ -275,6 +281,7 @@ static void measure(const struct plan *plan, uint32_t n_dest, int repetitions)
     uint64_t sum = 0;
 
     open_bench(&b, plan, n_dest);
+    b.split_rows = split_rows;
     for (int m = 0; m < N_MODES; m++) {
         (void)run(&b, (enum mode)m);
     }
@@ -330,8 +337,13 @@ static void measure_sum(int repetitions)
 int main(int argc, char **argv)
 {
     int repetitions = argc > 1 ? atoi(argv[1]) : 9;
+    int split_rows = argc > 2 ? atoi(argv[2]) : BATCH_ROWS;
     if (repetitions < 1 || repetitions > MAX_REPETITIONS) {
         die("repetitions: 1 .. 101");
+    }
+    if (split_rows < 64 || split_rows > BATCH_ROWS ||
+        BATCH_ROWS % split_rows != 0) {
+        die("rows per split: a power of two, 64 .. 2048");
     }
     printf("instructions: %s\n", wi_isa_best() == WI_ISA_AVX512 ? "avx512"
                                  : wi_isa_best() == WI_ISA_AVX2 ? "avx2"
@@ -341,7 +353,8 @@ int main(int argc, char **argv)
            "cycle", "checksums");
     for (size_t p = 0; p < WI_ARRAY_LEN(plans); p++) {
         for (size_t d = 0; d < WI_ARRAY_LEN(dest_counts); d++) {
-            measure(&plans[p], dest_counts[d], repetitions);
+            measure(&plans[p], dest_counts[d], (uint32_t)split_rows,
+                    repetitions);
         }
     }
     measure_sum(repetitions);

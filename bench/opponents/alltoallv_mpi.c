@@ -57,8 +57,8 @@ struct bench {
     int rank;
     int ranks;
     uint64_t rows;
-    int64_t *keys;   /* bulk: all rows; chunked: a chunk */
-    uint16_t *dest;  /* of as many */
+    int64_t *keys;             /* bulk: all rows; chunked: a chunk */
+    uint16_t *dest;            /* of as many */
     struct exchange stage1[2]; /* chunked alternates; bulk uses the first */
     struct exchange stage2[2];
     uint64_t dest_cap;
@@ -99,8 +99,8 @@ static int *ints(int n)
 static void exchange_open(struct exchange *x, int ranks, uint64_t send_rows,
                           uint64_t recv_rows)
 {
-    x->lanes = (struct lanes){ints(ranks), ints(ranks), ints(ranks),
-                              ints(ranks)};
+    x->lanes =
+        (struct lanes){ints(ranks), ints(ranks), ints(ranks), ints(ranks)};
     x->send = map_bytes(send_rows * sizeof(int64_t));
     x->recv = map_bytes(recv_rows * sizeof(int64_t));
     x->recv_cap = recv_rows;

@@ -33,8 +33,8 @@ _Static_assert(sizeof(struct wb_message) == 16, "wire layout");
 
 struct wb_buffer {
     struct wb_buffer *next;
-    uint32_t source;  /* producer's number, set by who queues it */
-    uint32_t filled;  /* bytes received so far */
+    uint32_t source; /* producer's number, set by who queues it */
+    uint32_t filled; /* bytes received so far */
     _Alignas(64) struct wb_message message;
     int64_t keys[WB_BUFFER_KEYS];
 };

@@ -118,10 +118,25 @@ static void exec_mpirun(const char *file, const struct wb_plan_params *p,
     (void)snprintf(ranks, sizeof(ranks), "%u", p->nodes * p->workers);
     (void)snprintf(rows, sizeof(rows), "%" PRIu64,
                    p->rows_per_node / p->workers);
-    const char *argv[] = {
-        "mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-        "--mca", "btl", "vader,self", "--mca", "mpi_yield_when_idle", "1", "-n",
-        ranks, file, rows, "1", shape, p->pin ? "pin" : NULL, NULL};
+    const char *argv[] = {"mpirun",
+                          "--allow-run-as-root",
+                          "--oversubscribe",
+                          "--bind-to",
+                          "none",
+                          "--mca",
+                          "btl",
+                          "vader,self",
+                          "--mca",
+                          "mpi_yield_when_idle",
+                          "1",
+                          "-n",
+                          ranks,
+                          file,
+                          rows,
+                          "1",
+                          shape,
+                          p->pin ? "pin" : NULL,
+                          NULL};
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(out, STDOUT_FILENO) < 0) {
@@ -191,18 +206,19 @@ static int reap(pid_t pid, bool late)
 weir_err wb_mpi_parse(const char *line, double *seconds_out,
                       struct weir_error *err)
 {
-    const char *start = strchr(line, '{'); /* mpirun may print a warning first */
+    const char *start =
+        strchr(line, '{'); /* mpirun may print a warning first */
     json_error_t why;
-    json_t *o = start != NULL
-                    ? json_loads(start, JSON_DISABLE_EOF_CHECK, &why)
-                    : NULL;
+    json_t *o =
+        start != NULL ? json_loads(start, JSON_DISABLE_EOF_CHECK, &why) : NULL;
     json_t *seconds = json_array_get(json_object_get(o, "seconds"), 0);
     weir_err rc = WEIR_OK;
     if (!json_is_real(seconds)) {
         rc = wi_fail(err, WEIR_ERR_DATA, "mpi: no result in \"%.200s\"", line);
     } else if (!json_is_true(json_object_get(o, "rows_ok"))) {
-        rc = wi_fail(err, WEIR_ERR_INTEGRITY, "mpi: rows, sums or edge counts "
-                                              "do not match");
+        rc = wi_fail(err, WEIR_ERR_INTEGRITY,
+                     "mpi: rows, sums or edge counts "
+                     "do not match");
     } else {
         *seconds_out = json_real_value(seconds);
     }

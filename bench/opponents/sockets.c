@@ -75,8 +75,8 @@ static weir_err add_socket(struct wb_sockets *s, int fd, uint32_t ours,
 {
     int one = 1;
     struct wb_conn *c = &s->conns[s->n_conns++];
-    *c = (struct wb_conn){.fd = fd, .peer = theirs,
-                          .worker = ours % s->workers};
+    *c =
+        (struct wb_conn){.fd = fd, .peer = theirs, .worker = ours % s->workers};
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) != 0) {
         return wi_fail_errno(err, errno, "TCP_NODELAY");
     }
@@ -120,8 +120,8 @@ static weir_err accept_one(struct wb_sockets *s, struct weir_error *err)
     weir_err rc = read_hello(fd, &h, err);
     if (rc == WEIR_OK &&
         (h.from >= s->all_workers || h.to / s->workers != s->node->self)) {
-        rc = wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "hello from %u to %u",
-                     h.from, h.to);
+        rc = wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "hello from %u to %u", h.from,
+                     h.to);
     }
     if (rc != WEIR_OK) {
         (void)close(fd);
@@ -190,8 +190,8 @@ static weir_err read_conn(struct wb_sockets *s, struct wb_conn *c)
         }
         struct wb_buffer *b = c->buffer;
         size_t want = WB_BUFFER_BYTES - b->filled;
-        ssize_t n = recv(c->fd, (uint8_t *)&b->message + b->filled, want,
-                         MSG_DONTWAIT);
+        ssize_t n =
+            recv(c->fd, (uint8_t *)&b->message + b->filled, want, MSG_DONTWAIT);
         if (n <= 0) {
             bool later = n < 0 && (errno == EAGAIN || errno == EINTR);
             return later ? WEIR_OK : WEIR_DONE;

@@ -12,8 +12,8 @@
  * side by one worker. */
 struct wb_conn {
     int fd;
-    uint32_t peer;   /* worker at the other end, by id */
-    uint32_t worker; /* ours, on this node */
+    uint32_t peer;            /* worker at the other end, by id */
+    uint32_t worker;          /* ours, on this node */
     struct wb_buffer *buffer; /* being received; NULL: none */
 };
 

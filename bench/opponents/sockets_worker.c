@@ -26,7 +26,7 @@ struct task {
     struct wb_worker *worker;
     struct wb_list pending[WB_STAGES];
     struct slot *slots[WB_STAGES]; /* [destination] */
-    uint32_t ended[WB_STAGES];          /* producers whose end has come */
+    uint32_t ended[WB_STAGES];     /* producers whose end has come */
     uint64_t made;
 };
 

@@ -35,15 +35,16 @@ typedef struct weir_sim weir_sim;
 
 /** Options. Zero means the default in brackets. */
 struct weir_sim_params {
-    uint32_t nodes;               /* [2], 1..4096 */
-    uint64_t seed;                /* of jitter and faults [1] */
-    uint64_t bandwidth;           /* bytes per second of each port [12.5e9] */
-    uint64_t latency_ns;          /* one way [2000] */
-    uint64_t jitter_ns;           /* up to this much more, per transfer [0] */
+    uint32_t nodes;                /* [2], 1..4096 */
+    uint64_t seed;                 /* of jitter and faults [1] */
+    uint64_t bandwidth;            /* bytes per second of each port [12.5e9] */
+    uint64_t latency_ns;           /* one way [2000] */
+    uint64_t jitter_ns;            /* up to this much more, per transfer [0] */
     uint32_t frame_overhead_bytes; /* per transfer on the wire [64] */
-    struct weir_node_params node; /* for every node; name, transport, listen,
-                                     manual and transport_arg are set by sim */
-    uint64_t reserved[4];         /* must be zero */
+    struct weir_node_params node;  /* for every node; name, transport, listen,
+                                     manual and transport_arg are set by sim,
+                                     max_members is [nodes] */
+    uint64_t reserved[4];          /* must be zero */
 };
 
 /**
@@ -93,7 +94,13 @@ WEIR_API void weir_sim_busy(weir_sim *sim, uint64_t ns);
 
 /**
  * Run until every task is done, or until nothing can happen any more, or
- * until the virtual clock passes limit_ns.
+ * until the virtual clock passes limit_ns. It may be called again.
+ *
+ * Heartbeats never end, so "nothing is on its way" also means: no task moved
+ * for 60 virtual seconds, and none is busy or stalled.
+ *
+ * @param limit_ns  virtual time, counted from weir_sim_open; WEIR_FOREVER =
+ *                  none
  *
  * Returns:    WEIR_OK: all tasks are done (tasks of crashed nodes count as
  *             done)

@@ -18,7 +18,7 @@ uint64_t wt_spi_now(const struct wt_spi *spi)
     return spi->fixture->now ? spi->fixture->now(spi->net) : wi_clock_now();
 }
 
-/* ---- events ----------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------- */
 
 static struct wt_end *end_take(struct wt_spi *spi, struct wi_ep *ep,
                                uint32_t node)
@@ -135,7 +135,7 @@ void wt_spi_drain(struct wt_spi *spi)
     }
 }
 
-/* ---- transports and endpoints ------------------------------------------------ */
+/* ---- transports and endpoints -------------------------------------------- */
 
 void wt_spi_open(struct wt_spi *spi, const struct wt_spi_fixture *fixture,
                  uint32_t n)
@@ -215,7 +215,7 @@ void wt_end_drop(struct wt_end *end)
     }
 }
 
-/* ---- posting ------------------------------------------------------------------ */
+/* ---- posting ------------------------------------------------------------- */
 
 bool wt_end_kick(struct wt_end *end)
 {
@@ -301,7 +301,7 @@ uint64_t wt_end_grant(struct wt_end *end, const struct wi_mem *mem)
     return key;
 }
 
-/* ---- bytes --------------------------------------------------------------------- */
+/* ---- bytes --------------------------------------------------------------- */
 
 uint64_t wt_rand(uint64_t *state)
 {

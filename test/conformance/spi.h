@@ -33,10 +33,10 @@
  *  WI_CAP_FD and runs on the real clock. */
 struct wt_spi_fixture {
     const struct wi_transport_ops *ops;
-    const char *listen;             /* given to every open [NULL: any] */
-    void *(*net_open)(void);        /* params.arg of one case [none] */
-    void (*net_close)(void *net);   /* after the last transport [none] */
-    uint64_t (*now)(void *net);     /* [CLOCK_MONOTONIC] */
+    const char *listen;           /* given to every open [NULL: any] */
+    void *(*net_open)(void);      /* params.arg of one case [none] */
+    void (*net_close)(void *net); /* after the last transport [none] */
+    uint64_t (*now)(void *net);   /* [CLOCK_MONOTONIC] */
 
     /** Nothing happened in a round of polls: sleep, or advance time, until
      *  something may have. False: nothing will ever happen.
@@ -140,7 +140,7 @@ bool wt_is_filled(const void *bytes, size_t len, uint64_t seed);
 /** Next of a small seeded generator (state != 0). */
 uint64_t wt_rand(uint64_t *state);
 
-/* ---- cases ---------------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------- */
 
 /* X(name, capabilities that it needs, capabilities that exclude it) */
 #define WT_SPI_CASES(X, suite, fix)                                            \
@@ -164,8 +164,7 @@ uint64_t wt_rand(uint64_t *state);
     X(suite, fix, arm_sleeps_and_wakes, WI_CAP_FD, 0)                          \
     X(suite, fix, event_before_arm_is_not_slept_over, WI_CAP_FD, 0)            \
     X(suite, fix, work_is_posted_beside_poll, WI_CAP_FD, WI_CAP_VIRTUAL)       \
-    X(suite, fix, write_is_readable_when_its_message_arrives,                  \
-      WI_CAP_WRITE, 0)                                                         \
+    X(suite, fix, write_is_readable_when_its_message_arrives, WI_CAP_WRITE, 0) \
     X(suite, fix, writes_cross, WI_CAP_WRITE, 0)                               \
     X(suite, fix, writes_go_to_their_own_peer, WI_CAP_WRITE, 0)                \
     X(suite, fix, completed_memory_may_be_reused, WI_CAP_WRITE, 0)             \

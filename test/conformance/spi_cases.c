@@ -59,7 +59,7 @@ static void expect(struct wt_end *end, struct sequence *seq)
     end->arg = seq;
 }
 
-/* ---- connections ---------------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------- */
 
 void wt_spi_addresses_name_the_transport(const struct wt_spi_fixture *fixture)
 {
@@ -69,8 +69,8 @@ void wt_spi_addresses_name_the_transport(const struct wt_spi_fixture *fixture)
     snprintf(prefix, sizeof(prefix), "%s:", fixture->ops->name);
     for (uint32_t i = 0; i < 2; i++) {
         cr_assert_not_null(memchr(spi.address[i], 0, WI_ADDRESS_BYTES));
-        cr_assert_eq(strncmp(spi.address[i], prefix, strlen(prefix)), 0,
-                     "%s", spi.address[i]);
+        cr_assert_eq(strncmp(spi.address[i], prefix, strlen(prefix)), 0, "%s",
+                     spi.address[i]);
         cr_assert_gt(strlen(spi.address[i]), strlen(prefix));
     }
     cr_assert_str_neq(spi.address[0], spi.address[1]);
@@ -238,7 +238,7 @@ void wt_spi_vanished_peer_closes(const struct wt_spi_fixture *fixture)
     wt_spi_close(&spi);
 }
 
-/* ---- messages --------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 void wt_spi_messages_arrive_whole_and_in_order(
     const struct wt_spi_fixture *fixture)
@@ -427,7 +427,7 @@ void wt_spi_disconnect_in_the_midst_of_traffic(
     }
 }
 
-/* ---- sleeping ---------------------------------------------------------------------- */
+/* ---- sleeping ------------------------------------------------------------ */
 
 static bool is_readable(struct wi_transport *t, int timeout_ms)
 {

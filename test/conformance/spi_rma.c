@@ -6,7 +6,7 @@
 
 enum { RING = 1 << 20, PIECE = 1 << 14 };
 
-/* ---- a stream of writes through a ring -------------------------------------------- */
+/* ---- a stream of writes through a ring ----------------------------------- */
 
 /* What a stream's message says about the write in front of it. */
 struct notice {
@@ -183,7 +183,7 @@ void wt_spi_writes_go_to_their_own_peer(const struct wt_spi_fixture *fixture)
     wt_spi_close(&spi);
 }
 
-/* ---- completion --------------------------------------------------------------------- */
+/* ---- completion ---------------------------------------------------------- */
 
 /* Two ends, memory on both sides, everything of b's granted to a. */
 struct pair {
@@ -225,8 +225,7 @@ static struct wi_rma piece(const struct pair *p, uint64_t i)
     };
 }
 
-void wt_spi_completed_memory_may_be_reused(
-    const struct wt_spi_fixture *fixture)
+void wt_spi_completed_memory_may_be_reused(const struct wt_spi_fixture *fixture)
 {
     struct pair p;
     pair_open(&p, fixture);
@@ -305,7 +304,7 @@ void wt_spi_disconnect_ends_writes_in_flight(
     wt_spi_close(&p.spi);
 }
 
-/* ---- what a peer may not do ------------------------------------------------------------ */
+/* ---- what a peer may not do ---------------------------------------------- */
 
 static bool is_zero(const struct wi_mem *mem)
 {
@@ -364,8 +363,7 @@ void wt_spi_write_with_wrapping_offset_closes(
     refuse_write(fixture, 0, UINT64_MAX - 7, 64);
 }
 
-void wt_spi_grant_is_for_one_endpoint_only(
-    const struct wt_spi_fixture *fixture)
+void wt_spi_grant_is_for_one_endpoint_only(const struct wt_spi_fixture *fixture)
 {
     struct pair p;
     struct wt_end *c;
@@ -383,7 +381,7 @@ void wt_spi_grant_is_for_one_endpoint_only(
     pair_close(&p);
 }
 
-/* ---- reads ------------------------------------------------------------------------------ */
+/* ---- reads --------------------------------------------------------------- */
 
 void wt_spi_read_brings_the_bytes(const struct wt_spi_fixture *fixture)
 {
@@ -400,8 +398,8 @@ void wt_spi_read_brings_the_bytes(const struct wt_spi_fixture *fixture)
         cr_assert(wt_end_read(p.a, &op) && wt_end_kick(p.a));
         WT_UNTIL(&p.spi, p.a->reads_done == i + 1);
         cr_assert_eq(wt_end_completed(p.a), i + 1);
-        cr_assert_eq(memcmp(p.local.base, (uint8_t *)p.remote.base + off,
-                            bytes), 0);
+        cr_assert_eq(
+            memcmp(p.local.base, (uint8_t *)p.remote.base + off, bytes), 0);
     }
     pair_close(&p);
 }
@@ -463,14 +461,14 @@ void wt_spi_read_outside_the_grant_closes(const struct wt_spi_fixture *fixture)
     for (size_t i = 0; i < 3; i++) {
         struct pair p;
         pair_open(&p, fixture);
-        struct wi_rma op = {p.local.base, bad[i].bytes,
-                            p.key ^ bad[i].key_xor, bad[i].off};
+        struct wi_rma op = {p.local.base, bad[i].bytes, p.key ^ bad[i].key_xor,
+                            bad[i].off};
         expect_refusal(&p, &op, fixture->ops->read);
         pair_close(&p);
     }
 }
 
-/* ---- memory and mappings ------------------------------------------------------------------ */
+/* ---- memory and mappings ------------------------------------------------- */
 
 void wt_spi_memory_is_zeroed_and_page_aligned(
     const struct wt_spi_fixture *fixture)
@@ -536,8 +534,7 @@ void wt_spi_map_of_unknown_key_is_refused(const struct wt_spi_fixture *fixture)
     uint8_t *base = map_it(&p);
     void *none = NULL;
     struct weir_error err = {0};
-    weir_err rc =
-        fixture->ops->map(p.a->ep, p.key ^ 0x5555, RING, &none, &err);
+    weir_err rc = fixture->ops->map(p.a->ep, p.key ^ 0x5555, RING, &none, &err);
     cr_assert_eq(rc, WEIR_ERR_PEER_PROTOCOL, "%s", weir_err_name(rc));
     rc = fixture->ops->map(p.a->ep, p.key, RING * 2, &none, &err);
     cr_assert_eq(rc, WEIR_ERR_PEER_PROTOCOL, "%s", weir_err_name(rc));

@@ -132,8 +132,7 @@ static void check_item(struct job *job, const struct wi_event *ev)
     /* Only this thread writes `received`. */
     cr_assert_eq(item, job->received, "messages out of order");
     if (job->caps & WI_CAP_WRITE) {
-        uint8_t *slot =
-            (uint8_t *)job->remote.base + item % SLOTS * SLOT_BYTES;
+        uint8_t *slot = (uint8_t *)job->remote.base + item % SLOTS * SLOT_BYTES;
         cr_assert(wt_is_filled(slot, SLOT_BYTES, item), "write %lu",
                   (unsigned long)item);
     }
@@ -217,10 +216,10 @@ void wt_spi_work_is_posted_beside_poll(const struct wt_spi_fixture *fixture)
     if (fixture->ops->caps & WI_CAP_READ) {
         /* Reads hit every READ_EVERY-th slot. */
         for (uint64_t i = 0; i < SLOTS; i += READ_EVERY) {
-            cr_assert_eq(memcmp((uint8_t *)job.local.base + RING_BYTES +
-                                    i * SLOT_BYTES,
-                                source + i * SLOT_BYTES, SLOT_BYTES),
-                         0);
+            cr_assert_eq(
+                memcmp((uint8_t *)job.local.base + RING_BYTES + i * SLOT_BYTES,
+                       source + i * SLOT_BYTES, SLOT_BYTES),
+                0);
         }
     }
     pthread_cond_destroy(&job.change);

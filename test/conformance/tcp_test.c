@@ -24,7 +24,7 @@ static const struct wt_spi_fixture fixture = {.ops = &wi_tcp_ops};
 
 static const uint8_t greeting[16] = "WEIR\r\n\r\n\1";
 
-/* ---- plain sockets ------------------------------------------------------------ */
+/* ---- plain sockets ------------------------------------------------------- */
 
 static int raw_connect(const char *address)
 {
@@ -145,7 +145,7 @@ static void header(uint8_t *at, uint32_t type, uint32_t bytes, uint64_t key,
     memcpy(at + 16, &off, 8);
 }
 
-/* ---- strangers -------------------------------------------------------------------- */
+/* ---- strangers ----------------------------------------------------------- */
 
 Test(tcp, web_server_is_named_as_such, .timeout = 60)
 {
@@ -322,7 +322,7 @@ Test(tcp, more_links_than_agreed_are_turned_away, .timeout = 60)
     wt_spi_close(&spi);
 }
 
-/* ---- streams ------------------------------------------------------------------------ */
+/* ---- streams ------------------------------------------------------------- */
 
 static void expect_letters(struct wt_end *end, const uint8_t *bytes,
                            uint32_t len)
@@ -432,8 +432,7 @@ Test(tcp, flood_of_reads_is_stopped, .timeout = 60)
     }
     raw_send(raw.fd, records, sizeof(records));
     WT_UNTIL(&raw.spi, raw.end->closed);
-    cr_assert_not_null(strstr(raw.end->reason, "reads"), "%s",
-                       raw.end->reason);
+    cr_assert_not_null(strstr(raw.end->reason, "reads"), "%s", raw.end->reason);
     raw_close(&raw);
 }
 
@@ -452,8 +451,8 @@ Test(tcp, random_streams_do_no_harm, .timeout = 120)
             uint32_t bytes = r & 4 ? (uint32_t)(r >> 8) % 64 * 8
                                    : (uint32_t)(r >> 8) % 40000;
             uint64_t off = r & 3 ? (r >> 32) % 32768 : wt_rand(&state);
-            header(stream + len, (uint32_t)(1 + r % 4 + (r >> 60) / 15),
-                   bytes, raw.key ^ (r >> 59 == 7), off);
+            header(stream + len, (uint32_t)(1 + r % 4 + (r >> 60) / 15), bytes,
+                   raw.key ^ (r >> 59 == 7), off);
             len += 24;
             size_t body = bytes < 480 ? bytes : 480;
             wt_fill(stream + len, body, r);
@@ -473,7 +472,7 @@ Test(tcp, random_streams_do_no_harm, .timeout = 120)
     }
 }
 
-/* ---- tiny socket buffers ---------------------------------------------------------------- */
+/* ---- tiny socket buffers ------------------------------------------------- */
 
 static void shrink(struct wt_end *end)
 {
@@ -548,7 +547,7 @@ Test(tcp, tiny_socket_buffers_change_nothing, .timeout = 120)
     wt_spi_close(&spi);
 }
 
-/* ---- disconnect ------------------------------------------------------------------------- */
+/* ---- disconnect ---------------------------------------------------------- */
 
 /* What the kernel of the disconnecting side still holds must arrive, though
  * that side leaves bytes unread, upon which a plain close sends a reset. */
@@ -565,8 +564,8 @@ Test(tcp, disconnect_delivers_what_the_kernel_holds, .timeout = 60)
                             &window, sizeof(window)),
                  0);
     wt_spi_connect(&spi, 0, 1, &a, &b);
-    cr_assert_eq(setsockopt(tcp_ep_of(a->ep)->fd, SOL_SOCKET, SO_SNDBUF,
-                            &queue, sizeof(queue)),
+    cr_assert_eq(setsockopt(tcp_ep_of(a->ep)->fd, SOL_SOCKET, SO_SNDBUF, &queue,
+                            sizeof(queue)),
                  0);
     spi.paused = 1;
     cr_assert(wt_end_send(b, "unread", 6) && wt_end_kick(b));
@@ -597,7 +596,7 @@ Test(tcp, peer_that_never_ends_is_not_waited_for, .timeout = 60)
     raw_close(&raw);
 }
 
-/* ---- descriptors -------------------------------------------------------------------------- */
+/* ---- descriptors --------------------------------------------------------- */
 
 /* Take every descriptor that the process may have. */
 static uint32_t exhaust(int *fds, uint32_t max)
@@ -622,8 +621,7 @@ Test(tcp, connect_without_descriptors_names_the_limit, .timeout = 60)
     int fds[128];
     wt_spi_open(&spi, &fixture, 1);
     uint32_t n = exhaust(fds, 128);
-    weir_err rc =
-        wi_tcp_ops.connect(spi.t[0], spi.address[0], &ep, &err);
+    weir_err rc = wi_tcp_ops.connect(spi.t[0], spi.address[0], &ep, &err);
     cr_assert_eq(rc, WEIR_ERR_SYSTEM);
     cr_assert_not_null(strstr(err.message, "128"), "%s", err.message);
     cr_assert_not_null(strstr(err.message, "ulimit -n"), "%s", err.message);
@@ -668,15 +666,18 @@ Test(tcp, accept_without_descriptors_pauses_and_goes_on, .timeout = 60)
     wt_spi_close(&spi);
 }
 
-/* ---- addresses -------------------------------------------------------------------------------- */
+/* ---- addresses ----------------------------------------------------------- */
 
 Test(tcp, addresses_are_checked)
 {
     static const char *const bad[] = {
-        "",      "tcp",         ":1",          "host",       "1.2.3.4:",
-        "::1:5", "[::1]",       "[::1]:",      "[]:5",       "[::1:5",
-        "a:0",   "a:65536",     "a:-1",        "a: 1",       "a:1x",
-        "a:+1",  "127.0.0.1:0", "999.1.1.1.1:7", "[zz::1]:7", "a:123456",
+        "",          "tcp",         ":1",
+        "host",      "1.2.3.4:",    "::1:5",
+        "[::1]",     "[::1]:",      "[]:5",
+        "[::1:5",    "a:0",         "a:65536",
+        "a:-1",      "a: 1",        "a:1x",
+        "a:+1",      "127.0.0.1:0", "999.1.1.1.1:7",
+        "[zz::1]:7", "a:123456",
     };
     for (size_t i = 0; i < WI_ARRAY_LEN(bad); i++) {
         struct sockaddr_storage addr;

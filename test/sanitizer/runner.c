@@ -15,10 +15,12 @@
 #include <criterion/parameterized.h>
 
 #include <fnmatch.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,6 +163,9 @@ static int run_in_child(struct criterion_test *test, void *param)
         exit(FAILED);
     }
     if (pid == 0) {
+        /* A group of its own, so that what it forks can be ended with it. */
+        (void)setpgid(0, 0);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         double limit = test->data->timeout;
         (void)alarm(limit > 0 ? (unsigned)(limit * 4) + 1 : LONGEST_SECONDS);
         current = test;
@@ -173,6 +178,7 @@ static int run_in_child(struct criterion_test *test, void *param)
         perror("waitpid");
         exit(FAILED);
     }
+    (void)kill(-pid, SIGKILL);
     return status;
 }
 

@@ -24,7 +24,7 @@
 
 enum { EPOLL_EVENTS = 64, MAX_ACCEPTS = 16, DEFAULT_LINKS = 64 };
 
-/* ---- listening ------------------------------------------------------------------ */
+/* ---- listening ----------------------------------------------------------- */
 
 static void listen_watch(struct tcp_transport *t, int op)
 {
@@ -66,11 +66,9 @@ static void accepted(struct tcp_transport *t, int fd,
         (void)close(fd);
         return;
     }
-    if (t->greeting_count >= TCP_MAX_GREETING &&
-        !wi_list_empty(&t->greeting)) {
+    if (t->greeting_count >= TCP_MAX_GREETING && !wi_list_empty(&t->greeting)) {
         /* Strangers that stay silent must not keep out a node that comes. */
-        wi_tcp_ep_trash(
-            wi_container_of(t->greeting.next, struct tcp_ep, all));
+        wi_tcp_ep_trash(wi_container_of(t->greeting.next, struct tcp_ep, all));
     }
     ep->accepted = true;
     ep->until_ns = t->now_ns + TCP_GREETING_NS;
@@ -103,7 +101,7 @@ static void accept_some(struct tcp_transport *t)
     }
 }
 
-/* ---- open and close ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 static weir_err open_listener(struct tcp_transport *t, const char *text,
                               struct weir_error *err)
@@ -115,16 +113,15 @@ static weir_err open_listener(struct tcp_transport *t, const char *text,
     if (rc != WEIR_OK) {
         return rc;
     }
-    t->listen_fd = socket(addr.ss_family,
-                          SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    t->listen_fd =
+        socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (t->listen_fd < 0) {
         return wi_fail_errno(err, errno,
                              "socket to listen at %s (if out of descriptors: "
                              "raise ulimit -n)",
                              text);
     }
-    (void)setsockopt(t->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one,
-                     sizeof(one));
+    (void)setsockopt(t->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(t->listen_fd, (struct sockaddr *)&addr, len) != 0 ||
         listen(t->listen_fd, SOMAXCONN) != 0) {
         return wi_fail_errno(err, errno,
@@ -202,8 +199,8 @@ static weir_err tcp_open(const struct wi_transport_params *params,
     wi_list_init(&t->linger);
     wi_list_init(&t->ready);
     wi_list_init(&t->trash);
-    weir_err rc = open_listener(
-        t, params->listen ? params->listen : "127.0.0.1:0", err);
+    weir_err rc =
+        open_listener(t, params->listen ? params->listen : "127.0.0.1:0", err);
     if (rc == WEIR_OK) {
         rc = open_epoll(t, err);
     }
@@ -220,7 +217,7 @@ static void tcp_address(struct wi_transport *base, char *text)
     memcpy(text, tcp_of(base)->address, WI_ADDRESS_BYTES);
 }
 
-/* ---- poll ------------------------------------------------------------------------------ */
+/* ---- poll ---------------------------------------------------------------- */
 
 static void collect(struct tcp_transport *t)
 {
@@ -300,9 +297,9 @@ static uint32_t report_reads(struct tcp_ep *ep, struct wi_event *events,
 static uint32_t step_up(struct tcp_ep *ep, struct wi_event *events,
                         uint32_t max)
 {
-    uint32_t n = report(ep, TCP_TODO_UP, ep->accepted ? WI_EV_ACCEPTED
-                                                      : WI_EV_CONNECTED,
-                        events, max);
+    uint32_t n =
+        report(ep, TCP_TODO_UP, ep->accepted ? WI_EV_ACCEPTED : WI_EV_CONNECTED,
+               events, max);
     if (ep->state == TCP_UP && (ep->todo & TCP_TODO_OUT)) {
         wi_tcp_unblock(ep); /* before SENDABLE, edge E41 */
         ep->todo |= TCP_TODO_SENDABLE;
@@ -364,7 +361,7 @@ static uint32_t tcp_poll(struct wi_transport *base, uint64_t now_ns,
     return n;
 }
 
-/* ---- sleep ------------------------------------------------------------------------------- */
+/* ---- sleep --------------------------------------------------------------- */
 
 static uint64_t first_deadline(const struct tcp_transport *t)
 {

@@ -26,7 +26,7 @@
  *   tx, posted     the holder of the link's post lock; before CONNECTED or
  *                  ACCEPTED the engine
  *   rx, state      the engine
- *   blocked, sent, reads, answers: shared, edges E40 to E44
+ *   blocked, sent, reads, answers: shared, edges E4, E41 to E44
  *
  * An answer to a READ has to be queued under the post lock, which poll does
  * not hold: poll leaves it in `answers` and reports SENDABLE, and the kick
@@ -75,10 +75,10 @@ enum tcp_state {
 
 /** Something to do for an endpoint, found by epoll or left from before. */
 enum {
-    TCP_TODO_IN = 1u << 0,       /* the socket may be readable */
-    TCP_TODO_OUT = 1u << 1,      /* the socket may be writable */
-    TCP_TODO_PARSE = 1u << 2,    /* `look` may hold a whole record */
-    TCP_TODO_UP = 1u << 3,       /* report CONNECTED or ACCEPTED */
+    TCP_TODO_IN = 1u << 0,    /* the socket may be readable */
+    TCP_TODO_OUT = 1u << 1,   /* the socket may be writable */
+    TCP_TODO_PARSE = 1u << 2, /* `look` may hold a whole record */
+    TCP_TODO_UP = 1u << 3,    /* report CONNECTED or ACCEPTED */
     TCP_TODO_READ_DONE = 1u << 4,
     TCP_TODO_SENDABLE = 1u << 5,
     TCP_TODO_CLOSED = 1u << 6,
@@ -147,10 +147,10 @@ struct tcp_grant {
 
 /** Receive side. */
 struct tcp_rx {
-    uint8_t *into;    /* payload in progress goes here */
-    uint32_t left;    /* bytes of it to come */
-    bool answer;      /* it is READ_DATA */
-    uint32_t head;    /* look: taken up to head, filled up to tail */
+    uint8_t *into; /* payload in progress goes here */
+    uint32_t left; /* bytes of it to come */
+    bool answer;   /* it is READ_DATA */
+    uint32_t head; /* look: taken up to head, filled up to tail */
     uint32_t tail;
     uint8_t look[TCP_LOOK_BYTES];
 };
@@ -164,22 +164,22 @@ struct tcp_ep {
     int fd;
     enum tcp_state state;
     bool accepted;
-    uint32_t todo;      /* TCP_TODO_ bits */
+    uint32_t todo;       /* TCP_TODO_ bits */
     uint32_t reads_done; /* READ_DONE events to report */
-    uint64_t until_ns;  /* GREETING (accepted) and LINGER end then */
+    uint64_t until_ns;   /* GREETING (accepted) and LINGER end then */
     uint32_t n_grants;
     struct tcp_grant *grants;
     char peer[WI_ADDRESS_BYTES]; /* "HOST:PORT" */
     char reason[WI_REASON_BYTES];
 
     /* shared, see the edges in tcp_send.c */
-    _Atomic bool blocked;           /* EPOLLOUT is armed: no use in sending */
-    _Atomic int send_errno;         /* sending failed for good */
-    _Atomic uint64_t sent;          /* operations whose bytes are sent */
-    _Atomic uint32_t reads_tail;    /* written by: post lock */
-    _Atomic uint32_t reads_head;    /* written by: engine */
-    _Atomic uint32_t answers_tail;  /* written by: engine */
-    _Atomic uint32_t answers_head;  /* written by: post lock */
+    _Atomic bool blocked;          /* EPOLLOUT is armed: no use in sending */
+    _Atomic int send_errno;        /* sending failed for good */
+    _Atomic uint64_t sent;         /* operations whose bytes are sent */
+    _Atomic uint32_t reads_tail;   /* written by: post lock */
+    _Atomic uint32_t reads_head;   /* written by: engine */
+    _Atomic uint32_t answers_tail; /* written by: engine */
+    _Atomic uint32_t answers_head; /* written by: post lock */
     struct tcp_read reads[TCP_READS];
     struct tcp_answer answers[TCP_READS];
 
@@ -205,7 +205,7 @@ static inline struct tcp_transport *tcp_home(const struct tcp_ep *ep)
     return tcp_of(ep->base.transport);
 }
 
-/* ---- tcp_addr.c --------------------------------------------------------------- */
+/* ---- tcp_addr.c ---------------------------------------------------------- */
 
 /** Resolve "HOST:PORT" or "[HOST]:PORT". Looks names up (which blocks) only
  *  if HOST is not numeric. WEIR_ERR_ARG says what is wrong. */
@@ -219,14 +219,13 @@ void wi_tcp_addr_encode(const struct sockaddr_storage *addr, char *text);
 /** If addr is a wildcard, replace it by an address that others can reach. */
 void wi_tcp_addr_reachable(struct sockaddr_storage *addr);
 
-/* ---- tcp.c ----------------------------------------------------------------------- */
+/* ---- tcp.c --------------------------------------------------------------- */
 extern const struct wi_transport_ops wi_tcp_ops;
-
 
 /** A descriptor was closed: accept again if that was given up for lack. */
 void wi_tcp_resume(struct tcp_transport *t);
 
-/* ---- tcp_ep.c ------------------------------------------------------------------ */
+/* ---- tcp_ep.c ------------------------------------------------------------ */
 
 /** New endpoint around a socket, in list `eps`. NULL: no memory. */
 struct tcp_ep *wi_tcp_ep_open(struct tcp_transport *t, int fd,
@@ -261,7 +260,7 @@ weir_err wi_tcp_connect(struct wi_transport *t, const char *address,
                         struct wi_ep **ep_out, struct weir_error *err);
 void wi_tcp_disconnect(struct wi_ep *base);
 
-/* ---- tcp_mem.c ----------------------------------------------------------------- */
+/* ---- tcp_mem.c ----------------------------------------------------------- */
 
 weir_err wi_tcp_mem_open(struct wi_transport *t, size_t bytes,
                          struct wi_mem *out, struct weir_error *err);
@@ -273,7 +272,7 @@ weir_err wi_tcp_grant(struct wi_ep *base, const struct wi_mem *mem,
 uint8_t *wi_tcp_granted(const struct tcp_ep *ep, uint64_t key, uint64_t off,
                         uint64_t bytes);
 
-/* ---- tcp_send.c ------------------------------------------------------------------ */
+/* ---- tcp_send.c ---------------------------------------------------------- */
 
 weir_err wi_tcp_send(struct wi_ep *base, const void *bytes, uint32_t len);
 weir_err wi_tcp_write(struct wi_ep *base, const struct wi_rma *op);
@@ -286,7 +285,7 @@ void wi_tcp_unblock(struct tcp_ep *ep);
 /** Bring base.completed up to date. */
 void wi_tcp_complete(struct tcp_ep *ep);
 
-/* ---- tcp_recv.c -------------------------------------------------------------------- */
+/* ---- tcp_recv.c ---------------------------------------------------------- */
 
 /** Read and hand out, at most max events. Returns how many. */
 uint32_t wi_tcp_receive(struct tcp_ep *ep, struct wi_event *events,

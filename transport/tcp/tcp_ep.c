@@ -26,7 +26,7 @@ enum { MAGIC_BYTES = 8, VERSION = 1 };
 
 static const uint8_t greeting[TCP_GREETING_BYTES] = "WEIR\r\n\r\n\1";
 
-/* ---- open and close ---------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 struct tcp_ep *wi_tcp_ep_open(struct tcp_transport *t, int fd,
                               enum tcp_state state)
@@ -105,7 +105,7 @@ void wi_tcp_ep_lose(struct tcp_ep *ep, const char *fmt, ...)
     }
 }
 
-/* ---- greeting ----------------------------------------------------------------------- */
+/* ---- greeting ------------------------------------------------------------ */
 
 static bool greet(struct tcp_ep *ep)
 {
@@ -170,7 +170,8 @@ static bool check_greeting(struct tcp_ep *ep)
         return false;
     }
     if (have > MAGIC_BYTES && ep->rx.look[MAGIC_BYTES] != VERSION) {
-        wi_tcp_ep_lose(ep, "%s speaks version %d of the tcp transport, this "
+        wi_tcp_ep_lose(ep,
+                       "%s speaks version %d of the tcp transport, this "
                        "node speaks %d: run the same release on both",
                        ep->peer, ep->rx.look[MAGIC_BYTES], VERSION);
         return false;
@@ -218,7 +219,7 @@ void wi_tcp_ep_greeted(struct tcp_ep *ep)
     }
 }
 
-/* ---- connect ------------------------------------------------------------------------- */
+/* ---- connect ------------------------------------------------------------- */
 
 static WI_COLD weir_err no_socket(int why, const char *address,
                                   struct weir_error *err)
@@ -249,8 +250,8 @@ weir_err wi_tcp_connect(struct wi_transport *base, const char *address,
     if (rc != WEIR_OK) {
         return rc;
     }
-    int fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                    0);
+    int fd =
+        socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return no_socket(errno, address, err);
     }
@@ -274,7 +275,7 @@ weir_err wi_tcp_connect(struct wi_transport *base, const char *address,
     return WEIR_OK;
 }
 
-/* ---- disconnect ------------------------------------------------------------------------ */
+/* ---- disconnect ---------------------------------------------------------- */
 
 bool wi_tcp_ep_linger(struct tcp_ep *ep)
 {

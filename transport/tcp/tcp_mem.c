@@ -41,8 +41,8 @@ static void *map_pages(size_t bytes, bool huge)
     const int prot = PROT_READ | PROT_WRITE;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
     if (huge && bytes % HUGE_BYTES == 0) {
-        void *base = mmap(NULL, bytes, prot,
-                          flags | MAP_HUGETLB | MAP_HUGE_2MB, -1, 0);
+        void *base =
+            mmap(NULL, bytes, prot, flags | MAP_HUGETLB | MAP_HUGE_2MB, -1, 0);
         if (base != MAP_FAILED) {
             return base;
         }
@@ -99,7 +99,7 @@ void wi_tcp_mem_close(struct wi_transport *t, struct wi_mem *mem)
     *mem = (struct wi_mem){0};
 }
 
-/* ---- grants ------------------------------------------------------------------- */
+/* ---- grants -------------------------------------------------------------- */
 
 /* A key is the index of its entry in the low bits and noise above, so that a
  * peer cannot name a grant that it was not told of. */

@@ -39,7 +39,7 @@ static struct header decode_header(const uint8_t *at)
     return h;
 }
 
-/* ---- records ---------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------- */
 
 /* Length of a write or read is legal, and its place is granted; else the
  * endpoint is lost. */
@@ -146,7 +146,7 @@ static void begin_record(struct tcp_ep *ep, const struct header *h)
     }
 }
 
-/* ---- look -------------------------------------------------------------------------- */
+/* ---- look ---------------------------------------------------------------- */
 
 static void take_payload(struct tcp_rx *rx)
 {

@@ -5,7 +5,7 @@
  * gathered by the kernel from where it lies.
  *
  * Edges with the poll thread:
- *   E40  completed: what has been sent -> reuse of its memory by the core
+ *   E4  completed: what has been sent -> reuse of its memory by the core
  *   E41  blocked: EPOLLOUT disarmed by poll -> armed again by a kick
  *   E42  reads: a queued read -> its answer in poll
  *   E43  answers: a READ taken by poll -> its answer queued by a kick
@@ -22,7 +22,7 @@
 #include "core/base/atomic.h"
 #include "transport/tcp/tcp.h"
 
-/* ---- completion ----------------------------------------------------------------- */
+/* ---- completion ---------------------------------------------------------- */
 
 void wi_tcp_complete(struct tcp_ep *ep)
 {
@@ -39,13 +39,13 @@ void wi_tcp_complete(struct tcp_ep *ep)
     }
     /* Relaxed: only a first guess for the exchange. */
     uint64_t seen = wi_load_rlx(&ep->base.completed);
-    /* E40 release: reads of the memory are over before it counts as complete;
-     * pairs with the core's acquire of completed (E40) */
+    /* E4 release: reads of the memory are over before it counts as complete;
+     * pairs with E4 acquire in reap() of core/post.c */
     while (seen < limit && !wi_cas_ar(&ep->base.completed, &seen, limit)) {
     }
 }
 
-/* ---- sendmsg ---------------------------------------------------------------------- */
+/* ---- sendmsg ------------------------------------------------------------- */
 
 /* Take n sent bytes off the queue. True if all of the first `count` pieces
  * went. */
@@ -75,10 +75,10 @@ static bool advance(struct tcp_ep *ep, uint32_t count, size_t n)
 
 static weir_err block(struct tcp_ep *ep)
 {
-    /* Relaxed would do: only this side reads true. Set before arming, so that
-     * poll's answer to the arming comes after it. */
-    wi_store_rel(&ep->blocked, true); /* E41 release: pairs with E41 acquire in
-                                         flush() */
+    /* Relaxed: only the post lock's holder acts on `true`. It comes before the
+     * arming, whose system call orders the two, so that poll's `false`, which
+     * answers the arming, is the later store. */
+    wi_store_rlx(&ep->blocked, true);
     wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
     return WEIR_AGAIN;
 }
@@ -130,7 +130,7 @@ void wi_tcp_unblock(struct tcp_ep *ep)
     wi_store_rel(&ep->blocked, false);
 }
 
-/* ---- queue -------------------------------------------------------------------------- */
+/* ---- queue --------------------------------------------------------------- */
 
 static uint32_t stage_padding(const struct tcp_tx *tx, uint32_t bytes)
 {
@@ -175,8 +175,7 @@ static uint8_t *stage(struct tcp_tx *tx, uint32_t bytes, uint32_t ops)
     tx->stage_tail += bytes;
     uint32_t last = (tx->tail - 1) % TCP_PIECES;
     struct iovec *iov = &tx->iov[last];
-    if (tx->head != tx->tail &&
-        (uint8_t *)iov->iov_base + iov->iov_len == at) {
+    if (tx->head != tx->tail && (uint8_t *)iov->iov_base + iov->iov_len == at) {
         iov->iov_len += bytes;
         tx->piece[last].stage_pos = tx->stage_tail;
         tx->piece[last].ops += ops;

@@ -132,9 +132,9 @@ Test(group, of_many_errors_one_is_whole, .timeout = 60)
     unsigned who = 99;
     unsigned whose = 98;
     cr_assert_eq(wb_group_run(g, all_fail, NULL, &err), WEIR_ERR_DATA);
-    cr_assert_eq(sscanf(err.message, "process %u of 8: reason of %u", &who,
-                        &whose),
-                 2, "%s", err.message);
+    cr_assert_eq(
+        sscanf(err.message, "process %u of 8: reason of %u", &who, &whose), 2,
+        "%s", err.message);
     cr_assert_eq(who, whose);
     wb_group_close(g);
 }

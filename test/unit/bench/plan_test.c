@@ -124,8 +124,8 @@ Test(plan, refuses_what_it_cannot_do)
     struct weir_error err = {.code = WEIR_OK};
     double s = -1.0;
     cr_assert_eq(wb_plan_run(&wb_sockets_engine, &p, &s, &err), WEIR_ERR_ARG);
-    p = (struct wb_plan_params){.nodes = 256, .workers = 64,
-                                .rows_per_node = 1};
+    p = (struct wb_plan_params){
+        .nodes = 256, .workers = 64, .rows_per_node = 1};
     cr_assert_eq(wb_plan_run(&wb_sockets_engine, &p, &s, &err), WEIR_ERR_ARG);
     p = (struct wb_plan_params){.nodes = 1, .workers = 1, .rows_per_node = 0};
     cr_assert_eq(wb_plan_run(&wb_sockets_engine, &p, &s, &err), WEIR_ERR_ARG);
@@ -160,8 +160,12 @@ static void idle_close(void *engine)
 Test(plan, an_engine_that_moves_nothing_is_found_out, .timeout = 60)
 {
     static const struct wb_engine_ops idle = {
-        .name = "idle",         .open = idle_open, .connect = wb_no_step,
-        .prepare = wb_no_step,  .work = idle_work, .settle = wb_no_step,
+        .name = "idle",
+        .open = idle_open,
+        .connect = wb_no_step,
+        .prepare = wb_no_step,
+        .work = idle_work,
+        .settle = wb_no_step,
         .close = idle_close,
     };
     struct wb_plan_params p = {.nodes = 2, .workers = 2, .rows_per_node = 10};
@@ -183,14 +187,15 @@ static void check_runs(const struct wb_engine_ops *ops,
 
 static void check_engine(const struct wb_engine_ops *ops)
 {
-    check_runs(ops, (struct wb_plan_params){.nodes = 1, .workers = 1,
-                                            .rows_per_node = 12345});
-    check_runs(ops, (struct wb_plan_params){.nodes = 3, .workers = 2,
-                                            .rows_per_node = 100001});
-    check_runs(ops, (struct wb_plan_params){.nodes = 2, .workers = 3,
-                                            .rows_per_node = 1});
-    check_runs(ops, (struct wb_plan_params){.nodes = 2, .workers = 1,
-                                            .rows_per_node = 2048, .pin = true});
+    check_runs(ops, (struct wb_plan_params){
+                        .nodes = 1, .workers = 1, .rows_per_node = 12345});
+    check_runs(ops, (struct wb_plan_params){
+                        .nodes = 3, .workers = 2, .rows_per_node = 100001});
+    check_runs(ops, (struct wb_plan_params){
+                        .nodes = 2, .workers = 3, .rows_per_node = 1});
+    check_runs(
+        ops, (struct wb_plan_params){
+                 .nodes = 2, .workers = 1, .rows_per_node = 2048, .pin = true});
 }
 
 Test(plan, sockets_deliver_every_row, .timeout = 120)
@@ -201,12 +206,14 @@ Test(plan, sockets_deliver_every_row, .timeout = 120)
 Test(plan, sockets_bear_skew, .timeout = 120)
 {
     /* All rows to one worker, then to two: megabytes wait at one queue. */
-    check_runs(&wb_sockets_engine,
-               (struct wb_plan_params){.nodes = 4, .workers = 1,
-                                       .rows_per_node = 400000, .distinct = 1});
-    check_runs(&wb_sockets_engine,
-               (struct wb_plan_params){.nodes = 3, .workers = 2,
-                                       .rows_per_node = 200000, .distinct = 2});
+    check_runs(
+        &wb_sockets_engine,
+        (struct wb_plan_params){
+            .nodes = 4, .workers = 1, .rows_per_node = 400000, .distinct = 1});
+    check_runs(
+        &wb_sockets_engine,
+        (struct wb_plan_params){
+            .nodes = 3, .workers = 2, .rows_per_node = 200000, .distinct = 2});
 }
 
 Test(plan, the_limit_consumes_every_row, .timeout = 120)

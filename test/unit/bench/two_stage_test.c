@@ -44,11 +44,10 @@ static void add_worker(struct cluster *c, uint32_t id, uint64_t distinct)
         .tally = &c->tally[id],
         .edge = {&c->edge[0][id * ALL], &c->edge[1][id * ALL]},
     };
-    c->tasks[id] =
-        wb_two_stage_task(c->plans[id / WORKERS], w, &c->progress);
-    cr_assert_eq(weir_sim_task(c->sim, id / WORKERS, id % WORKERS, step,
-                               c->tasks[id]),
-                 WEIR_OK);
+    c->tasks[id] = wb_two_stage_task(c->plans[id / WORKERS], w, &c->progress);
+    cr_assert_eq(
+        weir_sim_task(c->sim, id / WORKERS, id % WORKERS, step, c->tasks[id]),
+        WEIR_OK);
 }
 
 static void run_cluster(uint64_t seed, uint64_t distinct)
@@ -56,7 +55,9 @@ static void run_cluster(uint64_t seed, uint64_t distinct)
     struct cluster *c = calloc(1, sizeof(*c));
     struct weir_error err = {.code = WEIR_OK};
     struct weir_sim_params params = {
-        .nodes = NODES, .seed = seed, .jitter_ns = 5000,
+        .nodes = NODES,
+        .seed = seed,
+        .jitter_ns = 5000,
         .node = {.workers = WORKERS, .frame_bytes = 2048, .ring_frames = 2}};
     cr_assert_not_null(c);
     cr_assert_eq(weir_sim_open(&params, &c->sim, &err), WEIR_OK, "%s",
@@ -103,7 +104,8 @@ static void run_processes(const char *transport)
 {
     struct weir_error err = {.code = WEIR_OK};
     double seconds = -1.0;
-    struct wb_plan_params p = {.nodes = 3, .workers = 2,
+    struct wb_plan_params p = {.nodes = 3,
+                               .workers = 2,
                                .rows_per_node = 100001,
                                .transport = transport};
     cr_assert_eq(wb_plan_run(&wb_weir_engine, &p, &seconds, &err), WEIR_OK,

@@ -162,7 +162,7 @@ Test(frame, finish_without_rows_writes_nothing)
     wt_close(&t);
 }
 
-/* ---- round trips ---------------------------------------------------------- */
+/* ---- round trips --------------------------------------------------------- */
 
 struct trip {
     struct wt_batch t;
@@ -353,7 +353,7 @@ Test(frame, a_half_empty_frame_costs_half)
     wt_close(&t);
 }
 
-/* ---- other kinds ------------------------------------------------------------ */
+/* ---- other kinds --------------------------------------------------------- */
 
 Test(frame, end_and_pad_pass_the_header_check)
 {
@@ -443,7 +443,7 @@ Test(frame, header_check_names_the_field)
 #undef REFUSED
 }
 
-/* ---- hostile bytes ------------------------------------------------------------ */
+/* ---- hostile bytes ------------------------------------------------------- */
 
 /* Touch every byte that a checked frame gives access to. */
 static uint64_t read_all(const struct wi_schema *s, struct ArrowArray *array)
@@ -574,7 +574,7 @@ Test(frame, check_refuses_frames_of_another_schema)
     wt_close(&c);
 }
 
-/* ---- checksum ------------------------------------------------------------------ */
+/* ---- checksum ------------------------------------------------------------ */
 
 static uint64_t sum_of(const void *bytes, size_t n, enum wi_isa isa)
 {

@@ -176,7 +176,7 @@ Test(schema, bad_schemas_are_errors_that_name_the_column)
     cr_assert_null(out);
 }
 
-/* ---- import ------------------------------------------------------------- */
+/* ---- import -------------------------------------------------------------- */
 
 static void open_batch(struct wt_batch *t, int nullable)
 {

@@ -6,8 +6,8 @@
 
 #include "transport/registry.h"
 
-static const struct wi_transport_ops *const all[] = {
-    &wi_shm_ops, &wi_tcp_ops, &wi_sim_ops};
+static const struct wi_transport_ops *const all[] = {&wi_shm_ops, &wi_tcp_ops,
+                                                     &wi_sim_ops};
 
 Test(registry, finds_by_name_and_by_address)
 {
@@ -20,7 +20,7 @@ Test(registry, finds_by_name_and_by_address)
 
 Test(registry, does_not_find_what_is_not_there)
 {
-    static const char *const bad[] = {"",    "tc",  "tcpx", "TCP", ":",
+    static const char *const bad[] = {"",    "tc",   "tcpx", "TCP",  ":",
                                       ":80", "tcp,", " tcp", "verbs"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         cr_assert_null(wi_transport_find(bad[i]), "'%s'", bad[i]);
@@ -59,31 +59,17 @@ static void refuse(const struct wi_transport_ops *ops, const char *word)
     cr_assert_not_null(strstr(err.message, word), "%s", err.message);
 }
 
-Test(registry, check_names_an_empty_slot)
-{
+Test(registry, check_names_an_empty_slot){
 #define EMPTY(slot)                                                            \
     {                                                                          \
         struct wi_transport_ops ops = wi_tcp_ops;                              \
         ops.slot = NULL;                                                       \
         refuse(&ops, "'" #slot "'");                                           \
     }
-    EMPTY(open)
-    EMPTY(close)
-    EMPTY(address)
-    EMPTY(mem_open)
-    EMPTY(mem_close)
-    EMPTY(grant)
-    EMPTY(map)
-    EMPTY(unmap)
-    EMPTY(connect)
-    EMPTY(disconnect)
-    EMPTY(send)
-    EMPTY(write)
-    EMPTY(read)
-    EMPTY(kick)
-    EMPTY(poll)
-    EMPTY(arm)
-    EMPTY(fd)
+    EMPTY(open) EMPTY(close) EMPTY(address) EMPTY(mem_open) EMPTY(mem_close)
+        EMPTY(grant) EMPTY(map) EMPTY(unmap) EMPTY(connect) EMPTY(disconnect)
+            EMPTY(send) EMPTY(write) EMPTY(read) EMPTY(kick) EMPTY(poll)
+                EMPTY(arm) EMPTY(fd)
 #undef EMPTY
 }
 

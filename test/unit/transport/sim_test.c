@@ -86,7 +86,9 @@ static void net_close(struct net *n)
         }
     }
     for (uint32_t i = 0; i < n->n; i++) {
-        wi_sim_ops.close(n->t[i]);
+        if (n->t[i] != NULL) {
+            wi_sim_ops.close(n->t[i]);
+        }
     }
     wi_simnet_close(n->net);
     free(n);
@@ -288,6 +290,41 @@ Test(sim, jitter_never_reorders_a_link)
     run(n);
     cr_assert_eq(b->messages, 60);
     cr_assert_eq(b->last_tag, 59);
+    net_close(n);
+}
+
+/* The write lands while the answer to the read is on its way back. */
+Test(sim, write_is_not_complete_before_the_read_posted_before_it)
+{
+    struct net *n = net_open(&plain);
+    struct seen *a;
+    struct seen *b;
+    uint32_t steps = 0;
+    join_pair(n, 0, 1, &a, &b);
+    struct wi_mem own = memory(n, 0, FRAME);
+    struct wi_mem peer = memory(n, 1, FRAME);
+    uint64_t key = grant(b, &peer);
+    uint64_t *words = own.base;
+    struct wi_rma read = {words, 4096, key, 0};
+    struct wi_rma write = {words + 1024, 64, key, 8192};
+    memset(peer.base, 5, 4096);
+    words[1024] = 99;
+    cr_assert_eq(wi_sim_ops.read(a->ep, &read), WEIR_OK);
+    cr_assert_eq(wi_sim_ops.write(a->ep, &write), WEIR_OK);
+    cr_assert_eq(wi_sim_ops.kick(a->ep), WEIR_OK);
+    while (a->reads == 0) {
+        cr_assert_eq(completed(a), 0);
+        cr_assert_neq(wi_simnet_next(n->net), WI_NEVER);
+        steps += ((uint64_t *)peer.base)[1024] == 99;
+        run_until(n, wi_simnet_next(n->net));
+    }
+    cr_assert_gt(steps, 0, "the write never was alone");
+    cr_assert_eq(completed(a), 2);
+    cr_assert_eq(((uint8_t *)own.base)[4095], 5);
+    drop(a);
+    drop(b);
+    wi_sim_ops.mem_close(n->t[0], &own);
+    wi_sim_ops.mem_close(n->t[1], &peer);
     net_close(n);
 }
 
@@ -578,6 +615,39 @@ Test(sim, peer_that_does_not_poll_stops_its_sender)
     cr_assert_eq(b->messages, sent);
     cr_assert_geq(a->sendable, 1);
     cr_assert_eq(say(a, sent), WEIR_OK);
+    net_close(n);
+}
+
+Test(sim, refusal_ends_in_sendable_unless_the_link_is_lost)
+{
+    struct wi_simnet_params p = plain;
+    struct seen *a;
+    struct seen *b;
+    p.faults.again_ppm = 1000000;
+    struct net *n = net_open(&p);
+    join_pair(n, 0, 1, &a, &b);
+    cr_assert_eq(say(a, 1), WEIR_AGAIN);
+    run(n);
+    cr_assert_eq(a->sendable, 1);
+    cr_assert_eq(say(a, 1), WEIR_AGAIN);
+    wi_simnet_cut(n->net, 0, 1, 0);
+    run(n); /* record() fails on an event after CLOSED */
+    cr_assert(a->closed);
+    cr_assert_eq(a->sendable, 1);
+    net_close(n);
+}
+
+Test(sim, closing_a_node_closes_what_it_never_polled)
+{
+    struct net *n = net_open(&plain);
+    n->silent = 2;
+    struct seen *a = dial(n, 0, 1);
+    run(n);
+    cr_assert(a->up);
+    wi_sim_ops.close(n->t[1]);
+    n->t[1] = NULL;
+    run(n);
+    cr_assert(a->closed);
     net_close(n);
 }
 
