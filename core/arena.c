@@ -3,6 +3,11 @@
  * jemalloc over registered chunks. jemalloc is found with dlopen, so that its
  * malloc can never take the place of the host program's; only mallocx, dallocx
  * and mallctl of it are used, on an arena of our own without thread cache.
+ *
+ * Debian's jemalloc needs 2.6 KB of static TLS, more than glibc keeps for
+ * libraries that are loaded late: dlopen finds it only in programs that have
+ * it among their own libraries (docs/embed.md says how, without handing it
+ * malloc). Elsewhere the chunks are cut by size: rings have few sizes.
  */
 #include "core/arena.h"
 
@@ -16,7 +21,8 @@
 #include "core/base/err.h"
 
 #define CHUNK_BYTES (4ull << 20)
-#define MAX_CHUNKS 256u
+#define MAX_CHUNKS 1024u
+#define MAX_SIZES 64u
 
 /* jemalloc's public constants (jemalloc(3), "mallocx flags"). */
 #define JE_ALIGN(a) ((int)(__builtin_ctzll(a)))
@@ -57,15 +63,23 @@ struct chunk {
     size_t used; /* handed to jemalloc from the start */
 };
 
+/* Without jemalloc: freed blocks of one size, linked through themselves. */
+struct size_list {
+    size_t bytes;
+    void *first;
+};
+
 struct wi_arena {
     struct extent_hooks hooks; /* first: the hooks get its address */
     struct wi_transport *transport;
     uint64_t cap_bytes;
+    const uint64_t *others; /* what the node holds beside this */
     uint64_t bytes;
     unsigned je_arena;
     bool has_je;
     uint32_t n_chunks;
     struct chunk chunks[MAX_CHUNKS];
+    struct size_list sizes[MAX_SIZES];
     struct weir_error error; /* why the last chunk was refused */
 };
 
@@ -74,11 +88,12 @@ struct wi_arena {
 static struct chunk *add_chunk(struct wi_arena *a, size_t bytes)
 {
     bytes = wi_align_up(bytes, WI_PAGE);
-    if (a->n_chunks == MAX_CHUNKS || a->bytes + bytes > a->cap_bytes) {
+    if (a->n_chunks == MAX_CHUNKS ||
+        a->bytes + *a->others + bytes > a->cap_bytes) {
         (void)wi_fail(&a->error, WEIR_ERR_BUDGET,
                       "outgoing rings: %zu bytes more than the %llu held pass "
                       "memory_bytes = %llu",
-                      bytes, (unsigned long long)a->bytes,
+                      bytes, (unsigned long long)(a->bytes + *a->others),
                       (unsigned long long)a->cap_bytes);
         return NULL;
     }
@@ -104,6 +119,56 @@ static void *cut(struct chunk *c, size_t bytes, size_t align)
     return (void *)at;
 }
 
+/* From the chunks there are, else from a new one. */
+static void *cut_any(struct wi_arena *a, size_t bytes, size_t align)
+{
+    void *p = NULL;
+    for (uint32_t i = 0; p == NULL && i < a->n_chunks; i++) {
+        p = cut(&a->chunks[i], bytes, align);
+    }
+    if (p == NULL) {
+        uint64_t held = a->bytes + *a->others;
+        uint64_t left = a->cap_bytes > held ? a->cap_bytes - held : 0;
+        uint64_t want = wi_max_u64(CHUNK_BYTES, bytes + align);
+        want = left >= want ? want : wi_align_up(bytes + align, WI_PAGE);
+        struct chunk *c = add_chunk(a, want);
+        p = c != NULL ? cut(c, bytes, align) : NULL;
+    }
+    return p;
+}
+
+static struct size_list *size_of(struct wi_arena *a, size_t bytes)
+{
+    for (uint32_t i = 0; i < MAX_SIZES; i++) {
+        if (a->sizes[i].bytes == bytes || a->sizes[i].bytes == 0) {
+            a->sizes[i].bytes = bytes;
+            return &a->sizes[i];
+        }
+    }
+    return NULL;
+}
+
+static void *alloc_plain(struct wi_arena *a, size_t bytes)
+{
+    struct size_list *l = size_of(a, bytes);
+    if (l == NULL || l->first == NULL) {
+        return cut_any(a, bytes, WI_CACHE_LINE);
+    }
+    void *p = l->first;
+    memcpy(&l->first, p, sizeof(l->first));
+    memset(p, 0, bytes);
+    return p;
+}
+
+static void free_plain(struct wi_arena *a, void *p, size_t bytes)
+{
+    struct size_list *l = size_of(a, bytes);
+    if (l != NULL) {
+        memcpy(p, &l->first, sizeof(l->first));
+        l->first = p;
+    } /* else more sizes than rings ever have: kept until close */
+}
+
 /* ---- extent hooks -------------------------------------------------------------------- */
 
 static void *hook_alloc(struct extent_hooks *h, void *new_addr, size_t bytes,
@@ -115,15 +180,7 @@ static void *hook_alloc(struct extent_hooks *h, void *new_addr, size_t bytes,
     if (new_addr != NULL) {
         return NULL;
     }
-    void *p = NULL;
-    for (uint32_t i = 0; p == NULL && i < a->n_chunks; i++) {
-        p = cut(&a->chunks[i], bytes, align);
-    }
-    if (p == NULL) {
-        size_t want = bytes + align > CHUNK_BYTES ? bytes + align : CHUNK_BYTES;
-        struct chunk *c = add_chunk(a, want);
-        p = c != NULL ? cut(c, bytes, align) : NULL;
-    }
+    void *p = cut_any(a, bytes, align);
     if (p != NULL) {
         *zero = 1; /* never handed out before */
         *commit = 1;
@@ -205,6 +262,7 @@ static void open_je(struct wi_arena *a)
 /* ---- the interface --------------------------------------------------------------------- */
 
 weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
+                       const uint64_t *others,
                        struct wi_arena **out, struct weir_error *err)
 {
     struct wi_arena *a = calloc(1, sizeof(*a));
@@ -213,6 +271,7 @@ weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
     }
     a->transport = t;
     a->cap_bytes = cap_bytes;
+    a->others = others;
     *out = a;
     return WEIR_OK;
 }
@@ -240,8 +299,7 @@ void *wi_arena_alloc(struct wi_arena *a, size_t bytes, struct weir_error *err)
         p = je.mallocx(bytes, JE_ALIGN(WI_CACHE_LINE) | JE_ZERO |
                                   JE_ARENA(a->je_arena) | JE_TCACHE_NONE);
     } else {
-        struct chunk *c = add_chunk(a, bytes);
-        p = c != NULL ? c->mem.base : NULL;
+        p = alloc_plain(a, wi_align_up(bytes, WI_CACHE_LINE));
     }
     if (p == NULL && err != NULL) {
         *err = a->error;
@@ -251,18 +309,10 @@ void *wi_arena_alloc(struct wi_arena *a, size_t bytes, struct weir_error *err)
 
 void wi_arena_free(struct wi_arena *a, void *p, size_t bytes)
 {
-    (void)bytes;
     if (a->has_je) {
         je.dallocx(p, JE_TCACHE_NONE);
-        return;
-    }
-    for (uint32_t i = 0; i < a->n_chunks; i++) {
-        if (a->chunks[i].mem.base == p) {
-            a->bytes -= a->chunks[i].mem.bytes;
-            a->transport->ops->mem_close(a->transport, &a->chunks[i].mem);
-            a->chunks[i] = a->chunks[--a->n_chunks];
-            return;
-        }
+    } else {
+        free_plain(a, p, wi_align_up(bytes, WI_CACHE_LINE));
     }
 }
 

@@ -7,8 +7,8 @@
  *
  * jemalloc serves only this: its own arena, through mallocx, found with
  * dlopen. The host program's malloc is never touched, whatever the link order.
- * Where jemalloc cannot be loaded (a host that loads Weir late and has no
- * static TLS left for it), each allocation is a chunk of its own.
+ * Where jemalloc cannot be loaded (arena.c says when), the chunks are cut
+ * by size instead.
  *
  * Memory that *peers write to* does not come from here: it is opened per link
  * (core/link.h), because after a failure it is given up as a whole.
@@ -24,13 +24,15 @@
 struct wi_arena;
 
 /**
- * @param cap_bytes  most bytes of chunks
+ * @param cap_bytes  most bytes of chunks and *others together
+ * @param others     bytes that the node holds beside the arena; read at need
  *
  * Errors:     WEIR_ERR_NO_MEMORY
  * Blocks:     never.  Threads: an arena is used under its node's lock
  * Ownership:  wi_arena_close, after everything was freed; t must outlive it
  */
 weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
+                       const uint64_t *others,
                        struct wi_arena **out, struct weir_error *err);
 void wi_arena_close(struct wi_arena *a);
 

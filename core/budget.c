@@ -6,6 +6,7 @@
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/ready.h"
 #include "core/ring.h"
 
 static void lay_out_unit(const struct wi_budget_params *p, struct wi_budget *b)
@@ -25,7 +26,9 @@ static void sum_up(const struct wi_budget_params *p, struct wi_budget *b)
     if (!p->mapped) {
         areas += p->max_members - 1;
     }
-    b->total_bytes = areas * b->area_bytes;
+    /* bells: a bit per ring that may come, and its summary, per worker */
+    uint64_t bells = wi_bell_bytes(p->max_members * b->n_units) * p->workers;
+    b->total_bytes = areas * b->area_bytes + wi_align_up(bells, WI_PAGE);
 }
 
 /* From the roomiest to the tightest. */

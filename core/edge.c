@@ -171,6 +171,7 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
     }
     l->live_outs++;
     o->epoch = ++l->next_epoch;
+    o->checksum = (l->caps & WI_WIRE_CAP_CHECKSUM) != 0;
     announce(l, o);
     /* E7 release: the ring's fields; pairs with E7 acquire in lane_ready() */
     wi_store_rel(&o->state, WI_OUT_OPEN);
@@ -231,11 +232,12 @@ void wi_out_abandon(struct wi_out *o)
 {
     /* rlx: only the engine changes it, under the node's lock */
     uint32_t state = wi_load_rlx(&o->state);
-    if (o->abandoned || state == WI_OUT_WAITING) {
+    if (wi_load_rlx(&o->abandoned) != 0 || state == WI_OUT_WAITING) { /* rlx */
         return;
     }
     go_quiet(o);
-    o->abandoned = true;
+    /* rlx: the send side sees it at the latest when it sends ABANDON (E2) */
+    wi_store_rlx(&o->abandoned, 1);
     send_edge(o->link, WI_MSG_EDGE_ABANDON, o->edge, o->epoch);
 }
 
@@ -324,7 +326,8 @@ static weir_err on_credit(struct wi_link *l, const struct wi_msg_pos *m,
                        ", had %" PRIu64 ")",
                        m->pos, m->edge, tail, had);
     }
-    wi_store_rel(&o->credit, m->pos); /* E6: the item is queued next */
+    /* E5 sc: the credit, then the look at `want`; E6: the item is queued next */
+    wi_store_sc(&o->credit, m->pos);
     wi_link_post(l, &o->item);
     if (wi_load_sc(&o->ctl->want) != 0) { /* E5 sc: as in reap() */
         wi_worker_notify(o->worker, WI_ATTN_SPACE);
@@ -488,8 +491,8 @@ static weir_err on_notify(struct wi_link *l, const struct wi_msg_pos *m,
         return WEIR_OK;
     }
     struct wi_worker *w = &e->workers[in->consumer_worker];
-    if (wi_bell_mark(w->bell, l->slot * e->budget.n_units + in->edge) ==
-        WI_WAKE_FD) {
+    uint32_t id = l->slot * e->budget.n_units + in->edge;
+    if (wi_bell_mark(w->bell, e->n_ids, id) == WI_WAKE_FD) {
         e->ring_fn(e->hook_arg, w->idx);
     }
     return WEIR_OK;
@@ -513,6 +516,8 @@ static weir_err on_abandon(struct wi_link *l, const struct wi_msg_edge *m,
     in->abandoned = true;
     if (in->empty) {
         in_over(in);
+    } else if (wi_load_rlx(&in->query) == NULL) { /* rlx: engine's */
+        wi_in_refuse(in); /* nobody ever opened it */
     }
     return WEIR_OK;
 }
@@ -612,7 +617,7 @@ static void attach_stream(struct wi_stream *st, struct weir_reader *r)
         return;
     }
     uint32_t id = st->in->link->slot * w->engine->budget.n_units + st->in->edge;
-    if (wi_bell_mark(w->bell, id) == WI_WAKE_FD) {
+    if (wi_bell_mark(w->bell, w->engine->n_ids, id) == WI_WAKE_FD) {
         w->engine->ring_fn(w->engine->hook_arg, w->idx);
     }
 }

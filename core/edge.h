@@ -86,6 +86,7 @@ struct wi_out {
     uint8_t *mem_base; /* posted: what the arena gave */
     uint64_t remote_off;
     bool mapped;
+    bool checksum;     /* agreed with the peer */
     struct wi_ring_ctl *ctl; /* mapped: the peer's; posted: own_ctl */
     struct wi_worker *worker; /* who produces, to be woken */
 
@@ -94,7 +95,7 @@ struct wi_out {
     _Atomic uint32_t stop_all;  /* nobody reads the ring any more */
     _Atomic uint64_t stopped;   /* bits: workers that want no more */
     bool released;            /* the writer is done with this struct */
-    bool abandoned;           /* ABANDON was sent */
+    _Atomic uint32_t abandoned; /* ABANDON was sent */
     bool closed;              /* CLOSED came */
 
     /* written by: the worker */
@@ -187,6 +188,11 @@ struct wi_in {
     _Atomic uint32_t held_end; /* written by: who scans */
     _Atomic uint32_t dispatching; /* node rings: the dispatcher's lock */
     _Atomic uint32_t dispatch_again;
+    /* written by: the dispatcher, once; read by the engine from its queue */
+    struct wi_lq_node failed;
+    _Atomic uint32_t fail_queued;
+    weir_err fail_code;
+    char fail_why[128];
 
     /* written by: whoever holds `advancing` */
     alignas(WI_CACHE_LINE) _Atomic uint32_t advancing;

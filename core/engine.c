@@ -52,8 +52,8 @@ static weir_err open_budget(struct wi_engine *e, struct weir_error *err)
 
 static weir_err open_bells(struct wi_engine *e, struct weir_error *err)
 {
-    uint32_t n_ids = e->cfg.max_members * e->budget.n_units;
-    e->bell_stride = (uint32_t)wi_bell_bytes(n_ids);
+    e->n_ids = e->cfg.max_members * e->budget.n_units;
+    e->bell_stride = (uint32_t)wi_bell_bytes(e->n_ids);
     size_t bytes =
         wi_align_up((size_t)e->bell_stride * e->cfg.workers, WI_PAGE);
     e->bells_mapped = (e->ops->caps & WI_CAP_MAP) != 0;
@@ -71,6 +71,7 @@ static weir_err open_bells(struct wi_engine *e, struct weir_error *err)
         }
         memset(e->bell_mem.base, 0, bytes);
     }
+    e->mem_bytes += bytes;
     return WEIR_OK;
 }
 
@@ -94,7 +95,6 @@ static weir_err open_workers(struct wi_engine *e, struct weir_error *err)
     for (uint32_t i = 0; rc == WEIR_OK && i < n; i++) {
         e->workers[i].bell = (struct wi_bell *)(void *)(
             (char *)e->bell_mem.base + (size_t)i * e->bell_stride);
-        wi_bell_init(e->workers[i].bell, e->cfg.max_members * e->budget.n_units);
     }
     return rc;
 }
@@ -115,6 +115,7 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
 {
     e->cfg = *cfg;
     e->tick_ns = UINT64_MAX;
+    e->nudge_ns = UINT64_MAX;
     e->self = UINT32_MAX;
     wi_list_init(&e->dead);
     wi_list_init(&e->limbo);
@@ -122,6 +123,7 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
     wi_list_init(&e->greeting);
     wi_lq_init(&e->self_msgs);
     wi_lq_init(&e->inbox);
+    wi_lq_init(&e->failures);
     wi_text_put(e->name, WI_NAME_BYTES, cfg->name);
     weir_err rc = open_transport(e, err);
     if (rc == WEIR_OK) {
@@ -134,7 +136,8 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
         rc = open_workers(e, err);
     }
     if (rc == WEIR_OK) {
-        rc = wi_arena_open(e->transport, e->cfg.memory_bytes, &e->arena, err);
+        rc = wi_arena_open(e->transport, e->cfg.memory_bytes, &e->mem_bytes,
+                           &e->arena, err);
     }
     return rc;
 }
@@ -329,6 +332,17 @@ static uint32_t take_events(struct wi_engine *e)
     return total;
 }
 
+static uint32_t take_failures(struct wi_engine *e)
+{
+    uint32_t n = 0;
+    struct wi_lq_node *node;
+    while ((node = wi_lq_take(&e->failures)) != NULL) {
+        wi_in_failed(wi_container_of(node, struct wi_in, failed));
+        n++;
+    }
+    return n;
+}
+
 static uint32_t take_inbox(struct wi_engine *e)
 {
     uint32_t n = 0;
@@ -374,6 +388,16 @@ static void housekeeping(struct wi_engine *e)
     wi_engine_due(e, wi_query_deadlines(e, e->now_ns));
 }
 
+/* Workers that wait elsewhere (a descriptor, a simulator) and hold back partly
+ * filled frames of dense streams: time to publish them after all. */
+static void nudge(struct wi_engine *e)
+{
+    e->nudge_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < e->cfg.workers; i++) {
+        wi_worker_notify(&e->workers[i], WI_ATTN_EVENT);
+    }
+}
+
 uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
 {
     e->now_ns = wi_max_u64(e->now_ns, now_ns);
@@ -382,13 +406,17 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
     bool kicked = wi_xchg_sc(&e->kick, 0) != 0;
     uint32_t n = take_events(e);
     if (kicked || n != 0) {
-        n += take_inbox(e) + take_self_msgs(e);
+        n += take_failures(e) + take_inbox(e) + take_self_msgs(e);
         wi_edges_limbo(e);
         wi_list_each(d, &e->dead)
         {
             (void)wi_link_bury(wi_container_of(d, struct wi_link, on_engine));
         }
         wi_link_greet(e);
+    }
+    if (e->now_ns >= e->nudge_ns) {
+        nudge(e);
+        n++;
     }
     if (e->now_ns >= e->tick_ns) {
         housekeeping(e);
@@ -400,5 +428,6 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
 uint64_t wi_engine_next(const struct wi_engine *e)
 {
     /* E11 sc: as above */
-    return wi_load_sc(&e->kick) != 0 ? e->now_ns : e->tick_ns;
+    return wi_load_sc(&e->kick) != 0 ? e->now_ns
+                                     : wi_min_u64(e->tick_ns, e->nudge_ns);
 }

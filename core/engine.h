@@ -56,6 +56,7 @@ struct wi_worker {
     /* written by: the worker */
     alignas(WI_CACHE_LINE) bool happened; /* others' readers became ready */
     uint32_t spin;                        /* adaptive */
+    bool blocked; /* a push found a ring full since the last wait */
     struct wi_lq local; /* wi_stream with dispatched frames; put by: any */
     struct wi_list writers; /* open writers; changed under the node's lock */
     struct wi_worker_stats stats;
@@ -77,6 +78,7 @@ struct wi_engine {
     struct wi_mem bell_mem; /* all bells; granted to mapped peers */
     bool bells_mapped;
     uint32_t bell_stride;
+    uint32_t n_ids; /* ring ids of this node: max_members x n_units */
     void (*wake_fn)(void *arg); /* wake the network thread */
     void (*ring_fn)(void *arg, uint32_t worker); /* ring a worker's fd */
     void *hook_arg;
@@ -84,6 +86,7 @@ struct wi_engine {
     /* written by: engine */
     uint64_t now_ns;
     uint64_t tick_ns;     /* next housekeeping */
+    uint64_t nudge_ns;      /* wake workers that hold back dense frames */
     struct wi_member *members;
     uint32_t n_members;
     uint32_t self;
@@ -97,6 +100,7 @@ struct wi_engine {
     struct wi_list greeting; /* endpoints that have not said HELLO yet */
     struct wi_lq self_msgs; /* messages of the self link */
     struct wi_lq inbox;     /* struct wi_in that are empty */
+    struct wi_lq failures;  /* struct wi_in that a dispatcher found broken */
     _Atomic uint32_t kick;  /* something for the next step */
     uint64_t mem_bytes;     /* ring areas */
     uint64_t mem_peak;
@@ -195,6 +199,10 @@ void wi_in_finish(struct wi_in *in);
 
 /** Hand the released prefix of a ring back to its producer. */
 void wi_in_advance(struct wi_in *in);
+/** A dispatcher found the ring broken: fail its query. Engine's queue. */
+void wi_in_failed(struct wi_in *in);
+/** Wake the producer of a mapped ring that waits for room. */
+void wi_in_wake_producer(struct wi_in *in);
 /** Nobody will read any more; tell the engine once everything is released. */
 void wi_in_finish_when_empty(struct wi_in *in);
 

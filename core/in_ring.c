@@ -6,20 +6,9 @@
  */
 #include "core/engine.h"
 
-/* Mapped ring: the producer reads `head` itself; wake it if it asked, once it
- * is worth it: half the ring is free, or nothing is left to read. */
-static void wake_producer(struct wi_in *in, uint64_t head)
+void wi_in_wake_producer(struct wi_in *in)
 {
     struct wi_link *l = in->link;
-    /* E5 sc: `head` was stored before; pairs with E5 sc in out_room() */
-    if (wi_likely(wi_load_sc(&in->ctl->want) == 0)) {
-        return;
-    }
-    /* E1 acquire: only to compare; pairs with E1 release in the producer */
-    uint64_t used = wi_load_acq(&in->ctl->tail) - head;
-    if (used != 0 && used > in->size / 2) {
-        return;
-    }
     wi_store_rlx(&in->ctl->want, 0); /* rlx: set again if still full */
     if (l->self) {
         wi_worker_notify(&l->engine->workers[in->producer_worker],
@@ -32,6 +21,22 @@ static void wake_producer(struct wi_in *in, uint64_t head)
         /* E6: pairs with the exchange in send_bells() */
         (void)wi_or_sc(&l->bells, 1ull << in->producer_worker);
         wi_link_pump(l);
+    }
+}
+
+/* Mapped ring: the producer reads `head` itself; wake it if it asked, once the
+ * ring is all but empty: with half of it, producer and consumer would take
+ * turns twice as often. A consumer that keeps batches wakes it in wi_in_scan(),
+ * when it finds nothing more to read. */
+static void tell_producer(struct wi_in *in, uint64_t head)
+{
+    /* E5 sc: `head` was stored before; pairs with E5 sc in out_room() */
+    if (wi_likely(wi_load_sc(&in->ctl->want) == 0)) {
+        return;
+    }
+    /* E1 acquire: only to compare; pairs with E1 release in the producer */
+    if (wi_load_acq(&in->ctl->tail) - head <= in->size / 8) {
+        wi_in_wake_producer(in);
     }
 }
 
@@ -55,7 +60,7 @@ static void move_head(struct wi_in *in, uint64_t head)
         return;
     }
     if (in->mapped) {
-        wake_producer(in, head);
+        tell_producer(in, head);
     } else {
         send_credit(in, head);
     }
@@ -68,7 +73,7 @@ static void mark_again(struct wi_in *in)
     bool any = in->consumer_worker == WI_ANY_WORKER;
     struct wi_worker *w = &e->workers[any ? 0 : in->consumer_worker];
     uint32_t id = in->link->slot * e->budget.n_units + in->edge;
-    if (wi_bell_mark(w->bell, id) == WI_WAKE_FD) {
+    if (wi_bell_mark(w->bell, e->n_ids, id) == WI_WAKE_FD) {
         e->ring_fn(e->hook_arg, w->idx);
     }
 }
@@ -93,9 +98,9 @@ static void advance_once(struct wi_in *in)
         begin++;
     }
     if (begin != first) {
-        /* E10 release: entries may be filled again; pairs with E10 acquire in
-         * the reader */
-        wi_store_rel(&in->held_begin, begin);
+        /* E10 sc: entries may be filled again, then the look at `starved`;
+         * pairs with E10 in held_slot() */
+        wi_store_sc(&in->held_begin, begin);
         move_head(in, head);
         if (wi_xchg_sc(&in->starved, 0) != 0) { /* E10 sc: FIFO has room */
             mark_again(in);

@@ -166,6 +166,7 @@ static void fill_hello(const struct wi_engine *e, uint32_t to, union wi_msg *m,
     h->n_units = e->budget.n_units;
     h->bell_stride = e->bell_stride;
     h->bell_base = to * e->budget.n_units;
+    h->bell_ids = e->n_ids;
     wi_text_put(h->name, WI_NAME_BYTES, e->name);
 }
 
@@ -266,11 +267,13 @@ static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
     }
     l->peer_area = p;
     l->peer_area_bytes = h->ring_bytes;
-    if (h->bell_stride < sizeof(struct wi_bell) ||
+    if (h->bell_ids > (1u << 24) || h->bell_stride % WI_CACHE_LINE != 0 ||
+        wi_bell_bytes(h->bell_ids) > h->bell_stride ||
         (uint64_t)h->bell_stride * h->workers > h->bell_bytes) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
-                       "bells of %u bytes x %u do not fit %" PRIu64 " bytes",
-                       h->bell_stride, h->workers, h->bell_bytes);
+                       "bells of %u bytes x %u for %u rings do not fit %" PRIu64
+                       " bytes",
+                       h->bell_stride, h->workers, h->bell_ids, h->bell_bytes);
     }
     rc = e->ops->map(l->ep, h->bell_key, h->bell_bytes, &p, err);
     if (rc == WEIR_OK) {
@@ -286,11 +289,14 @@ static weir_err take_peer(struct wi_link *l, const struct wi_msg_hello *h,
 {
     uint64_t need =
         h->n_units * (sizeof(struct wi_ring_ctl) + (uint64_t)h->unit_bytes);
-    if (h->unit_bytes != l->engine->budget.unit_bytes || h->n_units == 0 ||
+    const struct wi_member *m = &l->engine->members[l->member];
+    if (h->workers != m->workers ||
+        h->unit_bytes != l->engine->budget.unit_bytes || h->n_units == 0 ||
         h->n_units > (1u << 24) || need > h->ring_bytes) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
-                       "ring area of %" PRIu64 " bytes in %u units of %u",
-                       h->ring_bytes, h->n_units, h->unit_bytes);
+                       "ring area of %" PRIu64
+                       " bytes in %u units of %u, %u workers",
+                       h->ring_bytes, h->n_units, h->unit_bytes, h->workers);
     }
     if (alloc_peer(l, h->n_units) != WEIR_OK) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u units",
@@ -302,6 +308,7 @@ static weir_err take_peer(struct wi_link *l, const struct wi_msg_hello *h,
     l->peer_free = h->n_units;
     l->peer_bell_stride = h->bell_stride;
     l->peer_bell_base = h->bell_base;
+    l->peer_bell_ids = h->bell_ids;
     return map_peer(l, h, err);
 }
 
@@ -520,7 +527,7 @@ static bool unfinished(const struct wi_link *l)
     wi_list_each(m, &l->outs)
     {
         struct wi_out *o = wi_container_of(m, struct wi_out, item.on_link);
-        if (!o->closed && !o->abandoned) {
+        if (!o->closed && wi_load_rlx(&o->abandoned) == 0) /* rlx */ {
             return true;
         }
     }

@@ -93,6 +93,7 @@ struct wi_link {
     uint64_t peer_bell_bytes;
     uint32_t peer_bell_stride;
     uint32_t peer_bell_base;
+    uint32_t peer_bell_ids;
     struct wi_list waiting;   /* outs that wait for the link or for units */
     struct wi_list outs;
     struct wi_out **out;      /* by first unit */

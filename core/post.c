@@ -142,7 +142,7 @@ static void take_items(struct wi_link *l)
         struct wi_item *it = wi_container_of(n, struct wi_item, node);
         /* E6 sc: cleared before the positions are read, so that a later change
          * queues it again; pairs with E6 sc in wi_link_post() */
-        wi_store_sc(&it->queued, 0);
+        (void)wi_xchg_sc(&it->queued, 0);
         if (!it->active) {
             it->active = true;
             wi_list_push_back(&l->active, &it->posting);
@@ -192,7 +192,7 @@ static uint64_t post_limit(struct wi_out *o)
 static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
 {
     *more = false;
-    if (o->abandoned) {
+    if (wi_load_rlx(&o->abandoned) != 0) { /* rlx: see wi_out_abandon() */
         return true;
     }
     uint64_t limit = post_limit(o);
@@ -223,7 +223,8 @@ static bool post_in(struct wi_link *l, struct wi_in *in)
 /* A notification that could not be sent after its write. */
 static bool catch_up(struct wi_link *l, struct wi_out *o)
 {
-    if (o->notified == o->posted || o->abandoned) {
+    if (o->notified == o->posted ||
+        wi_load_rlx(&o->abandoned) != 0) { /* rlx: as above */
         return true;
     }
     if (!add_pos(l, WI_MSG_NOTIFY, o->edge, o->epoch, o->posted)) {

@@ -153,6 +153,25 @@ void wi_query_peer_lost(struct wi_engine *e, uint32_t member, weir_err code,
     }
 }
 
+/* Edges that came for a query and that nobody reads: their producers are
+ * stopped. */
+static void stop_strays(struct wi_engine *e, uint64_t id)
+{
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        struct wi_link *l = e->members[i].link;
+        if (l == NULL) {
+            continue;
+        }
+        wi_list_each(n, &l->ins)
+        {
+            struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+            if (in->query_id == id && wi_load_rlx(&in->query) == NULL /* rlx */) {
+                wi_in_refuse(in);
+            }
+        }
+    }
+}
+
 void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
 {
     struct wi_engine *e = l->engine;
@@ -168,6 +187,7 @@ void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
         struct wi_tomb *t = wi_tomb_add(e, m->query);
         t->code = code;
         wi_text_put(t->text, WI_TEXT_BYTES, m->text);
+        stop_strays(e, m->query);
     }
 }
 
@@ -353,26 +373,6 @@ static void close_ends(struct weir_query *q)
     }
 }
 
-/* Edges that came for this query and that nobody read: their producers are
- * stopped. */
-static void stop_strays(struct weir_query *q)
-{
-    struct wi_engine *e = q->engine;
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        struct wi_link *l = e->members[i].link;
-        if (l == NULL) {
-            continue;
-        }
-        wi_list_each(n, &l->ins)
-        {
-            struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-            if (in->query_id == q->id && wi_load_rlx(&in->query) == NULL /* rlx */) {
-                wi_in_refuse(in);
-            }
-        }
-    }
-}
-
 void wi_query_drop(struct weir_query *q)
 {
     if (--q->holds != 0) {
@@ -401,7 +401,7 @@ void weir_query_close(weir_query *query)
         wi_query_fail(query, WEIR_ERR_ABORTED, text, true);
     }
     close_ends(query);
-    stop_strays(query);
+    stop_strays(e, query->id);
     query->closed = true;
     wi_list_remove(&query->on_engine);
     e->stats.queries_open--;

@@ -85,7 +85,7 @@ static void collect_local(struct collect *c)
         struct wi_stream *st = wi_container_of(n, struct wi_stream, local);
         /* E12 sc: cleared before its frames are taken; pairs with E12 sc in
          * deliver() */
-        wi_store_sc(&st->queued, 0);
+        (void)wi_xchg_sc(&st->queued, 0);
         collect_stream(c, st);
     }
 }
@@ -94,7 +94,7 @@ void wi_worker_collect(struct wi_worker *w, const struct weir_reader *reader)
 {
     struct collect c = {.worker = w, .reader = reader};
     wi_rcu_lock();
-    (void)wi_bell_take(w->bell, collect_one, &c);
+    (void)wi_bell_take(w->bell, w->engine->n_ids, collect_one, &c);
     collect_local(&c);
     wi_rcu_unlock();
     w->happened = w->happened || c.others;

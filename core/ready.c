@@ -16,12 +16,6 @@ size_t wi_bell_bytes(uint32_t n_ids)
     return wi_align_up(sizeof(struct wi_bell) + bits, WI_CACHE_LINE);
 }
 
-void wi_bell_init(struct wi_bell *b, uint32_t n_ids)
-{
-    b->n_words = words_of(n_ids);
-    b->n_summary = words_of(b->n_words);
-}
-
 enum wi_wake wi_bell_wake(struct wi_bell *b)
 {
     /* E3 sc: the read half of the marker; pairs with E3 sc in announce() */
@@ -38,17 +32,18 @@ enum wi_wake wi_bell_wake(struct wi_bell *b)
     return old == WI_ARMED ? WI_WAKE_FD : WI_WAKE_NONE;
 }
 
-enum wi_wake wi_bell_mark(struct wi_bell *b, uint32_t id)
+enum wi_wake wi_bell_mark(struct wi_bell *b, uint32_t n_ids, uint32_t id)
 {
     uint32_t word = id / 64;
-    if (wi_unlikely(word >= b->n_words)) {
+    uint32_t n_summary = words_of(words_of(n_ids));
+    if (wi_unlikely(id >= n_ids)) {
         return WI_WAKE_NONE;
     }
     _Atomic uint64_t *summary = &b->bits[word / 64];
     uint64_t bit = 1ull << (word % 64);
     /* E3 sc: bit before the read of parked; pairs with E3 sc in wi_bell_take()
      * and wi_bell_pending(). Releases what was published before (E1). */
-    (void)wi_or_sc(&b->bits[b->n_summary + word], 1ull << (id % 64));
+    (void)wi_or_sc(&b->bits[n_summary + word], 1ull << (id % 64));
     /* E3 sc: as above, the summary after its word */
     if ((wi_load_sc(summary) & bit) == 0) {
         (void)wi_or_sc(summary, bit); /* E3 sc: as above */
@@ -63,13 +58,14 @@ enum wi_wake wi_bell_attention(struct wi_bell *b, uint32_t bits)
     return wi_bell_wake(b);
 }
 
-bool wi_bell_pending(struct wi_bell *b)
+bool wi_bell_pending(struct wi_bell *b, uint32_t n_ids)
 {
+    uint32_t n_summary = words_of(words_of(n_ids));
     /* E3 sc: the read half of the worker; pairs with E3 sc in wi_bell_mark() */
     if (wi_load_sc(&b->attn) != 0) {
         return true;
     }
-    for (uint32_t i = 0; i < b->n_summary; i++) {
+    for (uint32_t i = 0; i < n_summary; i++) {
         /* E3 sc: as above */
         if (wi_load_sc(&b->bits[i]) != 0) {
             return true;
@@ -88,12 +84,12 @@ uint32_t wi_bell_take_attn(struct wi_bell *b)
     return wi_xchg_sc(&b->attn, 0);
 }
 
-static uint32_t take_word(struct wi_bell *b, uint32_t word, wi_bell_fn fn,
+static uint32_t take_word(_Atomic uint64_t *bits, uint32_t word, wi_bell_fn fn,
                           void *arg)
 {
     uint32_t n = 0;
     /* E3 sc: pairs with E3 sc in wi_bell_mark() */
-    uint64_t ids = wi_xchg_sc(&b->bits[b->n_summary + word], 0);
+    uint64_t ids = wi_xchg_sc(&bits[word], 0);
     for (; ids != 0; ids &= ids - 1) {
         fn(arg, word * 64 + (uint32_t)__builtin_ctzll(ids));
         n++;
@@ -101,10 +97,13 @@ static uint32_t take_word(struct wi_bell *b, uint32_t word, wi_bell_fn fn,
     return n;
 }
 
-uint32_t wi_bell_take(struct wi_bell *b, wi_bell_fn fn, void *arg)
+uint32_t wi_bell_take(struct wi_bell *b, uint32_t n_ids, wi_bell_fn fn,
+                      void *arg)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < b->n_summary; i++) {
+    uint32_t n_words = words_of(n_ids);
+    uint32_t n_summary = words_of(n_words);
+    for (uint32_t i = 0; i < n_summary; i++) {
         /* rlx: a look first, as in wi_bell_take_attn() */
         if (wi_load_rlx(&b->bits[i]) == 0) {
             continue;
@@ -113,8 +112,8 @@ uint32_t wi_bell_take(struct wi_bell *b, wi_bell_fn fn, void *arg)
         uint64_t words = wi_xchg_sc(&b->bits[i], 0);
         for (; words != 0; words &= words - 1) {
             uint32_t word = i * 64 + (uint32_t)__builtin_ctzll(words);
-            if (word < b->n_words) {
-                n += take_word(b, word, fn, arg);
+            if (word < n_words) {
+                n += take_word(b->bits + n_summary, word, fn, arg);
             }
         }
     }
@@ -122,12 +121,12 @@ uint32_t wi_bell_take(struct wi_bell *b, wi_bell_fn fn, void *arg)
 }
 
 /* The write half of the worker: say that it is going to sleep, then look. */
-static bool announce(struct wi_bell *b, uint32_t how)
+static bool announce(struct wi_bell *b, uint32_t n_ids, uint32_t how)
 {
     /* E3 sc: before the look in wi_bell_pending(); pairs with E3 sc in
      * wi_bell_wake() */
     wi_store_sc(&b->parked, how);
-    if (wi_bell_pending(b)) {
+    if (wi_bell_pending(b, n_ids)) {
         /* E3 sc: taken back; a waker that saw it woke us for nothing */
         wi_store_sc(&b->parked, WI_AWAKE);
         return false;
@@ -135,18 +134,18 @@ static bool announce(struct wi_bell *b, uint32_t how)
     return true;
 }
 
-bool wi_bell_park(struct wi_bell *b, uint64_t timeout_ns)
+bool wi_bell_park(struct wi_bell *b, uint32_t n_ids, uint64_t timeout_ns)
 {
-    if (!announce(b, WI_PARKED)) {
+    if (!announce(b, n_ids, WI_PARKED)) {
         return true;
     }
     wi_futex_wait(&b->parked, WI_PARKED, timeout_ns);
     /* E3 sc: awake again; pairs with E3 sc in wi_bell_wake() */
     wi_store_sc(&b->parked, WI_AWAKE);
-    return wi_bell_pending(b);
+    return wi_bell_pending(b, n_ids);
 }
 
-bool wi_bell_arm(struct wi_bell *b)
+bool wi_bell_arm(struct wi_bell *b, uint32_t n_ids)
 {
-    return announce(b, WI_ARMED);
+    return announce(b, n_ids, WI_ARMED);
 }

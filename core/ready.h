@@ -47,17 +47,15 @@ struct wi_bell {
     /* written by: the worker and whoever wakes it */
     alignas(WI_CACHE_LINE) _Atomic uint32_t parked;
     _Atomic uint32_t attn;
-    uint32_t n_words;   /* constant after init */
-    uint32_t n_summary; /* constant after init */
-    /* written by: markers and the worker; n_summary then n_words of them */
+    /* written by: markers and the worker; the summary, then the words. How
+     * many there are is never read from here: a peer can write it. */
     alignas(WI_CACHE_LINE) _Atomic uint64_t bits[];
 };
 
 /** Bytes of a bell for ids 0 .. n_ids-1, a multiple of a cache line. */
 size_t wi_bell_bytes(uint32_t n_ids);
 
-/** Set up a bell in zeroed memory. */
-void wi_bell_init(struct wi_bell *b, uint32_t n_ids);
+/* Zeroed memory is a bell. n_ids is what the memory was sized for. */
 
 /** What a waker has to do about a descriptor (WI_ARMED) it may not reach. */
 enum wi_wake { WI_WAKE_NONE, WI_WAKE_DONE, WI_WAKE_FD };
@@ -66,13 +64,13 @@ enum wi_wake { WI_WAKE_NONE, WI_WAKE_DONE, WI_WAKE_FD };
 enum wi_wake wi_bell_wake(struct wi_bell *b);
 
 /** Mark ring `id` and wake the worker if it sleeps. Out of range: ignored. */
-enum wi_wake wi_bell_mark(struct wi_bell *b, uint32_t id);
+enum wi_wake wi_bell_mark(struct wi_bell *b, uint32_t n_ids, uint32_t id);
 
 /** Set bits of attn and wake the worker if it sleeps. */
 enum wi_wake wi_bell_attention(struct wi_bell *b, uint32_t bits);
 
 /** True while a mark or attention is there to take. */
-bool wi_bell_pending(struct wi_bell *b);
+bool wi_bell_pending(struct wi_bell *b, uint32_t n_ids);
 
 /** Is the worker asleep? A hint for early flushing. */
 static inline bool wi_bell_asleep(struct wi_bell *b)
@@ -86,13 +84,14 @@ uint32_t wi_bell_take_attn(struct wi_bell *b);
 typedef void (*wi_bell_fn)(void *arg, uint32_t id);
 
 /** Take every marked id, calling fn for each. Returns how many. */
-uint32_t wi_bell_take(struct wi_bell *b, wi_bell_fn fn, void *arg);
+uint32_t wi_bell_take(struct wi_bell *b, uint32_t n_ids, wi_bell_fn fn,
+                      void *arg);
 
 /** Sleep until woken, at most timeout_ns, unless something is pending.
  *  Returns false if it timed out or woke for nothing. */
-bool wi_bell_park(struct wi_bell *b, uint64_t timeout_ns);
+bool wi_bell_park(struct wi_bell *b, uint32_t n_ids, uint64_t timeout_ns);
 
 /** Announce a sleep on the descriptor; false if something is pending. */
-bool wi_bell_arm(struct wi_bell *b);
+bool wi_bell_arm(struct wi_bell *b, uint32_t n_ids);
 
 #endif /* WI_READY_H */

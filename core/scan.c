@@ -14,19 +14,38 @@
 
 #include "core/base/err.h"
 
-WI_COLD weir_err wi_in_fail(const struct wi_in *in, weir_err code,
-                            const char *why)
+static void fail_query(const struct wi_in *in, weir_err code, const char *why)
 {
-    /* E9 acquire: as in wi_in_dispatch() */
-    struct weir_query *q = wi_load_acq(&in->query);
+    struct weir_query *q = wi_load_rlx(&in->query); /* rlx: set long ago */
     char text[WI_TEXT_BYTES];
     (void)snprintf(text, sizeof(text), "rows from %s worker %u: %.120s",
                    wi_engine_member_name(q->engine, in->link->member),
                    in->producer_worker, why);
-    wi_node_lock(q->node);
     wi_query_fail(q, code, text, true);
-    wi_node_unlock(q->node);
-    return weir_query_status(q, NULL);
+}
+
+void wi_in_failed(struct wi_in *in)
+{
+    fail_query(in, in->fail_code, in->fail_why);
+}
+
+WI_COLD weir_err wi_in_fail(struct wi_in *in, weir_err code, const char *why)
+{
+    if (in->consumer_worker != WI_ANY_WORKER) {
+        struct weir_query *q = wi_load_rlx(&in->query); /* rlx: set long ago */
+        wi_node_lock(q->node);
+        fail_query(in, code, why);
+        wi_node_unlock(q->node);
+        return weir_query_status(q, NULL);
+    }
+    struct wi_engine *e = in->link->engine;
+    if (wi_xchg_sc(&in->fail_queued, 1) == 0) { /* E10: only the first */
+        in->fail_code = code;
+        (void)snprintf(in->fail_why, sizeof(in->fail_why), "%s", why);
+        wi_lq_put(&e->failures, &in->failed);
+        wi_engine_kick(e);
+    }
+    return code;
 }
 
 /* Room in the FIFO of held frames; if not, the release marks the ring again. */
@@ -54,6 +73,18 @@ static weir_err more_to_come(struct wi_in *in)
     return in->tail_seen != seen ? WEIR_DONE : WEIR_AGAIN;
 }
 
+/* Everything is read. A producer that waits for room is woken although batches
+ * may still be held: it may be its rows that the reader needs next. */
+static weir_err nothing_there(struct wi_in *in)
+{
+    /* E5 sc: as in tell_producer() */
+    if (in->mapped && wi_load_sc(&in->ctl->want) != 0 &&
+        wi_load_acq(&in->dead) == 0) { /* E7: nobody is there any more */
+        wi_in_wake_producer(in);
+    }
+    return WEIR_AGAIN;
+}
+
 weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
 {
     if (in->scan == in->tail_seen) {
@@ -61,7 +92,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
          * publish() (mapped) and on_notify() (posted) */
         in->tail_seen = wi_load_acq(&in->ctl->tail);
         if (in->scan == in->tail_seen) {
-            return WEIR_AGAIN;
+            return nothing_there(in);
         }
     }
     struct wi_held *slot = held_slot(in);

@@ -53,6 +53,52 @@ static uint64_t mix_list(uint64_t h, const uint32_t *v, uint32_t n)
     return h;
 }
 
+static uint64_t mix_bytes(uint64_t h, const uint8_t *p, uint64_t n)
+{
+    h = mix(h, n);
+    for (uint64_t i = 0; i < n; i++) {
+        h = (h ^ p[i]) * 0x100000001b3ull;
+    }
+    return h;
+}
+
+static uint64_t mix_value(uint64_t h, const struct wi_column *c,
+                          const struct ArrowArray *col, uint64_t row)
+{
+    const uint8_t *values = col->buffers[1];
+    if (c->kind == WI_KIND_FIXED) {
+        return mix_bytes(h, values + row * c->width, c->width);
+    }
+    if (c->kind == WI_KIND_BITS) {
+        return mix(h, values[row / 8] >> (row % 8) & 1);
+    }
+    int32_t at[2];
+    memcpy(at, values + row * 4, sizeof(at));
+    const uint8_t *bytes = col->buffers[2];
+    return mix_bytes(h, bytes + at[0], (uint64_t)(at[1] - at[0]));
+}
+
+/* The values of the bounds; they were checked by the partition. Null values
+ * count by their validity alone. */
+static uint64_t mix_bounds(uint64_t h, const struct wi_schema *s,
+                           const struct weir_shuffle_params *p)
+{
+    const struct ArrowArray *b = p->partitioning == WEIR_RANGE ? p->bounds : NULL;
+    for (int64_t k = 0; b != NULL && k < b->n_children; k++) {
+        const struct wi_column *c =
+            &s->columns[wi_schema_find(s, p->keys[k])];
+        const struct ArrowArray *col = b->children[k];
+        const uint8_t *valid = col->buffers[0];
+        for (int64_t i = 0; i < b->length; i++) {
+            uint64_t row = (uint64_t)(b->offset + col->offset + i);
+            bool null = valid != NULL && (valid[row / 8] >> (row % 8) & 1) == 0;
+            h = mix(h, null);
+            h = null ? h : mix_value(h, c, col, row);
+        }
+    }
+    return h;
+}
+
 static uint64_t fingerprint(const struct weir_shuffle *s,
                             const struct weir_shuffle_params *p)
 {
@@ -60,6 +106,9 @@ static uint64_t fingerprint(const struct weir_shuffle *s,
     h = mix(h, (uint64_t)s->kind);
     h = mix(h, p->seed);
     h = mix(h, s->n_dest);
+    h = mix(h, s->producer_workers);
+    h = mix(h, s->consumer_workers);
+    h = mix_bounds(h, s->schema, p);
     h = mix_list(h, s->producers, s->n_producers);
     h = mix_list(h, s->consumers, s->n_consumers);
     for (uint32_t i = 0; i < p->n_keys; i++) {

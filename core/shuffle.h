@@ -67,6 +67,7 @@ struct wi_lane {
     bool whole;      /* the next frame must have full size */
     struct wi_span span;
     uint32_t taken;  /* rows of the current split already appended */
+    uint64_t sent_ns; /* when a frame was last published, by w->now_ns */
     uint64_t rows;
     uint64_t bytes;
     uint64_t checksum;
@@ -82,7 +83,6 @@ struct weir_writer {
     struct wi_lane *lanes;
     uint32_t n_lanes;
     uint32_t n_done;
-    bool checksum;
     bool finished;
     /* a push that was not finished */
     bool pushing;
@@ -95,6 +95,7 @@ struct weir_writer {
     uint32_t image_bytes;
     uint32_t image_used;
     uint32_t image_lane;
+    uint64_t now_ns;     /* of the current call */
     uint32_t flush_next; /* lane at which the next look for idle ones begins */
 };
 
@@ -143,9 +144,14 @@ void wi_reader_free(struct weir_reader *r);
 /** The stream has come to its end: the last one finishes its ring. */
 void wi_stream_ended(struct wi_stream *st);
 
-/** Publish partly filled frames of a worker before it sleeps; under the node's
- *  lock. Returns true if anything was published. */
-bool wi_writer_flush_idle(struct weir_writer *w);
+/* A stream is dense if it published within this time: what is in its open frame
+ * will soon be a full one. */
+#define WI_DENSE_NS 100000u
+
+/** Publish partly filled frames of a worker before it sleeps, to consumers that
+ *  have nothing else from us; under the node's lock. `all`: also of dense
+ *  streams. Returns true if some of those were left. */
+bool wi_writer_flush_idle(struct weir_writer *w, bool all);
 
 /** Was the end reached, and everything reconciled? */
 bool wi_reader_complete(const struct weir_reader *r);
@@ -162,8 +168,9 @@ void wi_in_dispatch(struct wi_in *in);
  */
 weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out);
 
-/** The query of a ring fails because of what came over it. Takes the lock. */
-weir_err wi_in_fail(const struct wi_in *in, weir_err code, const char *why);
+/** The query of a ring fails because of what came over it; returns code. On a
+ *  node ring the engine does it, later: its dispatcher may hold the lock. */
+weir_err wi_in_fail(struct wi_in *in, weir_err code, const char *why);
 
 /** Move marked rings to their readers' ready lists. True if any was found that
  *  `reader` does not own. */

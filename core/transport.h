@@ -30,7 +30,8 @@
  *     first `completed` operations may be reused. It is increased inside
  *     `kick`, or before a WI_EV_SENDABLE is reported, never silently.
  *  4. A transport that returned WEIR_AGAIN reports WI_EV_SENDABLE for that
- *     endpoint as soon as calling again is worth it.
+ *     endpoint as soon as calling again is worth it. The core answers every
+ *     WI_EV_SENDABLE with `kick`, also one it did not wait for.
  *  5. After WI_EV_CLOSED nothing more is reported for that endpoint; the core
  *     answers with `disconnect`, which frees it. `disconnect` may also come
  *     first. When it returns, no call will touch local memory of operations

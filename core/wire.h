@@ -92,6 +92,8 @@ struct wi_msg_hello {
     uint64_t bell_bytes;  /* 0: not mapped */
     uint32_t bell_stride;
     uint32_t bell_base;   /* id of the first ring of this link there */
+    uint32_t bell_ids;    /* ids that a bell has room for */
+    uint32_t reserved;
     char name[WI_NAME_BYTES];
 };
 

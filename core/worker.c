@@ -11,7 +11,7 @@
 
 /* Looks before a sleep: adapts between these, up when spinning paid. */
 #define SPIN_LEAST 8u
-#define SPIN_MOST 512u
+#define SPIN_MOST 64u
 
 /* Anything since the last time? Takes what there is. */
 static bool happened(struct wi_worker *w)
@@ -23,22 +23,42 @@ static bool happened(struct wi_worker *w)
     return any;
 }
 
-static void flush(struct weir_node *node, struct wi_worker *w)
+/* Publish what the worker's writers hold. A worker that a full ring stopped
+ * keeps what will soon be full frames back at first (`all` false): its consumers
+ * have work. True if it did. */
+static bool flush(struct weir_node *node, struct wi_worker *w, bool all)
 {
+    bool left = false;
     wi_node_lock(node);
     wi_list_each(n, &w->writers)
     {
-        (void)wi_writer_flush_idle(
-            wi_container_of(n, struct weir_writer, on_worker));
+        struct weir_writer *wr =
+            wi_container_of(n, struct weir_writer, on_worker);
+        left = wi_writer_flush_idle(wr, all) || left;
     }
     wi_node_unlock(node);
+    return left;
+}
+
+/* As flush(), for workers that sleep elsewhere: the engine wakes them in time
+ * to publish what was kept back. */
+static void flush_elsewhere(struct weir_node *node, struct wi_worker *w)
+{
+    if (flush(node, w, !w->blocked)) {
+        struct wi_engine *e = &node->engine;
+        wi_node_lock(node);
+        uint64_t now = e->cfg.manual ? e->now_ns : wi_clock_now();
+        e->nudge_ns = wi_min_u64(e->nudge_ns, now + WI_DENSE_NS + 1);
+        wi_engine_kick(e);
+        wi_node_unlock(node);
+    }
 }
 
 static bool spin(struct wi_worker *w)
 {
     uint32_t most = w->spin != 0 ? w->spin : SPIN_LEAST;
     for (uint32_t i = 0; i < most; i++) {
-        if (wi_bell_pending(w->bell)) {
+        if (wi_bell_pending(w->bell, w->engine->n_ids)) {
             w->spin = wi_min_u32(most * 2, SPIN_MOST);
             return true;
         }
@@ -65,7 +85,7 @@ static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
         }
         /* rlx: a statistic; only this worker writes it */
         wi_store_rlx(&w->stats.waits, wi_load_rlx(&w->stats.waits) + 1);
-        if (wi_bell_park(w->bell, left) && happened(w)) {
+        if (wi_bell_park(w->bell, w->engine->n_ids, left) && happened(w)) {
             return WEIR_OK;
         }
     }
@@ -77,12 +97,21 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
     if (happened(w)) {
         return WEIR_OK;
     }
-    flush(node, w);
     if (timeout_ns == 0) {
+        flush_elsewhere(node, w);
         return WEIR_AGAIN;
     }
     if (spin(w) && happened(w)) {
         return WEIR_OK;
+    }
+    bool left = flush(node, w, !w->blocked);
+    w->blocked = false;
+    if (left && timeout_ns > WI_DENSE_NS) {
+        if (park(w, WI_DENSE_NS) == WEIR_OK) {
+            return WEIR_OK;
+        }
+        (void)flush(node, w, true);
+        timeout_ns -= timeout_ns == WEIR_FOREVER ? 0 : WI_DENSE_NS;
     }
     return park(w, timeout_ns);
 }
@@ -111,6 +140,7 @@ weir_err weir_worker_arm(weir_node *node, uint32_t worker)
     if (happened(w)) {
         return WEIR_AGAIN;
     }
-    flush(node, w);
-    return wi_bell_arm(w->bell) ? WEIR_OK : WEIR_AGAIN;
+    flush_elsewhere(node, w);
+    w->blocked = false;
+    return wi_bell_arm(w->bell, w->engine->n_ids) ? WEIR_OK : WEIR_AGAIN;
 }

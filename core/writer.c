@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/err.h"
 
 /* Lanes looked at for early flushing per push. */
@@ -41,7 +42,7 @@ static struct wi_span out_room(struct wi_out *o, uint32_t want, uint32_t least)
         return s;
     }
     /* E5 sc: the wish, then a last look; pairs with E5 sc in move_head() and
-     * wake_producer(), reap(): head, then the wish */
+     * tell_producer(), reap(): head, then the wish */
     wi_store_sc(&o->ctl->want, 1);
     o->head_seen = wi_load_sc(&o->ctl->head); /* E5 sc: as above */
     return wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
@@ -76,7 +77,9 @@ static void ring_consumer(struct wi_lane *lane)
     }
     uint32_t base = l->self ? l->slot * l->engine->budget.n_units
                             : l->peer_bell_base;
-    if (wi_bell_mark(consumer_bell(lane), base + o->edge) != WI_WAKE_FD) {
+    uint32_t n_ids = l->self ? l->engine->n_ids : l->peer_bell_ids;
+    if (wi_bell_mark(consumer_bell(lane), n_ids, base + o->edge) !=
+        WI_WAKE_FD) {
         return;
     }
     if (l->self) {
@@ -123,6 +126,7 @@ static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes)
         count(&w->worker->stats.bytes_sent, h->bytes);
         count(&w->worker->stats.frames_sent, 1);
     }
+    lane->sent_ns = w->now_ns;
     o->tail = lane->span.pos + bytes;
     /* E1 release: frame bytes before tail; pairs with E1 acquire in the
      * consumer (mapped) or post_limit() (posted) */
@@ -182,7 +186,7 @@ static void lane_publish(struct weir_writer *w, struct wi_lane *lane)
 {
     lane->out->filling = NULL;
     lane->open = false;
-    uint32_t bytes = wi_builder_finish(lane->builder, w->checksum);
+    uint32_t bytes = wi_builder_finish(lane->builder, lane->out->checksum);
     if (bytes != 0) {
         lane->whole = false;
         publish(w, lane, bytes);
@@ -256,7 +260,7 @@ static WI_COLD enum step make_image(struct weir_writer *w, struct wi_lane *lane,
     uint32_t taken = wi_builder_append(lane->builder, w->views, &idx, 0, 1);
     assert(taken == 1);
     (void)taken;
-    w->image_bytes = wi_builder_finish(lane->builder, w->checksum);
+    w->image_bytes = wi_builder_finish(lane->builder, lane->out->checksum);
     w->image_used = 0;
     return STEP_DONE;
 }
@@ -274,7 +278,7 @@ static WI_COLD enum step send_image(struct weir_writer *w, struct wi_lane *lane)
         uint32_t n = wi_min_u32(most, w->image_bytes - w->image_used);
         uint32_t bytes =
             wi_frame_put_chunk(o->mem + lane->span.off, w->image,
-                               w->image_bytes, w->image_used, n, w->checksum);
+                               w->image_bytes, w->image_used, n, o->checksum);
         w->image_used += n;
         publish(w, lane, bytes);
     }
@@ -398,24 +402,33 @@ static bool has_rows(const struct wi_lane *lane)
     return lane->open && wi_builder_rows(lane->builder) != 0;
 }
 
+static uint64_t now(const struct weir_writer *w)
+{
+    const struct wi_engine *e = w->worker->engine;
+    return e->cfg.manual ? e->now_ns : wi_clock_now();
+}
+
 /* At the end of a push: consumers that sleep on an empty ring get what there
- * is. A bounded look per push, round robin over the lanes. */
+ * is, unless the stream is dense. A bounded look per push, round robin over the
+ * lanes. */
 static void flush_hungry(struct weir_writer *w)
 {
     uint32_t n = wi_min_u32(w->n_lanes, FLUSH_LOOK);
     for (uint32_t i = 0; i < n; i++) {
         struct wi_lane *lane = &w->lanes[w->flush_next];
         w->flush_next = w->flush_next + 1 < w->n_lanes ? w->flush_next + 1 : 0;
-        if (has_rows(lane) && consumed(lane->out) == lane->out->tail &&
+        if (has_rows(lane) && w->now_ns - lane->sent_ns > WI_DENSE_NS &&
+            consumed(lane->out) == lane->out->tail &&
             (!lane->out->mapped || wi_bell_asleep(consumer_bell(lane)))) {
             lane_publish(w, lane);
         }
     }
 }
 
-bool wi_writer_flush_idle(struct weir_writer *w)
+bool wi_writer_flush_idle(struct weir_writer *w, bool all)
 {
-    bool any = false;
+    bool left = false;
+    w->now_ns = now(w);
     for (uint32_t d = 0; d < w->n_lanes; d++) {
         struct wi_lane *lane = &w->lanes[d];
         /* E7 acquire: as in lane_ready(); stop-sending is left to the next
@@ -424,15 +437,18 @@ bool wi_writer_flush_idle(struct weir_writer *w)
             wi_load_acq(&lane->out->state) != WI_OUT_OPEN) { /* E7 */
             continue;
         }
+        if (!all && w->now_ns - lane->sent_ns <= WI_DENSE_NS) {
+            left = true;
+            continue;
+        }
         /* E5 sc: the wish to be told when the ring is empty, then the look; as
          * in out_room() */
         wi_store_sc(&lane->out->ctl->want, 1);
         if (consumed(lane->out) == lane->out->tail) {
             lane_publish(w, lane);
-            any = true;
         }
     }
-    return any;
+    return left;
 }
 
 weir_err weir_writer_flush(weir_writer *w)
@@ -483,6 +499,8 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
     if (wi_unlikely(rc != WEIR_OK)) {
         return rc;
     }
+    w->now_ns = now(w);
+    w->worker->blocked = false;
     while (w->row < (uint64_t)batch->length && w->n_done < w->n_lanes) {
         if (!w->split_valid) {
             next_split(w, batch);
@@ -490,6 +508,7 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
         enum step st = split_step(w);
         if (st == STEP_BLOCKED) {
             count(&w->worker->stats.pushes_blocked, 1);
+            w->worker->blocked = true;
             return WEIR_AGAIN;
         }
         if (st == STEP_FAILED) {
@@ -676,7 +695,6 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     w->shuffle = s;
     w->worker = &e->workers[worker];
     w->partition = s->partitions[worker];
-    w->checksum = !e->cfg.no_checksum;
     w->lanes = calloc(s->n_dest, sizeof(*w->lanes));
     w->views = calloc(s->schema->n_columns, sizeof(*w->views));
     s->writers[worker] = w;

@@ -4,7 +4,8 @@
  *
  *   weir_row_writer_open(writer, schema, rows)
  *   weir_row_set_int64(rw, 0, 42); weir_row_set_bytes(rw, 1, "x", 1);
- *   weir_row_end(rw)                   // at `rows` rows the batch is pushed
+ *   weir_row_end(rw)           // at `rows` rows, or 1 MiB of texts, the batch
+ *                              // is pushed
  *   weir_row_writer_flush(rw)
  *
  *   while (weir_row_next(&cursor)) { weir_row_int64(&cursor, 0); ... }
@@ -49,7 +50,8 @@ WEIR_API weir_err weir_row_writer_open(weir_writer *writer,
  * (16 bytes, little endian).
  *
  * Errors:     WEIR_ERR_ARG (no such column), WEIR_ERR_SCHEMA (other type),
- *             WEIR_ERR_DATA (out of range, wrong length), WEIR_ERR_NO_MEMORY
+ *             WEIR_ERR_DATA (out of range, wrong length), WEIR_ERR_NO_MEMORY,
+ *             WEIR_ERR_STATE (a batch waits for weir_row_writer_flush)
  * Blocks:     never
  * Threads:    the worker's thread
  * Ownership:  bytes are copied
@@ -68,22 +70,25 @@ WEIR_API weir_err weir_row_set_bytes(weir_row_writer *rw, uint32_t column,
  *             pushed yet: call weir_row_writer_flush until WEIR_OK before
  *             setting more) | WEIR_DONE
  * Errors:     WEIR_ERR_DATA (a column that is not nullable was not set; the
- *             row is dropped), and as weir_writer_push
+ *             row is dropped), WEIR_ERR_STATE (a batch waits for
+ *             weir_row_writer_flush), and as weir_writer_push
  * Blocks:     never
  * Threads:    the worker's thread
  * Ownership:  nothing
  */
 WEIR_API weir_err weir_row_end(weir_row_writer *rw);
 
-/** Push what is collected and publish it. Returns and errors as weir_row_end.
- *  Blocks: never. Threads: the worker's thread. Ownership: nothing. */
+/** Push the rows that have ended and publish them; an open row stays open.
+ *  Returns: as weir_row_end.
+ *  Errors: as weir_row_end. Blocks: never. Threads: the worker's thread.
+ *  Ownership: nothing. */
 WEIR_API weir_err weir_row_writer_flush(weir_row_writer *rw);
 
 /** Close; rows that were not flushed are dropped. NULL is allowed.
  *  Errors: none. Blocks: never. Threads: one. Ownership: frees rw. */
 WEIR_API void weir_row_writer_close(weir_row_writer *rw);
 
-/** A position in a batch; fill it with weir_row_cursor(). */
+/** A position in a batch; fill it with weir_row_cursor_at(). */
 struct weir_row_cursor {
     const struct ArrowArray *batch;
     const struct ArrowSchema *schema;
@@ -92,8 +97,9 @@ struct weir_row_cursor {
 
 /** A cursor before the first row of a batch.
  *  Errors: none. Blocks: never. Threads: any. Ownership: borrows both. */
-WEIR_API struct weir_row_cursor weir_row_cursor(const struct ArrowArray *batch,
-                                                const struct ArrowSchema *schema);
+WEIR_API struct weir_row_cursor
+weir_row_cursor_at(const struct ArrowArray *batch,
+                   const struct ArrowSchema *schema);
 
 /** Go to the next row: 1, or 0 at the end.
  *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */

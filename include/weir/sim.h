@@ -74,7 +74,8 @@ WEIR_API void weir_sim_close(weir_sim *sim);
  *  Threads: one. Ownership: the sim's. */
 WEIR_API weir_node *weir_sim_node(weir_sim *sim, uint32_t node);
 
-/** Virtual time. Errors: none. Blocks: never. Threads: one. */
+/** Virtual time. Errors: none. Blocks: never. Threads: one.
+ *  Ownership: nothing. */
 WEIR_API uint64_t weir_sim_now(const weir_sim *sim);
 
 /**
@@ -89,7 +90,8 @@ WEIR_API weir_err weir_sim_task(weir_sim *sim, uint32_t node, uint32_t worker,
                                 weir_sim_task_fn fn, void *arg);
 
 /** A running task took this much virtual time: its worker is not called again
- *  before. Errors: none. Blocks: never. Threads: from within a task. */
+ *  before. Errors: none. Blocks: never. Threads: from within a task.
+ *  Ownership: nothing. */
 WEIR_API void weir_sim_busy(weir_sim *sim, uint64_t ns);
 
 /**
@@ -117,26 +119,28 @@ WEIR_API weir_err weir_sim_run(weir_sim *sim, uint64_t limit_ns,
 /* ---- faults; each takes effect at the virtual time `at_ns` --------------- */
 
 /** The node stops for good, without a word; its links stay silent (as when a
- *  host loses power). Errors: none. Blocks: never. Threads: one. */
+ *  host loses power). Errors: none. Blocks: never. Threads: one.
+ *  Ownership: nothing. */
 WEIR_API void weir_sim_crash(weir_sim *sim, uint32_t node, uint64_t at_ns);
 
 /** The link between two nodes breaks: both ends learn it. It may be opened
- *  again. Errors: none. Blocks: never. Threads: one. */
+ *  again. Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
 WEIR_API void weir_sim_cut(weir_sim *sim, uint32_t a, uint32_t b,
                            uint64_t at_ns);
 
 /** Everything between two nodes is lost silently from at_ns until until_ns,
- *  then the link is found broken. Errors: none. Blocks: never. Threads: one. */
+ *  then the link is found broken. Errors: none. Blocks: never. Threads: one.
+ *  Ownership: nothing. */
 WEIR_API void weir_sim_drop(weir_sim *sim, uint32_t a, uint32_t b,
                             uint64_t at_ns, uint64_t until_ns);
 
 /** The node does nothing from at_ns until until_ns (SIGSTOP, a long pause).
- *  Errors: none. Blocks: never. Threads: one. */
+ *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
 WEIR_API void weir_sim_stall(weir_sim *sim, uint32_t node, uint64_t at_ns,
                              uint64_t until_ns);
 
 /** Bytes that node has put on the wire, overhead included.
- *  Errors: none. Blocks: never. Threads: one. */
+ *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
 WEIR_API uint64_t weir_sim_sent_bytes(const weir_sim *sim, uint32_t node);
 
 #ifdef __cplusplus

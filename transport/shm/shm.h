@@ -25,7 +25,7 @@
  *
  * Who writes what: the send side of an endpoint (struct shm_tx) belongs to the
  * holder of the link's post lock; the rest to the engine thread. The two meet
- * in tx_errno (edge E-SHM1), and in the kernel:
+ * in tx_errno (edge E40), and in the kernel:
  *  - mapped bytes before a message: edge E4, the lock of the socket's queue;
  *  - EPOLLOUT: armed after an attempt failed; epoll_ctl looks at the socket
  *    again, so room that came in between is reported. The engine disarms

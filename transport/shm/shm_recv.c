@@ -22,8 +22,8 @@ struct packet {
 
 static WI_COLD void end_of_socket(struct shm_ep *ep)
 {
-    /* E-SHM1 acquire: a reason stored before the socket was shut down; pairs
-     * with E-SHM1 release in fail_send() */
+    /* E40 acquire: a reason stored before the socket was shut down; pairs
+     * with E40 release in fail_send() */
     int err = wi_load_acq(&ep->tx_errno);
     if (err == ETOOMANYREFS) {
         wi_shm_doom(ep, "too many descriptors on their way to peers; raise "

@@ -32,8 +32,8 @@ static WI_COLD weir_err fail_send(struct shm_ep *ep, int errno_value)
     ep->tx.dead = true;
     if (errno_value != EPIPE && errno_value != ECONNRESET) {
         /* The socket is sound: end it, so that poll reports CLOSED.
-         * E-SHM1 release: the reason before the end of the socket; pairs with
-         * E-SHM1 acquire in end_of_socket() */
+         * E40 release: the reason before the end of the socket; pairs with
+         * E40 acquire in end_of_socket() */
         wi_store_rel(&ep->tx_errno, errno_value);
         (void)shutdown(ep->fd, SHUT_RDWR);
     }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The conformance suite of the public interface: what its headers promise, on
+ * any transport. It is written against those headers alone, runs on threads and on
+ * the simulator alike, and is instantiated by one small file per transport:
+ *
+ *   static const struct wt_place place = {.transport = "shm"};
+ *   WT_API_CONFORMANCE(api_shm, &place)
+ *
+ * Cases of WT_API_CASES run everywhere, of WT_API_THREAD_CASES on threads only
+ * (descriptors, parking, opening nodes by hand), of WT_API_SIM_CASES on the
+ * simulator only (faults).
+ */
+#ifndef WT_API_H
+#define WT_API_H
+
+#include <criterion/criterion.h>
+
+#include "test/support/flow.h"
+
+/* X(suite, place, name) */
+#define WT_API_CASES(X, suite, place)                                          \
+    X(suite, place, hash_moves_every_row_once)                                 \
+    X(suite, place, range_moves_every_row_once)                                \
+    X(suite, place, round_robin_moves_every_row_once)                          \
+    X(suite, place, random_moves_every_row_once)                               \
+    X(suite, place, broadcast_brings_every_row_everywhere)                     \
+    X(suite, place, gather_brings_every_row_to_one)                            \
+    X(suite, place, vector_goes_where_the_caller_says)                         \
+    X(suite, place, every_type_travels)                                        \
+    X(suite, place, sliced_input_travels)                                      \
+    X(suite, place, all_null_columns_travel)                                   \
+    X(suite, place, no_rows_still_end)                                         \
+    X(suite, place, one_row_arrives)                                           \
+    X(suite, place, empty_batches_are_taken)                                   \
+    X(suite, place, tiny_rings_move_everything)                                \
+    X(suite, place, one_to_five_nodes_with_one_to_three_workers)               \
+    X(suite, place, node_rings_move_everything)                                \
+    X(suite, place, subsets_produce_and_consume)                               \
+    X(suite, place, some_workers_produce_and_consume)                          \
+    X(suite, place, equal_keys_go_to_one_destination)                          \
+    X(suite, place, two_chained_shuffles)                                      \
+    X(suite, place, diamond_ends)                                              \
+    X(suite, place, several_queries_and_shuffles_at_once)                      \
+    X(suite, place, stalled_consumer_holds_up_nobody_else)                     \
+    X(suite, place, rows_of_16_mib_pass_64_kib_rings)                          \
+    X(suite, place, large_rows_are_broadcast)                                  \
+    X(suite, place, row_over_max_row_bytes_is_refused)                         \
+    X(suite, place, one_reader_stops_others_go_on)                             \
+    X(suite, place, all_readers_stop_and_producers_hear)                       \
+    X(suite, place, only_reader_of_a_gather_stops)                             \
+    X(suite, place, readers_of_skewed_rows_stop)                               \
+    X(suite, place, stop_before_an_edge_is_open)                               \
+    X(suite, place, stop_in_the_midst_of_a_large_row)                          \
+    X(suite, place, held_batches_stay_readable)                                \
+    X(suite, place, more_batches_are_held_than_fit)                            \
+    X(suite, place, detached_batches_give_their_space_back)                    \
+    X(suite, place, batches_outlive_their_query)                               \
+    X(suite, place, cancel_by_a_third_member)                                  \
+    X(suite, place, cancel_before_others_open)                                 \
+    X(suite, place, deadline_ends_a_query)                                     \
+    X(suite, place, close_before_end_aborts)                                   \
+    X(suite, place, writer_closed_before_end_aborts)                           \
+    X(suite, place, writer_never_opened_aborts)                                \
+    X(suite, place, ids_are_used_once)                                         \
+    X(suite, place, bad_options_are_named)                                     \
+    X(suite, place, schemas_that_differ_fail_both)                             \
+    X(suite, place, producer_counts_that_differ_fail_both)                     \
+    X(suite, place, too_many_shuffles_are_refused)                             \
+    X(suite, place, a_thousand_shuffles_leave_nothing_behind)                  \
+    X(suite, place, counters_add_up)                                           \
+    X(suite, place, reader_names_the_source)                                   \
+    X(suite, place, flush_publishes)                                           \
+    X(suite, place, idle_links_close_and_open_again)
+
+#define WT_API_THREAD_CASES(X, suite, place)                                   \
+    X(suite, place, budget_message_has_the_sum)                                \
+    X(suite, place, batches_are_released_by_another_thread)                    \
+    X(suite, place, query_after_a_long_rest)                                   \
+    X(suite, place, late_member_is_waited_for)                                 \
+    X(suite, place, other_member_list_is_refused)                              \
+    X(suite, place, other_frame_bytes_are_refused)                             \
+    X(suite, place, other_version_is_refused)                                  \
+    X(suite, place, something_else_listens)                                    \
+    X(suite, place, seed_gathers_four)                                         \
+    X(suite, place, seed_may_come_last)                                        \
+    X(suite, place, seed_refuses_another_count)                                \
+    X(suite, place, seed_refuses_a_double_name)                                \
+    X(suite, place, seed_says_who_came)                                        \
+    X(suite, place, foreign_loop_needs_only_poll)
+
+#define WT_API_SIM_CASES(X, suite, place)                                      \
+    X(suite, place, silence_between_queries_is_no_loss)                        \
+    X(suite, place, crash_at_any_time)                                         \
+    X(suite, place, cut_at_any_time)                                           \
+    X(suite, place, drop_at_any_time)                                          \
+    X(suite, place, stall_shorter_than_detection)                              \
+    X(suite, place, stall_longer_than_detection)                               \
+    X(suite, place, seeds_with_jitter_and_small_rings)
+
+#define WT_API_DECLARE(suite, where, name)                                     \
+    void wt_api_##name(const struct wt_place *place);
+WT_API_CASES(WT_API_DECLARE, , )
+WT_API_THREAD_CASES(WT_API_DECLARE, , )
+WT_API_SIM_CASES(WT_API_DECLARE, , )
+#undef WT_API_DECLARE
+
+#define WT_API_TEST(suite, where, name)                                        \
+    Test(suite, name, .timeout = 100)                                          \
+    {                                                                          \
+        wt_api_##name(where);                                                  \
+    }
+
+/** Define the cases as Criterion tests of `suite`. */
+#define WT_API_CONFORMANCE(suite, place)                                       \
+    WT_API_CASES(WT_API_TEST, suite, place)                                    \
+    WT_API_THREAD_CASES(WT_API_TEST, suite, place)
+#define WT_API_CONFORMANCE_SIM(suite, place)                                   \
+    WT_API_CASES(WT_API_TEST, suite, place)                                    \
+    WT_API_SIM_CASES(WT_API_TEST, suite, place)
+
+#endif /* WT_API_H */

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows arrive exactly once, each value as it was, where they belong. */
+#include "test/conformance/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void move_kind(const struct wt_place *place, weir_partitioning kind)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
+    const struct wt_flow_params flow = {.shuffle = {.partitioning = kind,
+                                                    .seed = 3},
+                                        .rows = {.keys = 50},
+                                        .n_rows = 5000};
+    wt_flow_once(place, &cluster, &flow);
+}
+
+void wt_api_hash_moves_every_row_once(const struct wt_place *place)
+{
+    move_kind(place, WEIR_HASH);
+}
+
+void wt_api_round_robin_moves_every_row_once(const struct wt_place *place)
+{
+    move_kind(place, WEIR_ROUND_ROBIN);
+}
+
+void wt_api_random_moves_every_row_once(const struct wt_place *place)
+{
+    move_kind(place, WEIR_RANDOM);
+}
+
+void wt_api_broadcast_brings_every_row_everywhere(const struct wt_place *place)
+{
+    move_kind(place, WEIR_BROADCAST);
+}
+
+void wt_api_gather_brings_every_row_to_one(const struct wt_place *place)
+{
+    move_kind(place, WEIR_GATHER);
+}
+
+void wt_api_vector_goes_where_the_caller_says(const struct wt_place *place)
+{
+    move_kind(place, WEIR_VECTOR);
+}
+
+static void release_nothing(struct ArrowArray *a)
+{
+    a->release = NULL;
+}
+
+void wt_api_range_moves_every_row_once(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
+    const int64_t keys[] = {10, 20, 20, 30, 90};
+    const void *buffers[] = {NULL, keys};
+    const void *none[] = {NULL};
+    struct ArrowArray column = {.length = 5,
+                                .n_buffers = 2,
+                                .buffers = buffers,
+                                .release = release_nothing};
+    struct ArrowArray *columns[] = {&column};
+    struct ArrowArray bounds = {.length = 5,
+                                .n_buffers = 1,
+                                .buffers = none,
+                                .n_children = 1,
+                                .children = columns,
+                                .release = release_nothing};
+    const struct wt_flow_params flow = {
+        .shuffle = {.partitioning = WEIR_RANGE, .bounds = &bounds},
+        .rows = {.keys = 100},
+        .n_rows = 5000};
+    wt_flow_once(place, &cluster, &flow);
+}
+
+/* ---- types and shapes ----------------------------------------------------- */
+
+/* Each type once as it is and once nullable. */
+static const struct weir_field typed[] = {
+    {"id", "l", 0},      {"c", "c", 0},        {"c?", "c", 1},
+    {"C", "C", 1},       {"s", "s", 0},        {"s?", "s", 1},
+    {"S", "S", 1},       {"i", "i", 0},        {"i?", "i", 1},
+    {"I", "I", 1},       {"l?", "l", 1},       {"L", "L", 0},
+    {"f", "f", 0},       {"f?", "f", 1},       {"g", "g", 0},
+    {"g?", "g", 1},      {"b", "b", 0},        {"b?", "b", 1},
+    {"day", "tdD", 1},   {"ts", "tss:", 0},    {"tm?", "tsm:UTC", 1},
+    {"tu", "tsu:", 0},   {"tn", "tsn:", 1},    {"dec", "d:38,4", 0},
+    {"dec?", "d:10,2", 1}, {"u", "u", 0},      {"u?", "u", 1},
+    {"z", "z", 0},       {"z?", "z", 1},       {"w1", "w:1", 0},
+    {"w7", "w:7", 1},    {"w100", "w:100", 0}};
+
+static void move_typed(const struct wt_place *place, struct wt_rows rows,
+                       uint32_t frame_bytes)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 2, .node = {.frame_bytes = frame_bytes}};
+    static const char *const keys[] = {"l?", "u?", "b?", "w7"};
+    rows.fields = typed;
+    rows.n_fields = sizeof(typed) / sizeof(typed[0]);
+    const struct wt_flow_params flow = {
+        .shuffle = {.partitioning = WEIR_HASH, .keys = keys, .n_keys = 4},
+        .rows = rows,
+        .n_rows = 3000,
+        .batch_rows = 333};
+    wt_flow_once(place, &cluster, &flow);
+}
+
+void wt_api_every_type_travels(const struct wt_place *place)
+{
+    move_typed(place, (struct wt_rows){.var_bytes = 40}, 16384);
+    move_typed(place, (struct wt_rows){.var_bytes = 300}, 4096);
+}
+
+void wt_api_sliced_input_travels(const struct wt_place *place)
+{
+    const uint32_t offsets[][2] = {{1, 0}, {0, 3}, {7, 9}, {64, 0}, {13, 65}};
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+        move_typed(place,
+                   (struct wt_rows){.offset = offsets[i][0],
+                                    .outer_offset = offsets[i][1]},
+                   16384);
+    }
+}
+
+void wt_api_all_null_columns_travel(const struct wt_place *place)
+{
+    move_typed(place, (struct wt_rows){.all_null = true}, 8192);
+}
+
+static weir_err finish_step(void *arg)
+{
+    struct wt_source *s = arg;
+    weir_err rc = weir_writer_finish(s->writer);
+    return rc == WEIR_OK ? WEIR_DONE : rc;
+}
+
+static weir_err push_empty_step(void *arg)
+{
+    struct wt_source *s = arg;
+    if (s->next != 0 && s->next % 2 == 0 && !s->have) {
+        struct ArrowArray empty;
+        wt_rows_make(&s->flow->rows, 0, 0, &empty);
+        weir_err rc = weir_writer_push(s->writer, &empty);
+        empty.release(&empty);
+        if (rc != WEIR_OK) {
+            wt_complain(s->flow->cluster, "empty batch: %s",
+                        weir_err_name(rc));
+            return rc < 0 ? rc : WEIR_ERR_STATE;
+        }
+    }
+    return wt_source_step(s);
+}
+
+/* Run one flow with each source's step replaced. */
+static void move_with(const struct wt_place *place, uint64_t n_rows,
+                      weir_err (*step)(void *arg), bool none)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
+    const struct wt_flow_params params = {.n_rows = n_rows, .batch_rows = 10};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+    wt_cluster_open(&c, place, &cluster);
+    wt_query_open(&q, &c, 1, NULL);
+    wt_flow_open(&f, &q, &params);
+    for (uint32_t i = 0; i < 6; i++) {
+        f.source[i / 2][i % 2]->task->step = step;
+    }
+    f.n_ids = none ? 0 : f.n_ids;
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f);
+    wt_query_close(&q);
+    wt_flow_close(&f);
+    wt_cluster_close(&c);
+}
+
+void wt_api_no_rows_still_end(const struct wt_place *place)
+{
+    move_with(place, 1, finish_step, true);
+}
+
+void wt_api_empty_batches_are_taken(const struct wt_place *place)
+{
+    move_with(place, 100, push_empty_step, false);
+}
+
+void wt_api_one_row_arrives(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3};
+    const struct wt_flow_params flow = {.n_rows = 1};
+    wt_flow_once(place, &cluster, &flow);
+}
+
+/* ---- rings and topologies ------------------------------------------------- */
+
+void wt_api_tiny_rings_move_everything(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 3,
+        .workers = 2,
+        .node = {.frame_bytes = 1024, .ring_frames = 2}};
+    const struct wt_flow_params hash = {.n_rows = 4000, .batch_rows = 500};
+    const struct wt_flow_params all = {
+        .shuffle = {.partitioning = WEIR_BROADCAST}, .n_rows = 1000};
+    wt_flow_once(place, &cluster, &hash);
+    wt_flow_once(place, &cluster, &all);
+}
+
+void wt_api_one_to_five_nodes_with_one_to_three_workers(
+    const struct wt_place *place)
+{
+    for (uint32_t nodes = 1; nodes <= 5; nodes++) {
+        for (uint32_t workers = 1; workers <= 3; workers++) {
+            const struct wt_cluster_params cluster = {
+                .nodes = nodes,
+                .workers = workers,
+                .node = {.frame_bytes = 2048, .max_shuffles = 2}};
+            const struct wt_flow_params flow = {.n_rows = 1000,
+                                                .rows = {.keys = 200}};
+            wt_flow_once(place, &cluster, &flow);
+        }
+    }
+}
+
+/* A budget in which only rings thread-to-node fit. */
+void wt_api_node_rings_move_everything(const struct wt_place *place)
+{
+    const weir_partitioning kinds[] = {WEIR_HASH, WEIR_BROADCAST, WEIR_VECTOR};
+    const struct wt_cluster_params cluster = {
+        .nodes = 3,
+        .workers = 3,
+        .node = {.frame_bytes = 4096,
+                 .max_shuffles = 2,
+                 .memory_bytes = 400 << 10}};
+    for (int i = 0; i < 3; i++) {
+        const struct wt_flow_params flow = {
+            .shuffle = {.partitioning = kinds[i]}, .n_rows = 2000};
+        wt_flow_once(place, &cluster, &flow);
+    }
+    struct wt_cluster c;
+    wt_cluster_open(&c, place, &cluster);
+    cr_assert_not_null(strstr(weir_node_plan(c.node[0]), "thread-to-node"),
+                       "%s", weir_node_plan(c.node[0]));
+    wt_cluster_close(&c);
+}
+
+void wt_api_subsets_produce_and_consume(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.nodes = 4, .workers = 2};
+    const uint32_t lists[][3] = {{0, 1, 2}, {3, 2, 0}, {2, 3, 1}};
+    for (uint32_t np = 1; np <= 3; np++) {
+        for (uint32_t nc = 1; nc <= 3; nc++) {
+            const struct wt_flow_params flow = {
+                .shuffle = {.producers = lists[np - 1],
+                            .n_producers = np,
+                            .consumers = lists[nc - 1],
+                            .n_consumers = nc}};
+            wt_flow_once(place, &cluster, &flow);
+        }
+    }
+}
+
+void wt_api_some_workers_produce_and_consume(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3, .workers = 3};
+    for (uint32_t producers = 1; producers <= 3; producers++) {
+        const struct wt_flow_params flow = {
+            .shuffle = {.producer_workers = producers,
+                        .consumer_workers = 4 - producers}};
+        wt_flow_once(place, &cluster, &flow);
+    }
+}
+
+void wt_api_equal_keys_go_to_one_destination(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 4, .workers = 2, .node = {.frame_bytes = 2048}};
+    const struct wt_flow_params flow = {.rows = {.keys = 1}, .n_rows = 4000};
+    wt_flow_once(place, &cluster, &flow);
+}
+
+/* ---- plans ---------------------------------------------------------------- */
+
+enum { PLAN_NODES = 3, PLAN_WORKERS = 2, PLAN_MOST = 6 };
+
+/* The sinks of one flow feed the sources of one or two others. */
+static void chain(struct wt_relay *relays, struct wt_flow *from,
+                  struct wt_flow *a, struct wt_flow *b)
+{
+    for (uint32_t i = 0; i < PLAN_NODES * PLAN_WORKERS; i++) {
+        uint32_t n = i / PLAN_WORKERS;
+        uint32_t w = i % PLAN_WORKERS;
+        wt_relay_open(&relays[i], from->sink[n][w], a->source[n][w],
+                      b != NULL ? b->source[n][w] : NULL);
+    }
+}
+
+static void run_plan(const struct wt_place *place, uint32_t stages,
+                     bool diamond)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = PLAN_NODES,
+        .workers = PLAN_WORKERS,
+        .node = {.frame_bytes = 1024, .ring_frames = 2}};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f[4];
+    struct wt_relay relays[4][PLAN_MOST];
+    wt_cluster_open(&c, place, &cluster);
+    wt_query_open(&q, &c, 1, NULL);
+    for (uint32_t i = 0; i < stages; i++) {
+        const struct wt_flow_params flow = {
+            .shuffle = {.id = i + 1, .seed = i},
+            .n_rows = 2000,
+            .relayed = i > 0,
+            .n_ids = 2000 * PLAN_NODES * PLAN_WORKERS};
+        wt_flow_open(&f[i], &q, &flow);
+    }
+    for (uint32_t i = 1; !diamond && i < stages; i++) {
+        chain(relays[i], &f[i - 1], &f[i], NULL);
+    }
+    if (diamond) {
+        chain(relays[1], &f[0], &f[1], &f[2]);
+    }
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    for (uint32_t i = 0; i < stages; i++) {
+        wt_flow_check(&f[i]);
+    }
+    wt_query_close(&q);
+    for (uint32_t i = 0; i < stages; i++) {
+        wt_flow_close(&f[i]);
+    }
+    wt_cluster_close(&c);
+}
+
+void wt_api_two_chained_shuffles(const struct wt_place *place)
+{
+    run_plan(place, 2, false);
+    run_plan(place, 4, false);
+}
+
+/* One stage feeds two shuffles whose readers are the same workers; they take
+ * from both, which is the rule. */
+void wt_api_diamond_ends(const struct wt_place *place)
+{
+    run_plan(place, 3, true);
+}
+
+/* ---- side by side --------------------------------------------------------- */
+
+void wt_api_several_queries_and_shuffles_at_once(const struct wt_place *place)
+{
+    enum { QUERIES = 3, FLOWS = 2 };
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .workers = 2, .node = {.frame_bytes = 2048}};
+    struct wt_cluster c;
+    struct wt_query q[QUERIES];
+    struct wt_flow f[QUERIES][FLOWS];
+    wt_cluster_open(&c, place, &cluster);
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        wt_query_open(&q[i], &c, 100 + i, NULL);
+        for (uint32_t k = 0; k < FLOWS; k++) {
+            const struct wt_flow_params flow = {
+                .shuffle = {.id = k + 1,
+                            .partitioning =
+                                k == 0 ? WEIR_HASH : WEIR_ROUND_ROBIN},
+                .n_rows = 2000 + 500 * i};
+            wt_flow_open(&f[i][k], &q[i], &flow);
+        }
+    }
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        wt_flow_check(&f[i][0]);
+        wt_flow_check(&f[i][1]);
+        wt_query_close(&q[i]);
+        wt_flow_close(&f[i][0]);
+        wt_flow_close(&f[i][1]);
+    }
+    wt_cluster_close(&c);
+}
+
+/* The consumer of the first query takes nothing before the second query, over
+ * the same links, is through. */
+void wt_api_stalled_consumer_holds_up_nobody_else(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .workers = 2, .node = {.frame_bytes = 2048}};
+    const struct wt_flow_params flow = {.n_rows = 4000};
+    struct wt_cluster c;
+    struct wt_query q[2];
+    struct wt_flow f[2];
+    wt_cluster_open(&c, place, &cluster);
+    wt_query_open(&q[0], &c, 1, NULL);
+    wt_query_open(&q[1], &c, 2, NULL);
+    /* Worker 1 of node 2 has only the stalled sink to look after. */
+    struct wt_flow_params first = flow;
+    first.shuffle.producer_workers = 1;
+    struct wt_flow_params second = flow;
+    second.shuffle.consumer_workers = 1;
+    second.shuffle.producer_workers = 1;
+    wt_flow_open(&f[0], &q[0], &first);
+    wt_flow_open(&f[1], &q[1], &second);
+    f[0].sink[2][1]->gate = 1;
+    f[1].sink[1][0]->opens = 1;
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f[0]);
+    wt_flow_check(&f[1]);
+    cr_assert_neq(f[0].sink[2][1]->rows, 0);
+    for (int i = 0; i < 2; i++) {
+        wt_query_close(&q[i]);
+        wt_flow_close(&f[i]);
+    }
+    wt_cluster_close(&c);
+}
+
+/* ---- large rows ----------------------------------------------------------- */
+
+static const struct weir_field large_fields[] = {
+    {"id", "l", 0}, {"k", "l", 0}, {"u", "u", 1}, {"z", "z", 0}};
+
+static void move_large(const struct wt_place *place, weir_partitioning kind,
+                       uint32_t bytes, uint64_t n_rows)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 2,
+        .workers = 1,
+        .node = {.frame_bytes = 16384, .ring_frames = 4}};
+    const struct wt_flow_params flow = {
+        .shuffle = {.partitioning = kind},
+        .rows = {.fields = large_fields,
+                 .n_fields = 4,
+                 .big_every = 7,
+                 .big_bytes = bytes},
+        .n_rows = n_rows,
+        .batch_rows = 11};
+    wt_flow_once(place, &cluster, &flow);
+}
+
+void wt_api_rows_of_16_mib_pass_64_kib_rings(const struct wt_place *place)
+{
+    move_large(place, WEIR_HASH, 16 << 20, 8);
+    move_large(place, WEIR_ROUND_ROBIN, 40000, 400);
+}
+
+void wt_api_large_rows_are_broadcast(const struct wt_place *place)
+{
+    move_large(place, WEIR_BROADCAST, 16 << 20, 2);
+    move_large(place, WEIR_BROADCAST, 15000, 200);
+}
+
+void wt_api_row_over_max_row_bytes_is_refused(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 2, .node = {.max_row_bytes = 100000}};
+    const struct wt_flow_params params = {
+        .rows = {.big_every = 1, .big_bytes = 200000},
+        .n_rows = 1};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+    struct ArrowArray batch;
+    wt_cluster_open(&c, place, &cluster);
+    wt_query_open(&q, &c, 1, NULL);
+    wt_flow_open(&f, &q, &params);
+    /* Scope of the call: the query goes on without that batch. */
+    struct wt_rows rows = f.rows;
+    rows.fields = (const struct weir_field[]){
+        {"id", "l", 0}, {"k", "l", 0}, {"text", "u", 0}};
+    wt_rows_make(&rows, 0, 1, &batch);
+    cr_assert_eq(weir_writer_push(f.source[0][0]->writer, &batch),
+                 WEIR_ERR_DATA);
+    cr_assert_eq(weir_query_status(q.query[0], NULL), WEIR_OK);
+    batch.release(&batch);
+    f.rows.big_bytes = 50000;
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f);
+    wt_query_close(&q);
+    wt_flow_close(&f);
+    wt_cluster_close(&c);
+}

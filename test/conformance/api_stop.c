@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stop-sending, and batches that are held. */
+#include "test/conformance/api.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct world {
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+};
+
+static void open_world(struct world *w, const struct wt_place *place,
+                       const struct wt_cluster_params *cluster,
+                       const struct wt_flow_params *flow)
+{
+    wt_cluster_open(&w->c, place, cluster);
+    wt_query_open(&w->q, &w->c, 1, NULL);
+    wt_flow_open(&w->f, &w->q, flow);
+}
+
+static void run_world(struct world *w)
+{
+    bool ran = wt_cluster_run(&w->c);
+    cr_assert(ran, "%s", w->c.why);
+    wt_flow_check(&w->f);
+}
+
+static void close_world(struct world *w)
+{
+    wt_query_close(&w->q);
+    wt_flow_close(&w->f);
+    wt_cluster_close(&w->c);
+}
+
+/* ---- stopping ------------------------------------------------------------- */
+
+void wt_api_one_reader_stops_others_go_on(const struct wt_place *place)
+{
+    const weir_partitioning kinds[] = {WEIR_HASH, WEIR_BROADCAST};
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .workers = 2, .node = {.frame_bytes = 2048}};
+    for (int i = 0; i < 2; i++) {
+        const struct wt_flow_params flow = {
+            .shuffle = {.partitioning = kinds[i]}, .n_rows = 5000};
+        struct world *w = calloc(1, sizeof(*w));
+        open_world(w, place, &cluster, &flow);
+        w->f.sink[1][0]->stop_after = 100;
+        run_world(w);
+        cr_assert(w->f.sink[1][0]->stopped);
+        for (uint32_t n = 0; n < 3; n++) {
+            cr_assert(!w->f.source[n][0]->saw_done);
+        }
+        close_world(w);
+        free(w);
+    }
+}
+
+/* Sources with far more rows than are ever taken end early. */
+static void stop_all(const struct wt_place *place,
+                     const struct wt_flow_params *flow, uint64_t after,
+                     bool first_only)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .workers = 2, .node = {.frame_bytes = 2048}};
+    struct world *w = calloc(1, sizeof(*w));
+    open_world(w, place, &cluster, flow);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct wt_sink *s = w->f.sink[i / 2][i % 2];
+        if (!first_only || s->dest == 0) {
+            s->stop_after = after;
+        }
+    }
+    run_world(w);
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct wt_source *s = w->f.source[i / 2][i % 2];
+        cr_assert(s->saw_done, "source %u.%u pushed all %llu rows", i / 2,
+                  i % 2, (unsigned long long)s->next);
+    }
+    close_world(w);
+    free(w);
+}
+
+void wt_api_all_readers_stop_and_producers_hear(const struct wt_place *place)
+{
+    const struct wt_flow_params flow = {.n_rows = 300000};
+    stop_all(place, &flow, 50, false);
+}
+
+void wt_api_only_reader_of_a_gather_stops(const struct wt_place *place)
+{
+    const struct wt_flow_params flow = {
+        .shuffle = {.partitioning = WEIR_GATHER}, .n_rows = 300000};
+    stop_all(place, &flow, 50, true);
+}
+
+void wt_api_readers_of_skewed_rows_stop(const struct wt_place *place)
+{
+    const struct wt_flow_params flow = {.rows = {.keys = 1}, .n_rows = 300000};
+    stop_all(place, &flow, 0, false);
+}
+
+void wt_api_stop_before_an_edge_is_open(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
+    const struct wt_flow_params flow = {.n_rows = 300000};
+    struct world *w = calloc(1, sizeof(*w));
+    open_world(w, place, &cluster, &flow);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct wt_sink *s = w->f.sink[i / 2][i % 2];
+        weir_reader_stop(s->reader);
+        s->stopped = true;
+        s->opens = 1;
+        w->f.source[i / 2][i % 2]->gate = 1;
+    }
+    run_world(w);
+    for (uint32_t i = 0; i < 6; i++) {
+        cr_assert(w->f.source[i / 2][i % 2]->saw_done);
+        cr_assert_eq(w->f.sink[i / 2][i % 2]->rows, 0);
+    }
+    close_world(w);
+    free(w);
+}
+
+/* The reader stops while a row that is many times its ring is on its way; the
+ * same writer has rows for others behind it. */
+void wt_api_stop_in_the_midst_of_a_large_row(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .node = {.frame_bytes = 4096, .ring_frames = 2}};
+    const struct wt_flow_params flow = {
+        .shuffle = {.partitioning = WEIR_VECTOR},
+        .rows = {.big_every = 5, .big_bytes = 300000},
+        .n_rows = 200,
+        .batch_rows = 20};
+    struct world *w = calloc(1, sizeof(*w));
+    open_world(w, place, &cluster, &flow);
+    w->f.sink[1][0]->stop_after = 1;
+    w->f.sink[2][0]->stop_after = 0;
+    run_world(w);
+    cr_assert(w->f.sink[1][0]->stopped && w->f.sink[2][0]->stopped);
+    close_world(w);
+    free(w);
+}
+
+/* ---- holding -------------------------------------------------------------- */
+
+static bool still_right(const struct wt_sink *s)
+{
+    char why[WT_WHY_BYTES];
+    for (uint32_t i = s->held_begin; i != s->held_end; i++) {
+        const struct ArrowArray *a = &s->held[i % WT_HOLD];
+        for (int64_t row = 0; row < a->length; row++) {
+            if (!wt_rows_check(&s->flow->rows, a, row, why)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* A few batches of each reader are kept to the end and still read the same. */
+void wt_api_held_batches_stay_readable(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .workers = 2, .node = {.frame_bytes = 2048}};
+    const struct wt_flow_params flow = {.n_rows = 3000};
+    struct world *w = calloc(1, sizeof(*w));
+    open_world(w, place, &cluster, &flow);
+    for (uint32_t i = 0; i < 6; i++) {
+        w->f.sink[i / 2][i % 2]->hold = 3;
+    }
+    run_world(w);
+    close_world(w);
+    free(w);
+}
+
+static weir_err tiny_batches_step(void *arg)
+{
+    struct wt_source *s = arg;
+    weir_err rc = wt_source_step(s);
+    if (rc == WEIR_OK) {
+        (void)weir_writer_flush(s->writer); /* each batch is a frame */
+    }
+    return rc;
+}
+
+/* Rings with room for far more frames than may be held. */
+void wt_api_more_batches_are_held_than_fit(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 2, .node = {.frame_bytes = 65536, .ring_frames = 4}};
+    const struct wt_flow_params flow = {.n_rows = 1000, .batch_rows = 4};
+    struct world *w = calloc(1, sizeof(*w));
+    open_world(w, place, &cluster, &flow);
+    for (uint32_t i = 0; i < 2; i++) {
+        w->f.source[i][0]->task->step = tiny_batches_step;
+        w->f.sink[i][0]->hold = WT_HOLD - 1;
+    }
+    run_world(w);
+    cr_assert_gt(w->f.sink[0][0]->batches, 100);
+    close_world(w);
+    free(w);
+}
+
+/* All batches are kept, and the rings are a fraction of them: only possible if
+ * detaching gives the space back. */
+void wt_api_detached_batches_give_their_space_back(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 2, .node = {.frame_bytes = 1024, .ring_frames = 2}};
+    const struct wt_flow_params flow = {.n_rows = 400};
+    struct world *w = calloc(1, sizeof(*w));
+    open_world(w, place, &cluster, &flow);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct wt_sink *s = w->f.sink[i][0];
+        s->detach = true;
+        s->keep = true;
+        s->hold = WT_HOLD;
+    }
+    run_world(w);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct wt_sink *s = w->f.sink[i][0];
+        cr_assert_gt(s->held_end - s->held_begin, 10);
+        cr_assert(still_right(s));
+    }
+    close_world(w);
+    free(w);
+}
+
+static void keep_all(struct world *w, const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .workers = 2, .node = {.frame_bytes = 16384}};
+    const struct wt_flow_params flow = {.n_rows = 300};
+    open_world(w, place, &cluster, &flow);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct wt_sink *s = w->f.sink[i / 2][i % 2];
+        s->hold = WT_HOLD;
+        s->keep = true;
+    }
+    run_world(w);
+}
+
+void wt_api_batches_outlive_their_query(const struct wt_place *place)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    keep_all(w, place);
+    weir_reader_close(w->f.sink[0][0]->reader);
+    wt_query_close(&w->q);
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct wt_sink *s = w->f.sink[i / 2][i % 2];
+        cr_assert_neq(s->held_begin, s->held_end);
+        cr_assert(still_right(s));
+    }
+    wt_flow_close(&w->f); /* releases them */
+    wt_cluster_close(&w->c);
+    free(w);
+}
+
+static void *release_all(void *arg)
+{
+    struct wt_sink *s = arg;
+    while (s->held_begin != s->held_end) { /* the last first */
+        struct ArrowArray *a = &s->held[--s->held_end % WT_HOLD];
+        a->release(a);
+    }
+    return NULL;
+}
+
+void wt_api_batches_are_released_by_another_thread(const struct wt_place *place)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    pthread_t threads[6];
+    keep_all(w, place);
+    wt_query_close(&w->q);
+    for (uint32_t i = 0; i < 6; i++) {
+        cr_assert(still_right(w->f.sink[i / 2][i % 2]));
+        cr_assert_eq(pthread_create(&threads[i], NULL, release_all,
+                                    w->f.sink[i / 2][i % 2]),
+                     0);
+    }
+    for (uint32_t i = 0; i < 6; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    wt_flow_close(&w->f);
+    wt_cluster_close(&w->c);
+    free(w);
+}
