@@ -233,6 +233,7 @@ struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member)
     } else {
         l->ep->user = l;
     }
+    wi_engine_kick(e); /* the transport may have events, or want to be armed */
     return l;
 }
 

@@ -31,7 +31,10 @@ static void nap(struct weir_node *n, uint64_t until_ns)
 {
     struct wi_node_os *os = n->os;
     struct wi_engine *e = &n->engine;
-    if (e->ops->arm(e->transport) != WEIR_OK) {
+    wi_node_lock(n);
+    weir_err armed = e->ops->arm(e->transport);
+    wi_node_unlock(n);
+    if (armed != WEIR_OK) {
         return;
     }
     struct pollfd fds[2] = {

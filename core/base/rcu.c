@@ -7,14 +7,14 @@
 
 static void free_object(struct rcu_head *head)
 {
+    wi_tsan_acquire(head);
     struct wi_rcu_head *h = wi_container_of(head, struct wi_rcu_head, head);
-    wi_tsan_acquire(h->object);
     free(h->object);
 }
 
 void wi_rcu_free(struct wi_rcu_head *h, void *object)
 {
     h->object = object;
-    wi_tsan_release(object);
+    wi_tsan_release(&h->head);
     call_rcu(&h->head, free_object);
 }

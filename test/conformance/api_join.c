@@ -35,7 +35,8 @@ static void start(struct joiner *j)
 static void open_apart(struct wt_cluster *c, const struct wt_place *place,
                        uint32_t nodes)
 {
-    const struct wt_cluster_params params = {.nodes = nodes, .apart = true};
+    const struct wt_cluster_params params = {
+        .nodes = nodes, .apart = true, .node = {.max_members = 4}};
     wt_cluster_open(c, place, &params);
 }
 

@@ -60,8 +60,7 @@ void wt_api_one_reader_stops_others_go_on(const struct wt_place *place)
 
 /* Sources with far more rows than are ever taken end early. */
 static void stop_all(const struct wt_place *place,
-                     const struct wt_flow_params *flow, uint64_t after,
-                     bool first_only)
+                     const struct wt_flow_params *flow, uint64_t after)
 {
     const struct wt_cluster_params cluster = {
         .nodes = 3, .workers = 2, .node = {.frame_bytes = 2048}};
@@ -69,7 +68,7 @@ static void stop_all(const struct wt_place *place,
     open_world(w, place, &cluster, flow);
     for (uint32_t i = 0; i < 6; i++) {
         struct wt_sink *s = w->f.sink[i / 2][i % 2];
-        if (!first_only || s->dest == 0) {
+        if (s != NULL) {
             s->stop_after = after;
         }
     }
@@ -86,20 +85,20 @@ static void stop_all(const struct wt_place *place,
 void wt_api_all_readers_stop_and_producers_hear(const struct wt_place *place)
 {
     const struct wt_flow_params flow = {.n_rows = 300000};
-    stop_all(place, &flow, 50, false);
+    stop_all(place, &flow, 50);
 }
 
 void wt_api_only_reader_of_a_gather_stops(const struct wt_place *place)
 {
     const struct wt_flow_params flow = {
         .shuffle = {.partitioning = WEIR_GATHER}, .n_rows = 300000};
-    stop_all(place, &flow, 50, true);
+    stop_all(place, &flow, 50);
 }
 
 void wt_api_readers_of_skewed_rows_stop(const struct wt_place *place)
 {
     const struct wt_flow_params flow = {.rows = {.keys = 1}, .n_rows = 300000};
-    stop_all(place, &flow, 0, false);
+    stop_all(place, &flow, 0);
 }
 
 void wt_api_stop_before_an_edge_is_open(const struct wt_place *place)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const uint64_t second = 1000000000u;
-static const uint64_t patience_ns = 60 * 1000000000ull;
+static const uint64_t patience_ns = 30 * 1000000000ull;
 
 /* ---- opening and closing -------------------------------------------------- */
 
@@ -288,7 +288,7 @@ static void *run_worker(void *arg)
         if (rc == WEIR_AGAIN &&
             weir_worker_wait(c->node[w->node], w->idx, patience_ns) !=
                 WEIR_OK) {
-            wt_complain(c, "node %u worker %u: nothing happened for a minute",
+            wt_complain(c, "node %u worker %u: nothing happened for long",
                         w->node, w->idx);
             (void)pthread_mutex_lock(&c->lock);
             c->hung = true;

@@ -8,7 +8,7 @@
  * What a worker does is a list of tasks: step functions that return WEIR_OK
  * (moved), WEIR_AGAIN (try again when the worker was woken), WEIR_DONE or an
  * error. The same step functions run under both drivers. A task that makes no
- * progress for a minute is taken for hung, and so is a simulation that stands
+ * progress for half a minute is taken for hung, and so is a simulation that stands
  * still.
  */
 #ifndef WT_CLUSTER_H
@@ -96,7 +96,7 @@ void wt_gate_open(struct wt_cluster *c, uint32_t gate);
 weir_err wt_gate_pass(struct wt_cluster *c, uint32_t gate);
 
 /** Wait, for something that threads of the library do, until cond(arg) holds;
- *  false after a minute. On the simulator virtual time passes. */
+ *  false after half a minute. On the simulator virtual time passes. */
 bool wt_until(struct wt_cluster *c, bool (*cond)(void *arg), void *arg);
 
 #endif /* WT_CLUSTER_H */

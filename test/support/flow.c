@@ -369,6 +369,10 @@ void wt_flow_open(struct wt_flow *f, struct wt_query *q,
         uint32_t n = member && takes_part(p->consumers, p->n_consumers, i)
                          ? workers_of(c, p->consumer_workers)
                          : 0;
+        if (p->partitioning == WEIR_GATHER) { /* the first, and no other */
+            uint32_t first = p->n_consumers != 0 ? p->consumers[0] : 0;
+            n = i == first ? 1 : 0;
+        }
         for (uint32_t w = 0; w < n; w++) {
             open_sink(f, i, w);
         }
