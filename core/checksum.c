@@ -103,23 +103,24 @@ static inline uint64_t mix(uint64_t h)
     return h ^ (h >> 31);
 }
 
-/* Lanes are mixed beside each other; only the short step that orders them
- * waits for the one before. */
-static inline uint64_t fold(const uint64_t *sums, uint64_t h)
+/* Each sum times an odd constant of its own, so that lanes cannot change places;
+ * none waits for another. `first` numbers the lanes over all four sums. */
+static inline uint64_t fold(const uint64_t *sums, uint64_t first)
 {
-    for (int l = 0; l < WI_SUM_LANES; l++) {
-        uint64_t x = sums[l] * 0x9e3779b97f4a7c15u;
-        h = h * 5 + (x ^ (x >> 29));
+    uint64_t h = 0;
+    for (uint64_t l = 0; l < WI_SUM_LANES; l++) {
+        uint64_t x = sums[l] * (0x9e3779b97f4a7c15u * (2 * (first + l) + 1));
+        h += x ^ (x >> 29);
     }
     return h;
 }
 
 uint64_t wi_sum_get(const struct wi_sum *sum, uint64_t salt)
 {
-    uint64_t a = fold(sum->a, salt);
-    uint64_t b = fold(sum->b, 1);
-    uint64_t c = fold(sum->c, 2);
-    uint64_t e = fold(sum->e, 3);
-    uint64_t h = mix(mix(mix(mix(a) + b) + c) + e);
+    uint64_t a = fold(sum->a, 0);
+    uint64_t b = fold(sum->b, WI_SUM_LANES);
+    uint64_t c = fold(sum->c, 2 * WI_SUM_LANES);
+    uint64_t e = fold(sum->e, 3 * WI_SUM_LANES);
+    uint64_t h = mix(mix(a + c + salt) + b + e);
     return h == 0 ? 1 : h; /* 0 says that there is no checksum */
 }

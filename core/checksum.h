@@ -11,8 +11,8 @@
  * a and b alone miss two words that change places at a distance of 2^k blocks
  * if they differ in their upper k bits only, because b then changes by a
  * multiple of 2^64. In e the same exchange counts less than 2^64 at any
- * distance below 2^32 blocks. The sums of all lanes go through one chain of
- * multiplications at the end, which tells the lanes apart.
+ * distance below 2^32 blocks. At the end each sum is multiplied by an odd
+ * constant of its own, which tells the lanes apart, and all are mixed.
  */
 #ifndef WI_CHECKSUM_H
 #define WI_CHECKSUM_H

@@ -317,7 +317,8 @@ static weir_err on_credit(struct wi_link *l, const struct wi_msg_pos *m,
     if (o == NULL || o->epoch != m->epoch) {
         return WEIR_OK;
     }
-    /* E1 acquire: only to compare; rlx: only the engine writes credit */
+    /* E1 acquire: only to compare; pairs with E1 release in publish(). rlx: only
+     * the engine writes credit */
     uint64_t tail = wi_load_acq(&o->ctl->tail);
     uint64_t had = wi_load_rlx(&o->credit); /* rlx: as above */
     if (l->mapped || m->pos > tail || m->pos < had) {
@@ -473,7 +474,8 @@ static weir_err on_notify(struct wi_link *l, const struct wi_msg_pos *m,
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "notification for edge %u which is not open", m->edge);
     }
-    /* E5 acquire: only to compare; rlx: only the engine writes tail here */
+    /* E5 acquire: only to compare; pairs with E5 sc in move_head(). rlx: only
+     * the engine writes tail here */
     uint64_t head = wi_load_acq(&in->ctl->head);
     uint64_t tail = wi_load_rlx(&in->ctl->tail); /* rlx: as above */
     if (l->mapped || m->pos < tail || m->pos % WI_RING_ALIGN != 0 ||
@@ -556,7 +558,8 @@ static void send_stop(struct wi_in *in, uint32_t worker)
 /* The last stream that expected frames is gone: nobody reads the ring. */
 static void stop_ring(struct wi_in *in)
 {
-    /* rlx: only the engine sets dead; E10 acquire: streams' ends */
+    /* rlx: only the engine sets dead. E10 acquire: streams' ends; pairs with E10
+     * in wi_stream_ended() */
     bool over = wi_load_rlx(&in->dead) != 0 ||
                 wi_load_acq(&in->n_ended) == in->n_streams;
     if (!over && !in->stop_sent && !in->closed) {
@@ -569,7 +572,8 @@ static void stop_ring(struct wi_in *in)
 void wi_stream_stop(struct wi_stream *st)
 {
     struct wi_in *in = st->in;
-    /* E10 sc: the dispatcher drops its frames from now on */
+    /* E10 sc: the dispatcher drops its frames from now on; pairs with E10 in
+     * deliver() and sweep() */
     if (wi_xchg_sc(&st->gone, 1) != 0) {
         return;
     }

@@ -288,6 +288,14 @@ void wi_worker_notify(struct wi_worker *w, uint32_t attn)
     }
 }
 
+void wi_engine_rouse(struct wi_engine *e)
+{
+    for (uint32_t i = 0; i < e->cfg.workers; i++) {
+        wi_bell_rouse(e->workers[i].bell, WI_ATTN_EVENT);
+        e->ring_fn(e->hook_arg, i);
+    }
+}
+
 void wi_engine_kick(struct wi_engine *e)
 {
     /* E11 sc: what was left, then the flag; pairs with E11 sc in

@@ -37,6 +37,7 @@ struct wi_member {
 struct wi_tomb {
     uint64_t id;
     bool closed;   /* was open here; else only heard of */
+    bool relays;   /* closed: this node was its first member */
     weir_err code; /* what failed it, or WEIR_OK */
     char text[WI_TEXT_BYTES];
 };
@@ -152,6 +153,9 @@ const char *wi_engine_member_name(const struct wi_engine *e, uint32_t idx);
 
 /** Wake a worker for an event of the engine. */
 void wi_worker_notify(struct wi_worker *w, uint32_t attn);
+
+/** Wake all workers, whatever a dead peer has left undone. */
+void wi_engine_rouse(struct wi_engine *e);
 
 /** Memory of ring areas, within the cap. */
 weir_err wi_engine_mem_open(struct wi_engine *e, size_t bytes,

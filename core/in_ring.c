@@ -107,7 +107,8 @@ static void advance_once(struct wi_in *in)
         }
     }
     uint32_t asked = 1;
-    /* E10 sc: empty, and nobody reads: tell the engine once */
+    /* E10 sc: empty, and nobody reads: tell the engine once; pairs with E10 in
+     * wi_in_finish_when_empty() */
     if (begin == end && wi_load_sc(&in->finish) == 1 &&
         wi_cas_ar(&in->finish, &asked, 2)) {
         wi_lq_put(&in->link->engine->inbox, &in->inbox);
@@ -118,16 +119,22 @@ static void advance_once(struct wi_in *in)
 void wi_in_advance(struct wi_in *in)
 {
     wi_rcu_lock(); /* the engine may free `in` as soon as it is empty */
-    /* E10 sc: the wish, then the lock; as in wi_link_pump() */
-    wi_store_sc(&in->again, 1);
-    while (wi_load_sc(&in->again) != 0) { /* E10 sc: as above */
-        if (wi_xchg_sc(&in->advancing, 1) != 0) { /* E10 sc: as above */
+    for (;;) {
+        /* E10 sc: the lock; if it is taken, the wish and then another look, as
+         * its holder lets go and then looks for wishes */
+        if (wi_xchg_sc(&in->advancing, 1) != 0) {
+            wi_store_sc(&in->again, 1);               /* E10 sc: as above */
+            if (wi_load_sc(&in->advancing) != 0) {    /* E10 sc: as above */
+                break;
+            }
+            continue;
+        }
+        advance_once(in);
+        wi_store_sc(&in->advancing, 0);               /* E10 sc: as above */
+        if (wi_likely(wi_load_sc(&in->again) == 0) || /* E10 sc: as above */
+            wi_xchg_sc(&in->again, 0) == 0) {         /* E10 sc: as above */
             break;
         }
-        while (wi_xchg_sc(&in->again, 0) != 0) { /* E10 sc: as above */
-            advance_once(in);
-        }
-        wi_store_sc(&in->advancing, 0); /* E10 sc: as above */
     }
     wi_rcu_unlock();
 }

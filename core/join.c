@@ -39,6 +39,7 @@ static void fill_self(const struct wi_engine *e, struct wi_msg_member *m)
     u.member.version_min = WI_WIRE_VERSION_MIN;
     u.member.version_max = WI_WIRE_VERSION_MAX;
     u.member.workers = e->cfg.workers;
+    u.member.n_members = e->join != NULL ? e->join->n : 0;
     wi_text_put(u.member.name, WI_NAME_BYTES, e->name);
     wi_text_put(u.member.address, WI_ADDR_BYTES, e->address);
     *m = u.member;
@@ -127,6 +128,17 @@ void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
         turn_away(e, ep, WEIR_ERR_PEER_VERSION, text);
         return;
     }
+    if (j == NULL && e->n_members == 0) {
+        turn_away(e, ep, WEIR_ERR_STATE, "not a seed yet");
+        return;
+    }
+    if (j != NULL && j->seed && m->n_members != j->n) {
+        (void)snprintf(text, sizeof(text),
+                       "%s forms a cluster of %u members, %s expects %u",
+                       e->name, j->n, m->name, m->n_members);
+        turn_away(e, ep, WEIR_ERR_PEER_REFUSED, text);
+        return;
+    }
     if (j == NULL || !j->seed || j->n_known == j->n || name_taken(j, m->name)) {
         (void)snprintf(text, sizeof(text),
                        "%s cannot let %s join: %s", e->name, m->name,
@@ -204,6 +216,14 @@ static void take_member(struct wi_engine *e, struct wi_join *j,
     }
 }
 
+static void retry(struct wi_engine *e, struct wi_join *j)
+{
+    wi_engine_disconnect(e, j->ep);
+    j->ep = NULL;
+    j->retry_ns = e->now_ns + RETRY_NS;
+    wi_engine_due(e, j->retry_ns);
+}
+
 static void joiner_packet(struct wi_engine *e, struct wi_join *j,
                           const uint8_t *bytes, uint32_t len)
 {
@@ -214,6 +234,10 @@ static void joiner_packet(struct wi_engine *e, struct wi_join *j,
     while ((rc = wi_msg_next(bytes, len, &at, &m, &err)) == WEIR_OK) {
         if (m.head.type == WI_MSG_MEMBER) {
             take_member(e, j, &m.member);
+        } else if (m.head.type == WI_MSG_REFUSE &&
+                   m.refuse.code == WEIR_ERR_STATE) {
+            retry(e, j); /* it listens, but does not wait as a seed yet */
+            return;
         } else if (m.head.type == WI_MSG_REFUSE) {
             finish(j, (weir_err)m.refuse.code, m.refuse.text);
         }
@@ -236,10 +260,7 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
     } else if (ev->kind == WI_EV_CLOSED) {
         /* Not there yet, perhaps: the caller's timeout bounds the tries. */
         wi_log(&e->log, WI_LOG_INFO, "seed %s: %s", j->address, ev->reason);
-        wi_engine_disconnect(e, j->ep);
-        j->ep = NULL;
-        j->retry_ns = e->now_ns + RETRY_NS;
-        wi_engine_due(e, j->retry_ns);
+        retry(e, j);
     }
 }
 

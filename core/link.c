@@ -219,6 +219,8 @@ struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member)
     weir_err rc = wi_engine_mem_open(e, e->budget.area_bytes, &l->area, &err);
     if (rc == WEIR_OK && l->self) {
         rc = alloc_peer(l, e->budget.n_units);
+    }
+    if (rc == WEIR_OK && l->self) {
         open_self(l);
         return l;
     }
@@ -371,7 +373,9 @@ static bool drop_attempt(struct wi_link *l)
     l->ep = NULL;
     drain_ctl(l);
     l->packet_len = 0;
-    wi_store_rel(&l->lock, 0); /* E6: the link starts again with a new ep */
+    /* E6 release: the link starts again, without ep; pairs with E6 sc in
+     * wi_link_pump() */
+    wi_store_rel(&l->lock, 0);
     return true;
 }
 
@@ -431,7 +435,8 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     l->caps = caps;
     l->peer_incarnation = h->incarnation;
     l->last_rx_ns = e->now_ns;
-    wi_store_rel(&l->sending, 1); /* E6: ep is set */
+    /* E6 release: ep is set; pairs with E6 acquire in wi_link_pump() */
+    wi_store_rel(&l->sending, 1);
     fill_hello(e, l->member, &m, WI_MSG_ACCEPT);
     m.hello.version_min = version;
     m.hello.version_max = version;
@@ -585,6 +590,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
     wi_list_push_back(&e->dead, &l->on_engine);
     wi_edges_dead(l);
     if (!clean) {
+        wi_engine_rouse(e); /* also workers that run other queries */
         report_loss(l, code, why);
     } else if (!e->closing) {
         reopen(l);
@@ -674,6 +680,7 @@ static void link_packet(struct wi_link *l, const uint8_t *bytes, uint32_t len)
     uint32_t at = 0;
     weir_err rc = WEIR_OK;
     l->last_rx_ns = l->engine->now_ns;
+    l->ping_ns = 0;
     while (l->state != WI_LINK_DEAD && l->ep != NULL) {
         rc = wi_msg_next(bytes, len, &at, &m, &err);
         if (rc == WEIR_OK) {
@@ -778,7 +785,7 @@ static void on_connected(struct wi_link *l)
 {
     union wi_msg m;
     l->state = WI_LINK_HELLO;
-    wi_store_rel(&l->sending, 1); /* E6: ep is set */
+    wi_store_rel(&l->sending, 1); /* E6 release: as in accept_link() */
     fill_hello(l->engine, l->member, &m, WI_MSG_HELLO);
     wi_link_send(l, &m);
 }
@@ -852,12 +859,16 @@ static void tick_open(struct wi_link *l, uint64_t now_ns)
         return;
     }
     wi_engine_due(l->engine, wi_time_add(now_ns, cfg->detect_ns / 4));
-    if (now_ns - l->last_rx_ns > cfg->detect_ns) {
+    /* Silence counts from a question that nobody answered: a link that was at
+     * rest was not watched. */
+    if (now_ns - l->last_rx_ns > cfg->detect_ns && l->ping_ns != 0 &&
+        now_ns - l->ping_ns >= cfg->detect_ns / 2) {
         char why[96];
         (void)snprintf(why, sizeof(why), "silent for %.1f s (detect_ns)",
                        (double)(now_ns - l->last_rx_ns) / 1e9);
         wi_link_down(l, false, WEIR_ERR_PEER_LOST, why);
     } else if (now_ns - l->last_rx_ns >= cfg->detect_ns / 4) {
+        l->ping_ns = l->ping_ns != 0 ? l->ping_ns : now_ns;
         send_word(l, WI_MSG_PING, 1);
     }
 }

@@ -74,6 +74,7 @@ struct wi_link {
     uint64_t deadline_ns;     /* handshake */
     uint64_t last_rx_ns;
     uint64_t last_tx_ns;
+    uint64_t ping_ns;         /* oldest PING without an answer, 0: none */
     uint64_t idle_since_ns;
     uint64_t peer_incarnation;
     uint32_t caps;

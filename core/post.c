@@ -273,7 +273,8 @@ static void pump_once(struct wi_link *l)
     }
     reap(l);
     if (rc == WEIR_OK && before != l->posted_end && !wi_list_empty(&l->active)) {
-        wi_store_sc(&l->again, 1); /* E6 sc: the kick made room: one more */
+        /* E6 sc: the kick made room: one more; as in wi_link_pump() */
+        wi_store_sc(&l->again, 1);
     }
 }
 
@@ -313,7 +314,8 @@ bool wi_link_quiet(struct wi_link *l, struct wi_item *item)
 
 bool wi_link_seal(struct wi_link *l)
 {
-    wi_store_sc(&l->sending, 0); /* E6 sc: no new round starts */
+    /* E6 sc: no new round starts; pairs with E6 sc in wi_link_pump() */
+    wi_store_sc(&l->sending, 0);
     return wi_xchg_sc(&l->lock, 1) == 0; /* E6 sc: as in wi_link_pump() */
 }
 

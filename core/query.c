@@ -105,6 +105,26 @@ void wi_query_tell_failed(struct wi_link *l)
     }
 }
 
+/* The first member of a query has a link to every other one and passes on what
+ * it hears: so a failure reaches members that share no shuffle with whoever
+ * found it. */
+static bool relays(const struct weir_query *q)
+{
+    return q->members[0] == q->engine->self;
+}
+
+/* The first member, when it has closed the query already. */
+static void tell_linked(struct wi_engine *e, const struct wi_msg_fail *fail)
+{
+    union wi_msg m = {.fail = *fail};
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        struct wi_link *l = e->members[i].link;
+        if (i != e->self && l != NULL && l->state == WI_LINK_OPEN) {
+            wi_link_send(l, &m);
+        }
+    }
+}
+
 static void tell_members(struct weir_query *q, weir_err code, const char *text)
 {
     struct wi_engine *e = q->engine;
@@ -134,9 +154,7 @@ void wi_query_fail(struct weir_query *q, weir_err code, const char *text,
     /* E8 release: the message before the code; pairs with E8 acquire wherever
      * the code is read */
     wi_store_rel(&q->code, (int32_t)code);
-    for (uint32_t i = 0; i < q->engine->cfg.workers; i++) {
-        wi_worker_notify(&q->engine->workers[i], WI_ATTN_EVENT);
-    }
+    wi_engine_rouse(q->engine);
     if (tell) {
         tell_members(q, code, text);
     }
@@ -181,10 +199,15 @@ void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
         code = WEIR_ERR_ABORTED;
     }
     struct weir_query *q = wi_query_find(e, m->query);
+    struct wi_tomb *t = wi_tomb_find(e, m->query);
     if (q != NULL && is_member(q, l->member)) {
-        wi_query_fail(q, code, m->text, false);
-    } else if (q == NULL && wi_tomb_find(e, m->query) == NULL) {
-        struct wi_tomb *t = wi_tomb_add(e, m->query);
+        wi_query_fail(q, code, m->text, relays(q));
+    } else if (q == NULL && t != NULL && t->relays && t->code == WEIR_OK) {
+        t->code = code;
+        wi_text_put(t->text, WI_TEXT_BYTES, m->text);
+        tell_linked(e, m);
+    } else if (q == NULL && t == NULL) {
+        t = wi_tomb_add(e, m->query);
         t->code = code;
         wi_text_put(t->text, WI_TEXT_BYTES, m->text);
         stop_strays(e, m->query);
@@ -211,6 +234,34 @@ uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns)
 
 /* ---- opening -------------------------------------------------------------------------- */
 
+static weir_err check_members(const struct wi_engine *e,
+                              const struct weir_query_params *p,
+                              struct weir_error *err)
+{
+    bool self = p->n_members == 0;
+    for (uint32_t i = 0; i < p->n_members; i++) {
+        self = self || p->members[i] == e->self;
+        if (p->members[i] >= e->n_members) {
+            return wi_fail(err, WEIR_ERR_NOT_FOUND,
+                           "member %u of query %" PRIu64 ": there are only %u",
+                           p->members[i], p->id, e->n_members);
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (p->members[k] == p->members[i]) {
+                return wi_fail(err, WEIR_ERR_ARG,
+                               "query %" PRIu64 " lists member %u twice", p->id,
+                               p->members[i]);
+            }
+        }
+    }
+    if (!self) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "query %" PRIu64 " does not include this member (%u)",
+                       p->id, e->self);
+    }
+    return WEIR_OK;
+}
+
 static weir_err check_params(struct wi_engine *e,
                              const struct weir_query_params *p,
                              struct weir_error *err)
@@ -229,21 +280,14 @@ static weir_err check_params(struct wi_engine *e,
                        "new id for every query",
                        p->id, e->name);
     }
-    bool self = p->n_members == 0;
-    for (uint32_t i = 0; i < p->n_members; i++) {
-        self = self || p->members[i] == e->self;
-        if (p->members[i] >= e->n_members) {
-            return wi_fail(err, WEIR_ERR_NOT_FOUND,
-                           "member %u of query %" PRIu64 ": there are only %u",
-                           p->members[i], p->id, e->n_members);
+    for (size_t i = 0; i < WI_ARRAY_LEN(p->reserved); i++) {
+        if (p->reserved[i] != 0) {
+            return wi_fail(err, WEIR_ERR_ARG,
+                           "query %" PRIu64 ": reserved[%zu] is not zero",
+                           p->id, i);
         }
     }
-    if (!self) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "query %" PRIu64 " does not include this member (%u)",
-                       p->id, e->self);
-    }
-    return WEIR_OK;
+    return check_members(e, p, err);
 }
 
 static weir_err set_members(struct weir_query *q,
@@ -291,8 +335,10 @@ static weir_err open_locked(struct weir_node *node,
     wi_engine_due(e, q->deadline_ns);
     wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
     const struct wi_tomb *t = wi_tomb_find(e, p->id);
-    if (t != NULL) {
-        wi_query_fail(q, t->code, t->text, false); /* failed before we came */
+    if (t != NULL) { /* failed before we came */
+        wi_query_fail(q, t->code, t->text, relays(q));
+    } else if (!relays(q)) {
+        (void)wi_link_need(e, q->members[0]);
     }
     *out = q;
     return WEIR_OK;
@@ -343,7 +389,11 @@ static bool complete(const struct weir_query *q)
         for (uint32_t i = 0; i < q->engine->cfg.workers; i++) {
             const struct weir_writer *w = s->writers[i];
             const struct weir_reader *r = s->readers[i];
-            if ((w != NULL && !w->finished) ||
+            bool owes = s->self_produces && w == NULL &&
+                        i < wi_shuffle_workers(s, q->engine->self,
+                                               s->producer_workers) &&
+                        (s->wrote >> i & 1) == 0;
+            if (owes || (w != NULL && !w->finished) ||
                 (r != NULL && !r->stopped && !wi_reader_complete(r))) {
                 return false;
             }
@@ -407,6 +457,7 @@ void weir_query_close(weir_query *query)
     e->stats.queries_open--;
     struct wi_tomb *t = wi_tomb_add(e, query->id);
     t->closed = true;
+    t->relays = relays(query);
     if (query->failing) {
         t->code = query->error.code;
         wi_text_put(t->text, WI_TEXT_BYTES, query->error.message);

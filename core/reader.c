@@ -100,19 +100,24 @@ void wi_worker_collect(struct wi_worker *w, const struct weir_reader *reader)
     w->happened = w->happened || c.others;
 }
 
-static void look_directly(struct weir_reader *r)
+/* True if there is no need to ask the bell: all rings there will ever be were
+ * looked at. Their marks stay for weir_worker_wait(). */
+static bool look_directly(struct weir_reader *r)
 {
     /* E9 acquire: streams[]; pairs with E9 release in attach_stream() */
     uint32_t n = wi_load_acq(&r->n_streams);
+    bool all = n == r->n_expected && n <= DIRECT_LOOK;
     for (uint32_t i = 0; i < n && n <= DIRECT_LOOK; i++) {
         struct wi_stream *st = r->streams[i];
         const struct wi_in *in = st->in;
-        /* rlx: only a look; take_frame() acquires */
+        all = all && in->consumer_worker != WI_ANY_WORKER;
+        /* rlx: only a look; wi_in_scan() acquires */
         if (!st->ended && in->consumer_worker != WI_ANY_WORKER &&
             wi_load_rlx(&in->ctl->tail) != in->scan) {
             make_ready(r, st);
         }
     }
+    return all;
 }
 
 /* ---- release --------------------------------------------------------------------------- */
@@ -379,8 +384,7 @@ weir_err weir_reader_next(weir_reader *r, struct ArrowArray *batch_out)
     }
     rc = take_ready(r, batch_out);
     if (rc == WEIR_AGAIN) {
-        look_directly(r);
-        if (wi_list_empty(&r->ready)) {
+        if (!look_directly(r) && wi_list_empty(&r->ready)) {
             wi_worker_collect(r->worker, r);
         }
         rc = take_ready(r, batch_out);

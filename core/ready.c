@@ -58,6 +58,15 @@ enum wi_wake wi_bell_attention(struct wi_bell *b, uint32_t bits)
     return wi_bell_wake(b);
 }
 
+void wi_bell_rouse(struct wi_bell *b, uint32_t bits)
+{
+    /* E3 sc: as wi_bell_attention(), then as wi_bell_wake(); a worker that had
+     * not gone to sleep yet finds `parked` changed, or the bits */
+    (void)wi_or_sc(&b->attn, bits);
+    (void)wi_xchg_sc(&b->parked, WI_AWAKE); /* E3 sc: as above */
+    wi_futex_wake(&b->parked);
+}
+
 bool wi_bell_pending(struct wi_bell *b, uint32_t n_ids)
 {
     uint32_t n_summary = words_of(words_of(n_ids));

@@ -13,7 +13,9 @@
  *
  * The ready set is a bitmap with one level of summary. Marking sets the word's
  * bit, then the summary's; taking clears the summary's bit, then the word. Both
- * are idempotent, so a marker that dies half-way loses nothing for the others.
+ * are idempotent, so a marker that dies half-way loses nothing for the others,
+ * except that it may take a wake-up with it: wi_bell_rouse() makes up for that
+ * when the loss of the peer is found.
  *
  * Which calls may meet: mark, attention, wake from any thread and process, with
  * each other and with everything; take, park, arm by the worker only.
@@ -68,6 +70,11 @@ enum wi_wake wi_bell_mark(struct wi_bell *b, uint32_t n_ids, uint32_t id);
 
 /** Set bits of attn and wake the worker if it sleeps. */
 enum wi_wake wi_bell_attention(struct wi_bell *b, uint32_t bits);
+
+/** As wi_bell_attention, for rare events: wakes the worker even if a process
+ *  that wanted to wake it died after it had cleared `parked` and before its
+ *  system call. The caller rings the descriptor, if there is one. */
+void wi_bell_rouse(struct wi_bell *b, uint32_t bits);
 
 /** True while a mark or attention is there to take. */
 bool wi_bell_pending(struct wi_bell *b, uint32_t n_ids);

@@ -11,8 +11,9 @@
  * frame is skipped with a PAD frame. Frames are multiples of 64 bytes, rings
  * multiples of 64 bytes, so a PAD header always fits.
  *
- * The control block lies beside a mapped ring in the consumer's memory (both
- * ends use the same one), and in ordinary memory at each end of a posted ring.
+ * The control block of a mapped ring lies in the consumer's ring area, and both
+ * ends use it. A posted ring has two: the consumer's at the same place, which
+ * the peer could write as well, and the producer's in its wi_out.
  *
  * Edge E1: the producer writes frame bytes, then releases `tail`; the consumer
  * acquires `tail`, then reads the bytes. Edge E5: the consumer finishes with

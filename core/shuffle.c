@@ -106,6 +106,7 @@ static uint64_t fingerprint(const struct weir_shuffle *s,
     h = mix(h, (uint64_t)s->kind);
     h = mix(h, p->seed);
     h = mix(h, s->n_dest);
+    h = mix(h, s->n_sources);
     h = mix(h, s->producer_workers);
     h = mix(h, s->consumer_workers);
     h = mix_bounds(h, s->schema, p);
@@ -246,18 +247,33 @@ static weir_err check_room(struct weir_query *q, uint32_t id,
     return WEIR_OK;
 }
 
+static weir_err check_params(const struct weir_shuffle_params *p,
+                             struct weir_error *err)
+{
+    if (p->schema == NULL || p->partitioning > WEIR_VECTOR) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "shuffle %u: needs a schema and a partitioning", p->id);
+    }
+    for (size_t i = 0; i < WI_ARRAY_LEN(p->reserved); i++) {
+        if (p->reserved[i] != 0) {
+            return wi_fail(err, WEIR_ERR_ARG,
+                           "shuffle %u: reserved[%zu] is not zero", p->id, i);
+        }
+    }
+    return WEIR_OK;
+}
+
 weir_err weir_shuffle_open(weir_query *query,
                            const struct weir_shuffle_params *params,
                            weir_shuffle **shuffle_out, struct weir_error *err)
 {
-    if (params->schema == NULL || params->partitioning > WEIR_VECTOR) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "shuffle %u: needs a schema and a partitioning",
-                       params->id);
+    weir_err rc = check_params(params, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     wi_node_lock(query->node);
     struct weir_shuffle *s = NULL;
-    weir_err rc = check_room(query, params->id, err);
+    rc = check_room(query, params->id, err);
     if (rc == WEIR_OK) {
         s = calloc(1, sizeof(*s));
         rc = s != NULL ? WEIR_OK

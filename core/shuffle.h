@@ -48,6 +48,7 @@ struct weir_shuffle {
     uint32_t n_dest;
     uint32_t n_sources;        /* producing workers in all */
     struct weir_writer **writers; /* by worker, NULL: not open */
+    uint64_t wrote;               /* bits: workers whose writer has finished */
     struct weir_reader **readers;
     bool self_produces;
     bool self_consumes;

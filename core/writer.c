@@ -105,6 +105,16 @@ static void count(_Atomic uint64_t *c, uint64_t n)
     wi_store_rlx(c, wi_load_rlx(c) + n);
 }
 
+/* Get the first lines of the next frame while nobody waits for them: the
+ * consumer had them last. */
+static void own_next(const struct wi_out *o)
+{
+    const uint8_t *mem = o->mem + o->tail % o->size;
+    for (uint32_t i = 0; i < 3; i++) {
+        __builtin_prefetch(mem + (size_t)i * WI_CACHE_LINE, 1);
+    }
+}
+
 /* Make the frame in the lane's span, `bytes` long, visible to the consumer. */
 static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes)
 {
@@ -132,6 +142,7 @@ static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes)
      * consumer (mapped) or post_limit() (posted) */
     wi_store_rel(&o->ctl->tail, o->tail);
     ring_consumer(lane);
+    own_next(o);
 }
 
 /* ---- lanes --------------------------------------------------------------------------- */
@@ -337,6 +348,14 @@ static enum step lane_fill(struct weir_writer *w, struct wi_lane *lane,
     return STEP_DONE;
 }
 
+/* The lane whose turn it is has no use for the row in chunks any more; the
+ * reader of a stopped stream does not look at the pieces that went out. */
+static void drop_image(struct weir_writer *w)
+{
+    free(w->image);
+    w->image = NULL;
+}
+
 static enum step lane_step(struct weir_writer *w, uint32_t d)
 {
     struct wi_lane *lane = &w->lanes[d];
@@ -347,6 +366,7 @@ static enum step lane_step(struct weir_writer *w, uint32_t d)
     bool ready = !lane->done && lane_ready(w, lane);
     if (lane->done) {
         lane->taken = n; /* nobody wants them */
+        drop_image(w);
         return STEP_DONE;
     }
     if (!ready) {
@@ -405,7 +425,7 @@ static bool has_rows(const struct wi_lane *lane)
 static uint64_t now(const struct weir_writer *w)
 {
     const struct wi_engine *e = w->worker->engine;
-    return e->cfg.manual ? e->now_ns : wi_clock_now();
+    return e->cfg.manual ? e->now_ns : wi_clock_coarse();
 }
 
 /* At the end of a push: consumers that sleep on an empty ring get what there
@@ -417,6 +437,9 @@ static void flush_hungry(struct weir_writer *w)
     for (uint32_t i = 0; i < n; i++) {
         struct wi_lane *lane = &w->lanes[w->flush_next];
         w->flush_next = w->flush_next + 1 < w->n_lanes ? w->flush_next + 1 : 0;
+        if (!lane->done) {
+            (void)lane_ready(w, lane); /* stopped? It may get no rows at all */
+        }
         if (has_rows(lane) && w->now_ns - lane->sent_ns > WI_DENSE_NS &&
             consumed(lane->out) == lane->out->tail &&
             (!lane->out->mapped || wi_bell_asleep(consumer_bell(lane)))) {
@@ -464,6 +487,30 @@ weir_err weir_writer_flush(weir_writer *w)
 
 /* ---- pushing ---------------------------------------------------------------------------------- */
 
+/* Is no row larger than max_row_bytes? Row by row only if the whole batch is
+ * larger. */
+static bool rows_fit(const struct weir_writer *w,
+                     const struct ArrowArray *batch)
+{
+    const struct wi_schema *s = w->shuffle->schema;
+    uint64_t most = w->shuffle->query->engine->cfg.max_row_bytes;
+    uint64_t n = (uint64_t)batch->length;
+    uint64_t sum = wi_frame_min_bytes(s) + 64ull * s->n_var;
+    for (uint32_t i = 0; s->n_var > 0 && n > 0 && i < s->n_columns; i++) {
+        if (s->columns[i].kind == WI_KIND_VAR) {
+            const int32_t *ends = w->views[i].values;
+            ends += w->views[i].offset;
+            sum += (uint32_t)(ends[n] - ends[0]);
+        }
+    }
+    for (uint64_t row = 0; sum > most && row < n; row++) {
+        if (wi_frame_row_bytes(s, w->views, row) > most) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static weir_err begin_push(struct weir_writer *w, const struct ArrowArray *batch,
                            const uint32_t *dest)
 {
@@ -480,6 +527,9 @@ static weir_err begin_push(struct weir_writer *w, const struct ArrowArray *batch
         if (dest[i] >= w->n_lanes) {
             return WEIR_ERR_ARG;
         }
+    }
+    if (!rows_fit(w, batch)) {
+        return WEIR_ERR_DATA;
     }
     w->dest = dest;
     w->row = 0;
@@ -733,6 +783,7 @@ void wi_writer_free(struct weir_writer *w)
         }
     }
     w->shuffle->writers[w->worker->idx] = NULL;
+    w->shuffle->wrote |= (uint64_t)w->finished << w->worker->idx;
     wi_list_remove(&w->on_worker);
     free(w->image);
     free(w->lanes);

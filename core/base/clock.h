@@ -14,6 +14,17 @@ static inline uint64_t wi_clock_now(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/** A coarse clock for hot paths: about nanoseconds, within a factor of four,
+ *  from where reading it costs least. Never goes back on one thread. */
+static inline uint64_t wi_clock_coarse(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc() / 2; /* 1 to 5 GHz */
+#else
+    return wi_clock_now();
+#endif
+}
+
 /** a + b that stays at UINT64_MAX (= never). */
 static inline uint64_t wi_time_add(uint64_t a, uint64_t b)
 {

@@ -134,6 +134,17 @@ static void strike(struct run *r, enum fault fault, uint64_t at)
     }
 }
 
+struct moment {
+    const weir_sim *sim;
+    uint64_t at_ns;
+};
+
+static bool is_past(void *arg)
+{
+    const struct moment *m = arg;
+    return weir_sim_now(m->sim) >= m->at_ns;
+}
+
 /* Returns true if the fault came early enough to be felt. */
 static bool one_fault(const struct wt_place *place, enum fault fault,
                       uint64_t seed, uint64_t at)
@@ -150,7 +161,8 @@ static bool one_fault(const struct wt_place *place, enum fault fault,
         }
     }
     if (ok && fault != DROP_LONG) {
-        ok = next_query_works(r, fault == CRASH ? 1 : UINT32_MAX);
+        struct moment over = {r->c.sim, at + DETECT_NS}; /* and found */
+        ok = wt_until(&r->c, is_past, &over) && next_query_works(r, fault == CRASH ? 1 : UINT32_MAX);
     }
     cr_assert(ok, "fault %d, seed %llu, at %llu ns: %s", (int)fault,
               (unsigned long long)seed, (unsigned long long)at, r->c.why);
@@ -229,7 +241,7 @@ void wt_api_seeds_with_jitter_and_small_rings(const struct wt_place *place)
             .sim = {.seed = seed,
                     .latency_ns = 500 + x / 36 % 50000,
                     .jitter_ns = x / 64 % 100000,
-                    .bandwidth = 50000000 << (x / 128 % 8)}};
+                    .bandwidth = 50000000ull << (x / 128 % 8)}};
         const weir_partitioning kinds[] = {WEIR_HASH,      WEIR_ROUND_ROBIN,
                                            WEIR_BROADCAST, WEIR_RANDOM,
                                            WEIR_GATHER,    WEIR_VECTOR};

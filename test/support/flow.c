@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BUSY_NS = 300 }; /* a batch, on the simulator */
+
 static const struct weir_field usual_fields[] = {
     {"id", "l", 0}, {"k", "l", 0}, {"text", "u", 1}};
 static const char *const usual_keys[] = {"k"};
@@ -117,6 +119,9 @@ weir_err wt_source_step(void *arg)
     s->batch.release(&s->batch);
     s->have = false;
     s->saw_done = s->saw_done || rc == WEIR_DONE;
+    if (s->flow->cluster->sim != NULL) { /* else all is done at one instant */
+        weir_sim_busy(s->flow->cluster->sim, BUSY_NS);
+    }
     return rc < 0 ? rc : WEIR_OK;
 }
 

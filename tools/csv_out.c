@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/csv_out.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/csv_fail.h"
+
+void csv_out_init(struct csv_out *out, int fd)
+{
+    out->fd = fd;
+    out->failed = 0;
+    out->fields = 0;
+    out->used = 0;
+    out->bytes = 0;
+}
+
+static void flush(struct csv_out *out)
+{
+    size_t done = 0;
+    while (done < out->used && out->failed == 0) {
+        ssize_t n = write(out->fd, out->buffer + done, out->used - done);
+        if (n >= 0) {
+            done += (size_t)n;
+        } else if (errno != EINTR) {
+            out->failed = errno;
+        }
+    }
+    out->used = 0;
+}
+
+static void put(struct csv_out *out, const char *text, size_t len)
+{
+    out->bytes += len;
+    while (len > 0) {
+        size_t room = CSV_OUT_BYTES - out->used;
+        size_t n = len < room ? len : room;
+        memcpy(out->buffer + out->used, text, n);
+        out->used += n;
+        text += n;
+        len -= n;
+        if (out->used == CSV_OUT_BYTES) {
+            flush(out);
+        }
+    }
+}
+
+static bool needs_quotes(const char *text, size_t len)
+{
+    if (len == 0 || text[0] == ' ' || text[len - 1] == ' ') {
+        return true;
+    }
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        if (c == ',' || c == '"' || c == '\n' || c == '\r') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_quoted(struct csv_out *out, const char *text, size_t len)
+{
+    put(out, "\"", 1);
+    while (len > 0) {
+        const char *quote = memchr(text, '"', len);
+        size_t n = quote == NULL ? len : (size_t)(quote - text) + 1;
+        put(out, text, n);
+        if (quote != NULL) {
+            put(out, "\"", 1);
+        }
+        text += n;
+        len -= n;
+    }
+    put(out, "\"", 1);
+}
+
+void csv_out_field(struct csv_out *out, const char *text, size_t len)
+{
+    if (out->fields++ > 0) {
+        put(out, ",", 1);
+    }
+    if (text == NULL) {
+        return;
+    }
+    if (needs_quotes(text, len)) {
+        put_quoted(out, text, len);
+    } else {
+        put(out, text, len);
+    }
+}
+
+void csv_out_end(struct csv_out *out)
+{
+    put(out, "\n", 1);
+    out->fields = 0;
+}
+
+int csv_out_failed(const struct csv_out *out)
+{
+    return out->failed;
+}
+
+weir_err csv_out_sync(struct csv_out *out, const char *name,
+                      struct weir_error *err)
+{
+    flush(out);
+    if (out->failed == 0 && fsync(out->fd) != 0) {
+        out->failed = errno;
+    }
+    if (out->failed != 0) {
+        errno = out->failed;
+        return csv_fail_errno(err, "write %s", name);
+    }
+    return WEIR_OK;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE 1
+#include "tools/csv_plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/csv_fail.h"
+
+enum { MAX_COLUMNS = 1024, BOM_BYTES = 3 };
+
+static const char utf8_bom[] = "\xef\xbb\xbf";
+
+static weir_err open_file(struct csv_plan *plan, struct weir_error *err)
+{
+    struct stat st;
+    plan->fd = open(plan->path, O_RDONLY | O_CLOEXEC);
+    if (plan->fd < 0 || fstat(plan->fd, &st) != 0) {
+        return csv_fail_errno(err, "%s", plan->path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return csv_fail(err, WEIR_ERR_DATA,
+                        "%s: not a regular file; it is read twice, so store "
+                        "it in a file first",
+                        plan->path);
+    }
+    plan->bytes = (uint64_t)st.st_size;
+    return WEIR_OK;
+}
+
+static weir_err take_name(struct csv_column *c, const struct csv_field *f,
+                          struct weir_error *err)
+{
+    c->name = calloc(1, f->len + 1);
+    if (c->name == NULL) {
+        return csv_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a name");
+    }
+    if (f->len > 0) {
+        memcpy(c->name, f->text, f->len);
+    }
+    c->name_len = f->len;
+    return WEIR_OK;
+}
+
+static weir_err take_header(struct csv_plan *plan, const struct csv_record *r,
+                            struct weir_error *err)
+{
+    weir_err rc = WEIR_OK;
+    if (r->n_fields > MAX_COLUMNS) {
+        return csv_fail(err, WEIR_ERR_DATA,
+                        "%s:%" PRIu64 ": %u columns, at most %d are possible",
+                        plan->path, r->line, r->n_fields, (int)MAX_COLUMNS);
+    }
+    plan->columns = calloc(r->n_fields, sizeof(*plan->columns));
+    if (plan->columns == NULL) {
+        return csv_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u columns",
+                        r->n_fields);
+    }
+    plan->n_columns = r->n_fields;
+    for (uint32_t i = 0; rc == WEIR_OK && i < r->n_fields; i++) {
+        rc = take_name(&plan->columns[i], &r->fields[i], err);
+    }
+    return rc;
+}
+
+static uint64_t bom_bytes(const struct csv_plan *plan)
+{
+    char head[BOM_BYTES];
+    ssize_t n = pread(plan->fd, head, sizeof(head), 0);
+    return n == BOM_BYTES && memcmp(head, utf8_bom, BOM_BYTES) == 0 ? BOM_BYTES
+                                                                    : 0;
+}
+
+static weir_err read_header(struct csv_plan *plan, struct weir_error *err)
+{
+    struct csv_record record;
+    csv_scan_range(plan->scan, bom_bytes(plan), plan->bytes, 1);
+    weir_err rc = csv_scan_next(plan->scan, &record, err);
+    if (rc == WEIR_DONE) {
+        return csv_fail(err, WEIR_ERR_DATA,
+                        "%s: no header line, the file is empty", plan->path);
+    }
+    if (rc == WEIR_OK) {
+        rc = take_header(plan, &record, err);
+        csv_scan_columns(plan->scan, record.n_fields);
+    }
+    return rc;
+}
+
+weir_err csv_plan_open(struct csv_plan *plan, const char *path,
+                       uint32_t n_parts, struct weir_error *err)
+{
+    *plan = (struct csv_plan){.path = path, .fd = -1};
+    plan->parts = calloc(n_parts, sizeof(*plan->parts));
+    if (plan->parts == NULL) {
+        return csv_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u parts",
+                        n_parts);
+    }
+    plan->n_parts = n_parts;
+    weir_err rc = open_file(plan, err);
+    if (rc == WEIR_OK) {
+        rc = csv_scan_open(plan->fd, path, 0, &plan->scan, err);
+    }
+    return rc == WEIR_OK ? read_header(plan, err) : rc;
+}
+
+void csv_plan_close(struct csv_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_columns; i++) {
+        free(plan->columns[i].name);
+    }
+    free(plan->columns);
+    free(plan->parts);
+    csv_scan_close(plan->scan);
+    if (plan->fd >= 0) {
+        (void)close(plan->fd);
+    }
+}
+
+/* ---- the scan --------------------------------------------------------------- */
+
+/* Part k begins with the first record at or behind k n-ths of the file. */
+static uint32_t cut(struct csv_plan *plan, uint32_t begun,
+                    const struct csv_record *r)
+{
+    while (begun < plan->n_parts &&
+           r->begin >= plan->bytes / plan->n_parts * begun) {
+        if (begun > 0) {
+            plan->parts[begun - 1].end = r->begin;
+        }
+        plan->parts[begun].begin = r->begin;
+        plan->parts[begun].line = r->line;
+        begun++;
+    }
+    return begun;
+}
+
+/* Parts that no record was left for are empty. */
+static void end_parts(struct csv_plan *plan, uint32_t begun)
+{
+    if (begun > 0) {
+        plan->parts[begun - 1].end = plan->bytes;
+    }
+    for (uint32_t i = begun; i < plan->n_parts; i++) {
+        plan->parts[i].begin = plan->bytes;
+        plan->parts[i].end = plan->bytes;
+    }
+}
+
+weir_err csv_plan_scan(struct csv_plan *plan, _Atomic uint64_t *done_bytes,
+                       struct weir_error *err)
+{
+    struct csv_record r;
+    uint32_t begun = 0;
+    weir_err rc;
+    while ((rc = csv_scan_next(plan->scan, &r, err)) == WEIR_OK) {
+        begun = cut(plan, begun, &r);
+        plan->parts[begun - 1].rows++;
+        for (uint32_t i = 0; i < plan->n_columns; i++) {
+            csv_guess_add(&plan->columns[i].guess, r.fields[i].text,
+                          r.fields[i].len);
+        }
+        if (plan->rows++ % 1024 == 0) {
+            *done_bytes = r.end;
+        }
+    }
+    if (rc != WEIR_DONE) {
+        return rc;
+    }
+    *done_bytes = plan->bytes;
+    end_parts(plan, begun);
+    for (uint32_t i = 0; i < plan->n_columns; i++) {
+        plan->columns[i].type = csv_guess_type(&plan->columns[i].guess);
+    }
+    return WEIR_OK;
+}
+
+/* ---- columns ---------------------------------------------------------------- */
+
+static weir_err say_not_found(const struct csv_plan *plan, const char *name,
+                              struct weir_error *err)
+{
+    char list[WEIR_ERROR_MESSAGE_BYTES / 2];
+    size_t used = 0;
+    for (uint32_t i = 0; i < plan->n_columns && used < sizeof(list); i++) {
+        int n = snprintf(list + used, sizeof(list) - used, "%s%s",
+                         i == 0 ? "" : ", ", plan->columns[i].name);
+        used += n < 0 ? 0 : (size_t)n;
+    }
+    return csv_fail(err, WEIR_ERR_NOT_FOUND,
+                    "%s has no column \"%s\"; its columns are: %s%s",
+                    plan->path, name, list, used < sizeof(list) ? "" : " ...");
+}
+
+weir_err csv_plan_find(const struct csv_plan *plan, const char *name,
+                       uint32_t *column_out, struct weir_error *err)
+{
+    uint32_t found = UINT32_MAX;
+    for (uint32_t i = 0; i < plan->n_columns; i++) {
+        const struct csv_column *c = &plan->columns[i];
+        if (strlen(name) != c->name_len ||
+            memcmp(name, c->name, c->name_len) != 0) {
+            continue;
+        }
+        if (found != UINT32_MAX) {
+            return csv_fail(err, WEIR_ERR_ARG,
+                            "%s: columns %u and %u are both named \"%s\"",
+                            plan->path, found + 1, i + 1, name);
+        }
+        found = i;
+    }
+    if (found == UINT32_MAX) {
+        return say_not_found(plan, name, err);
+    }
+    *column_out = found;
+    return WEIR_OK;
+}
+
+void csv_plan_column_name(uint32_t column, char name[CSV_COLUMN_NAME_BYTES])
+{
+    (void)snprintf(name, CSV_COLUMN_NAME_BYTES, "c%u", column);
+}
+
+weir_err csv_plan_schema(const struct csv_plan *plan,
+                         struct ArrowSchema *schema_out, struct weir_error *err)
+{
+    struct weir_field fields[MAX_COLUMNS];
+    char names[MAX_COLUMNS][CSV_COLUMN_NAME_BYTES];
+    for (uint32_t i = 0; i < plan->n_columns; i++) {
+        csv_plan_column_name(i, names[i]);
+        fields[i] = (struct weir_field){
+            .name = names[i],
+            .format = csv_type_format(plan->columns[i].type),
+            .nullable = plan->columns[i].type.nulls,
+        };
+    }
+    return weir_schema_build(fields, plan->n_columns, schema_out, err);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which texts survive as values.
+ *
+ * Days from dates and back: the usual arithmetic of the proleptic Gregorian
+ * calendar over eras of 400 years, with years that begin in March so that the
+ * leap day is the last.
+ */
+#include "tools/csv_type.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_INT_DIGITS = 19,
+    DAYS_OF_ERA = 146097, /* 400 years */
+    EPOCH_DAYS = 719468,  /* 0000-03-01 to 1970-01-01 */
+    DATE_BYTES = 10,
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static size_t count_digits(const char *text, size_t len)
+{
+    size_t n = 0;
+    while (n < len && is_digit(text[n])) {
+        n++;
+    }
+    return n;
+}
+
+/* ---- int64 ------------------------------------------------------------------ */
+
+bool csv_parse_int64(const char *text, size_t len, int64_t *out)
+{
+    size_t sign = len > 0 && text[0] == '-';
+    size_t digits = len - sign;
+    uint64_t v = 0;
+    if (digits == 0 || digits > MAX_INT_DIGITS ||
+        count_digits(text + sign, digits) != digits ||
+        (text[sign] == '0' && len > 1)) { /* 007, and -0 */
+        return false;
+    }
+    for (size_t i = sign; i < len; i++) {
+        v = v * 10 + (uint64_t)(text[i] - '0'); /* 19 digits fit 64 bits */
+    }
+    if (v > (uint64_t)INT64_MAX + sign) {
+        return false;
+    }
+    *out = (int64_t)(sign ? 0 - v : v);
+    return true;
+}
+
+size_t csv_print_int64(int64_t value, char text[CSV_VALUE_BYTES])
+{
+    char digits[CSV_VALUE_BYTES];
+    uint64_t v = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    size_t n = 0;
+    size_t len = 0;
+    do {
+        digits[n++] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v != 0);
+    if (value < 0) {
+        text[len++] = '-';
+    }
+    while (n > 0) {
+        text[len++] = digits[--n];
+    }
+    return len;
+}
+
+/* ---- bool ------------------------------------------------------------------- */
+
+bool csv_parse_bool(const char *text, size_t len, int64_t *out)
+{
+    bool is_true = len == 4 && memcmp(text, "true", 4) == 0;
+    if (!is_true && !(len == 5 && memcmp(text, "false", 5) == 0)) {
+        return false;
+    }
+    *out = is_true;
+    return true;
+}
+
+size_t csv_print_bool(int64_t value, char text[CSV_VALUE_BYTES])
+{
+    const char *word = value != 0 ? "true" : "false";
+    size_t len = strlen(word);
+    memcpy(text, word, len);
+    return len;
+}
+
+/* ---- date32 ----------------------------------------------------------------- */
+
+static int number(const char *text, size_t digits)
+{
+    int v = 0;
+    for (size_t i = 0; i < digits; i++) {
+        v = v * 10 + (text[i] - '0');
+    }
+    return v;
+}
+
+static int days_in_month(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return days[month - 1] + (month == 2 && leap);
+}
+
+bool csv_parse_date32(const char *text, size_t len, int64_t *out)
+{
+    if (len != DATE_BYTES || count_digits(text, 4) != 4 || text[4] != '-' ||
+        count_digits(text + 5, 2) != 2 || text[7] != '-' ||
+        count_digits(text + 8, 2) != 2) {
+        return false;
+    }
+    int year = number(text, 4);
+    int month = number(text + 5, 2);
+    int day = number(text + 8, 2);
+    if (month < 1 || month > 12 || day < 1 ||
+        day > days_in_month(year, month)) {
+        return false;
+    }
+    int y = year + 400 - (month <= 2); /* one era up: never negative */
+    int from_march = (month + 9) % 12;
+    int of_year = (153 * from_march + 2) / 5 + day - 1;
+    int of_era = y % 400 * 365 + y % 400 / 4 - y % 400 / 100 + of_year;
+    *out = (int64_t)(y / 400 - 1) * DAYS_OF_ERA + of_era - EPOCH_DAYS;
+    return true;
+}
+
+static size_t print_digits(char *text, int value, size_t digits)
+{
+    for (size_t i = digits; i > 0; i--) {
+        text[i - 1] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    return digits;
+}
+
+size_t csv_print_date32(int64_t days, char text[CSV_VALUE_BYTES])
+{
+    int z = (int)days + EPOCH_DAYS + DAYS_OF_ERA;
+    int of_era = z % DAYS_OF_ERA;
+    int y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int of_year = of_era - (365 * y + y / 4 - y / 100);
+    int from_march = (5 * of_year + 2) / 153;
+    int month = from_march < 10 ? from_march + 3 : from_march - 9;
+    int year = y + (z / DAYS_OF_ERA - 1) * 400 + (month <= 2);
+    size_t n = print_digits(text, year, 4);
+    text[n++] = '-';
+    n += print_digits(text + n, month, 2);
+    text[n++] = '-';
+    return n +
+           print_digits(text + n, of_year - (153 * from_march + 2) / 5 + 1, 2);
+}
+
+/* ---- float64 ---------------------------------------------------------------- */
+
+bool csv_parse_float64(const char *text, size_t len, double *out)
+{
+    char copy[CSV_VALUE_BYTES];
+    size_t sign = len > 0 && text[0] == '-';
+    /* This keeps out hexadecimal, inf and nan, and what strtod skips. */
+    if (len >= sizeof(copy) || len == sign || !is_digit(text[sign]) ||
+        memchr(text, '\0', len) != NULL) {
+        return false;
+    }
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    if (strspn(copy + sign, "0123456789.eE+-") != len - sign) {
+        return false;
+    }
+    char *end;
+    double v = strtod(copy, &end);
+    if (end != copy + len) {
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+size_t csv_print_float64(double value, int decimals, char text[CSV_VALUE_BYTES])
+{
+    int n;
+    if (decimals >= 0) {
+        n = snprintf(text, CSV_VALUE_BYTES, "%.*f", decimals, value);
+    } else {
+        n = snprintf(text, CSV_VALUE_BYTES, "%.15g", value);
+        for (int digits = 16; digits <= 17 && strtod(text, NULL) != value;
+             digits++) {
+            n = snprintf(text, CSV_VALUE_BYTES, "%.*g", digits, value);
+        }
+    }
+    return n < CSV_VALUE_BYTES ? (size_t)n : CSV_VALUE_BYTES - 1;
+}
+
+static bool survives(const char *text, size_t len, int decimals)
+{
+    char again[CSV_VALUE_BYTES];
+    double value;
+    return csv_parse_float64(text, len, &value) &&
+           csv_print_float64(value, decimals, again) == len &&
+           memcmp(text, again, len) == 0;
+}
+
+/* Decimals of digits "." digits, or -1. */
+static int count_decimals(const char *text, size_t len)
+{
+    size_t sign = len > 0 && text[0] == '-';
+    size_t whole = count_digits(text + sign, len - sign);
+    size_t at = sign + whole;
+    if (whole == 0 || at >= len || text[at] != '.') {
+        return -1;
+    }
+    size_t decimals = count_digits(text + at + 1, len - at - 1);
+    if (decimals == 0 || at + 1 + decimals != len ||
+        whole + decimals > DBL_DIG) {
+        return -1;
+    }
+    return (int)decimals;
+}
+
+/* ---- the guess -------------------------------------------------------------- */
+
+static void guess_float(struct csv_guess *g, const char *text, size_t len)
+{
+    if (!g->no_fixed) {
+        int decimals = count_decimals(text, len);
+        if (g->decimals == 0) {
+            g->decimals = decimals;
+        }
+        g->no_fixed = decimals < 0 || decimals != g->decimals ||
+                      !survives(text, len, decimals);
+    }
+    g->no_short = g->no_short || !survives(text, len, -1);
+}
+
+void csv_guess_add(struct csv_guess *guess, const char *text, size_t len)
+{
+    struct csv_guess *g = guess;
+    int64_t value;
+    if (text == NULL) {
+        g->nulls = true;
+        return;
+    }
+    g->seen = true;
+    if (g->no_int && g->no_bool && g->no_date && g->no_short && g->no_fixed) {
+        return;
+    }
+    g->no_bool = g->no_bool || !csv_parse_bool(text, len, &value);
+    g->no_date = g->no_date || !csv_parse_date32(text, len, &value);
+    bool is_int = csv_parse_int64(text, len, &value);
+    g->no_int = g->no_int || !is_int;
+    if (is_int && len <= DBL_DIG) {
+        g->no_fixed = true; /* an integer of 15 digits is its own shortest */
+    } else if (!g->no_fixed || !g->no_short) {
+        guess_float(g, text, len);
+    }
+}
+
+struct csv_type csv_guess_type(const struct csv_guess *guess)
+{
+    const struct csv_guess *g = guess;
+    struct csv_type type = {CSV_UTF8, -1, g->nulls};
+    if (!g->seen) {
+        return type;
+    }
+    if (!g->no_int) {
+        type.kind = CSV_INT64;
+    } else if (!g->no_bool) {
+        type.kind = CSV_BOOL;
+    } else if (!g->no_date) {
+        type.kind = CSV_DATE32;
+    } else if (!g->no_short) {
+        type.kind = CSV_FLOAT64;
+    } else if (!g->no_fixed) {
+        type.kind = CSV_FLOAT64;
+        type.decimals = g->decimals;
+    }
+    return type;
+}
+
+const char *csv_type_name(struct csv_type type)
+{
+    static const char *const names[] = {"int64", "bool", "date32", "float64",
+                                        "utf8"};
+    return names[type.kind];
+}
+
+const char *csv_type_format(struct csv_type type)
+{
+    static const char *const formats[] = {"l", "b", "tdD", "g", "u"};
+    return formats[type.kind];
+}
