@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Libraries of others, all of them packages of Debian 12 (tools/setup.sh lists
-# and installs them). jemalloc is loaded at run time and not linked.
+# and installs them). The library loads jemalloc at run time and does not link
+# it; our own programs carry it behind libc, so that it is there to be loaded
+# (core/arena.c) and never serves malloc.
 
 find_package(PkgConfig REQUIRED)
 
@@ -33,4 +35,11 @@ endif()
 
 if(WEIR_TOOLS AND WEIR_MPI)
   find_package(MPI QUIET COMPONENTS C)
+endif()
+
+find_library(WEIR_JEMALLOC_LIBRARY NAMES libjemalloc.so.2 jemalloc)
+set(WEIR_JEMALLOC_BEHIND_LIBC "")
+if(WEIR_JEMALLOC_LIBRARY AND NOT WEIR_SANITIZE)
+  set(WEIR_JEMALLOC_BEHIND_LIBC -Wl,--push-state,--no-as-needed -lc
+                                ${WEIR_JEMALLOC_LIBRARY} -Wl,--pop-state)
 endif()

@@ -13,7 +13,7 @@ weir_glob(weir_conformance_sources test/conformance/*.c)
 file(GLOB weir_integration_sources CONFIGURE_DEPENDS
      RELATIVE ${PROJECT_SOURCE_DIR} test/integration/*.c test/integration/*.sh)
 
-set(weir_test_libraries weir_static)
+set(weir_test_libraries weir_static ${WEIR_JEMALLOC_BEHIND_LIBC})
 if(WEIR_TOOLS)
   list(PREPEND weir_test_libraries ${weir_kit_libraries})
 endif()

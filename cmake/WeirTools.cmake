@@ -44,8 +44,9 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/${weir_main_source})
                                           ${PROJECT_BINARY_DIR})
   target_compile_definitions(weir_tool
                              PRIVATE WEIR_VERSION="${PROJECT_VERSION}")
-  target_link_libraries(weir_tool PRIVATE weir_flags ${weir_kit_libraries}
-                                          weir_static)
+  target_link_libraries(
+    weir_tool PRIVATE weir_flags ${weir_kit_libraries} weir_static
+                      ${WEIR_JEMALLOC_BEHIND_LIBC})
 endif()
 
 # `cmake --build DIR --target bench-micro` builds them alone.

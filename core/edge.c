@@ -317,8 +317,8 @@ static weir_err on_credit(struct wi_link *l, const struct wi_msg_pos *m,
     if (o == NULL || o->epoch != m->epoch) {
         return WEIR_OK;
     }
-    /* E1 acquire: only to compare; pairs with E1 release in publish(). rlx: only
-     * the engine writes credit */
+    /* E1 acquire: only to compare; pairs with E1 release in publish(). rlx:
+     * only the engine writes credit */
     uint64_t tail = wi_load_acq(&o->ctl->tail);
     uint64_t had = wi_load_rlx(&o->credit); /* rlx: as above */
     if (l->mapped || m->pos > tail || m->pos < had) {
@@ -558,8 +558,8 @@ static void send_stop(struct wi_in *in, uint32_t worker)
 /* The last stream that expected frames is gone: nobody reads the ring. */
 static void stop_ring(struct wi_in *in)
 {
-    /* rlx: only the engine sets dead. E10 acquire: streams' ends; pairs with E10
-     * in wi_stream_ended() */
+    /* rlx: only the engine sets dead. E10 acquire: streams' ends; pairs with
+     * E10 in wi_stream_ended() */
     bool over = wi_load_rlx(&in->dead) != 0 ||
                 wi_load_acq(&in->n_ended) == in->n_streams;
     if (!over && !in->stop_sent && !in->closed) {

@@ -58,6 +58,7 @@ struct wi_worker {
     alignas(WI_CACHE_LINE) bool happened; /* others' readers became ready */
     uint32_t spin;                        /* adaptive */
     bool blocked; /* a push found a ring full since the last wait */
+    bool settled; /* all was flushed; nothing pushed, nothing happened since */
     struct wi_lq local; /* wi_stream with dispatched frames; put by: any */
     struct wi_list writers; /* open writers; changed under the node's lock */
     struct wi_worker_stats stats;
@@ -99,6 +100,7 @@ struct wi_engine {
     struct wi_tomb *tombs;  /* ring of WI_TOMBS */
     uint32_t n_tombs;       /* ever made */
     struct wi_list greeting; /* endpoints that have not said HELLO yet */
+    uint32_t n_hellos;       /* of these: did, and have to wait */
     struct wi_lq self_msgs; /* messages of the self link */
     struct wi_lq inbox;     /* struct wi_in that are empty */
     struct wi_lq failures;  /* struct wi_in that a dispatcher found broken */

@@ -707,9 +707,10 @@ static struct wi_guest *guest_of(struct wi_engine *e, const struct wi_ep *ep)
     return NULL;
 }
 
-static void guest_leaves(struct wi_guest *g)
+static void guest_leaves(struct wi_engine *e, struct wi_guest *g)
 {
     wi_list_remove(&g->list);
+    e->n_hellos -= g->has_hello ? 1 : 0;
     free(g);
 }
 
@@ -719,7 +720,7 @@ static void welcome(struct wi_engine *e, struct wi_guest *g)
     if (g->has_hello && !must_wait(e, &g->hello.hello)) {
         struct wi_msg_hello hello = g->hello.hello;
         struct wi_ep *ep = g->ep;
-        guest_leaves(g);
+        guest_leaves(e, g);
         on_hello(e, ep, &hello);
     }
 }
@@ -733,21 +734,25 @@ static void guest_packet(struct wi_engine *e, struct wi_guest *g,
     weir_err rc = wi_msg_next(bytes, len, &at, &g->hello, &err);
     if (rc == WEIR_OK && g->hello.head.type == WI_MSG_JOIN) {
         struct wi_msg_member join = g->hello.member;
-        guest_leaves(g);
+        guest_leaves(e, g);
         wi_join_message(e, ep, &join);
         return;
     }
     if (rc != WEIR_OK || g->hello.head.type != WI_MSG_HELLO) {
-        guest_leaves(g);
+        guest_leaves(e, g);
         refuse(e, ep, WEIR_ERR_PEER_PROTOCOL, "expected HELLO or JOIN");
         return;
     }
     g->has_hello = true;
+    e->n_hellos++;
     welcome(e, g);
 }
 
 void wi_link_greet(struct wi_engine *e)
 {
+    if (e->n_hellos == 0) {
+        return; /* called in every step; guests may be many */
+    }
     wi_list_each(n, &e->greeting)
     {
         welcome(e, wi_container_of(n, struct wi_guest, list));
@@ -761,7 +766,7 @@ void wi_link_guests_tick(struct wi_engine *e, uint64_t now_ns)
         struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
         if (now_ns >= g->deadline_ns) {
             wi_engine_disconnect(e, g->ep);
-            guest_leaves(g);
+            guest_leaves(e, g);
         } else {
             wi_engine_due(e, g->deadline_ns);
         }
@@ -799,7 +804,7 @@ static void guest_event(struct wi_engine *e, const struct wi_event *ev)
         guest_packet(e, g, ev->bytes, ev->len);
     } else if (ev->kind == WI_EV_CLOSED) {
         wi_engine_disconnect(e, ev->ep);
-        guest_leaves(g);
+        guest_leaves(e, g);
     }
 }
 

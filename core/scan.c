@@ -186,8 +186,8 @@ static void dispatch_once(struct wi_in *in)
 {
     weir_err rc = WEIR_OK;
     sweep(in);
-    /* E10 acquire: nobody reads it any more, and it may be reused; pairs with E10
-     * in wi_stream_stop() and wi_stream_ended() */
+    /* E10 acquire: nobody reads it any more, and it may be reused; pairs with
+     * E10 in wi_stream_stop() and wi_stream_ended() */
     while (rc >= 0 && rc != WEIR_AGAIN && wi_load_acq(&in->live) != 0) {
         struct wi_held *slot = NULL;
         rc = wi_in_scan(in, &slot);

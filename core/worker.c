@@ -20,6 +20,7 @@ static bool happened(struct wi_worker *w)
     wi_worker_collect(w, NULL);
     any = any || w->happened;
     w->happened = false;
+    w->settled = w->settled && !any;
     return any;
 }
 
@@ -29,6 +30,9 @@ static bool happened(struct wi_worker *w)
 static bool flush(struct weir_node *node, struct wi_worker *w, bool all)
 {
     bool left = false;
+    if (w->settled) { /* a look at every lane is dear where there are many */
+        return false;
+    }
     wi_node_lock(node);
     wi_list_each(n, &w->writers)
     {
@@ -37,6 +41,7 @@ static bool flush(struct weir_node *node, struct wi_worker *w, bool all)
         left = wi_writer_flush_idle(wr, all) || left;
     }
     wi_node_unlock(node);
+    w->settled = !left;
     return left;
 }
 

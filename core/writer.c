@@ -551,6 +551,7 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
     }
     w->now_ns = now(w);
     w->worker->blocked = false;
+    w->worker->settled = false;
     while (w->row < (uint64_t)batch->length && w->n_done < w->n_lanes) {
         if (!w->split_valid) {
             next_split(w, batch);

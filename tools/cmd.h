@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Commands of the `weir` program. argv[0] is the command's own name; each
- * returns the program's exit status: 0, 1 (failed, message on stderr), or 64
- * (wrong use, from argp).
+ * returns the program's exit status: 0 done, 1 failed (message on stderr), 2
+ * wrong use (also what argp exits with), 3 bad input.
  */
 #ifndef WEIR_CMD_H
 #define WEIR_CMD_H

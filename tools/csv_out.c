@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/csv_fail.h"
+#include "tools/fail.h"
 
 void csv_out_init(struct csv_out *out, int fd)
 {
@@ -112,7 +112,7 @@ weir_err csv_out_sync(struct csv_out *out, const char *name,
     }
     if (out->failed != 0) {
         errno = out->failed;
-        return csv_fail_errno(err, "write %s", name);
+        return tool_fail_errno(err, "write %s", name);
     }
     return WEIR_OK;
 }

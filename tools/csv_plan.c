@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/csv_fail.h"
+#include "tools/fail.h"
 
 enum { MAX_COLUMNS = 1024, BOM_BYTES = 3 };
 
@@ -22,13 +22,13 @@ static weir_err open_file(struct csv_plan *plan, struct weir_error *err)
     struct stat st;
     plan->fd = open(plan->path, O_RDONLY | O_CLOEXEC);
     if (plan->fd < 0 || fstat(plan->fd, &st) != 0) {
-        return csv_fail_errno(err, "%s", plan->path);
+        return tool_fail_errno(err, "%s", plan->path);
     }
     if (!S_ISREG(st.st_mode)) {
-        return csv_fail(err, WEIR_ERR_DATA,
-                        "%s: not a regular file; it is read twice, so store "
-                        "it in a file first",
-                        plan->path);
+        return tool_fail(err, WEIR_ERR_DATA,
+                         "%s: not a regular file; it is read twice, so store "
+                         "it in a file first",
+                         plan->path);
     }
     plan->bytes = (uint64_t)st.st_size;
     return WEIR_OK;
@@ -39,7 +39,7 @@ static weir_err take_name(struct csv_column *c, const struct csv_field *f,
 {
     c->name = calloc(1, f->len + 1);
     if (c->name == NULL) {
-        return csv_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a name");
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a name");
     }
     if (f->len > 0) {
         memcpy(c->name, f->text, f->len);
@@ -53,14 +53,14 @@ static weir_err take_header(struct csv_plan *plan, const struct csv_record *r,
 {
     weir_err rc = WEIR_OK;
     if (r->n_fields > MAX_COLUMNS) {
-        return csv_fail(err, WEIR_ERR_DATA,
-                        "%s:%" PRIu64 ": %u columns, at most %d are possible",
-                        plan->path, r->line, r->n_fields, (int)MAX_COLUMNS);
+        return tool_fail(err, WEIR_ERR_DATA,
+                         "%s:%" PRIu64 ": %u columns, at most %d are possible",
+                         plan->path, r->line, r->n_fields, (int)MAX_COLUMNS);
     }
     plan->columns = calloc(r->n_fields, sizeof(*plan->columns));
     if (plan->columns == NULL) {
-        return csv_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u columns",
-                        r->n_fields);
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u columns",
+                         r->n_fields);
     }
     plan->n_columns = r->n_fields;
     for (uint32_t i = 0; rc == WEIR_OK && i < r->n_fields; i++) {
@@ -83,8 +83,8 @@ static weir_err read_header(struct csv_plan *plan, struct weir_error *err)
     csv_scan_range(plan->scan, bom_bytes(plan), plan->bytes, 1);
     weir_err rc = csv_scan_next(plan->scan, &record, err);
     if (rc == WEIR_DONE) {
-        return csv_fail(err, WEIR_ERR_DATA,
-                        "%s: no header line, the file is empty", plan->path);
+        return tool_fail(err, WEIR_ERR_DATA,
+                         "%s: no header line, the file is empty", plan->path);
     }
     if (rc == WEIR_OK) {
         rc = take_header(plan, &record, err);
@@ -99,8 +99,8 @@ weir_err csv_plan_open(struct csv_plan *plan, const char *path,
     *plan = (struct csv_plan){.path = path, .fd = -1};
     plan->parts = calloc(n_parts, sizeof(*plan->parts));
     if (plan->parts == NULL) {
-        return csv_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u parts",
-                        n_parts);
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u parts",
+                         n_parts);
     }
     plan->n_parts = n_parts;
     weir_err rc = open_file(plan, err);
@@ -130,7 +130,7 @@ static uint32_t cut(struct csv_plan *plan, uint32_t begun,
                     const struct csv_record *r)
 {
     while (begun < plan->n_parts &&
-           r->begin >= plan->bytes / plan->n_parts * begun) {
+           r->begin >= plan->bytes * begun / plan->n_parts) {
         if (begun > 0) {
             plan->parts[begun - 1].end = r->begin;
         }
@@ -193,9 +193,9 @@ static weir_err say_not_found(const struct csv_plan *plan, const char *name,
                          i == 0 ? "" : ", ", plan->columns[i].name);
         used += n < 0 ? 0 : (size_t)n;
     }
-    return csv_fail(err, WEIR_ERR_NOT_FOUND,
-                    "%s has no column \"%s\"; its columns are: %s%s",
-                    plan->path, name, list, used < sizeof(list) ? "" : " ...");
+    return tool_fail(err, WEIR_ERR_NOT_FOUND,
+                     "%s has no column \"%s\"; its columns are: %s%s",
+                     plan->path, name, list, used < sizeof(list) ? "" : " ...");
 }
 
 weir_err csv_plan_find(const struct csv_plan *plan, const char *name,
@@ -209,9 +209,9 @@ weir_err csv_plan_find(const struct csv_plan *plan, const char *name,
             continue;
         }
         if (found != UINT32_MAX) {
-            return csv_fail(err, WEIR_ERR_ARG,
-                            "%s: columns %u and %u are both named \"%s\"",
-                            plan->path, found + 1, i + 1, name);
+            return tool_fail(err, WEIR_ERR_ARG,
+                             "%s: columns %u and %u are both named \"%s\"",
+                             plan->path, found + 1, i + 1, name);
         }
         found = i;
     }

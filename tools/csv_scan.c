@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/csv_fail.h"
+#include "tools/fail.h"
 
 enum { BUFFER_BYTES = 1 << 18, FIRST_FIELDS = 64, FIRST_TEXT = 4096 };
 
@@ -64,8 +64,8 @@ weir_err csv_scan_open(int fd, const char *name, uint32_t columns,
     struct csv_scan *s = calloc(1, sizeof(*s));
     if (s == NULL || csv_init(&s->parser, options) != 0) {
         free(s);
-        return csv_fail(err, WEIR_ERR_NO_MEMORY, "%s: no memory to read it",
-                        name);
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "%s: no memory to read it",
+                         name);
     }
     csv_set_space_func(&s->parser, no_space);
     csv_set_blk_size(&s->parser, FIRST_TEXT); /* it grows by so much */
@@ -79,8 +79,8 @@ weir_err csv_scan_open(int fd, const char *name, uint32_t columns,
     s->fields = calloc(s->fields_cap, sizeof(*s->fields));
     if (s->buffer == NULL || s->text == NULL || s->fields == NULL) {
         csv_scan_close(s);
-        return csv_fail(err, WEIR_ERR_NO_MEMORY, "%s: no memory to read it",
-                        name);
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "%s: no memory to read it",
+                         name);
     }
     *out = s;
     return WEIR_OK;
@@ -192,12 +192,12 @@ static weir_err fill_buffer(struct csv_scan *s, struct weir_error *err)
         got = pread(s->fd, s->buffer, want, (off_t)s->buffer_off);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
-        return csv_fail_errno(err, "read %s", s->name);
+        return tool_fail_errno(err, "read %s", s->name);
     }
     if (got == 0) {
-        return csv_fail(err, WEIR_ERR_DATA,
-                        "%s: the file became shorter while it was read",
-                        s->name);
+        return tool_fail(err, WEIR_ERR_DATA,
+                         "%s: the file became shorter while it was read",
+                         s->name);
     }
     s->buffer_len = (size_t)got;
     return WEIR_OK;
@@ -218,14 +218,14 @@ static weir_err say_parse_error(struct csv_scan *s, struct weir_error *err)
 {
     int code = csv_error(&s->parser);
     if (code != CSV_EPARSE) {
-        return csv_fail(err, WEIR_ERR_NO_MEMORY, "%s:%" PRIu64 ": %s", s->name,
-                        s->line, csv_strerror(code));
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "%s:%" PRIu64 ": %s", s->name,
+                         s->line, csv_strerror(code));
     }
-    return csv_fail(err, WEIR_ERR_DATA,
-                    "%s:%" PRIu64 ": a quote in the middle of field %u; a "
-                    "field with quotes in it is written in quotes, and each "
-                    "of those inside twice",
-                    s->name, s->line, s->n_fields + 1);
+    return tool_fail(err, WEIR_ERR_DATA,
+                     "%s:%" PRIu64 ": a quote in the middle of field %u; a "
+                     "field with quotes in it is written in quotes, and each "
+                     "of those inside twice",
+                     s->name, s->line, s->n_fields + 1);
 }
 
 static weir_err feed(struct csv_scan *s, size_t n, struct weir_error *err)
@@ -241,10 +241,10 @@ static weir_err check_length(const struct csv_scan *s, struct weir_error *err)
     if (s->buffer_off + s->pos - s->record_begin <= CSV_MAX_RECORD_BYTES) {
         return WEIR_OK;
     }
-    return csv_fail(err, WEIR_ERR_DATA,
-                    "%s:%" PRIu64 ": the record that begins here is longer "
-                    "than %u MiB; is a quote not closed?",
-                    s->name, s->record_line, CSV_MAX_RECORD_BYTES >> 20);
+    return tool_fail(err, WEIR_ERR_DATA,
+                     "%s:%" PRIu64 ": the record that begins here is longer "
+                     "than %u MiB; is a quote not closed?",
+                     s->name, s->record_line, CSV_MAX_RECORD_BYTES >> 20);
 }
 
 /* A line end where no record has begun. */
@@ -294,10 +294,10 @@ static weir_err take_line(struct csv_scan *s, struct weir_error *err)
 static weir_err take_end(struct csv_scan *s, struct weir_error *err)
 {
     if (csv_fini(&s->parser, field_ended, record_ended, s) != 0) {
-        return csv_fail(err, WEIR_ERR_DATA,
-                        "%s:%" PRIu64 ": the quote that opens field %u of the "
-                        "record that begins here is never closed",
-                        s->name, s->record_line, s->n_fields + 1);
+        return tool_fail(err, WEIR_ERR_DATA,
+                         "%s:%" PRIu64 ": the quote that opens field %u of the "
+                         "record that begins here is never closed",
+                         s->name, s->record_line, s->n_fields + 1);
     }
     return WEIR_OK;
 }
@@ -305,15 +305,15 @@ static weir_err take_end(struct csv_scan *s, struct weir_error *err)
 static weir_err check_record(const struct csv_scan *s, struct weir_error *err)
 {
     if (s->no_memory) {
-        return csv_fail(err, WEIR_ERR_NO_MEMORY,
-                        "%s:%" PRIu64 ": no memory for a record", s->name,
-                        s->record_line);
+        return tool_fail(err, WEIR_ERR_NO_MEMORY,
+                         "%s:%" PRIu64 ": no memory for a record", s->name,
+                         s->record_line);
     }
     if (s->columns != 0 && s->n_fields != s->columns) {
-        return csv_fail(err, WEIR_ERR_DATA,
-                        "%s:%" PRIu64 ": %u field%s, the header has %u",
-                        s->name, s->record_line, s->n_fields,
-                        s->n_fields == 1 ? "" : "s", s->columns);
+        return tool_fail(err, WEIR_ERR_DATA,
+                         "%s:%" PRIu64 ": %u field%s, the header has %u",
+                         s->name, s->record_line, s->n_fields,
+                         s->n_fields == 1 ? "" : "s", s->columns);
     }
     return WEIR_OK;
 }

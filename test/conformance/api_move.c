@@ -224,16 +224,15 @@ void wt_api_one_to_five_nodes_with_one_to_three_workers(
     }
 }
 
-/* A budget in which only rings thread-to-node fit. */
+/* A budget in which only the smallest rings, thread-to-node, fit. */
 void wt_api_node_rings_move_everything(const struct wt_place *place)
 {
     const weir_partitioning kinds[] = {WEIR_HASH, WEIR_BROADCAST, WEIR_VECTOR};
-    const struct wt_cluster_params cluster = {
+    struct wt_cluster_params cluster = {
         .nodes = 3,
         .workers = 3,
-        .node = {.frame_bytes = 4096,
-                 .max_shuffles = 2,
-                 .memory_bytes = 400 << 10}};
+        .node = {.frame_bytes = 4096, .max_shuffles = 2}};
+    cluster.node.memory_bytes = wt_least_memory(place, &cluster);
     for (int i = 0; i < 3; i++) {
         const struct wt_flow_params flow = {
             .shuffle = {.partitioning = kinds[i]}, .n_rows = 2000};

@@ -93,6 +93,27 @@ void wt_cluster_open(struct wt_cluster *c, const struct wt_place *place,
     }
 }
 
+uint64_t wt_least_memory(const struct wt_place *place,
+                         const struct wt_cluster_params *params)
+{
+    static const char remedy[] = "raise it to ";
+    struct wt_cluster c = {.place = place,
+                           .n_nodes = params->nodes,
+                           .n_workers = params->workers,
+                           .params = params->node};
+    struct weir_node_params p = wt_node_params(&c, 0);
+    struct weir_sim_params sp = {.nodes = params->nodes, .node = p};
+    struct weir_error err = {0};
+    weir_sim *sim = NULL;
+    p.memory_bytes = 1;
+    sp.node = p;
+    weir_err rc = place->sim ? weir_sim_open(&sp, &sim, &err)
+                             : weir_node_open(&p, &c.node[0], &err);
+    const char *sum = strstr(err.message, remedy);
+    cr_assert(rc == WEIR_ERR_BUDGET && sum != NULL, "%s", err.message);
+    return strtoull(sum + sizeof(remedy) - 1, NULL, 10);
+}
+
 static void *close_node(void *node)
 {
     weir_node_close(node);

@@ -67,6 +67,10 @@ struct wt_cluster_params {
 void wt_cluster_open(struct wt_cluster *c, const struct wt_place *place,
                      const struct wt_cluster_params *params);
 
+/** The smallest memory_bytes with which such nodes open. */
+uint64_t wt_least_memory(const struct wt_place *place,
+                         const struct wt_cluster_params *params);
+
 /** Close all nodes, side by side. */
 void wt_cluster_close(struct wt_cluster *c);
 

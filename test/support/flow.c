@@ -168,6 +168,7 @@ static weir_err sink_end(struct wt_sink *s, weir_err rc)
 }
 
 static weir_err relay_step(struct wt_relay *r);
+static weir_err relay_take(struct wt_relay *r, const struct ArrowArray *batch);
 
 /* Where to after a batch was taken. */
 static weir_err pass_on(struct wt_sink *s, struct ArrowArray *batch)
@@ -180,9 +181,7 @@ static weir_err pass_on(struct wt_sink *s, struct ArrowArray *batch)
     }
     enter(s, batch);
     if (s->relay != NULL) {
-        s->relay->batch = *batch;
-        s->relay->have = true;
-        return relay_step(s->relay);
+        return relay_take(s->relay, batch);
     }
     hold(s, batch);
     return WEIR_OK;
@@ -227,7 +226,7 @@ static weir_err relay_step(struct wt_relay *r)
         if (r->taken[i]) {
             continue;
         }
-        weir_err rc = weir_writer_push(r->to[i]->writer, &r->batch);
+        weir_err rc = push(r->to[i], &r->batch);
         if (rc < 0) {
             return rc;
         }
@@ -240,6 +239,27 @@ static weir_err relay_step(struct wt_relay *r)
         memset(r->taken, 0, sizeof(r->taken));
     }
     return all;
+}
+
+/* Where the rows of a batch go next. */
+static void direct(struct wt_source *s, const struct ArrowArray *batch)
+{
+    free(s->dest);
+    s->dest = calloc((size_t)batch->length, sizeof(*s->dest));
+    cr_assert_not_null(s->dest);
+    for (int64_t i = 0; i < batch->length; i++) {
+        s->dest[i] = wt_flow_dest(s->flow, wt_rows_id(batch, i));
+    }
+}
+
+static weir_err relay_take(struct wt_relay *r, const struct ArrowArray *batch)
+{
+    r->batch = *batch;
+    r->have = true;
+    for (uint32_t i = 0; i < r->n; i++) {
+        direct(r->to[i], batch);
+    }
+    return relay_step(r);
 }
 
 /* A relayed source only finishes, once the sink before it has ended. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/csv_fail.h"
+#include "tools/fail.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-weir_err csv_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
+weir_err tool_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
 {
     va_list args;
     if (err == NULL) {
@@ -19,7 +19,7 @@ weir_err csv_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
     return code;
 }
 
-weir_err csv_fail_errno(struct weir_error *err, const char *fmt, ...)
+weir_err tool_fail_errno(struct weir_error *err, const char *fmt, ...)
 {
     const char *why = strerror(errno);
     va_list args;

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weir shuffle: a CSV file in, a CSV file per partition out. Arguments, order of
+ * steps, summary; the steps themselves are in csv_plan, csv_dir and csv_job.
+ */
+#define _GNU_SOURCE 1
+#include "tools/cmd.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/lib/clock.h"
+#include "tools/csv_dir.h"
+#include "tools/csv_job.h"
+#include "tools/csv_plan.h"
+#include "tools/progress.h"
+
+enum { MAX_KEYS = 64, MAX_PARTS = 1024, KEY_OUT = 256, KEY_FORCE };
+enum { PHASE_READ, PHASE_SHUFFLE };
+
+static const struct progress_phase phases[] = {
+    [PHASE_READ] = {"reading the file", "B"},
+    [PHASE_SHUFFLE] = {"shuffling", "rows"},
+};
+
+struct shuffle_args {
+    const char *file;
+    const char *out;
+    const char *by; /* as given */
+    bool force;
+    uint32_t nodes;
+    uint32_t workers;
+    const char *transport;
+    uint64_t memory_bytes;
+};
+
+/* ---- arguments -------------------------------------------------------------------- */
+
+static const struct argp_option options[] = {
+    {"by", 'b', "COL[,COL]", 0, "Columns whose values decide the partition", 0},
+    {"nodes", 'n', "N", 0, "Processes [4]", 0},
+    {"workers", 'w', "W", 0, "Worker threads of each [1]", 0},
+    {"transport", 't', "NAME", 0, "Between the processes: shm or tcp [shm]", 0},
+    {"memory", 'm', "BYTES", 0,
+     "Cap on the buffers that travel, for each process; K, M, G may follow "
+     "[256M]",
+     0},
+    {"out", KEY_OUT, "DIR", 0, "Where to write; must not exist or be empty", 0},
+    {"force", KEY_FORCE, NULL, 0,
+     "DIR may hold files; its part files are replaced", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static const char doc[] =
+    "Partition the rows of a CSV file by the hash of some columns, in N "
+    "processes.\vThe output is DIR/part-00000.csv, ... one file for each of "
+    "the "
+    "N x W workers, each with the header. Rows with equal keys are in one "
+    "file; "
+    "every row is in exactly one. No order of rows is kept.\n"
+    "\n"
+    "FILE has a header line and is CSV as in RFC 4180: commas, fields in "
+    "quotes where needed, a quote inside twice. A field without anything is "
+    "null, \"\" is an empty text. Types (int64, float64, bool, date32, utf8) "
+    "are "
+    "found in a first pass over the whole file; a column whose texts would not "
+    "come back unchanged is utf8, so no field changes. Lines end with LF in "
+    "the "
+    "output; a byte order mark is dropped.\n"
+    "\n"
+    "A run that fails leaves no output.\n"
+    "\n"
+    "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, an unknown "
+    "column, a DIR that is not empty); 3 bad input (no such file, a malformed "
+    "line).";
+
+static uint64_t number(struct argp_state *state, const char *name,
+                       const char *text, uint64_t max)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || text[0] < '0' ||
+        text[0] > '9' || v < 1 || v > max) {
+        argp_error(state, "--%s is \"%s\"; must be a number, 1..%" PRIu64, name,
+                   text, max);
+    }
+    return v;
+}
+
+static uint64_t bytes(struct argp_state *state, const char *text)
+{
+    static const char units[] = "KMG";
+    char *end = NULL;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    const char *unit = *end == '\0' ? NULL : strchr(units, *end);
+    unsigned int shift =
+        unit == NULL ? 0 : 10 * (unsigned int)(unit - units + 1);
+    if (errno != 0 || text[0] < '0' || text[0] > '9' || v == 0 ||
+        (*end != '\0' && (unit == NULL || end[1] != '\0')) ||
+        v > UINT64_MAX >> 1 >> shift) {
+        argp_error(state,
+                   "--memory is \"%s\"; must be a number of bytes, or "
+                   "one with K, M or G",
+                   text);
+    }
+    return (uint64_t)v << shift;
+}
+
+static void check_args(struct argp_state *state, const struct shuffle_args *a)
+{
+    if (a->file == NULL) {
+        argp_error(state, "no FILE given");
+    }
+    if (a->by == NULL) {
+        argp_error(state, "no --by: say which columns decide the partition");
+    }
+    if (a->out == NULL) {
+        argp_error(state, "no --out: say where to write");
+    }
+    if (a->nodes * a->workers > MAX_PARTS) {
+        argp_error(state, "%u nodes x %u workers are over %d partitions",
+                   a->nodes, a->workers, (int)MAX_PARTS);
+    }
+}
+
+static error_t parse_arg(int key, char *arg, struct argp_state *state)
+{
+    struct shuffle_args *a = state->input;
+    switch (key) {
+    case 'b':
+        a->by = arg;
+        return 0;
+    case 'n':
+        a->nodes = (uint32_t)number(state, "nodes", arg, 256);
+        return 0;
+    case 'w':
+        a->workers = (uint32_t)number(state, "workers", arg, 64);
+        return 0;
+    case 't':
+        if (strcmp(arg, "shm") != 0 && strcmp(arg, "tcp") != 0) {
+            argp_error(state, "--transport is \"%s\"; must be shm or tcp", arg);
+        }
+        a->transport = arg;
+        return 0;
+    case 'm':
+        a->memory_bytes = bytes(state, arg);
+        return 0;
+    case KEY_OUT:
+        a->out = arg;
+        return 0;
+    case KEY_FORCE:
+        a->force = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->file != NULL) {
+            argp_error(state, "one FILE only; \"%s\" is a second", arg);
+        }
+        a->file = arg;
+        return 0;
+    case ARGP_KEY_END:
+        check_args(state, a);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- steps ------------------------------------------------------------------------ */
+
+/* Exit status of a step that failed; its message is printed when the progress
+ * line is gone. */
+enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE, STATUS_INPUT };
+
+/* Columns of --by. A name with a comma in it cannot be given among others, but
+ * alone: the whole text is tried first. */
+static weir_err find_keys(const struct shuffle_args *a,
+                          const struct csv_plan *plan, uint32_t keys[MAX_KEYS],
+                          uint32_t *n_keys, struct weir_error *err)
+{
+    *n_keys = 1;
+    if (csv_plan_find(plan, a->by, &keys[0], err) != WEIR_ERR_NOT_FOUND) {
+        return csv_plan_find(plan, a->by, &keys[0], err);
+    }
+    char *list = strdup(a->by);
+    char *rest = list;
+    weir_err rc = list == NULL ? WEIR_ERR_NO_MEMORY : WEIR_OK;
+    *n_keys = 0;
+    while (rc == WEIR_OK && rest != NULL && *n_keys < MAX_KEYS) {
+        const char *name = strsep(&rest, ",");
+        rc = csv_plan_find(plan, name, &keys[*n_keys], err);
+        (*n_keys)++;
+    }
+    free(list);
+    return rc;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct csv_tally *x = a;
+    const struct csv_tally *y = b;
+    return (x->rows_written > y->rows_written) -
+           (x->rows_written < y->rows_written);
+}
+
+static void print_summary(const struct shuffle_args *a,
+                          const struct csv_plan *plan, struct csv_tally *tally,
+                          double seconds)
+{
+    const uint32_t n = plan->n_parts;
+    uint64_t written = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        written += tally[i].bytes_written;
+    }
+    qsort(tally, n, sizeof(*tally), compare_rows);
+    uint64_t median =
+        (tally[(n - 1) / 2].rows_written + tally[n / 2].rows_written) / 2;
+    (void)printf("%" PRIu64 " rows, %" PRIu64 " bytes read, %" PRIu64
+                 " written, in %.2f s (%u processes over %s)\n",
+                 plan->rows, plan->bytes, written, seconds, a->nodes,
+                 a->transport);
+    (void)printf("columns:");
+    for (uint32_t i = 0; i < plan->n_columns; i++) {
+        (void)printf("%s %s %s%s", i == 0 ? "" : ",", plan->columns[i].name,
+                     csv_type_name(plan->columns[i].type),
+                     plan->columns[i].type.nulls ? "?" : "");
+    }
+    (void)printf("\n%u partition%s by %s: rows min %" PRIu64 ", median %" PRIu64
+                 ", max %" PRIu64 "\n",
+                 n, n == 1 ? "" : "s", a->by, tally[0].rows_written, median,
+                 tally[n - 1].rows_written);
+    (void)printf("%s/part-00000.csv .. part-%05u.csv\n", a->out, n - 1);
+}
+
+static int run_job(const struct shuffle_args *a, const struct csv_plan *plan,
+                   struct csv_job *job, struct csv_tally *tally,
+                   struct weir_error *err)
+{
+    struct csv_dir *dir;
+    if (csv_dir_open(a->out, plan->n_parts, &dir, err) != WEIR_OK) {
+        return STATUS_FAILED;
+    }
+    job->dir = dir;
+    progress_begin(job->progress, PHASE_SHUFFLE, plan->rows);
+    if (csv_job_run(job, tally, err) != WEIR_OK) {
+        csv_dir_abandon(dir);
+        return STATUS_FAILED;
+    }
+    return csv_dir_commit(dir, err) == WEIR_OK ? STATUS_OK : STATUS_FAILED;
+}
+
+/* Both passes. */
+static int run(const struct shuffle_args *a, struct csv_plan *plan,
+               struct progress *progress, struct csv_tally *tally,
+               struct weir_error *err)
+{
+    uint32_t keys[MAX_KEYS];
+    uint32_t n_keys;
+    weir_err rc = csv_plan_open(plan, a->file, a->nodes * a->workers, err);
+    if (rc != WEIR_OK) {
+        return STATUS_INPUT;
+    }
+    if (find_keys(a, plan, keys, &n_keys, err) != WEIR_OK) {
+        return STATUS_USAGE;
+    }
+    progress_begin(progress, PHASE_READ, plan->bytes);
+    if (csv_plan_scan(plan, progress_counter(progress, 0), err) != WEIR_OK) {
+        return STATUS_INPUT;
+    }
+    struct csv_job job = {
+        .plan = plan,
+        .progress = progress,
+        .transport = a->transport,
+        .nodes = a->nodes,
+        .workers = a->workers,
+        .memory_bytes = a->memory_bytes,
+        .keys = keys,
+        .n_keys = n_keys,
+    };
+    return run_job(a, plan, &job, tally, err);
+}
+
+static int run_shown(const struct shuffle_args *a, struct csv_plan *plan,
+                     struct csv_tally *tally, struct weir_error *err)
+{
+    struct progress *progress;
+    uint64_t begin_ns = wb_now_ns();
+    if (csv_dir_check(a->out, a->force, err) != WEIR_OK) {
+        return STATUS_USAGE;
+    }
+    if (progress_open(STDERR_FILENO, a->nodes * a->workers, phases, &progress,
+                      err) != WEIR_OK) {
+        return STATUS_FAILED;
+    }
+    int status = run(a, plan, progress, tally, err);
+    progress_close(progress);
+    if (status == STATUS_OK) {
+        print_summary(a, plan, tally, (double)(wb_now_ns() - begin_ns) * 1e-9);
+    }
+    return status;
+}
+
+int cmd_shuffle(int argc, char **argv)
+{
+    static const struct argp argp = {.options = options,
+                                     .parser = parse_arg,
+                                     .args_doc = "FILE",
+                                     .doc = doc};
+    struct shuffle_args a = {.nodes = 4, .workers = 1, .transport = "shm"};
+    struct weir_error err = {.message = "no memory"};
+    struct csv_plan plan = {.fd = -1};
+    int status = STATUS_FAILED;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
+        return STATUS_USAGE;
+    }
+    struct csv_tally *tally = aligned_alloc(
+        _Alignof(struct csv_tally), a.nodes * a.workers * sizeof(*tally));
+    if (tally != NULL) {
+        status = run_shown(&a, &plan, tally, &err);
+    }
+    if (status != STATUS_OK) {
+        (void)fprintf(stderr, "weir shuffle: %s\n", err.message);
+    }
+    csv_plan_close(&plan);
+    free(tally);
+    return status;
+}

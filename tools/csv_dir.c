@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE 1
+#include "tools/csv_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/fail.h"
+
+struct csv_dir {
+    const char *path;
+    int fd;
+    bool made; /* by us */
+    uint32_t parts;
+    pid_t owner;
+    char (*temporary)[CSV_PART_NAME_BYTES]; /* spelled out for the handler */
+};
+
+static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_SIGNALS = sizeof(end_signals) / sizeof(end_signals[0]) };
+
+static struct csv_dir *to_clean; /* set while the handlers are */
+
+/* ---- signals ---------------------------------------------------------------- */
+
+/* Only calls that are safe in a signal handler. */
+static void remove_files(const struct csv_dir *dir)
+{
+    for (uint32_t i = 0; i < dir->parts; i++) {
+        (void)unlinkat(dir->fd, dir->temporary[i], 0);
+    }
+    if (dir->made) {
+        (void)rmdir(dir->path);
+    }
+}
+
+static void clean_and_end(int number)
+{
+    if (to_clean != NULL && to_clean->owner == getpid()) {
+        remove_files(to_clean);
+    }
+    (void)signal(number, SIG_DFL);
+    (void)raise(number); /* takes effect when this returns */
+}
+
+static void watch_signals(struct csv_dir *dir)
+{
+    struct sigaction act = {.sa_handler = clean_and_end};
+    (void)sigemptyset(&act.sa_mask);
+    to_clean = dir;
+    for (int i = 0; i < N_SIGNALS; i++) {
+        struct sigaction old;
+        (void)sigaction(end_signals[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN) { /* nohup */
+            (void)sigaction(end_signals[i], &act, NULL);
+        }
+    }
+}
+
+static void release_signals(void)
+{
+    for (int i = 0; i < N_SIGNALS; i++) {
+        struct sigaction old;
+        (void)sigaction(end_signals[i], NULL, &old);
+        if (old.sa_handler == clean_and_end) {
+            (void)signal(end_signals[i], SIG_DFL);
+        }
+    }
+    to_clean = NULL;
+}
+
+void csv_dir_forked(void)
+{
+    release_signals();
+}
+
+/* ---- opening ------------------------------------------------------------------ */
+
+weir_err csv_dir_check(const char *path, bool force, struct weir_error *err)
+{
+    DIR *d = opendir(path);
+    if (d == NULL) {
+        return errno == ENOENT ? WEIR_OK : tool_fail_errno(err, "%s", path);
+    }
+    const struct dirent *e = readdir(d);
+    while (e != NULL &&
+           (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)) {
+        e = readdir(d);
+    }
+    weir_err rc = WEIR_OK;
+    if (e != NULL && !force) {
+        rc = tool_fail(err, WEIR_ERR_ARG,
+                       "directory %s is not empty (it holds %s); name another "
+                       "one, or replace its part files with --force",
+                       path, e->d_name);
+    }
+    (void)closedir(d);
+    return rc;
+}
+
+static weir_err open_directory(struct csv_dir *dir, struct weir_error *err)
+{
+    if (mkdir(dir->path, 0777) == 0) {
+        dir->made = true;
+    } else if (errno != EEXIST) {
+        return tool_fail_errno(err, "make directory %s", dir->path);
+    }
+    dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return dir->fd >= 0 ? WEIR_OK
+                        : tool_fail_errno(err, "directory %s", dir->path);
+}
+
+/* Made here and not by the children: what a dying child made after the files
+ * were removed would stay. */
+static weir_err make_temporaries(struct csv_dir *dir, struct weir_error *err)
+{
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+    for (uint32_t i = 0; i < dir->parts; i++) {
+        int fd = openat(dir->fd, dir->temporary[i], flags, 0666);
+        if (fd < 0) {
+            return tool_fail_errno(err, "make %s/%s", dir->path,
+                                   dir->temporary[i]);
+        }
+        (void)close(fd);
+    }
+    return WEIR_OK;
+}
+
+weir_err csv_dir_open(const char *path, uint32_t parts, struct csv_dir **out,
+                      struct weir_error *err)
+{
+    struct csv_dir *dir = calloc(1, sizeof(*dir));
+    char(*names)[CSV_PART_NAME_BYTES] = calloc(parts, sizeof(*names));
+    if (dir == NULL || names == NULL) {
+        free(dir);
+        free(names);
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u parts",
+                         parts);
+    }
+    *dir = (struct csv_dir){.path = path,
+                            .fd = -1,
+                            .parts = parts,
+                            .owner = getpid(),
+                            .temporary = names};
+    for (uint32_t i = 0; i < parts; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), ".part-%05u.csv.tmp", i);
+    }
+    weir_err rc = open_directory(dir, err);
+    if (rc == WEIR_OK) {
+        watch_signals(dir);
+        rc = make_temporaries(dir, err);
+    }
+    if (rc != WEIR_OK) {
+        csv_dir_abandon(dir);
+        return rc;
+    }
+    *out = dir;
+    return WEIR_OK;
+}
+
+weir_err csv_dir_part_open(const struct csv_dir *dir, uint32_t part,
+                           int *fd_out, struct weir_error *err)
+{
+    const char *name = dir->temporary[part];
+    int fd = openat(dir->fd, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return tool_fail_errno(err, "open %s/%s", dir->path, name);
+    }
+    *fd_out = fd;
+    return WEIR_OK;
+}
+
+void csv_dir_part_name(uint32_t part, char name[CSV_PART_NAME_BYTES])
+{
+    (void)snprintf(name, CSV_PART_NAME_BYTES, "part-%05u.csv", part);
+}
+
+/* ---- the end ------------------------------------------------------------------ */
+
+static void free_dir(struct csv_dir *dir)
+{
+    release_signals();
+    if (dir->fd >= 0) {
+        (void)close(dir->fd);
+    }
+    free(dir->temporary);
+    free(dir);
+}
+
+void csv_dir_abandon(struct csv_dir *dir)
+{
+    if (dir != NULL) {
+        remove_files(dir);
+        free_dir(dir);
+    }
+}
+
+/* Number of a part file, or -1 for any other name. */
+static int64_t part_number(const char *name)
+{
+    char again[CSV_PART_NAME_BYTES];
+    unsigned int number;
+    if (sscanf(name, "part-%5u.csv", &number) != 1) {
+        return -1;
+    }
+    csv_dir_part_name(number, again);
+    return strcmp(name, again) == 0 ? (int64_t)number : -1;
+}
+
+/* With --force: a smaller run must not leave parts of a larger one beside its
+ * own. */
+static weir_err remove_old_parts(const struct csv_dir *dir,
+                                 struct weir_error *err)
+{
+    DIR *d = opendir(dir->path);
+    if (d == NULL) {
+        return tool_fail_errno(err, "directory %s", dir->path);
+    }
+    weir_err rc = WEIR_OK;
+    const struct dirent *e;
+    while (rc == WEIR_OK && (e = readdir(d)) != NULL) {
+        if (part_number(e->d_name) >= (int64_t)dir->parts &&
+            unlinkat(dir->fd, e->d_name, 0) != 0) {
+            rc = tool_fail_errno(err, "remove old %s/%s", dir->path, e->d_name);
+        }
+    }
+    (void)closedir(d);
+    return rc;
+}
+
+static weir_err rename_all(const struct csv_dir *dir, struct weir_error *err)
+{
+    char name[CSV_PART_NAME_BYTES];
+    for (uint32_t i = 0; i < dir->parts; i++) {
+        csv_dir_part_name(i, name);
+        if (renameat(dir->fd, dir->temporary[i], dir->fd, name) == 0) {
+            continue;
+        }
+        weir_err rc = tool_fail_errno(err, "rename to %s/%s", dir->path, name);
+        while (i > 0) {
+            csv_dir_part_name(--i, name);
+            (void)unlinkat(dir->fd, name, 0);
+        }
+        return rc;
+    }
+    return WEIR_OK;
+}
+
+weir_err csv_dir_commit(struct csv_dir *dir, struct weir_error *err)
+{
+    weir_err rc = remove_old_parts(dir, err);
+    if (rc == WEIR_OK) {
+        rc = rename_all(dir, err);
+    }
+    if (rc != WEIR_OK) {
+        csv_dir_abandon(dir);
+        return rc;
+    }
+    if (fsync(dir->fd) != 0) {
+        rc = tool_fail_errno(err, "sync directory %s", dir->path);
+    }
+    free_dir(dir);
+    return rc;
+}

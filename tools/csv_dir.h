@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The output directory: all files or none.
+ *
+ *   csv_dir_check ... csv_dir_open --> csv_dir_part_open ... --> csv_dir_commit
+ *                                                            \-> csv_dir_abandon
+ *
+ * Rows go to DIR/.part-00000.csv.tmp ..., which become DIR/part-00000.csv ...
+ * when all are on the disk. Between open and its end the directory removes
+ * these files also when the program is ended by SIGINT, SIGTERM or SIGHUP.
+ */
+#ifndef WEIR_CSV_DIR_H
+#define WEIR_CSV_DIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/error.h>
+
+struct csv_dir;
+
+/** May DIR be used: it is not there, or empty, or `force`?
+ *  Errors: WEIR_ERR_ARG (it is not), WEIR_ERR_SYSTEM. Blocks: shortly.
+ *  Threads: any. Ownership: nothing. */
+weir_err csv_dir_check(const char *path, bool force, struct weir_error *err);
+
+/**
+ * Make DIR if it is not there, and its temporary files.
+ *
+ * @param path   borrowed until the end
+ * @param parts  1 .. 99999
+ *
+ * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_NO_MEMORY; nothing is left behind
+ * Blocks:     shortly
+ * Threads:    the only one of the process; one directory at a time
+ * Ownership:  csv_dir_commit or csv_dir_abandon
+ */
+weir_err csv_dir_open(const char *path, uint32_t parts, struct csv_dir **out,
+                      struct weir_error *err);
+
+/** Open a temporary file to write, in any process.
+ *  Errors: WEIR_ERR_SYSTEM. Blocks: never. Threads: any. Ownership: *fd_out is
+ *  the caller's. */
+weir_err csv_dir_part_open(const struct csv_dir *dir, uint32_t part,
+                           int *fd_out, struct weir_error *err);
+
+/** Name of the finished file, for messages. Errors: none. Blocks: never. */
+#define CSV_PART_NAME_BYTES 32
+void csv_dir_part_name(uint32_t part, char name[CSV_PART_NAME_BYTES]);
+
+/** In a child: leave signals to the parent. Errors: none. Blocks: never. */
+void csv_dir_forked(void);
+
+/**
+ * Give all files their names, and remove parts of an earlier run beyond these.
+ *
+ * Errors:     WEIR_ERR_SYSTEM; nothing is left behind
+ * Blocks:     on the disk
+ * Threads:    as open
+ * Ownership:  frees dir
+ */
+weir_err csv_dir_commit(struct csv_dir *dir, struct weir_error *err);
+
+/** Remove the files, and DIR if it was made here. Errors: none.
+ *  Blocks: shortly. Threads: as open. Ownership: frees dir; NULL is allowed. */
+void csv_dir_abandon(struct csv_dir *dir);
+
+#endif /* WEIR_CSV_DIR_H */

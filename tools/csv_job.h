@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The second pass: node processes that read their parts of the file, shuffle
+ * the rows, and write a file each worker.
+ *
+ *   worker k: part k of the file --rows--> shuffle --rows--> .part-k.csv.tmp
+ *
+ * A process that fails or dies ends the others at once.
+ */
+#ifndef WEIR_CSV_JOB_H
+#define WEIR_CSV_JOB_H
+
+#include <stdint.h>
+
+#include <weir/error.h>
+
+#include "tools/csv_dir.h"
+#include "tools/csv_plan.h"
+#include "tools/progress.h"
+
+struct csv_job {
+    const struct csv_plan *plan; /* scanned, nodes x workers parts */
+    const struct csv_dir *dir;
+    struct progress *progress; /* counters: rows written by each worker */
+    const char *transport;
+    uint32_t nodes;
+    uint32_t workers;      /* of each node */
+    uint64_t memory_bytes; /* of each node; 0: the library's default */
+    const uint32_t *keys;  /* columns */
+    uint32_t n_keys;
+};
+
+/** What a worker did. */
+struct csv_tally {
+    _Alignas(64) uint64_t rows_read;
+    uint64_t rows_written;
+    uint64_t bytes_written;
+};
+
+/**
+ * Run all nodes to their end.
+ *
+ * @param tally_out  [out] nodes x workers entries; set on WEIR_OK, and then
+ *                   rows written are rows read are rows of the plan
+ *
+ * Errors:     what failed first, with the number of its process; how a process
+ *             died; WEIR_ERR_INTEGRITY
+ * Blocks:     until all processes have ended
+ * Threads:    the only one of the process
+ * Ownership:  nothing
+ */
+weir_err csv_job_run(const struct csv_job *job, struct csv_tally *tally_out,
+                     struct weir_error *err);
+
+#endif /* WEIR_CSV_JOB_H */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The `weir` command: finds the subcommand and runs it. */
+#define _GNU_SOURCE 1
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "tools/cmd.h"
+
+enum { STATUS_USAGE = 2, NAME_BYTES = 32 };
+
+const char *argp_program_version = "weir " WEIR_VERSION;
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *what;
+};
+
+static const struct command commands[] = {
+    {"demo", cmd_demo, "show a shuffle between processes at work"},
+    {"shuffle", cmd_shuffle, "partition the rows of a CSV file"},
+    {"bench", cmd_bench, "measure against other ways to exchange rows"},
+};
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE *to)
+{
+    (void)fprintf(to, "Usage: weir COMMAND [OPTION...]\n"
+                      "Moves rows between the nodes of a distributed query.\n"
+                      "\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        (void)fprintf(to, "  weir %-9s %s\n", commands[i].name,
+                      commands[i].what);
+    }
+    (void)fprintf(to, "\n"
+                      "  weir COMMAND --help   what a command takes\n"
+                      "  weir --version        print the version\n"
+                      "\n"
+                      "Exit status: 0 done; 1 the command failed; 2 wrong use; "
+                      "3 bad input.\n");
+}
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+/* argp calls the program by argv[0]. */
+static int run(const struct command *c, int argc, char **argv)
+{
+    char name[NAME_BYTES];
+    (void)snprintf(name, sizeof(name), "weir %s", c->name);
+    argv[0] = name;
+    argp_err_exit_status = STATUS_USAGE;
+    int status = c->run(argc, argv);
+    return status == EX_USAGE ? STATUS_USAGE : status;
+}
+
+/* What was printed counts as done only when it is out. */
+static int flush(int status)
+{
+    if (fflush(stdout) != 0 && status == EXIT_SUCCESS) {
+        perror("weir: standard output");
+        return EXIT_FAILURE;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    const struct command *c = find(name);
+    if (c != NULL) {
+        return flush(run(c, argc - 1, argv + 1));
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-?") == 0 ||
+        strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help(stdout);
+        return flush(EXIT_SUCCESS);
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        (void)printf("%s\n", argp_program_version);
+        return flush(EXIT_SUCCESS);
+    }
+    if (name[0] != '\0') {
+        (void)fprintf(stderr, "weir: no command \"%s\"\n", name);
+    }
+    print_help(stderr);
+    return STATUS_USAGE;
+}
