@@ -192,8 +192,11 @@ void wi_export_close(struct wi_export *x);
  * Fill *out (and the children in x) with a checked DATA frame. `release` and
  * `private_data` of *out are the caller's to set; children have a release that
  * only marks them released. null_count is -1 where the column is nullable.
+ *
+ * Errors: WEIR_ERR_INTEGRITY: the table changed since the check; *out is as
+ * before
  */
-void wi_frame_export(const struct wi_schema *s, const struct wi_frame_header *h,
+weir_err wi_frame_export(const struct wi_schema *s, const struct wi_frame_header *h,
                      const uint8_t *mem, struct wi_export *x,
                      struct ArrowArray *out);
 

@@ -267,37 +267,58 @@ void wi_export_close(struct wi_export *x)
     free(x);
 }
 
-static const void *next_buffer(const uint8_t *mem, uint32_t *entry)
+/* A buffer by its table entry, loaded once and checked again: a peer that writes
+ * into the ring may have changed it since wi_frame_check(). NULL: it has. */
+static const void *next_buffer(const struct wi_frame_header *h,
+                               const uint8_t *mem, uint32_t *entry,
+                               uint64_t need)
 {
-    return mem + wi_table_get(mem, (*entry)++).off;
+    struct wi_extent e = wi_table_get(mem, (*entry)++);
+    bool inside = e.off <= h->bytes && need <= h->bytes - e.off;
+    return inside && e.off % WI_CACHE_LINE == 0 ? mem + e.off : NULL;
 }
 
-static void export_column(const struct wi_column *c, const uint8_t *mem,
-                          uint32_t rows, const void **buffers, uint32_t *entry,
+static bool export_column(const struct wi_column *c,
+                          const struct wi_frame_header *h, const uint8_t *mem,
+                          const void **buffers, uint32_t *entry,
                           struct ArrowArray *out)
 {
-    buffers[0] = c->nullable ? next_buffer(mem, entry) : NULL;
-    buffers[1] = next_buffer(mem, entry);
-    buffers[2] = c->kind == WI_KIND_VAR ? next_buffer(mem, entry) : NULL;
+    bool var = c->kind == WI_KIND_VAR;
+    buffers[0] = NULL;
+    buffers[2] = NULL;
+    if (c->nullable) {
+        buffers[0] = next_buffer(h, mem, entry, ((uint64_t)h->rows + 7) / 8);
+    }
+    buffers[1] = next_buffer(h, mem, entry, need_bytes(c, h->rows));
+    if (var) {
+        buffers[2] = next_buffer(h, mem, entry, 0);
+    }
     *out = (struct ArrowArray){
-        .length = rows,
+        .length = h->rows,
         .null_count = c->nullable ? -1 : 0,
-        .n_buffers = c->kind == WI_KIND_VAR ? 3 : 2,
+        .n_buffers = var ? 3 : 2,
         .buffers = buffers,
         .release = release_child,
     };
+    return (!c->nullable || buffers[0] != NULL) && buffers[1] != NULL &&
+           (!var || buffers[2] != NULL);
 }
 
-void wi_frame_export(const struct wi_schema *s, const struct wi_frame_header *h,
-                     const uint8_t *mem, struct wi_export *x,
-                     struct ArrowArray *out)
+weir_err wi_frame_export(const struct wi_schema *s,
+                         const struct wi_frame_header *h, const uint8_t *mem,
+                         struct wi_export *x, struct ArrowArray *out)
 {
     uint32_t entry = 0;
+    bool inside = true;
     assert(x->s == s);
     for (uint32_t i = 0; i < s->n_columns; i++) {
-        export_column(&s->columns[i], mem, h->rows, &x->buffers[i * 3], &entry,
-                      &x->arrays[i]);
+        inside = export_column(&s->columns[i], h, mem, &x->buffers[i * 3],
+                               &entry, &x->arrays[i]) &&
+                 inside;
         x->children[i] = &x->arrays[i];
+    }
+    if (!inside) {
+        return WEIR_ERR_INTEGRITY;
     }
     *out = (struct ArrowArray){
         .length = h->rows,
@@ -306,4 +327,5 @@ void wi_frame_export(const struct wi_schema *s, const struct wi_frame_header *h,
         .buffers = &x->buffers[s->n_columns * 3],
         .children = x->children,
     };
+    return WEIR_OK;
 }

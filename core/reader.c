@@ -157,7 +157,11 @@ static bool export_owned(const struct wi_schema *s, uint8_t *image,
     }
     struct wi_frame_header h;
     memcpy(&h, image, sizeof(h));
-    wi_frame_export(s, &h, image, x, out);
+    if (wi_frame_export(s, &h, image, x, out) != WEIR_OK) {
+        free(o);
+        wi_export_close(x);
+        return false;
+    }
     *o = (struct owned){.export_ = x, .image = image};
     out->release = release_owned;
     out->private_data = o;
@@ -219,7 +223,11 @@ static weir_err take_data(struct weir_reader *r, struct wi_stream *st,
             return wi_in_fail(in, WEIR_ERR_QUERY_MEMORY, "no memory");
         }
     }
-    wi_frame_export(in->schema, &slot->header, slot->frame, slot->export_, out);
+    rc = wi_frame_export(in->schema, &slot->header, slot->frame, slot->export_,
+                         out);
+    if (rc != WEIR_OK) {
+        return wi_in_fail(in, rc, "a frame was changed while it was read");
+    }
     out->release = release_held;
     out->private_data = slot;
     tally(r, st, &slot->header);

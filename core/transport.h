@@ -185,7 +185,7 @@ struct wi_transport_ops {
      * sent to the peer by the core, in a message after this call.
      *
      * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_PEER_LOST, WEIR_ERR_NO_MEMORY
-     * Blocks:     never.  Called by: engine; locks held: the link's post lock
+     * Blocks:     never.  Called by: engine, before anything else is sent
      * Ownership:  the grant ends with the endpoint, mem must outlive it
      */
     weir_err (*grant)(struct wi_ep *ep, const struct wi_mem *mem,

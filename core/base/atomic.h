@@ -9,7 +9,7 @@
  *   wi_load_{rlx,acq,sc}(p)         wi_store_{rlx,rel,sc}(p, v)
  *   wi_xchg_{ar,sc}(p, v)           wi_add_{rlx,ar,sc}(p, v)  -> old value
  *   wi_or_sc(p, v)  wi_and_sc(p, v) -> old value
- *   wi_cas_ar(p, &expected, v)      wi_fence_sc()             wi_cpu_relax()
+ *   wi_cas_ar(p, &expected, v)      wi_cpu_relax()
  */
 #ifndef WI_BASE_ATOMIC_H
 #define WI_BASE_ATOMIC_H
@@ -39,14 +39,6 @@
 #define wi_cas_ar(p, expected, v)                                              \
     atomic_compare_exchange_strong_explicit(                                   \
         (p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
-/* ThreadSanitizer does not model fences; under it every site that relies on
- * one uses the sc operations around it, which it does model. */
-#if defined(__SANITIZE_THREAD__)
-#define wi_fence_sc() ((void)0)
-#else
-#define wi_fence_sc() atomic_thread_fence(memory_order_seq_cst)
-#endif
-
 #if defined(__x86_64__) || defined(__i386__)
 #define wi_cpu_relax() __builtin_ia32_pause()
 #elif defined(__aarch64__)
