@@ -23,6 +23,8 @@
 #define CHUNK_BYTES (4ull << 20)
 #define MAX_CHUNKS 1024u
 #define MAX_SIZES 64u
+/* A jemalloc arena takes 4 MiB of chunks before its first block. */
+#define JE_LEAST_BYTES (64ull << 20)
 
 /* jemalloc's public constants (jemalloc(3), "mallocx flags"). */
 #define JE_ALIGN(a) ((int)(__builtin_ctzll(a)))
@@ -75,8 +77,10 @@ struct wi_arena {
     uint64_t cap_bytes;
     const uint64_t *others; /* what the node holds beside this */
     uint64_t bytes;
+    uint64_t chunk_bytes; /* of a new chunk, unless more is needed */
     unsigned je_arena;
     bool has_je;
+    bool plain; /* jemalloc is not worth what it keeps for itself */
     uint32_t n_chunks;
     struct chunk chunks[MAX_CHUNKS];
     struct size_list sizes[MAX_SIZES];
@@ -129,7 +133,7 @@ static void *cut_any(struct wi_arena *a, size_t bytes, size_t align)
     if (p == NULL) {
         uint64_t held = a->bytes + *a->others;
         uint64_t left = a->cap_bytes > held ? a->cap_bytes - held : 0;
-        uint64_t want = wi_max_u64(CHUNK_BYTES, bytes + align);
+        uint64_t want = wi_max_u64(a->chunk_bytes, bytes + align);
         want = left >= want ? want : wi_align_up(bytes + align, WI_PAGE);
         struct chunk *c = add_chunk(a, want);
         p = c != NULL ? cut(c, bytes, align) : NULL;
@@ -272,8 +276,17 @@ weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
     a->transport = t;
     a->cap_bytes = cap_bytes;
     a->others = others;
+    a->chunk_bytes = CHUNK_BYTES;
     *out = a;
     return WEIR_OK;
+}
+
+void wi_arena_plan(struct wi_arena *a, uint64_t link_bytes, uint32_t links)
+{
+    uint64_t least = link_bytes * links / (MAX_CHUNKS / 2);
+    uint64_t bytes = wi_align_up(wi_max_u64(link_bytes, least), WI_PAGE);
+    a->chunk_bytes = wi_min_u64(bytes, CHUNK_BYTES);
+    a->plain = link_bytes * links < JE_LEAST_BYTES;
 }
 
 void wi_arena_close(struct wi_arena *a)
@@ -292,7 +305,7 @@ void wi_arena_close(struct wi_arena *a)
 void *wi_arena_alloc(struct wi_arena *a, size_t bytes, struct weir_error *err)
 {
     void *p = NULL;
-    if (!a->has_je && a->n_chunks == 0) {
+    if (!a->has_je && !a->plain && a->n_chunks == 0) {
         open_je(a); /* only now: shm nodes never need it */
     }
     if (a->has_je) {

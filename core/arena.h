@@ -36,6 +36,11 @@ weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
                        struct wi_arena **out, struct weir_error *err);
 void wi_arena_close(struct wi_arena *a);
 
+/** Take chunks of the size that one link needs (at most 4 MiB), so that what is
+ *  held stays within the plan; a small plan is served without jemalloc. Before
+ *  the first alloc. */
+void wi_arena_plan(struct wi_arena *a, uint64_t link_bytes, uint32_t links);
+
 /**
  * Errors:     NULL with err: WEIR_ERR_BUDGET (the cap), or as mem_open
  * Blocks:     shortly, when a chunk is added

@@ -781,6 +781,20 @@ void wi_edges_dead(struct wi_link *l)
     }
 }
 
+/* Does a worker's local queue still point to it? That worker finds no reader
+ * there, but has to take it off. */
+static bool is_stray(const struct wi_in *in)
+{
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        /* E12 sc: pairs with E12 sc in collect_local(), after which RCU keeps
+         * it */
+        if (wi_load_sc(&in->streams[i].queued) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void free_item(struct wi_item *it)
 {
     if (it->kind == WI_ITEM_OUT) {
@@ -790,7 +804,23 @@ static void free_item(struct wi_item *it)
     struct wi_in *in = wi_container_of(it, struct wi_in, item);
     wi_list_remove(&it->on_link);
     free_in_parts(in);
-    wi_rcu_free(&in->rcu, in);
+    if (is_stray(in)) {
+        wi_list_push_back(&in->link->engine->strays, &it->on_link);
+    } else {
+        wi_rcu_free(&in->rcu, in);
+    }
+}
+
+void wi_edges_strays(struct wi_engine *e, bool all)
+{
+    wi_list_each(n, &e->strays)
+    {
+        struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+        if (all || !is_stray(in)) {
+            wi_list_remove(&in->item.on_link);
+            wi_rcu_free(&in->rcu, in);
+        }
+    }
 }
 
 static struct wi_link *link_of(struct wi_item *it)

@@ -119,6 +119,7 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
     e->self = UINT32_MAX;
     wi_list_init(&e->dead);
     wi_list_init(&e->limbo);
+    wi_list_init(&e->strays);
     wi_list_init(&e->queries);
     wi_list_init(&e->greeting);
     wi_lq_init(&e->self_msgs);
@@ -139,6 +140,9 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
         rc = wi_arena_open(e->transport, e->cfg.memory_bytes, &e->mem_bytes,
                            &e->arena, err);
     }
+    if (rc == WEIR_OK) {
+        wi_arena_plan(e->arena, e->budget.area_bytes, e->cfg.max_members - 1);
+    }
     return rc;
 }
 
@@ -158,6 +162,7 @@ void wi_engine_fini(struct wi_engine *e)
         free(e->members[i].address);
     }
     free(e->members);
+    wi_edges_strays(e, true);
     wi_list_each(n, &e->greeting)
     {
         struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
@@ -416,6 +421,7 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
     if (kicked || n != 0) {
         n += take_failures(e) + take_inbox(e) + take_self_msgs(e);
         wi_edges_limbo(e);
+        wi_edges_strays(e, false);
         wi_list_each(d, &e->dead)
         {
             (void)wi_link_bury(wi_container_of(d, struct wi_link, on_engine));

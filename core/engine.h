@@ -96,6 +96,7 @@ struct wi_engine {
     uint32_t n_slots;
     struct wi_list dead;    /* links to bury */
     struct wi_list limbo;   /* items to free once the post side let go */
+    struct wi_list strays;  /* wi_in: over, but still on a local queue */
     struct wi_list queries;
     struct wi_tomb *tombs;  /* ring of WI_TOMBS */
     uint32_t n_tombs;       /* ever made */
@@ -190,6 +191,8 @@ void wi_edges_dead(struct wi_link *l);
 bool wi_edges_bury(struct wi_link *l);
 /** Free the edges in limbo that the send side has let go of. */
 void wi_edges_limbo(struct wi_engine *e);
+/** Free the strays that their workers have taken off; `all`: no worker runs. */
+void wi_edges_strays(struct wi_engine *e, bool all);
 
 /** Give the streams of an in to the readers of their workers. */
 void wi_in_attach(struct wi_in *in, struct weir_query *q);

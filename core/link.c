@@ -714,10 +714,11 @@ static void guest_leaves(struct wi_engine *e, struct wi_guest *g)
     free(g);
 }
 
-/* Answer a HELLO now, or leave it for wi_link_greet(). */
+/* Answer a HELLO now, or leave it for wi_link_greet(); a node that closes has
+ * no use for new links, and lets go of who asks at its end. */
 static void welcome(struct wi_engine *e, struct wi_guest *g)
 {
-    if (g->has_hello && !must_wait(e, &g->hello.hello)) {
+    if (g->has_hello && !e->closing && !must_wait(e, &g->hello.hello)) {
         struct wi_msg_hello hello = g->hello.hello;
         struct wi_ep *ep = g->ep;
         guest_leaves(e, g);

@@ -41,8 +41,8 @@ static void begin(struct side *s)
     struct weir_field field = {"value", "l", 0};
     struct ArrowSchema schema;
     struct weir_query_params q = {.id = 1};
-    struct weir_shuffle_params p = {.id = 1, .schema = &schema,
-                                    .partitioning = WEIR_BROADCAST};
+    struct weir_shuffle_params p = {
+        .id = 1, .schema = &schema, .partitioning = WEIR_BROADCAST};
     weir_shuffle *shuffle;
     ok(weir_schema_build(&field, 1, &schema, &why), "schema");
     ok(weir_query_open(s->node, &q, &s->query, &why), "query");
@@ -70,6 +70,11 @@ static int take(struct side *s)
     return 1;
 }
 
+static int is_done(const struct side *s)
+{
+    return s->drained && s->finished;
+}
+
 /* Try all there is to do until nothing moves, and arm the descriptor. If
  * something happened meanwhile, arming says so, and we go round again. */
 static void serve(struct side *s, const struct ArrowArray *rows)
@@ -80,8 +85,7 @@ static void serve(struct side *s, const struct ArrowArray *rows)
         s->pushed = s->pushed || ok(weir_writer_push(s->writer, rows), "push");
         s->finished = s->finished ||
                       (s->pushed && ok(weir_writer_finish(s->writer), "end"));
-    } while (!(s->drained && s->finished) &&
-             !ok(weir_worker_arm(s->node, 0), "arm"));
+    } while (!is_done(s) && !ok(weir_worker_arm(s->node, 0), "arm"));
 }
 
 static void watch(int epoll, int fd, uint32_t who)
@@ -90,6 +94,14 @@ static void watch(int epoll, int fd, uint32_t who)
     if (fd < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
         err(1, "watch");
     }
+}
+
+static int open_timer(int seconds)
+{
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    struct itimerspec limit = {.it_value.tv_sec = seconds};
+    (void)timerfd_settime(fd, 0, &limit, NULL);
+    return fd;
 }
 
 static void borrowed(struct ArrowArray *array)
@@ -105,14 +117,11 @@ int main(void)
         struct weir_node_params params = {.name = i == 0 ? "A" : "B",
                                           .transport = "tcp"};
         ok(weir_node_open(&params, &side[i].node, &why), "open");
-        members[i] = (struct weir_member){
-            params.name, weir_node_address(side[i].node), 1};
+        members[i] = (struct weir_member){params.name,
+                                          weir_node_address(side[i].node), 1};
     }
     int epoll = epoll_create1(EPOLL_CLOEXEC);
-    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-    struct itimerspec limit = {.it_value.tv_sec = 10};
-    (void)timerfd_settime(timer, 0, &limit, NULL);
-    watch(epoll, timer, TIMER);
+    watch(epoll, open_timer(10), TIMER);
 
     static int64_t values[ROWS];
     int64_t sum = 0;
@@ -120,20 +129,24 @@ int main(void)
         sum += values[i] = i;
     }
     const void *buffers[] = {NULL, values}; /* validity, values */
-    struct ArrowArray column = {.length = ROWS, .n_buffers = 2,
-                                .buffers = buffers, .release = borrowed};
+    struct ArrowArray column = {.length = ROWS,
+                                .n_buffers = 2,
+                                .buffers = buffers,
+                                .release = borrowed};
     struct ArrowArray *columns[] = {&column};
-    struct ArrowArray rows = {.length = ROWS, .n_buffers = 1,
-                              .buffers = buffers, .n_children = 1,
-                              .children = columns, .release = borrowed};
+    struct ArrowArray rows = {.length = ROWS,
+                              .n_buffers = 1,
+                              .buffers = buffers,
+                              .n_children = 1,
+                              .children = columns,
+                              .release = borrowed};
     for (uint32_t i = 0; i < NODES; i++) {
         ok(weir_node_join(side[i].node, members, NODES, &why), "join");
         begin(&side[i]);
         watch(epoll, weir_worker_fd(side[i].node, 0), i);
         serve(&side[i], &rows);
     }
-    while (!side[0].drained || !side[0].finished || !side[1].drained ||
-           !side[1].finished) {
+    while (!is_done(&side[0]) || !is_done(&side[1])) {
         struct epoll_event event;
         if (epoll_wait(epoll, &event, 1, -1) == 1) {
             if (event.data.u32 == TIMER) {
@@ -147,9 +160,8 @@ int main(void)
         wrong += side[i].rows != NODES * ROWS || side[i].sum != NODES * sum;
         weir_query_close(side[i].query);
     }
-    for (int i = 0; i < NODES; i++) {
-        weir_node_close(side[i].node);
-    }
+    weir_node_close(side[0].node);
+    weir_node_close(side[1].node);
     (void)printf("%s: %d rows to each of %d nodes\n", wrong ? "WRONG" : "ok",
                  NODES * ROWS, NODES);
     return wrong;

@@ -15,10 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/lib/idle.h"
 #include "bench/lib/latency.h"
 #include "bench/lib/limit.h"
 #include "bench/lib/pin.h"
 #include "bench/lib/series.h"
+#include "bench/lib/simulate.h"
 #include "bench/lib/weir_engine.h"
 #include "bench/opponents/mpi.h"
 #include "bench/opponents/sockets.h"
@@ -134,6 +136,8 @@ enum {
     KEY_NO_CHECKSUM,
     KEY_TIMEOUT,
     KEY_BLOCKS,
+    KEY_SECONDS,
+    KEY_JITTER,
 };
 
 static const struct argp_option two_stage_options[] = {
@@ -342,23 +346,203 @@ static int latency(int argc, char **argv)
                : fail(&err);
 }
 
+/* ---- idle and memory --------------------------------------------------------------------- */
+
+struct idle_args {
+    struct wb_idle_params params;
+    bool memory; /* the other command */
+    bool json;
+};
+
+static const struct argp_option idle_options[] = {
+    {"transport", 't', "NAME", 0, "Between the nodes [shm]", 0},
+    {"nodes", 'n', "N", 0, "Processes [8]", 0},
+    {"rows", 'r', "R", 0, "Rows that each node makes before [10000]", 0},
+    {"seconds", KEY_SECONDS, "S", 0, "Of sleep (idle only) [10]", 0},
+    {"frame-bytes", KEY_FRAME, "B", 0, "Largest frame", 0},
+    {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t idle_option(int key, char *arg, struct argp_state *state)
+{
+    struct idle_args *a = state->input;
+    switch (key) {
+    case 't':
+        a->params.transport = arg;
+        return 0;
+    case 'n':
+        a->params.nodes = (uint32_t)number(state, "nodes", arg, 2, 64);
+        return 0;
+    case 'r':
+        a->params.rows = number(state, "rows", arg, 1, UINT64_C(1) << 39);
+        return 0;
+    case KEY_SECONDS:
+        if (a->memory) {
+            argp_error(state, "--seconds belongs to weir bench idle");
+        }
+        a->params.sleep_ns =
+            number(state, "seconds", arg, 1, 3600) * 1000000000u;
+        return 0;
+    case KEY_FRAME:
+        a->params.frame_bytes =
+            (uint32_t)number(state, "frame-bytes", arg, 1024, 1048576);
+        return 0;
+    case KEY_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int idle_or_memory(int argc, char **argv, bool memory)
+{
+    static const struct argp argp = {
+        .options = idle_options,
+        .parser = idle_option,
+        .doc = "idle: the CPU time that connected nodes use while they have "
+               "nothing to do. memory: what nodes hold after a shuffle, "
+               "against the plan that they print at open.",
+    };
+    struct idle_args a = {.memory = memory};
+    struct wb_idle result;
+    struct weir_error err = {.code = WEIR_OK};
+    a.params.sleep_ns = memory ? 0 : UINT64_C(10000000000);
+    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
+        return EXIT_FAILURE;
+    }
+    if (wb_idle_run(&a.params, &result, &err) != WEIR_OK) {
+        return fail(&err);
+    }
+    if (!a.json) {
+        wb_idle_print(&result, stdout);
+        return EXIT_SUCCESS;
+    }
+    return wb_idle_print_json(&result, stdout, &err) == WEIR_OK ? EXIT_SUCCESS
+                                                                : fail(&err);
+}
+
+static int idle(int argc, char **argv)
+{
+    return idle_or_memory(argc, argv, false);
+}
+
+static int memory(int argc, char **argv)
+{
+    return idle_or_memory(argc, argv, true);
+}
+
+/* ---- sim ----------------------------------------------------------------------------------- */
+
+struct sim_args {
+    struct wb_simulate_params params;
+    bool json;
+};
+
+static const struct argp_option sim_options[] = {
+    {"nodes", 'n', "N", 0, "Simulated nodes [256]", 0},
+    {"rows", 'r', "R", 0, "Rows that each node makes [1048576]", 0},
+    {"seed", 's', "S", 0, "Of the network's jitter [1]", 0},
+    {"jitter-ns", KEY_JITTER, "NS", 0, "Up to this much per transfer [0]", 0},
+    {"frame-bytes", KEY_FRAME, "B", 0, "Largest frame [4096]", 0},
+    {"ring-frames", KEY_RING, "F", 0, "Frames in a ring [4]", 0},
+    {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t sim_option(int key, char *arg, struct argp_state *state)
+{
+    struct sim_args *a = state->input;
+    struct wb_simulate_params *p = &a->params;
+    switch (key) {
+    case 'n':
+        p->nodes = (uint32_t)number(state, "nodes", arg, 2, 1024);
+        return 0;
+    case 'r':
+        p->rows_per_node = number(state, "rows", arg, 1, UINT64_C(1) << 39);
+        return 0;
+    case 's':
+        p->seed = number(state, "seed", arg, 1, UINT64_MAX);
+        return 0;
+    case KEY_JITTER:
+        p->jitter_ns = number(state, "jitter-ns", arg, 0, 1000000000);
+        return 0;
+    case KEY_FRAME:
+        p->frame_bytes =
+            (uint32_t)number(state, "frame-bytes", arg, 1024, 1048576);
+        return 0;
+    case KEY_RING:
+        p->ring_frames = (uint32_t)number(state, "ring-frames", arg, 2, 64);
+        return 0;
+    case KEY_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int sim(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = sim_options,
+        .parser = sim_option,
+        .doc = "The two-stage plan on a simulated network: virtual time "
+               "against what has to cross each port at full bandwidth.",
+    };
+    struct sim_args a = {.json = false};
+    struct wb_simulate result;
+    struct weir_error err = {.code = WEIR_OK};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
+        return EXIT_FAILURE;
+    }
+    if (wb_simulate_run(&a.params, &result, &err) != WEIR_OK) {
+        return fail(&err);
+    }
+    if (!a.json) {
+        wb_simulate_print(&result, stdout);
+        return EXIT_SUCCESS;
+    }
+    return wb_simulate_print_json(&result, stdout, &err) == WEIR_OK
+               ? EXIT_SUCCESS
+               : fail(&err);
+}
+
 /* ---- dispatch ------------------------------------------------------------------------------ */
 
 int cmd_bench(int argc, char **argv)
 {
-    static char two_stage_name[] = "weir bench two-stage";
-    static char latency_name[] = "weir bench latency";
+    static const struct {
+        const char *name;
+        char full[32]; /* what argp calls the program */
+        int (*run)(int argc, char **argv);
+    } verbs[] = {
+        {"two-stage", "weir bench two-stage", two_stage},
+        {"latency", "weir bench latency", latency},
+        {"idle", "weir bench idle", idle},
+        {"memory", "weir bench memory", memory},
+        {"sim", "weir bench sim", sim},
+    };
     const char *which = argc > 1 ? argv[1] : "";
-    if (strcmp(which, "two-stage") == 0) {
-        argv[1] = two_stage_name; /* what argp calls the program */
-        return two_stage(argc - 1, argv + 1);
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (strcmp(which, verbs[i].name) == 0) {
+            char full[sizeof(verbs[0].full)];
+            memcpy(full, verbs[i].full, sizeof(full));
+            argv[1] = full;
+            return verbs[i].run(argc - 1, argv + 1);
+        }
     }
-    if (strcmp(which, "latency") == 0) {
-        argv[1] = latency_name;
-        return latency(argc - 1, argv + 1);
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        (void)fprintf(stderr, "%s %s [OPTION...]\n",
+                      i == 0 ? "usage:" : "      ", verbs[i].full);
     }
-    (void)fprintf(stderr, "usage: weir bench two-stage [OPTION...]\n"
-                          "       weir bench latency [OPTION...]\n"
-                          "Each takes --help.\n");
+    (void)fprintf(stderr, "Each takes --help.\n");
     return 64;
 }

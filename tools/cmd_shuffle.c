@@ -26,7 +26,7 @@ enum { PHASE_READ, PHASE_SHUFFLE };
 
 static const struct progress_phase phases[] = {
     [PHASE_READ] = {"reading the file", "B"},
-    [PHASE_SHUFFLE] = {"shuffling", "rows"},
+    [PHASE_SHUFFLE] = {"shuffling", " rows"},
 };
 
 struct shuffle_args {
@@ -223,9 +223,9 @@ static void print_summary(const struct shuffle_args *a,
     uint64_t median =
         (tally[(n - 1) / 2].rows_written + tally[n / 2].rows_written) / 2;
     (void)printf("%" PRIu64 " rows, %" PRIu64 " bytes read, %" PRIu64
-                 " written, in %.2f s (%u processes over %s)\n",
+                 " written, in %.2f s (%u process%s over %s)\n",
                  plan->rows, plan->bytes, written, seconds, a->nodes,
-                 a->transport);
+                 a->nodes == 1 ? "" : "es", a->transport);
     (void)printf("columns:");
     for (uint32_t i = 0; i < plan->n_columns; i++) {
         (void)printf("%s %s %s%s", i == 0 ? "" : ",", plan->columns[i].name,

@@ -112,10 +112,15 @@ static void paint(const struct progress *p)
     double part = (double)sum(p) / (double)total;
     double seconds = (double)(wb_now_ns() - begin_ns) * 1e-9;
     part = part > 1 ? 1 : part;
-    int n = snprintf(
-        line, sizeof(line), "\r%-24s [%s] %3.0f %%  %s%s/s\033[K", phase->label,
-        progress_bar(part, BAR_WIDTH, '#', '-', bar), part * 100,
-        progress_figure(part * (double)total / seconds, figure), phase->unit);
+    char rate[LINE_BYTES / 4] = "";
+    if (phase->unit != NULL) {
+        double done = part * (double)total;
+        (void)snprintf(rate, sizeof(rate), "%s%s/s",
+                       progress_figure(done / seconds, figure), phase->unit);
+    }
+    int n = snprintf(line, sizeof(line), "\r%-25s [%s] %3.0f %%  %s\033[K",
+                     phase->label, progress_bar(part, BAR_WIDTH, '#', '-', bar),
+                     part * 100, rate);
     write_all(p->fd, line, (size_t)n);
 }
 
@@ -129,9 +134,9 @@ static void painter(const struct progress *p, int stop, pid_t parent)
     if (getppid() != parent) {
         _exit(EXIT_FAILURE);
     }
-    while (poll(&fd, 1, PAINT_MS) <= 0) {
+    do {
         paint(p);
-    }
+    } while (poll(&fd, 1, PAINT_MS) <= 0);
     write_all(p->fd, "\r\033[K", 4);
     _exit(EXIT_SUCCESS);
 }

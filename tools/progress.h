@@ -23,8 +23,8 @@ struct progress;
 
 /** A phase of the work: what is counted in it. */
 struct progress_phase {
-    const char *label; /* at most 24 characters */
-    const char *unit;  /* "rows", "B" */
+    const char *label; /* at most 25 characters */
+    const char *unit;  /* " rows", "B"; NULL: no rate is shown */
 };
 
 /**

@@ -5,9 +5,12 @@
 
 #include "core/base/cc.h"
 
+char wi_rcu_readers;
+
 static void free_object(struct rcu_head *head)
 {
     wi_tsan_acquire(head);
+    wi_tsan_acquire(&wi_rcu_readers);
     struct wi_rcu_head *h = wi_container_of(head, struct wi_rcu_head, head);
     free(h->object);
 }

@@ -20,6 +20,10 @@ struct wi_rcu_head {
     void *object;
 };
 
+/** Stands for the grace period, for ThreadSanitizer: what read sections did is
+ *  before what call_rcu frees after them. */
+extern char wi_rcu_readers;
+
 static inline void wi_rcu_lock(void)
 {
     rcu_read_lock();
@@ -27,6 +31,7 @@ static inline void wi_rcu_lock(void)
 
 static inline void wi_rcu_unlock(void)
 {
+    wi_tsan_release(&wi_rcu_readers);
     rcu_read_unlock();
 }
 

@@ -76,6 +76,7 @@
 #define WT_API_THREAD_CASES(X, suite, place)                                   \
     X(suite, place, budget_message_has_the_sum)                                \
     X(suite, place, batches_are_released_by_another_thread)                    \
+    X(suite, place, rows_of_a_sleeping_worker_go_with_the_query)               \
     X(suite, place, query_after_a_long_rest)                                   \
     X(suite, place, late_member_is_waited_for)                                 \
     X(suite, place, other_member_list_is_refused)                              \

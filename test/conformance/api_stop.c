@@ -144,6 +144,59 @@ void wt_api_stop_in_the_midst_of_a_large_row(const struct wt_place *place)
     free(w);
 }
 
+/* Take one batch with the worker of a sink; false after long. */
+static bool take_one(struct world *w, struct wt_sink *s, uint32_t node,
+                     uint32_t worker)
+{
+    struct ArrowArray batch;
+    for (int i = 0; i < 1000000; i++) {
+        weir_err rc = weir_reader_next(s->reader, &batch);
+        if (rc == WEIR_OK) {
+            batch.release(&batch);
+            return true;
+        }
+        if (rc != WEIR_AGAIN ||
+            weir_worker_wait(w->c.node[node], worker, 1000000000) < 0) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Rings thread-to-node: the worker that looks hands others their rows. Here
+ * the other one never comes for them before the query is gone; then it does. */
+void wt_api_rows_of_a_sleeping_worker_go_with_the_query(
+    const struct wt_place *place)
+{
+    const uint32_t from[] = {0};
+    struct wt_cluster_params cluster = {
+        .nodes = 2, .workers = 2, .node = {.max_shuffles = 2}};
+    const struct wt_flow_params params = {
+        .shuffle = {.partitioning = WEIR_BROADCAST,
+                    .producers = from,
+                    .n_producers = 1,
+                    .producer_workers = 1},
+        .n_rows = 50};
+    struct world *w = calloc(1, sizeof(*w));
+    cluster.node.memory_bytes = wt_least_memory(place, &cluster);
+    open_world(w, place, &cluster, &params);
+    struct ArrowArray batch;
+    wt_rows_make(&w->f.rows, 0, 5, &batch);
+    cr_assert_eq(weir_writer_push_wait(w->f.source[0][0]->writer, &batch),
+                 WEIR_OK);
+    cr_assert_eq(weir_writer_flush(w->f.source[0][0]->writer), WEIR_OK);
+    batch.release(&batch);
+    cr_assert(take_one(w, w->f.sink[1][0], 1, 0));
+    wt_query_close(&w->q);
+    wt_flow_close(&w->f);
+    struct wt_flow_params next = {.n_rows = 200};
+    wt_query_open(&w->q, &w->c, 2, NULL);
+    wt_flow_open(&w->f, &w->q, &next);
+    run_world(w);
+    close_world(w);
+    free(w);
+}
+
 /* ---- holding -------------------------------------------------------------- */
 
 static bool still_right(const struct wt_sink *s)
