@@ -44,12 +44,12 @@ struct extent_hooks {
                       unsigned);
     _Bool (*purge_lazy)(struct extent_hooks *, void *, size_t, size_t, size_t,
                         unsigned);
-    _Bool (*purge_forced)(struct extent_hooks *, void *, size_t, size_t,
-                          size_t, unsigned);
-    _Bool (*split)(struct extent_hooks *, void *, size_t, size_t, size_t,
-                   _Bool, unsigned);
-    _Bool (*merge)(struct extent_hooks *, void *, size_t, void *, size_t,
-                   _Bool, unsigned);
+    _Bool (*purge_forced)(struct extent_hooks *, void *, size_t, size_t, size_t,
+                          unsigned);
+    _Bool (*split)(struct extent_hooks *, void *, size_t, size_t, size_t, _Bool,
+                   unsigned);
+    _Bool (*merge)(struct extent_hooks *, void *, size_t, void *, size_t, _Bool,
+                   unsigned);
 };
 
 static struct {
@@ -214,8 +214,8 @@ static _Bool merge(struct extent_hooks *h, void *p, size_t p_bytes, void *q,
     for (uint32_t i = 0; i < a->n_chunks; i++) {
         uintptr_t base = (uintptr_t)a->chunks[i].mem.base;
         uintptr_t end = base + a->chunks[i].mem.bytes;
-        uintptr_t low = (uintptr_t)p < (uintptr_t)q ? (uintptr_t)p
-                                                    : (uintptr_t)q;
+        uintptr_t low =
+            (uintptr_t)p < (uintptr_t)q ? (uintptr_t)p : (uintptr_t)q;
         if (low >= base && low + p_bytes + q_bytes <= end) {
             return 0;
         }
@@ -266,8 +266,8 @@ static void open_je(struct wi_arena *a)
 /* ---- the interface --------------------------------------------------------------------- */
 
 weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
-                       const uint64_t *others,
-                       struct wi_arena **out, struct weir_error *err)
+                       const uint64_t *others, struct wi_arena **out,
+                       struct weir_error *err)
 {
     struct wi_arena *a = calloc(1, sizeof(*a));
     if (a == NULL) {

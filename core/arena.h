@@ -32,8 +32,8 @@ struct wi_arena;
  * Ownership:  wi_arena_close, after everything was freed; t must outlive it
  */
 weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
-                       const uint64_t *others,
-                       struct wi_arena **out, struct weir_error *err);
+                       const uint64_t *others, struct wi_arena **out,
+                       struct weir_error *err);
 void wi_arena_close(struct wi_arena *a);
 
 /** Take chunks of the size that one link needs (at most 4 MiB), so that what is

@@ -49,8 +49,8 @@ static bool choose(const struct wi_budget_params *p, struct wi_budget *b)
     return false;
 }
 
-weir_err wi_budget_make(const struct wi_budget_params *p,
-                        struct wi_budget *out, struct weir_error *err)
+weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
+                        struct weir_error *err)
 {
     struct wi_budget b = {.cap_bytes = p->cap_bytes};
     lay_out_unit(p, &b);
@@ -63,15 +63,15 @@ weir_err wi_budget_make(const struct wi_budget_params *p,
             "frame_bytes",
             p->max_members, p->max_shuffles, p->workers, b.unit_bytes,
             p->frame_bytes, p->mapped ? "" : " on both sides of each link",
-            (unsigned long long)b.total_bytes,
-            (unsigned long long)p->cap_bytes,
+            (unsigned long long)b.total_bytes, (unsigned long long)p->cap_bytes,
             (unsigned long long)b.total_bytes);
     }
     (void)snprintf(b.text, sizeof(b.text),
                    "%u members x %llu KiB%s = %.1f MiB of %.1f MiB; rings "
                    "thread-to-%s, %u to %u KiB each, %u per link",
                    p->max_members, (unsigned long long)(b.area_bytes / 1024),
-                   p->mapped ? "" : " in and out", (double)b.total_bytes / 1048576,
+                   p->mapped ? "" : " in and out",
+                   (double)b.total_bytes / 1048576,
                    (double)p->cap_bytes / 1048576,
                    b.per_node ? "node" : "thread", 2 * p->frame_bytes / 1024,
                    p->ring_frames * p->frame_bytes / 1024, b.n_units);

@@ -44,7 +44,7 @@ struct wi_budget {
     bool per_node; /* rings thread-to-node */
     uint32_t slack_bytes;
     uint32_t unit_bytes;
-    uint32_t n_units;   /* per link */
+    uint32_t n_units;    /* per link */
     uint32_t ring_units; /* of a full-size ring */
     uint64_t area_bytes; /* ring area of one link, multiple of a page */
     uint64_t total_bytes;
@@ -58,7 +58,7 @@ struct wi_budget {
  * Errors:     WEIR_ERR_BUDGET: the sum, the cap, and what to change
  * Blocks:     never.  Threads: any.  Ownership: nothing
  */
-weir_err wi_budget_make(const struct wi_budget_params *p,
-                        struct wi_budget *out, struct weir_error *err);
+weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
+                        struct weir_error *err);
 
 #endif /* WI_BUDGET_H */

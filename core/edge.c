@@ -81,8 +81,7 @@ static void locate(struct wi_link *l, struct wi_out *o)
     uint32_t slack = l->engine->budget.slack_bytes;
     uint32_t colour = l->member * 9 * WI_RING_ALIGN % slack;
     uint64_t units = (uint64_t)o->edge * l->peer_unit_bytes;
-    o->remote_off =
-        l->peer_units * sizeof(struct wi_ring_ctl) + units + colour;
+    o->remote_off = l->peer_units * sizeof(struct wi_ring_ctl) + units + colour;
     uint32_t frames = (o->units * l->peer_unit_bytes - slack) / o->frame_bytes;
     frames = wi_min_u32(frames, l->engine->cfg.ring_frames);
     o->size = frames * o->frame_bytes;
@@ -361,8 +360,8 @@ static weir_err check_open(struct wi_link *l, const struct wi_msg_edge_open *m,
                        m->edge, m->ring_off, m->ring_bytes, m->producer_worker,
                        m->consumer_worker);
     }
-    uint32_t units = (uint32_t)((end - base + b->unit_bytes - 1) /
-                                b->unit_bytes);
+    uint32_t units =
+        (uint32_t)((end - base + b->unit_bytes - 1) / b->unit_bytes);
     for (uint32_t i = m->edge; i < m->edge + units; i++) {
         if (i >= b->n_units || bit_get(l->used, i)) {
             return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
@@ -424,7 +423,8 @@ static struct wi_in *open_in(struct wi_link *l,
     }
     memset(in, 0, bytes);
     fill_in(l, in, m);
-    in->held = (struct wi_held *)(void *)(in + 1); /* one block: freed at once */
+    in->held =
+        (struct wi_held *)(void *)(in + 1); /* one block: freed at once */
     in->streams = (struct wi_stream *)(void *)(in->held + WI_HELD_MAX);
     in->n_streams = n;
     fill_streams(in);
@@ -519,7 +519,7 @@ static weir_err on_abandon(struct wi_link *l, const struct wi_msg_edge *m,
     if (in->empty) {
         in_over(in);
     } else if (wi_load_rlx(&in->query) == NULL) { /* rlx: engine's */
-        wi_in_refuse(in); /* nobody ever opened it */
+        wi_in_refuse(in);                         /* nobody ever opened it */
     }
     return WEIR_OK;
 }
@@ -643,8 +643,8 @@ static void fail_mismatch(struct wi_in *in, struct weir_shuffle *s)
 /* Streams of a node ring beyond the workers that take part. */
 static void drop_spare_streams(struct wi_in *in, const struct weir_shuffle *s)
 {
-    uint32_t n = wi_shuffle_workers(s, s->query->engine->self,
-                                    s->consumer_workers);
+    uint32_t n =
+        wi_shuffle_workers(s, s->query->engine->self, s->consumer_workers);
     if (in->consumer_worker == WI_ANY_WORKER && in->n_streams > n) {
         (void)wi_add_ar(&in->live, n - in->n_streams); /* E10: none has begun */
         in->n_streams = n;

@@ -55,11 +55,11 @@ enum wi_item_kind { WI_ITEM_OUT, WI_ITEM_IN };
 /** A thing that can wait in a link's post queue. */
 struct wi_item {
     struct wi_lq_node node;
-    enum wi_item_kind kind; /* constant */
+    enum wi_item_kind kind;  /* constant */
     _Atomic uint32_t queued; /* 1 while on the queue */
-    bool active;            /* on the post lock holder's list */
-    struct wi_list posting; /* written by: post lock holder */
-    struct wi_list on_link; /* engine: link's outs, ins, waiting; or limbo */
+    bool active;             /* on the post lock holder's list */
+    struct wi_list posting;  /* written by: post lock holder */
+    struct wi_list on_link;  /* engine: link's outs, ins, waiting; or limbo */
 };
 
 enum wi_out_state {
@@ -75,7 +75,7 @@ struct wi_out {
     uint64_t query_id;
     uint64_t fingerprint;
     uint32_t shuffle_id;
-    uint32_t edge;  /* first unit */
+    uint32_t edge; /* first unit */
     uint32_t units;
     uint32_t epoch;
     uint16_t producer_worker;
@@ -86,17 +86,17 @@ struct wi_out {
     uint8_t *mem_base; /* posted: what the arena gave */
     uint64_t remote_off;
     bool mapped;
-    bool checksum;     /* agreed with the peer */
-    struct wi_ring_ctl *ctl; /* mapped: the peer's; posted: own_ctl */
+    bool checksum;            /* agreed with the peer */
+    struct wi_ring_ctl *ctl;  /* mapped: the peer's; posted: own_ctl */
     struct wi_worker *worker; /* who produces, to be woken */
 
     /* written by: engine */
-    _Atomic uint32_t state;   /* wi_out_state */
+    _Atomic uint32_t state;     /* wi_out_state */
     _Atomic uint32_t stop_all;  /* nobody reads the ring any more */
     _Atomic uint64_t stopped;   /* bits: workers that want no more */
-    bool released;            /* the writer is done with this struct */
+    bool released;              /* the writer is done with this struct */
     _Atomic uint32_t abandoned; /* ABANDON was sent */
-    bool closed;              /* CLOSED came */
+    bool closed;                /* CLOSED came */
 
     /* written by: the worker */
     alignas(WI_CACHE_LINE) uint64_t tail;
@@ -115,36 +115,36 @@ struct wi_out {
 
 /** One frame taken from a ring and not yet released. */
 struct wi_held {
-    uint64_t end;              /* ring position after it */
+    uint64_t end; /* ring position after it */
     _Atomic uint32_t released;
     struct wi_in *in;
     struct wi_export *export_;
     struct wi_frame_header header; /* the checked copy */
     const uint8_t *frame;
-    struct wi_lq_node local;   /* on its stream's queue (node rings) */
+    struct wi_lq_node local; /* on its stream's queue (node rings) */
 };
 
 #define WI_HELD_MAX 64u /* frames of one ring in readers' hands at a time */
 
 /** What one consuming worker gets over one ring. */
 struct wi_stream {
-    struct wi_in *in;  /* constant */
-    uint16_t worker;   /* constant */
+    struct wi_in *in; /* constant */
+    uint16_t worker;  /* constant */
     /* written by: engine */
     _Atomic(struct weir_reader *) reader; /* NULL: nobody reads (yet) */
     _Atomic uint32_t gone; /* stopped or detached: its frames are dropped */
     /* node rings */
-    struct wi_lq frames;       /* struct wi_held; put by: the dispatcher */
-    struct wi_lq_node local;   /* on the worker's local queue */
-    _Atomic uint32_t queued;   /* 1 while there */
+    struct wi_lq frames;     /* struct wi_held; put by: the dispatcher */
+    struct wi_lq_node local; /* on the worker's local queue */
+    _Atomic uint32_t queued; /* 1 while there */
     /* written by: the reading worker */
     struct wi_list ready; /* reader's list */
     uint64_t rows;
     uint64_t bytes;
     uint64_t checksum;
     uint64_t n_frames;
-    bool ended;           /* END taken and reconciled */
-    uint8_t *image;       /* of a row in chunks */
+    bool ended;     /* END taken and reconciled */
+    uint8_t *image; /* of a row in chunks */
     uint32_t image_bytes;
     uint32_t image_used;
 };
@@ -166,26 +166,26 @@ struct wi_in {
     uint8_t *mem;
     bool mapped;
     struct wi_ring_ctl *ctl;
-    const struct wi_schema *schema;   /* from attach on */
+    const struct wi_schema *schema;     /* from attach on */
     _Atomic(struct weir_query *) query; /* from attach on: holds a count */
     uint32_t n_streams;
-    struct wi_stream *streams;        /* n_streams: 1, or one per worker */
+    struct wi_stream *streams; /* n_streams: 1, or one per worker */
 
     /* written by: engine */
-    bool stop_sent;   /* STOP of the whole ring */
-    bool abandoned;   /* the producer writes no more, END or not */
-    bool empty;       /* nobody reads any more, nothing is held */
-    bool closed;      /* CLOSED was sent */
-    struct wi_lq_node inbox; /* on the engine's inbox */
-    _Atomic uint32_t dead; /* link lost: release is all that still happens */
-    _Atomic uint32_t live; /* streams that expect frames */
+    bool stop_sent;           /* STOP of the whole ring */
+    bool abandoned;           /* the producer writes no more, END or not */
+    bool empty;               /* nobody reads any more, nothing is held */
+    bool closed;              /* CLOSED was sent */
+    struct wi_lq_node inbox;  /* on the engine's inbox */
+    _Atomic uint32_t dead;    /* link lost: release is all that still happens */
+    _Atomic uint32_t live;    /* streams that expect frames */
     _Atomic uint32_t n_ended; /* streams that had their END */
 
     /* written by: who scans (the reader; node rings: the dispatcher) */
     alignas(WI_CACHE_LINE) uint64_t scan; /* next frame to look at */
     uint64_t tail_seen;
-    struct wi_held *held; /* WI_HELD_MAX, a FIFO: */
-    _Atomic uint32_t held_end; /* written by: who scans */
+    struct wi_held *held;         /* WI_HELD_MAX, a FIFO: */
+    _Atomic uint32_t held_end;    /* written by: who scans */
     _Atomic uint32_t dispatching; /* node rings: the dispatcher's lock */
     _Atomic uint32_t dispatch_again;
     /* written by: the dispatcher, once; read by the engine from its queue */
@@ -198,9 +198,9 @@ struct wi_in {
     alignas(WI_CACHE_LINE) _Atomic uint32_t advancing;
     _Atomic uint32_t again;
     _Atomic uint32_t held_begin;
-    uint64_t credited;          /* posted: last head that was sent */
-    _Atomic uint32_t starved;   /* scanning stopped because the FIFO was full */
-    _Atomic uint32_t finish;    /* 1: tell the engine when empty; 2: told */
+    uint64_t credited;        /* posted: last head that was sent */
+    _Atomic uint32_t starved; /* scanning stopped because the FIFO was full */
+    _Atomic uint32_t finish;  /* 1: tell the engine when empty; 2: told */
 };
 
 #endif /* WI_EDGE_H */

@@ -93,8 +93,9 @@ static weir_err open_workers(struct wi_engine *e, struct weir_error *err)
     }
     weir_err rc = open_bells(e, err);
     for (uint32_t i = 0; rc == WEIR_OK && i < n; i++) {
-        e->workers[i].bell = (struct wi_bell *)(void *)(
-            (char *)e->bell_mem.base + (size_t)i * e->bell_stride);
+        e->workers[i].bell =
+            (struct wi_bell *)(void *)((char *)e->bell_mem.base +
+                                       (size_t)i * e->bell_stride);
     }
     return rc;
 }

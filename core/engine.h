@@ -59,7 +59,7 @@ struct wi_worker {
     uint32_t spin;                        /* adaptive */
     bool blocked; /* a push found a ring full since the last wait */
     bool settled; /* all was flushed; nothing pushed, nothing happened since */
-    struct wi_lq local; /* wi_stream with dispatched frames; put by: any */
+    struct wi_lq local;     /* wi_stream with dispatched frames; put by: any */
     struct wi_list writers; /* open writers; changed under the node's lock */
     struct wi_worker_stats stats;
     _Atomic int fd; /* eventfd of foreign loops, -1 until asked for */
@@ -81,35 +81,35 @@ struct wi_engine {
     bool bells_mapped;
     uint32_t bell_stride;
     uint32_t n_ids; /* ring ids of this node: max_members x n_units */
-    void (*wake_fn)(void *arg); /* wake the network thread */
+    void (*wake_fn)(void *arg);                  /* wake the network thread */
     void (*ring_fn)(void *arg, uint32_t worker); /* ring a worker's fd */
     void *hook_arg;
 
     /* written by: engine */
     uint64_t now_ns;
-    uint64_t tick_ns;     /* next housekeeping */
-    uint64_t nudge_ns;      /* wake workers that hold back dense frames */
+    uint64_t tick_ns;  /* next housekeeping */
+    uint64_t nudge_ns; /* wake workers that hold back dense frames */
     struct wi_member *members;
     uint32_t n_members;
     uint32_t self;
     _Atomic(struct wi_link *) *slots; /* max_members of them; RCU */
     uint32_t n_slots;
-    struct wi_list dead;    /* links to bury */
-    struct wi_list limbo;   /* items to free once the post side let go */
-    struct wi_list strays;  /* wi_in: over, but still on a local queue */
+    struct wi_list dead;   /* links to bury */
+    struct wi_list limbo;  /* items to free once the post side let go */
+    struct wi_list strays; /* wi_in: over, but still on a local queue */
     struct wi_list queries;
-    struct wi_tomb *tombs;  /* ring of WI_TOMBS */
-    uint32_t n_tombs;       /* ever made */
+    struct wi_tomb *tombs;   /* ring of WI_TOMBS */
+    uint32_t n_tombs;        /* ever made */
     struct wi_list greeting; /* endpoints that have not said HELLO yet */
     uint32_t n_hellos;       /* of these: did, and have to wait */
-    struct wi_lq self_msgs; /* messages of the self link */
-    struct wi_lq inbox;     /* struct wi_in that are empty */
-    struct wi_lq failures;  /* struct wi_in that a dispatcher found broken */
-    _Atomic uint32_t kick;  /* something for the next step */
-    uint64_t mem_bytes;     /* ring areas */
+    struct wi_lq self_msgs;  /* messages of the self link */
+    struct wi_lq inbox;      /* struct wi_in that are empty */
+    struct wi_lq failures;   /* struct wi_in that a dispatcher found broken */
+    _Atomic uint32_t kick;   /* something for the next step */
+    uint64_t mem_bytes;      /* ring areas */
     uint64_t mem_peak;
     uint32_t open_shuffles;
-    struct wi_join *join;   /* seed join in progress */
+    struct wi_join *join;    /* seed join in progress */
     struct wi_event *events; /* polled and not handled yet */
     uint32_t n_events;
     bool closing;

@@ -196,8 +196,8 @@ void wi_export_close(struct wi_export *x);
  * Errors: WEIR_ERR_INTEGRITY: the table changed since the check; *out is as
  * before
  */
-weir_err wi_frame_export(const struct wi_schema *s, const struct wi_frame_header *h,
-                     const uint8_t *mem, struct wi_export *x,
-                     struct ArrowArray *out);
+weir_err wi_frame_export(const struct wi_schema *s,
+                         const struct wi_frame_header *h, const uint8_t *mem,
+                         struct wi_export *x, struct ArrowArray *out);
 
 #endif /* WI_FRAME_H */

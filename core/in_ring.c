@@ -15,8 +15,9 @@ void wi_in_wake_producer(struct wi_in *in)
                          WI_ATTN_SPACE);
         return;
     }
-    struct wi_bell *bell = (struct wi_bell *)(void *)(
-        l->peer_bells + (size_t)in->producer_worker * l->peer_bell_stride);
+    struct wi_bell *bell =
+        (struct wi_bell *)(void *)(l->peer_bells + (size_t)in->producer_worker *
+                                                       l->peer_bell_stride);
     if (wi_bell_attention(bell, WI_ATTN_SPACE) == WI_WAKE_FD) {
         /* E6: pairs with the exchange in send_bells() */
         (void)wi_or_sc(&l->bells, 1ull << in->producer_worker);
@@ -107,9 +108,10 @@ static void advance_once(struct wi_in *in)
         }
     }
     uint32_t asked = 1;
-    /* E10 sc: empty, and nobody reads: tell the engine once; pairs with E10 in
-     * wi_in_finish_when_empty() */
-    if (begin == end && wi_load_sc(&in->finish) == 1 &&
+    /* E10 sc: nobody reads any more, so nothing is added any more: only then is
+     * a look at held_end the last word on whether all was released */
+    if (wi_load_sc(&in->finish) == 1 &&
+        begin == wi_load_acq(&in->held_end) && /* E10: as above */
         wi_cas_ar(&in->finish, &asked, 2)) {
         wi_lq_put(&in->link->engine->inbox, &in->inbox);
         wi_engine_kick(in->link->engine);
@@ -123,8 +125,8 @@ void wi_in_advance(struct wi_in *in)
         /* E10 sc: the lock; if it is taken, the wish and then another look, as
          * its holder lets go and then looks for wishes */
         if (wi_xchg_sc(&in->advancing, 1) != 0) {
-            wi_store_sc(&in->again, 1);               /* E10 sc: as above */
-            if (wi_load_sc(&in->advancing) != 0) {    /* E10 sc: as above */
+            wi_store_sc(&in->again, 1);            /* E10 sc: as above */
+            if (wi_load_sc(&in->advancing) != 0) { /* E10 sc: as above */
                 break;
             }
             continue;

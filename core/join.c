@@ -14,13 +14,13 @@
 struct entry {
     struct wi_msg_member m;
     bool known;
-    struct wi_ep *ep;  /* seed: who asked; NULL: itself, or gone */
-    uint32_t told;     /* seed: entries already sent to it */
+    struct wi_ep *ep; /* seed: who asked; NULL: itself, or gone */
+    uint32_t told;    /* seed: entries already sent to it */
 };
 
 struct wi_join {
     bool seed;
-    bool ended;        /* the caller has its answer */
+    bool ended; /* the caller has its answer */
     uint32_t n;
     uint32_t n_known;
     struct entry *entries;
@@ -140,8 +140,8 @@ void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
         return;
     }
     if (j == NULL || !j->seed || j->n_known == j->n || name_taken(j, m->name)) {
-        (void)snprintf(text, sizeof(text),
-                       "%s cannot let %s join: %s", e->name, m->name,
+        (void)snprintf(text, sizeof(text), "%s cannot let %s join: %s", e->name,
+                       m->name,
                        j == NULL || !j->seed ? "it is not waiting as a seed"
                        : j->n_known == j->n  ? "the cluster is complete"
                                              : "the name is taken");

@@ -53,7 +53,8 @@ static struct wi_link *make(struct wi_engine *e, uint32_t member)
     e->members[member].link = l;
     /* E9 release: the link's fields; pairs with E9 acquire in collect_one() */
     wi_store_rel(&e->slots[l->slot], l);
-    wi_engine_due(e, wi_min_u64(l->deadline_ns, e->now_ns + e->cfg.detect_ns / 4));
+    wi_engine_due(e,
+                  wi_min_u64(l->deadline_ns, e->now_ns + e->cfg.detect_ns / 4));
     return l;
 }
 
@@ -560,13 +561,12 @@ static void report_loss(struct wi_link *l, weir_err code, const char *why)
     struct wi_engine *e = l->engine;
     char text[WI_TEXT_BYTES];
     const struct wi_member *m = &e->members[l->member];
-    (void)snprintf(text, sizeof(text), "peer %s (%s): %.120s", m->name,
-                   m->address, why);
+    (void)snprintf(text, sizeof(text), "peer %s (%s): %s", m->name, m->address,
+                   why);
     wi_log(&e->log, WI_LOG_WARN, "link lost: %s", text);
     e->stats.links_lost++;
-    weir_err scoped = weir_err_scope(code) == WEIR_SCOPE_PEER
-                          ? code
-                          : WEIR_ERR_PEER_LOST;
+    weir_err scoped =
+        weir_err_scope(code) == WEIR_SCOPE_PEER ? code : WEIR_ERR_PEER_LOST;
     wi_query_peer_lost(e, l->member, scoped, text);
 }
 
@@ -602,7 +602,8 @@ void wi_link_bye(struct wi_link *l)
 {
     if (l->state == WI_LINK_OPEN && !wi_link_busy(l)) {
         l->state = WI_LINK_CLOSING;
-        l->deadline_ns = wi_time_add(l->engine->now_ns, l->engine->cfg.detect_ns);
+        l->deadline_ns =
+            wi_time_add(l->engine->now_ns, l->engine->cfg.detect_ns);
         wi_engine_due(l->engine, l->deadline_ns);
         if (l->self) {
             wi_link_down(l, true, WEIR_OK, "closed");
@@ -619,7 +620,8 @@ static void on_bye(struct wi_link *l)
     } else if (l->state == WI_LINK_OPEN && !wi_link_busy(l)) {
         send_word(l, WI_MSG_BYE, 0);
         l->state = WI_LINK_CLOSING;
-        l->deadline_ns = wi_time_add(l->engine->now_ns, l->engine->cfg.detect_ns);
+        l->deadline_ns =
+            wi_time_add(l->engine->now_ns, l->engine->cfg.detect_ns);
         wi_engine_due(l->engine, l->deadline_ns);
     }
 }
@@ -662,8 +664,8 @@ static weir_err dispatch(struct wi_link *l, const union wi_msg *m,
         wi_query_message(l, &m->fail);
         return WEIR_OK;
     default:
-        if (m->head.type >= WI_MSG_EDGE_OPEN &&
-            m->head.type <= WI_MSG_CREDIT && l->state >= WI_LINK_OPEN) {
+        if (m->head.type >= WI_MSG_EDGE_OPEN && m->head.type <= WI_MSG_CREDIT &&
+            l->state >= WI_LINK_OPEN) {
             return wi_edge_message(l, m, err);
         }
         break;
@@ -897,9 +899,10 @@ void wi_link_tick(struct wi_link *l, uint64_t now_ns)
         return;
     }
     char why[160];
-    (void)snprintf(why, sizeof(why),
-                   "no link within %.1f s (connect_ns); does a Weir node listen "
-                   "there?",
-                   (double)l->engine->cfg.connect_ns / 1e9);
+    (void)snprintf(
+        why, sizeof(why),
+        "no link within %.1f s (connect_ns); does a Weir node listen "
+        "there?",
+        (double)l->engine->cfg.connect_ns / 1e9);
     wi_link_down(l, false, WEIR_ERR_PEER_LOST, why);
 }

@@ -59,63 +59,63 @@ struct wi_link {
     struct wi_engine *engine; /* constant */
     struct wi_list on_engine; /* engine's dead list */
     struct wi_rcu_head rcu;
-    uint32_t member;          /* number of the peer */
-    uint32_t slot;            /* in engine->slots: ready ids of this link */
-    bool self;                /* the link of a node to itself */
+    uint32_t member; /* number of the peer */
+    uint32_t slot;   /* in engine->slots: ready ids of this link */
+    bool self;       /* the link of a node to itself */
     bool mapped;
 
     /* written by: engine */
     enum wi_link_state state;
     bool initiator;
-    bool lost;                /* died without BYE */
-    bool counted;             /* is in the statistics as open */
-    bool sealed;              /* the post lock is ours for good */
+    bool lost;    /* died without BYE */
+    bool counted; /* is in the statistics as open */
+    bool sealed;  /* the post lock is ours for good */
     struct wi_ep *ep;
-    uint64_t deadline_ns;     /* handshake */
+    uint64_t deadline_ns; /* handshake */
     uint64_t last_rx_ns;
     uint64_t last_tx_ns;
-    uint64_t ping_ns;         /* oldest PING without an answer, 0: none */
+    uint64_t ping_ns; /* oldest PING without an answer, 0: none */
     uint64_t idle_since_ns;
     uint64_t peer_incarnation;
     uint32_t caps;
-    struct wi_mem area;       /* granted to the peer: our incoming rings */
+    struct wi_mem area;          /* granted to the peer: our incoming rings */
     _Atomic(struct wi_in *) *in; /* by first unit; readers under RCU */
     struct wi_list ins;
-    uint64_t *used;           /* bitmap of our units that are in a ring */
+    uint64_t *used; /* bitmap of our units that are in a ring */
     /* the peer's side */
     uint64_t peer_key;
     uint64_t peer_area_bytes;
     uint32_t peer_unit_bytes;
     uint32_t peer_units;
-    uint64_t *peer_used;      /* bitmap of units */
+    uint64_t *peer_used; /* bitmap of units */
     uint32_t peer_free;
-    uint8_t *peer_area;       /* mapped */
+    uint8_t *peer_area; /* mapped */
     uint8_t *peer_bells;
     uint64_t peer_bell_bytes;
     uint32_t peer_bell_stride;
     uint32_t peer_bell_base;
     uint32_t peer_bell_ids;
-    struct wi_list waiting;   /* outs that wait for the link or for units */
+    struct wi_list waiting; /* outs that wait for the link or for units */
     struct wi_list outs;
-    struct wi_out **out;      /* by first unit */
-    uint32_t live_outs;       /* in a ring and not QUIET */
+    struct wi_out **out; /* by first unit */
+    uint32_t live_outs;  /* in a ring and not QUIET */
     uint32_t next_epoch;
 
     /* the send side; queues are put to by anyone */
-    struct wi_lq items;       /* struct wi_item: rings to post, credits due */
-    struct wi_lq ctl;         /* struct wi_ctl_msg; put by the engine */
-    _Atomic uint64_t bells;   /* peer's workers whose descriptor must ring */
+    struct wi_lq items;     /* struct wi_item: rings to post, credits due */
+    struct wi_lq ctl;       /* struct wi_ctl_msg; put by the engine */
+    _Atomic uint64_t bells; /* peer's workers whose descriptor must ring */
     _Atomic uint32_t again;
     _Atomic uint32_t sending; /* 1 while ep may be used */
     alignas(WI_CACHE_LINE) _Atomic uint32_t lock;
     /* written by: post lock holder */
-    struct wi_list active;    /* items with work */
+    struct wi_list active;       /* items with work */
     struct wi_ctl_msg *ctl_next; /* taken from ctl, not sent yet */
-    uint32_t packet_len;      /* a packet that is being filled */
+    uint32_t packet_len;         /* a packet that is being filled */
     uint32_t posted_begin;
     uint32_t posted_end;
     uint64_t completed_seen;
-    bool broken;              /* the transport said so */
+    bool broken; /* the transport said so */
     struct wi_posted posted[WI_POSTED_MAX];
     uint8_t packet[WI_PACKET_BYTES];
 };

@@ -85,8 +85,9 @@ static weir_err check_ranges(const struct weir_node_params *p,
         }
     }
     if (p->frame_bytes % 64 != 0 || p->ring_frames % 2 != 0) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "frame_bytes must be a multiple of 64, ring_frames even");
+        return wi_fail(
+            err, WEIR_ERR_ARG,
+            "frame_bytes must be a multiple of 64, ring_frames even");
     }
     if (p->name[0] == '\0' || strlen(p->name) >= WI_NAME_BYTES) {
         return wi_fail(err, WEIR_ERR_ARG, "name must have 1 to %u bytes",
@@ -183,9 +184,8 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
                           struct weir_error *err)
 {
     struct wi_engine *e = &n->engine;
-    e->log = (struct wi_log){.arg = p->log_arg,
-                             .level = (int)p->log_level,
-                             .name = e->name};
+    e->log = (struct wi_log){
+        .arg = p->log_arg, .level = (int)p->log_level, .name = e->name};
     /* The enum is an int in the ABI of every platform that Weir builds on. */
     e->log.fn = (void (*)(void *, int, const char *))(void (*)(void))p->log;
     e->wake_fn = wake_thread;
@@ -223,8 +223,8 @@ weir_err weir_node_open(const struct weir_node_params *params,
     if (rc != WEIR_OK) {
         return rc;
     }
-    struct weir_node *n = aligned_alloc(
-        WI_CACHE_LINE, wi_align_up(sizeof(*n), WI_CACHE_LINE));
+    struct weir_node *n =
+        aligned_alloc(WI_CACHE_LINE, wi_align_up(sizeof(*n), WI_CACHE_LINE));
     if (n == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a node");
     }
@@ -418,8 +418,7 @@ weir_err weir_node_member(const weir_node *node, uint32_t idx,
     return WEIR_OK;
 }
 
-weir_err weir_node_step(weir_node *node, uint64_t now_ns,
-                        uint64_t *next_ns_out)
+weir_err weir_node_step(weir_node *node, uint64_t now_ns, uint64_t *next_ns_out)
 {
     if (!node->engine.cfg.manual) {
         return WEIR_ERR_STATE;

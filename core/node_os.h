@@ -17,14 +17,14 @@
 struct weir_node;
 
 struct wi_node_os {
-    pthread_mutex_t lock;  /* guards the engine */
-    pthread_cond_t moved;  /* the engine made a step that others wait for */
+    pthread_mutex_t lock; /* guards the engine */
+    pthread_cond_t moved; /* the engine made a step that others wait for */
     pthread_t thread;
     bool thread_runs;
-    int wake_fd;           /* eventfd of the network thread */
+    int wake_fd;               /* eventfd of the network thread */
     _Atomic uint32_t sleeping; /* E11: the network thread is about to sleep */
     _Atomic uint32_t stop;
-    uint32_t waiters;      /* on `moved`, under the lock */
+    uint32_t waiters; /* on `moved`, under the lock */
 };
 
 /** Start and stop the network thread. Stop waits for it. */

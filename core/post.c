@@ -272,7 +272,8 @@ static void pump_once(struct wi_link *l)
         broken(l);
     }
     reap(l);
-    if (rc == WEIR_OK && before != l->posted_end && !wi_list_empty(&l->active)) {
+    if (rc == WEIR_OK && before != l->posted_end &&
+        !wi_list_empty(&l->active)) {
         /* E6 sc: the kick made room: one more; as in wi_link_pump() */
         wi_store_sc(&l->again, 1);
     }

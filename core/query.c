@@ -183,7 +183,8 @@ static void stop_strays(struct wi_engine *e, uint64_t id)
         wi_list_each(n, &l->ins)
         {
             struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-            if (in->query_id == id && wi_load_rlx(&in->query) == NULL /* rlx */) {
+            if (in->query_id == id &&
+                wi_load_rlx(&in->query) == NULL /* rlx */) {
                 wi_in_refuse(in);
             }
         }

@@ -65,8 +65,8 @@ static void collect_one(void *arg, uint32_t id)
     /* E9 acquire: link and in as published; pairs with E9 release in make(),
      * open_in(). RCU keeps them while we look. */
     struct wi_link *l = wi_load_acq(&e->slots[slot]);
-    struct wi_in *in = l == NULL ? NULL
-                                 : wi_load_acq(&l->in[id % e->budget.n_units]);
+    struct wi_in *in =
+        l == NULL ? NULL : wi_load_acq(&l->in[id % e->budget.n_units]);
     if (in == NULL) {
         return;
     }

@@ -59,8 +59,7 @@ struct wi_span {
  * <= want_bytes. Pure; min_bytes <= want_bytes <= size / 2.
  */
 static inline struct wi_span wi_ring_reserve(uint32_t size, uint64_t tail,
-                                             uint64_t head,
-                                             uint32_t want_bytes,
+                                             uint64_t head, uint32_t want_bytes,
                                              uint32_t min_bytes)
 {
     struct wi_span s = {.pos = tail, .off = (uint32_t)(tail % size)};

@@ -206,7 +206,7 @@ void wi_in_dispatch(struct wi_in *in)
     wi_rcu_lock();
     /* E10 sc: the wish, then the lock; as in wi_link_pump() */
     wi_store_sc(&in->dispatch_again, 1);
-    while (wi_load_sc(&in->dispatch_again) != 0) { /* E10 sc: as above */
+    while (wi_load_sc(&in->dispatch_again) != 0) {  /* E10 sc: as above */
         if (wi_xchg_sc(&in->dispatching, 1) != 0) { /* E10 sc: as above */
             break;
         }

@@ -83,10 +83,10 @@ static uint64_t mix_value(uint64_t h, const struct wi_column *c,
 static uint64_t mix_bounds(uint64_t h, const struct wi_schema *s,
                            const struct weir_shuffle_params *p)
 {
-    const struct ArrowArray *b = p->partitioning == WEIR_RANGE ? p->bounds : NULL;
+    const struct ArrowArray *b =
+        p->partitioning == WEIR_RANGE ? p->bounds : NULL;
     for (int64_t k = 0; b != NULL && k < b->n_children; k++) {
-        const struct wi_column *c =
-            &s->columns[wi_schema_find(s, p->keys[k])];
+        const struct wi_column *c = &s->columns[wi_schema_find(s, p->keys[k])];
         const struct ArrowArray *col = b->children[k];
         const uint8_t *valid = col->buffers[0];
         for (int64_t i = 0; i < b->length; i++) {
@@ -208,12 +208,12 @@ static weir_err fill(struct weir_shuffle *s,
     }
     weir_err rc = wi_schema_open(p->schema, &s->schema, err);
     if (rc == WEIR_OK) {
-        rc = copy_members(s->query, p->producers, p->n_producers,
-                          &s->producers, &s->n_producers, err);
+        rc = copy_members(s->query, p->producers, p->n_producers, &s->producers,
+                          &s->n_producers, err);
     }
     if (rc == WEIR_OK) {
-        rc = copy_members(s->query, p->consumers, p->n_consumers,
-                          &s->consumers, &s->n_consumers, err);
+        rc = copy_members(s->query, p->consumers, p->n_consumers, &s->consumers,
+                          &s->n_consumers, err);
     }
     if (rc != WEIR_OK) {
         return rc;
@@ -276,8 +276,8 @@ weir_err weir_shuffle_open(weir_query *query,
     rc = check_room(query, params->id, err);
     if (rc == WEIR_OK) {
         s = calloc(1, sizeof(*s));
-        rc = s != NULL ? WEIR_OK
-                       : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
+        rc =
+            s != NULL ? WEIR_OK : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
     }
     if (rc == WEIR_OK) {
         s->query = query;

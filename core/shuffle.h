@@ -24,10 +24,10 @@ struct weir_query {
     uint32_t *members;
     uint32_t n_members;
     struct wi_list shuffles;
-    _Atomic int32_t code;    /* weir_err; written once, after `error` (E8) */
+    _Atomic int32_t code; /* weir_err; written once, after `error` (E8) */
     struct weir_error error;
-    bool failing;            /* error is being or was written */
-    uint32_t holds;          /* itself and every wi_in with its schema */
+    bool failing;   /* error is being or was written */
+    uint32_t holds; /* itself and every wi_in with its schema */
     bool closed;
 };
 
@@ -46,13 +46,13 @@ struct weir_shuffle {
     uint32_t producer_workers; /* 0: all */
     uint32_t consumer_workers;
     uint32_t n_dest;
-    uint32_t n_sources;        /* producing workers in all */
+    uint32_t n_sources;           /* producing workers in all */
     struct weir_writer **writers; /* by worker, NULL: not open */
     uint64_t wrote;               /* bits: workers whose writer has finished */
     struct weir_reader **readers;
     bool self_produces;
     bool self_consumes;
-    uint32_t first_dest;       /* of this node's workers */
+    uint32_t first_dest; /* of this node's workers */
     bool counted;
 };
 
@@ -62,12 +62,12 @@ struct wi_lane {
     uint16_t worker; /* consuming worker */
     bool owner;      /* the first lane of its ring: releases it */
     struct wi_builder *builder;
-    bool open;       /* a frame is being filled, at span */
-    bool done;       /* END written, or the consumer wants no more */
-    bool ended;      /* END written */
-    bool whole;      /* the next frame must have full size */
+    bool open;  /* a frame is being filled, at span */
+    bool done;  /* END written, or the consumer wants no more */
+    bool ended; /* END written */
+    bool whole; /* the next frame must have full size */
     struct wi_span span;
-    uint32_t taken;  /* rows of the current split already appended */
+    uint32_t taken;   /* rows of the current split already appended */
     uint64_t sent_ns; /* when a frame was last published, by w->now_ns */
     uint64_t rows;
     uint64_t bytes;
@@ -89,7 +89,7 @@ struct weir_writer {
     bool pushing;
     bool split_valid;
     const uint32_t *dest; /* WEIR_VECTOR: checked for this push */
-    uint64_t row;        /* first row of the current split */
+    uint64_t row;         /* first row of the current split */
     struct wi_split split;
     /* a row in chunks, of the lane that is being served */
     uint8_t *image;
@@ -98,6 +98,7 @@ struct weir_writer {
     uint32_t image_lane;
     uint64_t now_ns;     /* of the current call */
     uint32_t flush_next; /* lane at which the next look for idle ones begins */
+    uint32_t first_lane; /* where loops over lanes begin, see lane_at() */
 };
 
 struct weir_reader {

@@ -16,10 +16,10 @@ void weir_node_stats_get(weir_node *node, struct weir_node_stats *stats_out)
         struct wi_worker_stats *w = &e->workers[i].stats;
         /* rlx: statistics */
         s.rows_sent += wi_load_rlx(&w->rows_sent);
-        s.bytes_sent += wi_load_rlx(&w->bytes_sent);   /* rlx: as above */
-        s.frames_sent += wi_load_rlx(&w->frames_sent); /* rlx: as above */
-        s.rows_received += wi_load_rlx(&w->rows_received);     /* rlx */
-        s.bytes_received += wi_load_rlx(&w->bytes_received);   /* rlx */
+        s.bytes_sent += wi_load_rlx(&w->bytes_sent);         /* rlx: as above */
+        s.frames_sent += wi_load_rlx(&w->frames_sent);       /* rlx: as above */
+        s.rows_received += wi_load_rlx(&w->rows_received);   /* rlx */
+        s.bytes_received += wi_load_rlx(&w->bytes_received); /* rlx */
         s.frames_received += wi_load_rlx(&w->frames_received); /* rlx */
         s.pushes_blocked += wi_load_rlx(&w->pushes_blocked);   /* rlx */
         s.waits += wi_load_rlx(&w->waits);                     /* rlx */

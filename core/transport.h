@@ -61,22 +61,22 @@ enum {
     WI_CAP_MAP = 1u << 2,          /* `map` works: peer memory is addressable */
     WI_CAP_GRANT_STICKS = 1u << 3, /* a grant outlives the endpoint */
     WI_CAP_FD = 1u << 4,           /* `fd` can be slept on */
-    WI_CAP_VIRTUAL = 1u << 5,      /* time is virtual: engine is stepped by hand */
+    WI_CAP_VIRTUAL = 1u << 5, /* time is virtual: engine is stepped by hand */
 };
 
 enum {
-    WI_ADDRESS_BYTES = 256, /* longest address with its NUL */
-    WI_REASON_BYTES = 192,  /* longest reason text with its NUL */
+    WI_ADDRESS_BYTES = 256,      /* longest address with its NUL */
+    WI_REASON_BYTES = 192,       /* longest reason text with its NUL */
     WI_MIN_MESSAGE_BYTES = 2048, /* every transport takes messages this long */
 };
 
 /** What the core tells a transport when it opens it. */
 struct wi_transport_params {
-    const char *listen;   /* address to listen at, without "name:"; NULL = any */
-    const char *name;     /* name of the node, for messages */
-    uint32_t max_links;   /* most endpoints at a time */
-    bool huge_pages;      /* take huge pages where there are any */
-    void *arg;            /* transport's own (sim: the simulated network) */
+    const char *listen; /* address to listen at, without "name:"; NULL = any */
+    const char *name;   /* name of the node, for messages */
+    uint32_t max_links; /* most endpoints at a time */
+    bool huge_pages;    /* take huge pages where there are any */
+    void *arg;          /* transport's own (sim: the simulated network) */
 };
 
 /** Memory that travels. Constant after mem_open. */

@@ -55,9 +55,9 @@ enum wi_msg_type {
     WI_MSG_PING = 6,
     WI_MSG_BELL = 7,
     WI_MSG_EDGE_OPEN = 8,
-    WI_MSG_EDGE_STOP = 9,    /* consumer: no more of this */
+    WI_MSG_EDGE_STOP = 9,     /* consumer: no more of this */
     WI_MSG_EDGE_ABANDON = 10, /* producer: the ring will not be written again */
-    WI_MSG_EDGE_CLOSED = 11, /* consumer: the ring may be used again */
+    WI_MSG_EDGE_CLOSED = 11,  /* consumer: the ring may be used again */
     WI_MSG_NOTIFY = 12,
     WI_MSG_CREDIT = 13,
     WI_MSG_FAIL = 14,
@@ -77,22 +77,22 @@ struct wi_msg_hello {
     uint32_t magic;
     uint32_t version_min; /* ACCEPT: both are the version chosen */
     uint32_t version_max;
-    uint32_t caps;        /* ACCEPT: what both have */
-    uint32_t from;        /* member numbers */
+    uint32_t caps; /* ACCEPT: what both have */
+    uint32_t from; /* member numbers */
     uint32_t to;
     uint32_t n_members;
     uint64_t incarnation; /* random, one per life of a node */
     uint32_t workers;
     uint32_t frame_bytes;
-    uint64_t ring_bytes;  /* ring area granted to the peer: bytes, */
-    uint32_t unit_bytes;  /* units of it, */
-    uint32_t n_units;     /* their number */
-    uint64_t ring_key;    /* ACCEPT, READY: transport's keys */
+    uint64_t ring_bytes; /* ring area granted to the peer: bytes, */
+    uint32_t unit_bytes; /* units of it, */
+    uint32_t n_units;    /* their number */
+    uint64_t ring_key;   /* ACCEPT, READY: transport's keys */
     uint64_t bell_key;
-    uint64_t bell_bytes;  /* 0: not mapped */
+    uint64_t bell_bytes; /* 0: not mapped */
     uint32_t bell_stride;
-    uint32_t bell_base;   /* id of the first ring of this link there */
-    uint32_t bell_ids;    /* ids that a bell has room for */
+    uint32_t bell_base; /* id of the first ring of this link there */
+    uint32_t bell_ids;  /* ids that a bell has room for */
     uint32_t reserved;
     char name[WI_NAME_BYTES];
 };

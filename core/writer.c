@@ -62,8 +62,8 @@ static struct wi_bell *consumer_bell(const struct wi_lane *lane)
     if (l->self) {
         return l->engine->workers[lane->worker].bell;
     }
-    return (struct wi_bell *)(void *)(
-        l->peer_bells + (size_t)lane->worker * l->peer_bell_stride);
+    return (struct wi_bell *)(void *)(l->peer_bells + (size_t)lane->worker *
+                                                          l->peer_bell_stride);
 }
 
 /* Tell the consumer that the ring has data. */
@@ -75,8 +75,8 @@ static void ring_consumer(struct wi_lane *lane)
         wi_link_post(l, &o->item);
         return;
     }
-    uint32_t base = l->self ? l->slot * l->engine->budget.n_units
-                            : l->peer_bell_base;
+    uint32_t base =
+        l->self ? l->slot * l->engine->budget.n_units : l->peer_bell_base;
     uint32_t n_ids = l->self ? l->engine->n_ids : l->peer_bell_ids;
     if (wi_bell_mark(consumer_bell(lane), n_ids, base + o->edge) !=
         WI_WAKE_FD) {
@@ -328,9 +328,9 @@ static enum step lane_fill(struct weir_writer *w, struct wi_lane *lane,
             return STEP_BLOCKED;
         }
         uint32_t from = lane->taken;
-        uint32_t k = wi_builder_append(
-            lane->builder, w->views, idx != NULL ? idx + from : NULL,
-            first + from, n - from);
+        uint32_t k = wi_builder_append(lane->builder, w->views,
+                                       idx != NULL ? idx + from : NULL,
+                                       first + from, n - from);
         lane->taken += k;
         if (lane->taken == n && wi_builder_room(lane->builder) != 0) {
             break;
@@ -383,6 +383,15 @@ static enum step lane_step(struct weir_writer *w, uint32_t d)
     return lane_fill(w, lane, idx, w->split.first, n);
 }
 
+/* The i-th lane in this writer's own order. Every producer begins after its own
+ * place: if all began with the first consumer, they would all send to it at a
+ * time, then to the second, and each port would be idle most of the time. */
+static uint32_t lane_at(const struct weir_writer *w, uint32_t i)
+{
+    uint32_t d = w->first_lane + i;
+    return d < w->n_lanes ? d : d - w->n_lanes;
+}
+
 /* One split over all lanes. A large row in chunks holds up the other lanes:
  * the writer has one image. */
 static enum step split_step(struct weir_writer *w)
@@ -391,8 +400,8 @@ static enum step split_step(struct weir_writer *w)
     if (wi_unlikely(w->image != NULL)) {
         all = lane_step(w, w->image_lane);
     }
-    for (uint32_t d = 0; d < w->n_lanes && w->image == NULL; d++) {
-        enum step st = lane_step(w, d);
+    for (uint32_t i = 0; i < w->n_lanes && w->image == NULL; i++) {
+        enum step st = lane_step(w, lane_at(w, i));
         if (st == STEP_FAILED) {
             return st;
         }
@@ -452,8 +461,8 @@ bool wi_writer_flush_idle(struct weir_writer *w, bool all)
 {
     bool left = false;
     w->now_ns = now(w);
-    for (uint32_t d = 0; d < w->n_lanes; d++) {
-        struct wi_lane *lane = &w->lanes[d];
+    for (uint32_t i = 0; i < w->n_lanes; i++) {
+        struct wi_lane *lane = &w->lanes[lane_at(w, i)];
         /* E7 acquire: as in lane_ready(); stop-sending is left to the next
          * push, because the node's lock is held here */
         if (!has_rows(lane) || wi_load_acq(&lane->out->stop_all) != 0 ||
@@ -476,8 +485,8 @@ bool wi_writer_flush_idle(struct weir_writer *w, bool all)
 
 weir_err weir_writer_flush(weir_writer *w)
 {
-    for (uint32_t d = 0; d < w->n_lanes; d++) {
-        struct wi_lane *lane = &w->lanes[d];
+    for (uint32_t i = 0; i < w->n_lanes; i++) {
+        struct wi_lane *lane = &w->lanes[lane_at(w, i)];
         if (has_rows(lane) && lane_ready(w, lane) && lane->open) {
             lane_publish(w, lane);
         }
@@ -511,11 +520,10 @@ static bool rows_fit(const struct weir_writer *w,
     return true;
 }
 
-static weir_err begin_push(struct weir_writer *w, const struct ArrowArray *batch,
-                           const uint32_t *dest)
+static weir_err begin_push(struct weir_writer *w,
+                           const struct ArrowArray *batch, const uint32_t *dest)
 {
-    weir_err rc =
-        wi_schema_import(w->shuffle->schema, batch, w->views, NULL);
+    weir_err rc = wi_schema_import(w->shuffle->schema, batch, w->views, NULL);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -636,8 +644,9 @@ weir_err weir_writer_finish(weir_writer *w)
         return WEIR_ERR_STATE;
     }
     bool all = true;
-    for (uint32_t d = 0; d < w->n_lanes; d++) {
-        if (!w->lanes[d].ended && !lane_end(w, &w->lanes[d])) {
+    for (uint32_t i = 0; i < w->n_lanes; i++) {
+        struct wi_lane *lane = &w->lanes[lane_at(w, i)];
+        if (!lane->ended && !lane_end(w, lane)) {
             all = false;
         }
     }
@@ -700,8 +709,8 @@ static weir_err open_member(struct weir_writer *w, uint32_t member,
             return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an edge");
         }
         struct wi_lane *lane = &w->lanes[w->n_lanes++];
-        *lane = (struct wi_lane){
-            .out = o, .worker = (uint16_t)k, .owner = owner};
+        *lane =
+            (struct wi_lane){.out = o, .worker = (uint16_t)k, .owner = owner};
         weir_err rc = wi_builder_open(s->schema, &lane->builder, err);
         if (rc != WEIR_OK) {
             return rc;
@@ -710,16 +719,35 @@ static weir_err open_member(struct weir_writer *w, uint32_t member,
     return WEIR_OK;
 }
 
+/* Lanes to the consumers before the k-th one. */
+static uint32_t lanes_before(const struct weir_writer *w, uint32_t k)
+{
+    const struct weir_shuffle *s = w->shuffle;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < k; i++) {
+        n += wi_shuffle_workers(s, s->consumers[i], s->consumer_workers);
+    }
+    return n;
+}
+
+/* In the order of lane_at(): links take turns in the order in which they first
+ * had something to send. */
 static weir_err open_lanes(struct weir_writer *w, struct weir_error *err)
 {
     struct weir_shuffle *s = w->shuffle;
-    for (uint32_t i = 0; i < s->n_consumers; i++) {
-        weir_err rc = open_member(w, s->consumers[i], err);
-        if (rc != WEIR_OK) {
-            return rc;
-        }
+    const struct wi_engine *e = s->query->engine;
+    weir_err rc = WEIR_OK;
+    uint32_t n = s->n_consumers;
+    uint64_t place = (e->self + 1ull) * n / e->n_members;
+    w->first_lane = lanes_before(w, (uint32_t)(place % n));
+    w->n_lanes = w->first_lane;
+    for (uint32_t i = 0; i < n && rc == WEIR_OK; i++) {
+        uint32_t k = (uint32_t)((place + i) % n);
+        w->n_lanes = k == 0 ? 0 : w->n_lanes;
+        rc = open_member(w, s->consumers[k], err);
     }
-    return weir_query_status(s->query, err);
+    w->n_lanes = lanes_before(w, n); /* those not opened are zero */
+    return rc == WEIR_OK ? weir_query_status(s->query, err) : rc;
 }
 
 static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
@@ -801,8 +829,8 @@ void weir_writer_close(weir_writer *writer)
     wi_node_lock(q->node);
     if (!writer->finished && !q->failing) {
         char text[WI_TEXT_BYTES];
-        (void)snprintf(text, sizeof(text),
-                       "%s closed a writer before its end", q->engine->name);
+        (void)snprintf(text, sizeof(text), "%s closed a writer before its end",
+                       q->engine->name);
         wi_query_fail(q, WEIR_ERR_ABORTED, text, true);
     }
     wi_writer_free(writer);

@@ -1,93 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A first shuffle: two nodes, here in one process with a thread each. Both send
- * the numbers 0..49999; equal numbers meet on one node, whoever sent them. */
+/* A first shuffle: node 0 sends the numbers 0 .. 49999 twice, nodes 1 and 2
+ * receive them, and equal numbers meet. The nodes are threads here; processes
+ * on other machines would do the same. */
+#include <err.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 #include <weir/weir.h>
 
-enum { NODES = 2, NUMBERS = 50000 };
+enum { NODES = 3, NUMBERS = 50000 };
 
 static weir_node *nodes[NODES];
+static int64_t numbers[NUMBERS];
 static unsigned char seen[NODES][NUMBERS]; /* [node][number]: how often */
 
-static void check(weir_err rc, const struct weir_error *err)
+static void check(weir_err rc, const struct weir_error *why)
 {
-    if (rc != WEIR_OK) {
-        fprintf(stderr, "%s: %s\n", weir_err_name(rc), err->message);
-        exit(1);
+    if (rc < 0) { /* positive codes are not errors */
+        errx(1, "%s: %s", weir_err_name(rc), why->message);
     }
 }
 
 static void keep(struct ArrowArray *array)
 {
-    (void)array; /* our batch lies on the stack */
+    (void)array; /* the rows are ours, not Weir's to free */
 }
 
-static void *run_node(void *arg)
+static void send_all(weir_shuffle *shuffle, struct weir_error *why)
 {
-    const int self = *(const int *)arg;
-    struct weir_error err = {0};
-
-    /* Every node opens the same query and the same shuffle. */
-    const struct weir_query_params query_params = {.id = 1};
-    weir_query *query;
-    check(weir_query_open(nodes[self], &query_params, &query, &err), &err);
-    const struct weir_field column = {.name = "number", .format = "l"};
-    struct ArrowSchema schema;
-    check(weir_schema_build(&column, 1, &schema, &err), &err);
-    const char *const keys[] = {"number"};
-    const struct weir_shuffle_params params = {.id = 1,
-                                               .schema = &schema,
-                                               .partitioning = WEIR_HASH,
-                                               .keys = keys,
-                                               .n_keys = 1};
-    weir_shuffle *shuffle;
+    const void *values[] = {NULL, numbers}, *none[] = {NULL};
+    struct ArrowArray column = {NUMBERS, 0,    0,    2,    0,
+                                values,  NULL, NULL, keep, NULL};
+    struct ArrowArray *columns[] = {&column};
+    const struct ArrowArray rows = {NUMBERS, 0,       0,    1,    1,
+                                    none,    columns, NULL, keep, NULL};
     weir_writer *writer;
+    check(weir_writer_open(shuffle, 0, &writer, why), why);
+    check(weir_writer_push_wait(writer, &rows), why);
+    check(weir_writer_push_wait(writer, &rows), why);
+    check(weir_writer_finish_wait(writer), why);
+}
+
+static void receive_all(weir_shuffle *shuffle, const struct ArrowSchema *schema,
+                        unsigned char *count, struct weir_error *why)
+{
     weir_reader *reader;
-    check(weir_shuffle_open(query, &params, &shuffle, &err), &err);
-    check(weir_writer_open(shuffle, 0, &writer, &err), &err);
-    check(weir_reader_open(shuffle, 0, &reader, &err), &err);
-
-    /* The rows, as Arrow has them: a struct of one int64 column. */
-    static int64_t numbers[NODES][NUMBERS];
-    for (int64_t i = 0; i < NUMBERS; i++) {
-        numbers[self][i] = i;
+    struct ArrowArray batch;
+    weir_err rc;
+    check(weir_reader_open(shuffle, 0, &reader, why), why);
+    while ((rc = weir_reader_next_wait(reader, &batch)) == WEIR_OK) {
+        struct weir_row_cursor row = weir_row_cursor_at(&batch, schema);
+        while (weir_row_next(&row)) {
+            count[weir_row_int64(&row, 0)]++;
+        }
+        batch.release(&batch); /* its room goes back to the sender */
     }
-    const void *values[] = {NULL, numbers[self]}, *none[] = {NULL};
-    struct ArrowArray child = {NUMBERS, 0,    0,    2,    0,
-                               values,  NULL, NULL, keep, NULL};
-    struct ArrowArray *children[] = {&child};
-    const struct ArrowArray rows = {NUMBERS, 0,        0,    1,    1,
-                                    none,    children, NULL, keep, NULL};
+    check(rc, why); /* WEIR_DONE: all came, each row once */
+}
 
-    /* Try all; wait when nothing moved. Taking never stops, so no ring stays
-     * full for ever. */
-    enum { PUSH, FINISH, SENT } step = PUSH;
-    weir_err got = WEIR_OK;
-    while (got != WEIR_DONE || step != SENT) {
-        struct ArrowArray batch;
-        weir_err put = step == PUSH     ? weir_writer_push(writer, &rows)
-                       : step == FINISH ? weir_writer_finish(writer)
-                                        : WEIR_AGAIN;
-        step += put == WEIR_OK;
-        got = weir_reader_next(reader, &batch); /* WEIR_DONE stays so */
-        if (got == WEIR_OK) {
-            const int64_t *number = batch.children[0]->buffers[1];
-            for (int64_t i = 0; i < batch.length; i++) {
-                seen[self][number[i]]++;
-            }
-            batch.release(&batch);
-        }
-        if (put < 0 || got < 0) {
-            check(weir_query_status(query, &err), &err);
-        }
-        if (put == WEIR_AGAIN && got != WEIR_OK && step != SENT + 1) {
-            weir_worker_wait(nodes[self], 0, WEIR_FOREVER);
-        }
+/* Every node opens the same query with the same shuffle. */
+static void *run(void *arg)
+{
+    weir_node *node = *(weir_node **)arg;
+    const uint32_t self = weir_node_self(node);
+    const uint32_t sender = 0, receivers[] = {1, 2};
+    const char *const keys[] = {"number"};
+    const struct weir_field column = {.name = "number", .format = "l"};
+    const struct weir_query_params query_params = {.id = 1};
+    struct weir_shuffle_params params = {.id = 1,
+                                         .partitioning = WEIR_HASH,
+                                         .keys = keys,
+                                         .n_keys = 1,
+                                         .producers = &sender,
+                                         .n_producers = 1,
+                                         .consumers = receivers,
+                                         .n_consumers = 2};
+    struct weir_error why = {.message = "see weir_query_status"};
+    struct ArrowSchema schema;
+    weir_query *query;
+    weir_shuffle *shuffle;
+    check(weir_schema_build(&column, 1, &schema, &why), &why);
+    params.schema = &schema;
+    check(weir_query_open(node, &query_params, &query, &why), &why);
+    check(weir_shuffle_open(query, &params, &shuffle, &why), &why);
+    if (self == sender) {
+        send_all(shuffle, &why);
+    } else {
+        receive_all(shuffle, &schema, seen[self], &why);
     }
+    weir_query_close(query); /* with its writer or reader */
     schema.release(&schema);
-    weir_query_close(query);
+    weir_node_close(node); /* waits until what was sent is taken */
     return NULL;
+}
+
+int main(void)
+{
+    struct weir_member members[NODES];
+    struct weir_error why;
+    pthread_t threads[NODES];
+    char names[NODES][32];
+    for (int64_t i = 0; i < NUMBERS; i++) {
+        numbers[i] = i;
+    }
+    for (int i = 0; i < NODES; i++) {
+        snprintf(names[i], sizeof(names[i]), "first-%d-%d", (int)getpid(), i);
+        const struct weir_node_params params = {.name = names[i]};
+        check(weir_node_open(&params, &nodes[i], &why), &why);
+        members[i] =
+            (struct weir_member){names[i], weir_node_address(nodes[i]), 1};
+    }
+    for (int i = 0; i < NODES; i++) {
+        check(weir_node_join(nodes[i], members, NODES, &why), &why);
+        pthread_create(&threads[i], NULL, run, &nodes[i]);
+    }
+    for (int i = 0; i < NODES; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    for (int i = 0; i < NUMBERS; i++) {
+        if (seen[1][i] + seen[2][i] != 2 || seen[1][i] == 1) {
+            errx(1, "%d came %d and %d times", i, seen[1][i], seen[2][i]);
+        }
+    }
+    printf("%d numbers, equal ones met\n", NUMBERS);
 }

@@ -211,8 +211,7 @@ static weir_err sum_up(const struct report *reports, struct wb_idle *out,
     }
     if (all.got_rows != n * out->params.rows || all.got_sum != all.made_sum) {
         return wi_fail(err, WEIR_ERR_INTEGRITY,
-                       "%" PRIu64 " rows arrived of %" PRIu64
-                       ", or other ones",
+                       "%" PRIu64 " rows arrived of %" PRIu64 ", or other ones",
                        all.got_rows, n * out->params.rows);
     }
     return WEIR_OK;
@@ -226,8 +225,8 @@ weir_err wb_idle_run(const struct wb_idle_params *params, struct wb_idle *out,
     p.nodes = p.nodes != 0 ? p.nodes : 8;
     p.rows = p.rows != 0 ? p.rows : 10000;
     if (p.nodes < 2 || p.nodes > MAX_NODES) {
-        return wi_fail(err, WEIR_ERR_ARG, "nodes is %u; must be 2..%u",
-                       p.nodes, MAX_NODES);
+        return wi_fail(err, WEIR_ERR_ARG, "nodes is %u; must be 2..%u", p.nodes,
+                       MAX_NODES);
     }
     struct wb_group_params gp = {
         .members = p.nodes,
@@ -262,13 +261,12 @@ void wb_idle_print(const struct wb_idle *r, FILE *out)
                       (double)p->sleep_ns * 1e-9, (double)r->cpu_ns * 1e-6,
                       r->cpu_pct, r->switches);
     }
-    (void)fprintf(out,
-                  "memory: at most %.1f MiB held by a node, %.1f MiB planned, "
-                  "cap %.1f MiB; a process grew by up to %.1f MiB\n",
-                  (double)r->peak_bytes / 1048576,
-                  (double)r->plan_bytes / 1048576,
-                  (double)r->cap_bytes / 1048576,
-                  (double)r->rss_bytes / 1048576);
+    (void)fprintf(
+        out,
+        "memory: at most %.1f MiB held by a node, %.1f MiB planned, "
+        "cap %.1f MiB; a process grew by up to %.1f MiB\n",
+        (double)r->peak_bytes / 1048576, (double)r->plan_bytes / 1048576,
+        (double)r->cap_bytes / 1048576, (double)r->rss_bytes / 1048576);
 }
 
 weir_err wb_idle_print_json(const struct wb_idle *r, FILE *out,

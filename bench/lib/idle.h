@@ -31,13 +31,13 @@ struct wb_idle {
     struct wb_idle_params params; /* defaults filled in */
     double cpu_pct;               /* all nodes together, of one core */
     uint64_t cpu_ns;
-    uint64_t switches;            /* context switches, all nodes */
-    uint64_t plan_bytes;          /* sum of the plan, one node */
+    uint64_t switches;   /* context switches, all nodes */
+    uint64_t plan_bytes; /* sum of the plan, one node */
     uint64_t cap_bytes;
-    uint64_t peak_bytes;          /* most that a node held */
-    uint64_t rss_bytes;           /* most that a process grew, from before its
+    uint64_t peak_bytes; /* most that a node held */
+    uint64_t rss_bytes;  /* most that a process grew, from before its
                                      node was opened */
-    char plan[256];               /* as node 0 printed it */
+    char plan[256];      /* as node 0 printed it */
 };
 
 /**

@@ -189,8 +189,8 @@ static weir_err measure(struct run *r, struct wb_simulate *out,
     out->frames = after.frames - before.frames;
     out->rows_per_frame =
         (double)(after.rows - before.rows) / (double)out->frames;
-    out->wire_per_payload = (double)(after.wire_bytes - before.wire_bytes) /
-                            (crossing * (double)n);
+    out->wire_per_payload =
+        (double)(after.wire_bytes - before.wire_bytes) / (crossing * (double)n);
     out->memory_peak_bytes = after.memory_peak_bytes;
     return WEIR_OK;
 }
@@ -234,12 +234,11 @@ void wb_simulate_print(const struct wb_simulate *s, FILE *out)
         "memory of a node   %12.1f MiB\n"
         "simulated in       %12.1f s\n",
         s->params.nodes, s->params.rows_per_node,
-        (double)s->params.bandwidth * 1e-9,
-        (double)s->params.latency_ns * 1e-3, s->params.frame_bytes,
-        s->params.ring_frames, s->params.seed, (double)s->virtual_ns * 1e-3,
-        s->bound_ns * 1e-3, s->ratio, s->rows_per_frame, s->frames,
-        s->wire_per_payload, (double)s->memory_peak_bytes / 1048576,
-        s->wall_seconds);
+        (double)s->params.bandwidth * 1e-9, (double)s->params.latency_ns * 1e-3,
+        s->params.frame_bytes, s->params.ring_frames, s->params.seed,
+        (double)s->virtual_ns * 1e-3, s->bound_ns * 1e-3, s->ratio,
+        s->rows_per_frame, s->frames, s->wire_per_payload,
+        (double)s->memory_peak_bytes / 1048576, s->wall_seconds);
 }
 
 weir_err wb_simulate_print_json(const struct wb_simulate *s, FILE *out,

@@ -35,7 +35,7 @@ struct wb_simulate {
     uint64_t virtual_ns;
     double bound_ns;
     double ratio;
-    uint64_t frames;        /* published by all nodes */
+    uint64_t frames; /* published by all nodes */
     double rows_per_frame;
     double wire_per_payload; /* bytes on the wire / payload bytes that cross */
     uint64_t memory_peak_bytes; /* of the node that held most */

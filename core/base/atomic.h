@@ -32,8 +32,7 @@
     atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
 #define wi_add_sc(p, v)                                                        \
     atomic_fetch_add_explicit((p), (v), memory_order_seq_cst)
-#define wi_or_sc(p, v)                                                         \
-    atomic_fetch_or_explicit((p), (v), memory_order_seq_cst)
+#define wi_or_sc(p, v) atomic_fetch_or_explicit((p), (v), memory_order_seq_cst)
 #define wi_and_sc(p, v)                                                        \
     atomic_fetch_and_explicit((p), (v), memory_order_seq_cst)
 #define wi_cas_ar(p, expected, v)                                              \

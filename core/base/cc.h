@@ -18,7 +18,7 @@
 #define WI_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 #define wi_container_of(ptr, type, member)                                     \
-    ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+    ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /** Round up to a power of two `a`. */
 static inline uint64_t wi_align_up(uint64_t v, uint64_t a)

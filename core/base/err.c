@@ -59,8 +59,8 @@ weir_err wi_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
     return code;
 }
 
-weir_err wi_fail_errno(struct weir_error *err, int errno_value,
-                       const char *fmt, ...)
+weir_err wi_fail_errno(struct weir_error *err, int errno_value, const char *fmt,
+                       ...)
 {
     if (err != NULL) {
         va_list args;

@@ -15,7 +15,7 @@ weir_err wi_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
     WI_PRINTF(3, 4) WI_COLD;
 
 /** As wi_fail with WEIR_ERR_SYSTEM and ": <strerror(errno_value)>" appended. */
-weir_err wi_fail_errno(struct weir_error *err, int errno_value,
-                       const char *fmt, ...) WI_PRINTF(3, 4) WI_COLD;
+weir_err wi_fail_errno(struct weir_error *err, int errno_value, const char *fmt,
+                       ...) WI_PRINTF(3, 4) WI_COLD;
 
 #endif /* WI_BASE_ERR_H */

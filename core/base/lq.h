@@ -19,7 +19,7 @@ struct wi_lq_node {
 };
 
 struct wi_lq {
-    struct cds_wfcq_tail tail; /* written by: producers */
+    struct cds_wfcq_tail tail;   /* written by: producers */
     struct __cds_wfcq_head head; /* written by: the consumer */
 };
 

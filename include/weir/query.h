@@ -31,11 +31,11 @@ typedef struct weir_query weir_query;
 
 /** Options of a query. Zero means the default in brackets. */
 struct weir_query_params {
-    uint64_t id;             /* unique in the cluster, never used again, not 0 */
+    uint64_t id; /* unique in the cluster, never used again, not 0 */
     const uint32_t *members; /* member numbers, own one included [all] */
     uint32_t n_members;
-    uint64_t deadline_ns;    /* from now [none] */
-    uint64_t reserved[4];    /* must be zero */
+    uint64_t deadline_ns; /* from now [none] */
+    uint64_t reserved[4]; /* must be zero */
 };
 
 /**

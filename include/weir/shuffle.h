@@ -49,9 +49,9 @@ struct weir_shuffle_params {
     uint32_t id;                      /* unique in the query */
     const struct ArrowSchema *schema; /* struct of columns; borrowed by open */
     weir_partitioning partitioning;
-    const char *const *keys;   /* names of key columns, for HASH and RANGE */
+    const char *const *keys; /* names of key columns, for HASH and RANGE */
     uint32_t n_keys;
-    uint64_t seed;             /* of the hash or the generator [0]; chained
+    uint64_t seed; /* of the hash or the generator [0]; chained
                                   shuffles by the same key need different ones */
     const struct ArrowArray *bounds; /* RANGE: struct array of the key columns,
                                   D-1 rows, ascending; copied. Row i is the

@@ -64,6 +64,7 @@
     X(suite, place, writer_never_opened_aborts)                                \
     X(suite, place, ids_are_used_once)                                         \
     X(suite, place, bad_options_are_named)                                     \
+    X(suite, place, bad_batches_are_refused)                                   \
     X(suite, place, schemas_that_differ_fail_both)                             \
     X(suite, place, producer_counts_that_differ_fail_both)                     \
     X(suite, place, too_many_shuffles_are_refused)                             \

@@ -89,24 +89,35 @@ void wt_api_cancel_by_a_third_member(const struct wt_place *place)
     close_and_move_on(&q, &f);
 }
 
-void wt_api_cancel_before_others_open(const struct wt_place *place)
+/* One member opens and cancels before the others open, in this order. */
+static void cancel_early(const struct wt_place *place, const uint32_t *order)
 {
     const struct weir_query_params params = {.id = 9};
     struct wt_cluster c;
     struct wt_query q = {.cluster = &c};
     struct weir_error err = {0};
     wt_cluster_open(&c, place, &(struct wt_cluster_params){.nodes = 3});
-    cr_assert_eq(weir_query_open(c.node[0], &params, &q.query[0], &err),
-                 WEIR_OK, "%s", err.message);
-    weir_query_cancel(q.query[0], "early");
-    for (uint32_t i = 1; i < 3; i++) {
-        cr_assert_eq(weir_query_open(c.node[i], &params, &q.query[i], &err),
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t n = order[i];
+        cr_assert_eq(weir_query_open(c.node[n], &params, &q.query[n], &err),
                      WEIR_OK, "%s", err.message);
+        if (i == 0) {
+            weir_query_cancel(q.query[n], "early");
+        }
     }
     bool failed = wt_until(&c, all_failed, &q);
     cr_assert(failed);
     wt_query_failed(&q, WEIR_ERR_CANCELLED, "early");
     close_and_move_on(&q, NULL);
+}
+
+void wt_api_cancel_before_others_open(const struct wt_place *place)
+{
+    static const uint32_t orders[][3] = {
+        {0, 1, 2}, {2, 1, 0}, {2, 0, 1}, {1, 2, 0}};
+    for (int i = 0; i < 4; i++) {
+        cancel_early(place, orders[i]);
+    }
 }
 
 void wt_api_deadline_ends_a_query(const struct wt_place *place)
@@ -278,9 +289,8 @@ void wt_api_bad_options_are_named(const struct wt_place *place)
     const char *const unknown[] = {"colour"};
     const uint32_t strangers[] = {0, 7};
     const uint32_t twice[] = {0, 1, 0};
-    struct weir_query_params params = {.id = 5,
-                                       .members = strangers,
-                                       .n_members = 2};
+    struct weir_query_params params = {
+        .id = 5, .members = strangers, .n_members = 2};
     struct wt_cluster c;
     struct wt_query q;
     struct wt_flow f;
@@ -309,8 +319,8 @@ void wt_api_bad_options_are_named(const struct wt_place *place)
     refuse_shuffle(&q, p, WEIR_ERR_ARG, "schema");
     cr_assert_eq(weir_query_open(c.node[0], &params, &query, &err),
                  WEIR_ERR_NOT_FOUND);
-    params = (struct weir_query_params){.id = 5, .members = twice,
-                                        .n_members = 3};
+    params =
+        (struct weir_query_params){.id = 5, .members = twice, .n_members = 3};
     cr_assert_eq(weir_query_open(c.node[0], &params, &query, &err),
                  WEIR_ERR_ARG, "a member twice was accepted");
     params = (struct weir_query_params){.id = 5, .reserved = {1}};
@@ -322,6 +332,37 @@ void wt_api_bad_options_are_named(const struct wt_place *place)
     cr_assert_eq(weir_writer_open(f.shuffle[0], 1, &w, &err), WEIR_ERR_ARG);
     cr_assert_eq(weir_reader_open(f.shuffle[0], 1, &r, &err), WEIR_ERR_ARG);
     cr_assert(query == NULL && w == NULL && r == NULL);
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f);
+    close_and_move_on(&q, &f);
+}
+
+/* A push that is refused sends nothing, and the query goes on. */
+void wt_api_bad_batches_are_refused(const struct wt_place *place)
+{
+    static const struct weir_field fields[] = {
+        {"id", "l", 0}, {"k", "l", 0}, {"text", "u", 1}};
+    const struct wt_rows two = {.fields = fields, .n_fields = 2};
+    const struct wt_flow_params params = {
+        .shuffle = {.partitioning = WEIR_VECTOR}};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+    struct ArrowArray batch;
+    wt_cluster_open(&c, place, NULL);
+    wt_query_open(&q, &c, 1, NULL);
+    wt_flow_open(&f, &q, &params);
+    weir_writer *w = f.source[0][0]->writer;
+    uint32_t dest[] = {0, 1, f.n_dests};
+    wt_rows_make(&two, 0, 3, &batch);
+    cr_assert_eq(weir_writer_push_to(w, &batch, dest), WEIR_ERR_SCHEMA);
+    batch.release(&batch);
+    cr_assert_lt(weir_writer_push_to(w, &batch, dest), 0, "released");
+    wt_rows_make(&f.rows, 0, 3, &batch);
+    cr_assert_eq(weir_writer_push_to(w, &batch, dest), WEIR_ERR_ARG);
+    cr_assert_eq(weir_writer_push(w, &batch), WEIR_ERR_ARG);
+    batch.release(&batch);
     bool ran = wt_cluster_run(&c);
     cr_assert(ran, "%s", c.why);
     wt_flow_check(&f);
@@ -379,9 +420,8 @@ void wt_api_schemas_that_differ_fail_both(const struct wt_place *place)
 
 void wt_api_producer_counts_that_differ_fail_both(const struct wt_place *place)
 {
-    const struct weir_shuffle_params fewer = {.id = 1,
-                                              .partitioning = WEIR_ROUND_ROBIN,
-                                              .producer_workers = 1};
+    const struct weir_shuffle_params fewer = {
+        .id = 1, .partitioning = WEIR_ROUND_ROBIN, .producer_workers = 1};
     disagree(place, &fewer);
 }
 

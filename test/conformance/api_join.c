@@ -51,8 +51,8 @@ static void gather(const struct wt_place *place, bool seed_first)
     for (uint32_t k = 0; k < N; k++) {
         uint32_t i = seed_first ? k : N - 1 - k;
         j[i] = (struct joiner){.node = c.node[i],
-                               .seed = i == 0 ? NULL
-                                              : weir_node_address(c.node[0]),
+                               .seed =
+                                   i == 0 ? NULL : weir_node_address(c.node[0]),
                                .n = N,
                                .timeout_ns = long_ns};
         start(&j[i]);
@@ -127,10 +127,8 @@ void wt_api_seed_refuses_another_count(const struct wt_place *place)
     struct joiner other = {.n = 3, .timeout_ns = long_ns};
     misfit(place, &seed, &other, NULL);
     cr_assert_eq(other.rc, WEIR_ERR_PEER_REFUSED, "%s", other.err.message);
-    cr_assert_not_null(strstr(other.err.message, "2"), "%s",
-                       other.err.message);
-    cr_assert_not_null(strstr(other.err.message, "3"), "%s",
-                       other.err.message);
+    cr_assert_not_null(strstr(other.err.message, "2"), "%s", other.err.message);
+    cr_assert_not_null(strstr(other.err.message, "3"), "%s", other.err.message);
     cr_assert_eq(seed.rc, WEIR_ERR_TIMEOUT, "%s", weir_err_name(seed.rc));
 }
 

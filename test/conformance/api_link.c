@@ -29,9 +29,8 @@ static weir_query *need_link(weir_node *node, uint64_t id,
     const uint32_t members[] = {0, 1};
     const struct weir_query_params params = {
         .id = id, .members = members, .n_members = 2};
-    struct weir_shuffle_params p = {.id = 1,
-                                    .schema = schema,
-                                    .partitioning = WEIR_ROUND_ROBIN};
+    struct weir_shuffle_params p = {
+        .id = 1, .schema = schema, .partitioning = WEIR_ROUND_ROBIN};
     struct weir_error err = {0};
     weir_query *q;
     weir_shuffle *s;
@@ -139,7 +138,7 @@ struct stranger {
     struct wi_transport *t;
     struct wi_ep *ep;
     char address[WI_ADDRESS_BYTES];
-    union wi_msg got;   /* last message */
+    union wi_msg got; /* last message */
     bool has_message;
     bool closed;
 };

@@ -113,8 +113,7 @@ void wt_api_counters_add_up(const struct wt_place *place)
     cr_assert_eq(sum.frames_sent, sum.frames_received);
     cr_assert_eq(sum.bytes_sent, sum.bytes_received);
     cr_assert_gt(sum.bytes_sent, 12000 * 16);
-    cr_assert_eq(sum.links_open, 6, "%llu",
-                 (unsigned long long)sum.links_open);
+    cr_assert_eq(sum.links_open, 6, "%llu", (unsigned long long)sum.links_open);
     cr_assert_eq(sum.links_lost + sum.queries_failed + sum.queries_open, 0);
     wt_cluster_close(&c);
 }
@@ -370,8 +369,7 @@ void wt_api_foreign_loop_needs_only_poll(const struct wt_place *place)
     wt_flow_open(&f, &q, &flow);
     for (uint32_t i = 0; i < 3; i++) {
         loops[i] = (struct loop){.f = &f, .node = i};
-        cr_assert_eq(pthread_create(&threads[i], NULL, run_loop, &loops[i]),
-                     0);
+        cr_assert_eq(pthread_create(&threads[i], NULL, run_loop, &loops[i]), 0);
     }
     for (uint32_t i = 0; i < 3; i++) {
         (void)pthread_join(threads[i], NULL);

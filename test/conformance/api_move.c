@@ -8,10 +8,10 @@
 static void move_kind(const struct wt_place *place, weir_partitioning kind)
 {
     const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
-    const struct wt_flow_params flow = {.shuffle = {.partitioning = kind,
-                                                    .seed = 3},
-                                        .rows = {.keys = 50},
-                                        .n_rows = 5000};
+    const struct wt_flow_params flow = {
+        .shuffle = {.partitioning = kind, .seed = 3},
+        .rows = {.keys = 50},
+        .n_rows = 5000};
     wt_flow_once(place, &cluster, &flow);
 }
 
@@ -78,17 +78,17 @@ void wt_api_range_moves_every_row_once(const struct wt_place *place)
 
 /* Each type once as it is and once nullable. */
 static const struct weir_field typed[] = {
-    {"id", "l", 0},      {"c", "c", 0},        {"c?", "c", 1},
-    {"C", "C", 1},       {"s", "s", 0},        {"s?", "s", 1},
-    {"S", "S", 1},       {"i", "i", 0},        {"i?", "i", 1},
-    {"I", "I", 1},       {"l?", "l", 1},       {"L", "L", 0},
-    {"f", "f", 0},       {"f?", "f", 1},       {"g", "g", 0},
-    {"g?", "g", 1},      {"b", "b", 0},        {"b?", "b", 1},
-    {"day", "tdD", 1},   {"ts", "tss:", 0},    {"tm?", "tsm:UTC", 1},
-    {"tu", "tsu:", 0},   {"tn", "tsn:", 1},    {"dec", "d:38,4", 0},
-    {"dec?", "d:10,2", 1}, {"u", "u", 0},      {"u?", "u", 1},
-    {"z", "z", 0},       {"z?", "z", 1},       {"w1", "w:1", 0},
-    {"w7", "w:7", 1},    {"w100", "w:100", 0}};
+    {"id", "l", 0},        {"c", "c", 0},       {"c?", "c", 1},
+    {"C", "C", 1},         {"s", "s", 0},       {"s?", "s", 1},
+    {"S", "S", 1},         {"i", "i", 0},       {"i?", "i", 1},
+    {"I", "I", 1},         {"l?", "l", 1},      {"L", "L", 0},
+    {"f", "f", 0},         {"f?", "f", 1},      {"g", "g", 0},
+    {"g?", "g", 1},        {"b", "b", 0},       {"b?", "b", 1},
+    {"day", "tdD", 1},     {"ts", "tss:", 0},   {"tm?", "tsm:UTC", 1},
+    {"tu", "tsu:", 0},     {"tn", "tsn:", 1},   {"dec", "d:38,4", 0},
+    {"dec?", "d:10,2", 1}, {"u", "u", 0},       {"u?", "u", 1},
+    {"z", "z", 0},         {"z?", "z", 1},      {"w1", "w:1", 0},
+    {"w7", "w:7", 1},      {"w100", "w:100", 0}};
 
 static void move_typed(const struct wt_place *place, struct wt_rows rows,
                        uint32_t frame_bytes)
@@ -144,8 +144,7 @@ static weir_err push_empty_step(void *arg)
         weir_err rc = weir_writer_push(s->writer, &empty);
         empty.release(&empty);
         if (rc != WEIR_OK) {
-            wt_complain(s->flow->cluster, "empty batch: %s",
-                        weir_err_name(rc));
+            wt_complain(s->flow->cluster, "empty batch: %s", weir_err_name(rc));
             return rc < 0 ? rc : WEIR_ERR_STATE;
         }
     }
@@ -310,11 +309,11 @@ static void run_plan(const struct wt_place *place, uint32_t stages,
     wt_cluster_open(&c, place, &cluster);
     wt_query_open(&q, &c, 1, NULL);
     for (uint32_t i = 0; i < stages; i++) {
-        const struct wt_flow_params flow = {
-            .shuffle = {.id = i + 1, .seed = i},
-            .n_rows = 2000,
-            .relayed = i > 0,
-            .n_ids = 2000 * PLAN_NODES * PLAN_WORKERS};
+        const struct wt_flow_params flow = {.shuffle = {.id = i + 1, .seed = i},
+                                            .n_rows = 2000,
+                                            .relayed = i > 0,
+                                            .n_ids = 2000 * PLAN_NODES *
+                                                     PLAN_WORKERS};
         wt_flow_open(&f[i], &q, &flow);
     }
     for (uint32_t i = 1; !diamond && i < stages; i++) {
@@ -429,14 +428,13 @@ static void move_large(const struct wt_place *place, weir_partitioning kind,
         .nodes = 2,
         .workers = 1,
         .node = {.frame_bytes = 16384, .ring_frames = 4}};
-    const struct wt_flow_params flow = {
-        .shuffle = {.partitioning = kind},
-        .rows = {.fields = large_fields,
-                 .n_fields = 4,
-                 .big_every = 7,
-                 .big_bytes = bytes},
-        .n_rows = n_rows,
-        .batch_rows = 11};
+    const struct wt_flow_params flow = {.shuffle = {.partitioning = kind},
+                                        .rows = {.fields = large_fields,
+                                                 .n_fields = 4,
+                                                 .big_every = 7,
+                                                 .big_bytes = bytes},
+                                        .n_rows = n_rows,
+                                        .batch_rows = 11};
     wt_flow_once(place, &cluster, &flow);
 }
 
@@ -457,8 +455,7 @@ void wt_api_row_over_max_row_bytes_is_refused(const struct wt_place *place)
     const struct wt_cluster_params cluster = {
         .nodes = 2, .node = {.max_row_bytes = 100000}};
     const struct wt_flow_params params = {
-        .rows = {.big_every = 1, .big_bytes = 200000},
-        .n_rows = 1};
+        .rows = {.big_every = 1, .big_bytes = 200000}, .n_rows = 1};
     struct wt_cluster c;
     struct wt_query q;
     struct wt_flow f;

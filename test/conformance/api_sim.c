@@ -131,8 +131,8 @@ static bool ends_right(struct run *r, const struct wt_flow *f, uint32_t node,
         bool ends = (s->task->end == WEIR_DONE || s->task->end == code) &&
                     (o->task->end == WEIR_DONE || o->task->end == code);
         if (!ends || (s->task->end == WEIR_DONE && !sink_complete(f, s))) {
-            wt_complain(&r->c, "node %u worker %u: sink %s, source %s", node,
-                        w, weir_err_name(s->task->end),
+            wt_complain(&r->c, "node %u worker %u: sink %s, source %s", node, w,
+                        weir_err_name(s->task->end),
                         weir_err_name(o->task->end));
             return false;
         }
@@ -146,9 +146,9 @@ static bool member_right(struct run *r, uint32_t node, const char *a,
 {
     struct weir_error err = {0};
     weir_err code = weir_query_status(r->q.query[node], &err);
-    if (code != WEIR_OK && (code != WEIR_ERR_PEER_LOST ||
-                            (strstr(err.message, a) == NULL &&
-                             strstr(err.message, b) == NULL))) {
+    if (code != WEIR_OK &&
+        (code != WEIR_ERR_PEER_LOST ||
+         (strstr(err.message, a) == NULL && strstr(err.message, b) == NULL))) {
         wt_complain(&r->c, "node %u: %s: %s", node, weir_err_name(code),
                     err.message);
         return false;
@@ -190,9 +190,9 @@ static void strike(struct run *r, enum fault fault, uint64_t at)
         weir_sim_cut(r->c.sim, 1, 2, at);
         break;
     default:
-        weir_sim_drop(r->c.sim, 1, 2, at,
-                      at + (fault == DROP_SHORT ? DETECT_NS / 4
-                                                : DETECT_NS * 4ull));
+        weir_sim_drop(
+            r->c.sim, 1, 2, at,
+            at + (fault == DROP_SHORT ? DETECT_NS / 4 : DETECT_NS * 4ull));
         break;
     }
 }
@@ -231,10 +231,12 @@ static bool one_fault(const struct wt_place *place, enum fault fault,
             over.at_ns = weir_sim_now(r->c.sim) + DETECT_NS;
         }
         wt_query_close(&r->q);
-        ok = wt_until(&r->c, is_past, &over) && next_query_works(r, fault == CRASH ? 1 : UINT32_MAX);
+        ok = wt_until(&r->c, is_past, &over) &&
+             next_query_works(r, fault == CRASH ? 1 : UINT32_MAX);
     }
     cr_assert(ok, "fault %d, seed %llu, at %llu ns: %s", (int)fault,
-              (unsigned long long)shape->seed, (unsigned long long)at, r->c.why);
+              (unsigned long long)shape->seed, (unsigned long long)at,
+              r->c.why);
     close_run(r);
     return felt;
 }
@@ -328,9 +330,7 @@ static void one_seed(const struct wt_place *place, uint64_t seed)
     x = wt_mix(seed, 1);
     const struct wt_flow_params flow = {
         .shuffle = {.partitioning = kinds[x % 6], .seed = seed},
-        .rows = {.keys = 1 + x / 6 % 100,
-                 .big_every = 150,
-                 .big_bytes = 9000},
+        .rows = {.keys = 1 + x / 6 % 100, .big_every = 150, .big_bytes = 9000},
         .n_rows = 300,
         .batch_rows = 1 + (uint32_t)(x / 600 % 200)};
     struct run *r = calloc(1, sizeof(*r));

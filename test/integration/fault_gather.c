@@ -29,7 +29,8 @@ static weir_err open_gather(struct wt_plan *p, weir_node *node,
     struct ArrowSchema schema;
     weir_shuffle *s = NULL;
     weir_err rc = weir_query_open(node, &q, &p->query, err);
-    if (rc != WEIR_OK || weir_schema_build(&field, 1, &schema, err) != WEIR_OK) {
+    if (rc != WEIR_OK ||
+        weir_schema_build(&field, 1, &schema, err) != WEIR_OK) {
         return rc;
     }
     struct weir_shuffle_params params = {.id = 1,

@@ -9,8 +9,8 @@
  */
 #include <criterion/criterion.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "test/support/team.h"
 
@@ -20,14 +20,14 @@ static const uint64_t detect_ns = 5000000000u;
 static const uint32_t survivors[] = {0, 1};
 
 enum phase {
-    BEFORE_JOIN, /* it listens, nobody has connected */
-    CONNECTING,  /* the others have begun to connect; it has not joined */
-    STAGE_1,     /* has made half its rows */
-    STAGE_2,     /* has taken the first rows of stage 2 */
-    END,         /* has finished both writers */
-    CLOSING,     /* A is over everywhere; before the query's close */
+    BEFORE_JOIN,  /* it listens, nobody has connected */
+    CONNECTING,   /* the others have begun to connect; it has not joined */
+    STAGE_1,      /* has made half its rows */
+    STAGE_2,      /* has taken the first rows of stage 2 */
+    END,          /* has finished both writers */
+    CLOSING,      /* A is over everywhere; before the query's close */
     CLOSING_NODE, /* somewhere in the node's close */
-    BY_EXIT,     /* as STAGE_1, but it calls exit() */
+    BY_EXIT,      /* as STAGE_1, but it calls exit() */
 };
 
 struct scene {

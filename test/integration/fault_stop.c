@@ -20,8 +20,8 @@ static const uint32_t survivors[] = {0, 1};
 
 struct scene {
     const char *transport;
-    bool join;      /* the victim joins (else it only listens) */
-    uint64_t rows;  /* of query A, each member */
+    bool join;     /* the victim joins (else it only listens) */
+    uint64_t rows; /* of query A, each member */
     uint64_t detect_ns;
 };
 

@@ -7,8 +7,7 @@
 
 static void check(const char *transport)
 {
-    struct wb_idle_params p = {.transport = transport,
-                               .sleep_ns = 3000000000u};
+    struct wb_idle_params p = {.transport = transport, .sleep_ns = 3000000000u};
     struct wb_idle r;
     struct weir_error err = {0};
     cr_assert_eq(wb_idle_run(&p, &r, &err), WEIR_OK, "%s", err.message);

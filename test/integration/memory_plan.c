@@ -166,10 +166,9 @@ static void open_end(struct end *e, weir_node *node, uint64_t id,
 
 static weir_sim *open_sim(void)
 {
-    struct weir_sim_params p = {.nodes = NODES,
-                                .node = {.frame_bytes = 1024,
-                                         .ring_frames = 2,
-                                         .max_shuffles = 8}};
+    struct weir_sim_params p = {
+        .nodes = NODES,
+        .node = {.frame_bytes = 1024, .ring_frames = 2, .max_shuffles = 8}};
     weir_sim *sim = NULL;
     struct weir_error err = {0};
     cr_assert_eq(weir_sim_open(&p, &sim, &err), WEIR_OK, "%s", err.message);

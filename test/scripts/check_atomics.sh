@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Memory order: spelled in core/base/atomic.h only; every acquire and release
+# Memory order: spelled in core/base/atomic.h only (examples, which see the
+# public headers alone, use the compiler's own); every acquire and release
 # site names its edge (E1, E2, ...) in a comment on its line, within the three
 # lines above, or in a comment that ends there; every edge has both ends and a
 # row in docs/concurrency.md, and every row an edge.
@@ -10,7 +11,7 @@ enter "$@"
 
 # shellcheck disable=SC2046 # one word per file
 split_code $(sources '*.[ch]' include core transport operators tools bench \
-                     examples test) >"$tmp/code"
+                     test) >"$tmp/code"
 awk -F '\t' '
     $1 == "core/base/atomic.h" { next }
     match($3, /memory_order_[a-z_]*|atomic_(thread|signal)_fence|__atomic_[a-z_]*|__sync_[a-z_]*|(^|[^a-z_])atomic_(load|store|exchange|fetch|compare)[a-z_]*/) {

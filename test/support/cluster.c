@@ -50,7 +50,8 @@ void wt_cluster_join(struct wt_cluster *c)
     }
 }
 
-static void open_sim(struct wt_cluster *c, const struct wt_cluster_params *params)
+static void open_sim(struct wt_cluster *c,
+                     const struct wt_cluster_params *params)
 {
     struct weir_sim_params p = params->sim;
     struct weir_error err = {0};
@@ -125,8 +126,8 @@ void wt_cluster_close(struct wt_cluster *c)
     pthread_t threads[WT_NODES];
     weir_sim_close(c->sim);
     for (uint32_t i = 0; c->sim == NULL && i < c->n_nodes; i++) {
-        cr_assert_eq(
-            pthread_create(&threads[i], NULL, close_node, c->node[i]), 0);
+        cr_assert_eq(pthread_create(&threads[i], NULL, close_node, c->node[i]),
+                     0);
     }
     for (uint32_t i = 0; c->sim == NULL && i < c->n_nodes; i++) {
         (void)pthread_join(threads[i], NULL);
@@ -205,8 +206,8 @@ bool wt_until(struct wt_cluster *c, bool (*cond)(void *arg), void *arg)
             i++;
         }
         cr_assert_eq(weir_sim_task(c->sim, i, 0, pause_step, &p), WEIR_OK);
-        return weir_sim_run(c->sim, weir_sim_now(c->sim) + patience_ns,
-                            NULL) == WEIR_OK;
+        return weir_sim_run(c->sim, weir_sim_now(c->sim) + patience_ns, NULL) ==
+               WEIR_OK;
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &at);
     time_t until = at.tv_sec + (time_t)(patience_ns / second);
@@ -256,9 +257,8 @@ static bool run_sim(struct wt_cluster *c)
     for (uint32_t i = 0; i < c->n_tasks; i++) {
         struct wt_task *t = &c->task[i];
         if (t->end == WEIR_AGAIN) {
-            cr_assert_eq(
-                weir_sim_task(c->sim, t->node, t->worker, sim_step, t),
-                WEIR_OK);
+            cr_assert_eq(weir_sim_task(c->sim, t->node, t->worker, sim_step, t),
+                         WEIR_OK);
         }
     }
     uint64_t limit = weir_sim_now(c->sim) + 300 * second;
@@ -283,8 +283,7 @@ static weir_err round_of(struct worker *w)
     weir_err all = WEIR_DONE;
     for (uint32_t i = 0; i < c->n_tasks; i++) {
         struct wt_task *t = &c->task[i];
-        if (t->node != w->node || t->worker != w->idx ||
-            t->end != WEIR_AGAIN) {
+        if (t->node != w->node || t->worker != w->idx || t->end != WEIR_AGAIN) {
             continue;
         }
         weir_err rc = t->step(t->arg);
@@ -306,9 +305,8 @@ static void *run_worker(void *arg)
     struct wt_cluster *c = w->cluster;
     weir_err rc;
     while ((rc = round_of(w)) != WEIR_DONE) {
-        if (rc == WEIR_AGAIN &&
-            weir_worker_wait(c->node[w->node], w->idx, patience_ns) !=
-                WEIR_OK) {
+        if (rc == WEIR_AGAIN && weir_worker_wait(c->node[w->node], w->idx,
+                                                 patience_ns) != WEIR_OK) {
             wt_complain(c, "node %u worker %u: nothing happened for long",
                         w->node, w->idx);
             (void)pthread_mutex_lock(&c->lock);
@@ -320,7 +318,8 @@ static void *run_worker(void *arg)
     return NULL;
 }
 
-static bool has_tasks(const struct wt_cluster *c, uint32_t node, uint32_t worker)
+static bool has_tasks(const struct wt_cluster *c, uint32_t node,
+                      uint32_t worker)
 {
     for (uint32_t i = 0; i < c->n_tasks; i++) {
         if (c->task[i].node == node && c->task[i].worker == worker) {

@@ -49,9 +49,9 @@ struct wt_cluster {
     uint32_t n_tasks;
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    uint32_t gate;   /* under lock: highest gate that is open */
-    bool hung;       /* under lock */
-    char why[512];   /* under lock: the first complaint */
+    uint32_t gate; /* under lock: highest gate that is open */
+    bool hung;     /* under lock */
+    char why[512]; /* under lock: the first complaint */
 };
 
 /** Options of a cluster; zero is the default. */
@@ -78,7 +78,8 @@ void wt_cluster_close(struct wt_cluster *c);
 struct weir_node_params wt_node_params(struct wt_cluster *c, uint32_t i);
 
 /** The list of members, n_nodes of them. Texts are the nodes'. */
-void wt_cluster_members(const struct wt_cluster *c, struct weir_member *members);
+void wt_cluster_members(const struct wt_cluster *c,
+                        struct weir_member *members);
 
 /** Join all nodes by that list. */
 void wt_cluster_join(struct wt_cluster *c);

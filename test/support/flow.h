@@ -42,9 +42,9 @@ struct wt_source {
     uint32_t *dest;
     bool have;
     struct wt_relay *relay; /* gives it the batches */
-    bool saw_done;    /* a push returned WEIR_DONE */
-    uint32_t gate;    /* does nothing before this one is open */
-    uint32_t finish_gate; /* does not finish before */
+    bool saw_done;          /* a push returned WEIR_DONE */
+    uint32_t gate;          /* does nothing before this one is open */
+    uint32_t finish_gate;   /* does not finish before */
 };
 
 /** A task that takes rows, checks them, and enters them in the ledger. */
@@ -57,10 +57,10 @@ struct wt_sink {
     uint64_t batches;
     uint64_t stop_after; /* rows [never] */
     bool stopped;
-    uint32_t gate;       /* does nothing before this one is open */
-    uint32_t hold;       /* batches kept before the oldest is released */
+    uint32_t gate; /* does nothing before this one is open */
+    uint32_t hold; /* batches kept before the oldest is released */
     bool detach;
-    bool keep;           /* held batches are the test's in the end */
+    bool keep; /* held batches are the test's in the end */
     struct ArrowArray held[WT_HOLD];
     uint32_t held_begin;
     uint32_t held_end;
@@ -87,7 +87,7 @@ struct wt_flow {
     uint64_t n_rows; /* of each producing worker */
     uint32_t batch_rows;
     uint32_t n_dests;
-    uint64_t n_ids;  /* of all producers */
+    uint64_t n_ids; /* of all producers */
     struct ArrowSchema schema;
     weir_shuffle *shuffle[WT_NODES];
     struct wt_source *source[WT_NODES][WT_WORKERS]; /* NULL: none */

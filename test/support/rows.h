@@ -20,12 +20,12 @@ enum { WT_MAX_FIELDS = 32, WT_WHY_BYTES = 160 };
 struct wt_rows {
     const struct weir_field *fields;
     uint32_t n_fields;
-    uint64_t keys;       /* different values of "k" [as many as there are] */
-    uint32_t var_bytes;  /* longest usual value of u and z [24] */
-    uint64_t big_every;  /* each so many ids u and z are .. [never] */
-    uint32_t big_bytes;  /* .. that long */
-    bool all_null;       /* what may be null is */
-    uint32_t offset;     /* rows before the first in each column's buffers */
+    uint64_t keys;         /* different values of "k" [as many as there are] */
+    uint32_t var_bytes;    /* longest usual value of u and z [24] */
+    uint64_t big_every;    /* each so many ids u and z are .. [never] */
+    uint32_t big_bytes;    /* .. that long */
+    bool all_null;         /* what may be null is */
+    uint32_t offset;       /* rows before the first in each column's buffers */
     uint32_t outer_offset; /* the same in the struct */
 };
 

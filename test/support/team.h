@@ -24,7 +24,7 @@ struct wt_outcome {
 
 /** In memory that the parent and all members see. */
 struct wt_team {
-    char run[24]; /* in every name: keeps apart what runs at a time */
+    char run[24];       /* in every name: keeps apart what runs at a time */
     uint64_t struck_ns; /* when the parent began the fault */
     char name[WT_TEAM][48];
     char address[WT_TEAM][128];

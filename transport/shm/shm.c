@@ -51,8 +51,8 @@ static weir_err start_listening(struct shm *t, struct weir_error *err)
                        "to %d characters without white space",
                        t->name, SHM_NAME_BYTES - 1);
     }
-    t->listen_fd = socket(AF_UNIX,
-                          SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    t->listen_fd =
+        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (t->listen_fd < 0) {
         return wi_shm_fail_fd(err, errno, "socket to listen at");
     }
@@ -60,7 +60,8 @@ static weir_err start_listening(struct shm *t, struct weir_error *err)
         if (errno == EADDRINUSE) {
             return wi_fail(err, WEIR_ERR_SYSTEM,
                            "shm:%s is in use by another process; choose "
-                           "another listen name", t->name);
+                           "another listen name",
+                           t->name);
         }
         return wi_fail_errno(err, errno, "bind to shm:%s", t->name);
     }
@@ -104,8 +105,7 @@ static weir_err take_slots(struct shm *t, struct weir_error *err)
 }
 
 static weir_err shm_open_node(const struct wi_transport_params *params,
-                              struct wi_transport **out,
-                              struct weir_error *err)
+                              struct wi_transport **out, struct weir_error *err)
 {
     const char *name = params->listen != NULL ? params->listen : params->name;
     struct shm *t = calloc(1, sizeof(*t));
@@ -148,11 +148,10 @@ static void ep_ready(struct shm_ep *ep, uint32_t what, struct shm_events *out)
         wi_shm_read(ep, out);
     }
     if ((what & EPOLLOUT) != 0 && ep->state == SHM_OPEN && !wi_shm_full(out)) {
-        struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP,
-                                .data.ptr = ep};
+        struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = ep};
         (void)epoll_ctl(ep->t->epoll_fd, EPOLL_CTL_MOD, ep->fd, &e);
-        wi_shm_event(out, (struct wi_event){.kind = WI_EV_SENDABLE,
-                                            .ep = &ep->base});
+        wi_shm_event(
+            out, (struct wi_event){.kind = WI_EV_SENDABLE, .ep = &ep->base});
     }
 }
 

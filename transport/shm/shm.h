@@ -44,24 +44,24 @@
 #include "core/transport.h"
 
 enum {
-    SHM_MESSAGE_BYTES = 8192,      /* longest message */
-    SHM_PACKET_BYTES = 16384,      /* longest packet, its head included */
-    SHM_STAGE_BYTES = 65536,       /* queued and not yet sent, per endpoint */
-    SHM_GRANTS = 64,               /* grants on their way, per endpoint */
-    SHM_SLOTS = 16,                /* packets that one poll takes */
-    SHM_TURN = 4,                  /* of these, from one endpoint */
-    SHM_READY = 64,                /* endpoints looked at in one poll */
-    SHM_STRANGERS = 64,            /* accepted and without greeting */
-    SHM_NAME_BYTES = 103,          /* longest NAME with its NUL: sun_path */
+    SHM_MESSAGE_BYTES = 8192, /* longest message */
+    SHM_PACKET_BYTES = 16384, /* longest packet, its head included */
+    SHM_STAGE_BYTES = 65536,  /* queued and not yet sent, per endpoint */
+    SHM_GRANTS = 64,          /* grants on their way, per endpoint */
+    SHM_SLOTS = 16,           /* packets that one poll takes */
+    SHM_TURN = 4,             /* of these, from one endpoint */
+    SHM_READY = 64,           /* endpoints looked at in one poll */
+    SHM_STRANGERS = 64,       /* accepted and without greeting */
+    SHM_NAME_BYTES = 103,     /* longest NAME with its NUL: sun_path */
 };
 
 #define SHM_VERSION 1u
 #define SHM_MAGIC UINT64_C(0x316d687352494557) /* "WEIRshm1" */
 
-#define SHM_RETRY_NS UINT64_C(1000000)           /* connect: backlog full */
-#define SHM_PAUSE_NS UINT64_C(50000000)          /* accept: no descriptors */
-#define SHM_STRANGER_NS UINT64_C(10000000000)    /* accepted: greeting due */
-#define SHM_CONNECT_NS UINT64_C(60000000000)     /* connecting: greeting due */
+#define SHM_RETRY_NS UINT64_C(1000000)        /* connect: backlog full */
+#define SHM_PAUSE_NS UINT64_C(50000000)       /* accept: no descriptors */
+#define SHM_STRANGER_NS UINT64_C(10000000000) /* accepted: greeting due */
+#define SHM_CONNECT_NS UINT64_C(60000000000)  /* connecting: greeting due */
 
 enum shm_kind { SHM_GREET = 1, SHM_REFUSE, SHM_MESSAGES, SHM_GRANT };
 
@@ -80,7 +80,7 @@ enum shm_state {
     SHM_RETRYING, /* connect found the backlog full */
     SHM_GREETING, /* connected; the peer's greeting is not here yet */
     SHM_OPEN,
-    SHM_DOOMED,   /* dead, CLOSED not reported yet */
+    SHM_DOOMED, /* dead, CLOSED not reported yet */
     SHM_CLOSED,
 };
 
@@ -88,16 +88,16 @@ struct shm;
 
 /** Send side. Written by: holder of the link's post lock. */
 struct shm_tx {
-    bool dead;          /* a send failed for good */
-    bool hungry;        /* `send` said AGAIN: SENDABLE is owed */
+    bool dead;   /* a send failed for good */
+    bool hungry; /* `send` said AGAIN: SENDABLE is owed */
     uint64_t last_key;
     uint32_t grant_head; /* counts; slot is count % SHM_GRANTS */
     uint32_t grant_tail;
-    uint32_t head_off;  /* first byte in stage not sent */
+    uint32_t head_off; /* first byte in stage not sent */
     uint32_t tail_off;
     struct shm_out {
         uint64_t key;
-        int fd;         /* the wi_mem's, which outlives the endpoint */
+        int fd; /* the wi_mem's, which outlives the endpoint */
     } grants[SHM_GRANTS];
 };
 
@@ -115,13 +115,13 @@ struct shm_ep {
     bool accepted;
     /* written by: engine */
     enum shm_state state;
-    pid_t pid;               /* of the peer; 0 = not known */
-    uint64_t due_ns;         /* greeting due; 0 = clock not started */
+    pid_t pid;       /* of the peer; 0 = not known */
+    uint64_t due_ns; /* greeting due; 0 = clock not started */
     uint64_t retry_ns;
     struct shm_ep *next, **link; /* in shm.waiting, else link is NULL */
     uint32_t n_in;
     struct shm_in in[SHM_GRANTS];
-    char name[SHM_NAME_BYTES];   /* connecting: whom */
+    char name[SHM_NAME_BYTES]; /* connecting: whom */
     char reason[WI_REASON_BYTES];
     /* written by: send side, once, before it shuts the socket down */
     _Atomic int tx_errno;
@@ -138,19 +138,19 @@ struct shm {
     uint32_t max_links;
     char name[SHM_NAME_BYTES];
     /* written by: engine */
-    uint64_t now_ns;         /* of the poll that runs */
-    uint64_t due_ns;         /* when `waiting` needs a look; 0 = now */
-    uint64_t resume_ns;      /* accept is paused until; 0 = it is not */
-    struct shm_ep *waiting;  /* retrying, greeting, doomed */
+    uint64_t now_ns;        /* of the poll that runs */
+    uint64_t due_ns;        /* when `waiting` needs a look; 0 = now */
+    uint64_t resume_ns;     /* accept is paused until; 0 = it is not */
+    struct shm_ep *waiting; /* retrying, greeting, doomed */
     uint32_t n_strangers;
-    uint32_t n_accepted;     /* and not CLOSED */
-    uint32_t n_slots;        /* slots that events of this poll point into */
-    struct shm_rest {        /* messages that found no room in `events` */
-        struct shm_ep *ep;   /* NULL = none */
+    uint32_t n_accepted;   /* and not CLOSED */
+    uint32_t n_slots;      /* slots that events of this poll point into */
+    struct shm_rest {      /* messages that found no room in `events` */
+        struct shm_ep *ep; /* NULL = none */
         uint32_t slot, off, end;
     } rest;
     uint8_t *slots[SHM_SLOTS];
-    uint8_t *slab;           /* what slots point into */
+    uint8_t *slab; /* what slots point into */
 };
 
 /** Events of the poll that runs. */

@@ -31,8 +31,8 @@ bool wi_shm_sockaddr(const char *name, struct sockaddr_un *sa, socklen_t *len)
     sa->sun_family = AF_UNIX;
     memcpy(sa->sun_path + 1, prefix, sizeof(prefix) - 1);
     memcpy(sa->sun_path + sizeof(prefix), name, n);
-    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-                       sizeof(prefix) + n);
+    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(prefix) +
+                       n);
     return true;
 }
 
@@ -49,12 +49,14 @@ weir_err wi_shm_fail_fd(struct weir_error *err, int errno_value,
     if (errno_value == EMFILE) {
         return wi_fail(err, WEIR_ERR_SYSTEM,
                        "%s: the limit of %llu open files is reached; raise "
-                       "it with \"ulimit -n\"", what, wi_shm_fd_limit());
+                       "it with \"ulimit -n\"",
+                       what, wi_shm_fd_limit());
     }
     if (errno_value == ENFILE) {
         return wi_fail(err, WEIR_ERR_SYSTEM,
                        "%s: the host's limit of open files is reached; raise "
-                       "the sysctl fs.file-max", what);
+                       "the sysctl fs.file-max",
+                       what);
     }
     return wi_fail_errno(err, errno_value, "%s", what);
 }

@@ -284,8 +284,8 @@ void wi_shm_accept(struct shm *t)
             listen_later(t);
             return;
         }
-        int fd = accept4(t->listen_fd, NULL, NULL,
-                         SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd =
+            accept4(t->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
             welcome(t, fd);
         } else if (errno == EAGAIN) {
@@ -339,9 +339,8 @@ static uint64_t step_one(struct shm_ep *ep, struct shm_events *out)
 static void set_timer(struct shm *t)
 {
     uint64_t ns = t->due_ns - t->now_ns;
-    struct itimerspec when = {
-        .it_value = {.tv_sec = (time_t)(ns / 1000000000),
-                     .tv_nsec = (long)(ns % 1000000000)}};
+    struct itimerspec when = {.it_value = {.tv_sec = (time_t)(ns / 1000000000),
+                                           .tv_nsec = (long)(ns % 1000000000)}};
     (void)timerfd_settime(t->timer_fd, 0, &when, NULL);
 }
 

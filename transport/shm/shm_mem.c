@@ -31,8 +31,8 @@ static int memfd_open(const char *name)
 {
     char label[SHM_NAME_BYTES + 8];
     (void)snprintf(label, sizeof(label), "weir-%s", name);
-    int fd = memfd_create(label,
-                          MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    int fd =
+        memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) { /* Linux before 6.3 */
         fd = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     }
@@ -106,7 +106,8 @@ static weir_err map_shared(int fd, size_t bytes, void **base_out,
         return wi_fail(err, WEIR_ERR_NO_MEMORY,
                        "mapping %zu bytes of shared memory: address space or "
                        "mappings are used up; raise \"ulimit -v\" or the "
-                       "sysctl vm.max_map_count", bytes);
+                       "sysctl vm.max_map_count",
+                       bytes);
     }
     if (base == MAP_FAILED) {
         return wi_fail_errno(err, errno, "mapping %zu bytes of shared memory",

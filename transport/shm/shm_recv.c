@@ -26,8 +26,10 @@ static WI_COLD void end_of_socket(struct shm_ep *ep)
      * with E40 release in fail_send() */
     int err = wi_load_acq(&ep->tx_errno);
     if (err == ETOOMANYREFS) {
-        wi_shm_doom(ep, "too many descriptors on their way to peers; raise "
-                    "the limit of %llu (\"ulimit -n\")", wi_shm_fd_limit());
+        wi_shm_doom(ep,
+                    "too many descriptors on their way to peers; raise "
+                    "the limit of %llu (\"ulimit -n\")",
+                    wi_shm_fd_limit());
     } else if (err != 0) {
         wi_shm_doom(ep, "sending failed: %s", strerror(err));
     } else if (ep->state == SHM_GREETING) {
@@ -76,7 +78,8 @@ static WI_COLD int refuse_packet(struct shm_ep *ep, int flags, int fd)
         wi_shm_doom(ep, "shm:%s is not a Weir node (its greeting is another)",
                     ep->name);
     } else if ((flags & MSG_CTRUNC) != 0 && fd < 0) {
-        wi_shm_doom(ep, "no descriptor left for memory that the peer granted; "
+        wi_shm_doom(ep,
+                    "no descriptor left for memory that the peer granted; "
                     "raise the limit of %llu open files (\"ulimit -n\")",
                     wi_shm_fd_limit());
     } else {
@@ -92,7 +95,8 @@ static int next_packet(struct shm_ep *ep, uint8_t *slot, struct packet *out)
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec iov = {slot, SHM_PACKET_BYTES};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1,
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
                          .msg_control = control.bytes,
                          .msg_controllen = CMSG_LEN(sizeof(int))};
     ssize_t n = receive(ep->fd, &msg);
@@ -122,8 +126,8 @@ static void printable(char *text, size_t size, const struct packet *p)
 {
     size_t n = wi_min_u64(p->bytes, size - 1);
     for (size_t i = 0; i < n; i++) {
-        text[i] = (char)(p->body[i] < ' ' || p->body[i] > '~' ? '?'
-                                                              : p->body[i]);
+        text[i] =
+            (char)(p->body[i] < ' ' || p->body[i] > '~' ? '?' : p->body[i]);
     }
     text[n] = '\0';
 }
@@ -144,8 +148,10 @@ static void take_greeting(struct shm_ep *ep, const struct packet *p,
     if (g.magic != SHM_MAGIC) {
         (void)refuse_packet(ep, 0, p->fd);
     } else if (g.version != SHM_VERSION || g.packet_bytes != SHM_PACKET_BYTES) {
-        wi_shm_doom(ep, "peer speaks version %u of shm, this is version %u: "
-                    "run the same Weir on both", g.version, SHM_VERSION);
+        wi_shm_doom(ep,
+                    "peer speaks version %u of shm, this is version %u: "
+                    "run the same Weir on both",
+                    g.version, SHM_VERSION);
     } else {
         wi_shm_greeted(ep, out);
     }
@@ -167,8 +173,10 @@ static void take_grant(struct shm_ep *ep, const struct packet *p)
     }
     if (ep->n_in == SHM_GRANTS) {
         (void)close(p->fd);
-        wi_shm_doom(ep, "peer granted more than %d pieces of memory that were "
-                    "not mapped", SHM_GRANTS);
+        wi_shm_doom(ep,
+                    "peer granted more than %d pieces of memory that were "
+                    "not mapped",
+                    SHM_GRANTS);
         return;
     }
     ep->in[ep->n_in++] = (struct shm_in){key, p->fd};

@@ -71,7 +71,8 @@ static weir_err send_grant(struct shm_ep *ep, const struct shm_out *grant)
     uint64_t key = grant->key;
     struct shm_head head = {.kind = SHM_GRANT, .bytes = sizeof(key)};
     struct iovec iov[2] = {{&head, sizeof(head)}, {&key, sizeof(key)}};
-    struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2,
+    struct msghdr msg = {.msg_iov = iov,
+                         .msg_iovlen = 2,
                          .msg_control = control.bytes,
                          .msg_controllen = sizeof(control.bytes)};
     struct cmsghdr *c = CMSG_FIRSTHDR(&msg);

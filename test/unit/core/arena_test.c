@@ -80,7 +80,8 @@ Test(arena, the_cap_counts_what_the_node_holds_elsewhere)
     struct wi_arena *a = NULL;
     uint64_t others = 6 << 20;
     struct weir_error err = {0};
-    cr_assert_eq(wi_arena_open(&transport, 8 << 20, &others, &a, &err), WEIR_OK);
+    cr_assert_eq(wi_arena_open(&transport, 8 << 20, &others, &a, &err),
+                 WEIR_OK);
     int n = 0;
     while (n < 1000 && wi_arena_alloc(a, 65536, &err) != NULL) {
         n++;

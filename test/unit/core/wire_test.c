@@ -80,9 +80,9 @@ Test(wire, versions_are_agreed_or_both_ranges_named)
     m.hello.version_min = 1;
     m.hello.version_max = 9;
     m.hello.caps = ~0u;
-    cr_assert_eq(wi_hello_agree(&m.hello, WI_WIRE_CAP_CHECKSUM, &version, &caps,
-                                &err),
-                 WEIR_OK);
+    cr_assert_eq(
+        wi_hello_agree(&m.hello, WI_WIRE_CAP_CHECKSUM, &version, &caps, &err),
+        WEIR_OK);
     cr_assert_eq(version, WI_WIRE_VERSION_MAX);
     cr_assert_eq(caps, WI_WIRE_CAP_CHECKSUM);
     m.hello.version_min = 8;

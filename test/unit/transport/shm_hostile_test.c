@@ -137,8 +137,8 @@ Test(shm_hostile, crowd_of_strangers_ends)
 
 Test(shm_hostile, malformed_packets_end_the_link)
 {
-    static uint32_t big[SHM_PACKET_BYTES / 4 + 2] = {
-        SHM_MESSAGES, SHM_PACKET_BYTES, 8};
+    static uint32_t big[SHM_PACKET_BYTES / 4 + 2] = {SHM_MESSAGES,
+                                                     SHM_PACKET_BYTES, 8};
     static uint32_t fat[SHM_PACKET_BYTES / 4] = {
         SHM_MESSAGES, SHM_PACKET_BYTES - 8, SHM_MESSAGE_BYTES + 1};
     const uint32_t p[][8] = {

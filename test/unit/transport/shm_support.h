@@ -113,9 +113,9 @@ static inline bool wt_node_rests(struct wt_node *n)
 static inline void wt_turn(struct wt_node *a, struct wt_node *b)
 {
     uint32_t got = wt_node_drain(a) + (b != NULL ? wt_node_drain(b) : 0);
-    struct pollfd p[2] = {{.fd = wi_shm_ops.fd(a->t), .events = POLLIN},
-                          {.fd = b != NULL ? wi_shm_ops.fd(b->t) : -1,
-                           .events = POLLIN}};
+    struct pollfd p[2] = {
+        {.fd = wi_shm_ops.fd(a->t), .events = POLLIN},
+        {.fd = b != NULL ? wi_shm_ops.fd(b->t) : -1, .events = POLLIN}};
     if (got == 0) {
         cr_assert_gt(poll(p, 2, WT_PATIENCE_MS), 0, "nothing more happens");
     }
@@ -132,8 +132,8 @@ static inline struct wi_ep *wt_dial(struct wt_node *from, const char *address)
 {
     struct weir_error err = {0};
     struct wi_ep *ep = NULL;
-    cr_assert_eq(wi_shm_ops.connect(from->t, address, &ep, &err), WEIR_OK,
-                 "%s", err.message);
+    cr_assert_eq(wi_shm_ops.connect(from->t, address, &ep, &err), WEIR_OK, "%s",
+                 err.message);
     return ep;
 }
 

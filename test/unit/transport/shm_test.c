@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-
 static const struct wi_transport_ops *const ops = &wi_shm_ops;
 
 /* ---- names -------------------------------------------------------------- */
@@ -363,7 +362,7 @@ enum { STREAM = 60000 };
 
 struct stream {
     struct wi_ep *ep;
-    int wake[2];            /* the poller wakes the sender */
+    int wake[2]; /* the poller wakes the sender */
 };
 
 /* Sends numbers; after AGAIN it sleeps until the poller saw SENDABLE. */

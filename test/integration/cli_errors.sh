@@ -1,0 +1,175 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The weir command when it is used wrongly, gets bad input, or fails: exit
+# status, message, and nothing left behind. usage: cli_errors.sh BUILD_DIR
+set -eu
+weir=$1/weir
+[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export LC_ALL=C
+cd "$tmp"
+
+fail() { echo "FAILED: $*"; cat err; exit 1; }
+
+# expect STATUS PATTERN COMMAND...: exit status, and a line of stderr.
+expect()
+{
+    status=$1
+    pattern=$2
+    shift 2
+    got=0
+    timeout 60 "$@" >out 2>err || got=$?
+    [ "$got" -eq "$status" ] || fail "status $got, not $status: $*"
+    grep -q -e "$pattern" err || fail "no \"$pattern\": $*"
+    [ ! -e dir ] || fail "left something behind: $*"
+}
+
+# helps COMMAND...: --help exits well, on stdout, and says what the status means.
+helps()
+{
+    timeout 20 "$@" --help >out 2>err || fail "$* --help"
+    grep -qi 'usage: ' out || fail "no usage: $*"
+    [ ! -s err ] || fail "help on stderr: $*"
+}
+
+helps "$weir"
+helps "$weir" shuffle
+helps "$weir" demo
+helps "$weir" bench two-stage
+grep -q weir out
+for command in demo shuffle bench; do
+    timeout 20 "$weir" --help | grep -q "weir $command" || fail "$command"
+done
+for command in "" shuffle demo; do
+    # shellcheck disable=SC2086 # nothing for the program itself
+    timeout 20 "$weir" $command --version 2>err |
+        grep -Eq '^weir [0-9]+\.[0-9]+\.[0-9]+$' || fail "--version $command"
+done
+
+printf 'a,b\n1,2\n3,4\n' >good.csv
+expect 2 'Usage' "$weir"
+expect 2 'no command "nope"' "$weir" nope
+expect 2 'no FILE' "$weir" shuffle --by a --out dir
+expect 2 'no --by' "$weir" shuffle good.csv --out dir
+expect 2 'no --out' "$weir" shuffle --by a good.csv
+expect 2 'one FILE only' "$weir" shuffle --by a good.csv good.csv --out dir
+expect 2 'must be a number, 1..256' "$weir" shuffle --nodes 0 --by a good.csv --out dir
+expect 2 'must be a number' "$weir" shuffle --nodes 2x --by a good.csv --out dir
+expect 2 'must be a number' "$weir" shuffle --nodes -1 --by a good.csv --out dir
+expect 2 'over 1024' "$weir" shuffle -n 256 -w 64 --by a good.csv --out dir
+expect 2 'must be shm or tcp' "$weir" shuffle -t udp --by a good.csv --out dir
+expect 2 'bytes' "$weir" shuffle -m 5X --by a good.csv --out dir
+expect 2 'bytes' "$weir" shuffle -m 99999999999999999999 --by a good.csv --out dir
+expect 2 'unrecognized' "$weir" shuffle --nope --by a good.csv --out dir
+expect 2 'unexpected argument' "$weir" demo now
+
+expect 2 'no column "c"; its columns are: a, b' "$weir" shuffle --by c good.csv --out dir
+expect 2 'no column "c"' "$weir" shuffle --by a,c good.csv --out dir
+printf 'a,a\n1,2\n' >twice.csv
+expect 2 'columns 1 and 2 are both named "a"' "$weir" shuffle --by a twice.csv --out dir
+
+expect 3 'none.csv: No such file' "$weir" shuffle --by a none.csv --out dir
+expect 3 'not a regular file' "$weir" shuffle --by a . --out dir
+: >empty.csv
+expect 3 'no header line' "$weir" shuffle --by a empty.csv --out dir
+printf 'a,b\n1,2\n"x\n\ny",4\n3\n5,6\n' >few.csv
+expect 3 'few.csv:6: 1 field, the header has 2' "$weir" shuffle --by a few.csv --out dir
+printf 'a,b\n1,2\n3,4,5\n' >many.csv
+expect 3 'many.csv:3: 3 fields, the header has 2' "$weir" shuffle --by a many.csv --out dir
+printf 'a,b\r\n1,2\r\n3,"x\r\n5,6\r\n' >open.csv
+expect 3 'open.csv:3: the quote that opens field 2 .* never closed' "$weir" shuffle --by a open.csv --out dir
+printf 'a,b\n1,2\n3,x"y\n' >middle.csv
+expect 3 'middle.csv:3: a quote in the middle of field 2' "$weir" shuffle --by a middle.csv --out dir
+printf 'a,b\n1,2\n3,"x"y\n' >after.csv
+expect 3 'after.csv:3: a quote' "$weir" shuffle --by a after.csv --out dir
+
+# An output directory that is not empty keeps what it has.
+mkdir full
+echo mine >full/keep.txt
+expect 2 'full is not empty (it holds keep.txt)' "$weir" shuffle --by a good.csv --out full
+[ "$(ls -A full)" = keep.txt ] || fail "full was changed"
+expect 2 'good.csv: Not a directory' "$weir" shuffle --by a good.csv --out good.csv
+expect 1 'make directory no/dir: No such file' "$weir" shuffle --by a good.csv --out no/dir
+
+expect 1 'process . of 4: memory budget too small' "$weir" shuffle -m 4K --by a good.csv --out dir
+
+# ---- processes that die, and files that cannot be written ---------------------
+
+awk 'BEGIN {
+    print "id,text"
+    for (i = 0; i < 200000; i++) {
+        print i ",some text that fills the line of row " i
+    }
+}' >big.csv
+
+# A process is killed by the kernel at its first write over the limit. tcp: shm
+# needs files of its own.
+(ulimit -f 64; ulimit -c 0; expect 1 'died of signal .*[Ff]ile size' \
+    "$weir" shuffle -t tcp --by id big.csv --out dir)
+
+# The same without the signal is a write that fails, as on a full disk.
+(trap '' XFSZ; ulimit -f 64; expect 1 'write part-0000.*: File too large' \
+    "$weir" shuffle -t tcp --by id big.csv --out dir)
+
+# A full disk, where a private mount is allowed.
+if unshare -m true 2>/dev/null; then
+    mkdir disk
+    unshare -m sh -euc 'mount -t tmpfs -o size=1m tmpfs disk
+        got=0
+        timeout 60 "$1" shuffle --by id big.csv --out disk/dir 2>err || got=$?
+        [ $got -eq 1 ] && grep -q "No space left" err && [ ! -e disk/dir ]' \
+        sh "$weir" || fail "full disk"
+else
+    echo "not tested: a full disk (no private mounts here)"
+fi
+
+# children PID: its children, by the kernel.
+children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
+
+# Start a run that cannot end: node processes that are stopped as soon as they
+# are there. Sets `pid` and `nodes`.
+start_stopped()
+{
+    "$weir" shuffle -t "$1" --nodes 4 --by id big.csv --out dir >out 2>err &
+    pid=$!
+    nodes=
+    while [ "$(echo "$nodes" | wc -w)" -lt 4 ]; do
+        kill -0 $pid 2>/dev/null || fail "ended before it was stopped"
+        nodes=$(children $pid)
+    done
+    for node in $nodes; do
+        kill -STOP "$node"
+    done
+}
+
+if [ ! -r "/proc/$$/task/$$/children" ]; then
+    echo "not tested: signals (no list of children in /proc)"
+    exit 0
+fi
+
+for transport in shm tcp; do
+    # One is killed, the others are stopped: the run ends all the same.
+    start_stopped $transport
+    # shellcheck disable=SC2086 # a list
+    set -- $nodes
+    kill -KILL "$3"
+    got=0
+    wait $pid || got=$?
+    [ $got -eq 1 ] || fail "status $got after a process was killed"
+    grep -q 'died of signal 9 (Killed)' err || fail "does not say who died"
+    [ ! -e dir ] || fail "left something behind after a kill"
+    for node in "$@"; do
+        ! kill -0 "$node" 2>/dev/null || fail "process $node lives on"
+    done
+
+    # The command itself is asked to end.
+    start_stopped $transport
+    ls dir/.part-00000.csv.tmp >/dev/null || fail "no temporary file"
+    kill -TERM $pid
+    got=0
+    wait $pid || got=$?
+    [ $got -eq 143 ] || fail "status $got after SIGTERM"
+    [ ! -e dir ] || fail "left something behind after SIGTERM"
+done
+echo ok
