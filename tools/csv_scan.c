@@ -68,7 +68,7 @@ weir_err csv_scan_open(int fd, const char *name, uint32_t columns,
                          name);
     }
     csv_set_space_func(&s->parser, no_space);
-    csv_set_blk_size(&s->parser, FIRST_TEXT); /* it grows by so much */
+    csv_set_blk_size(&s->parser, BUFFER_BYTES); /* it grows by so much */
     s->fd = fd;
     s->name = name;
     s->columns = columns;

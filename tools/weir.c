@@ -11,7 +11,9 @@
 
 enum { STATUS_USAGE = 2, NAME_BYTES = 32 };
 
-const char *argp_program_version = "weir " WEIR_VERSION;
+/* For argp, in libc: must be seen from there. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "weir " WEIR_VERSION;
 
 struct command {
     const char *name;

@@ -19,8 +19,8 @@ static struct wb_simulate run(struct wb_simulate_params p)
 
 Test(sim_bars, near_the_bound, .timeout = 100)
 {
-    struct wb_simulate r = run((struct wb_simulate_params){
-        .nodes = 32, .rows_per_node = 128 << 10});
+    struct wb_simulate r = run(
+        (struct wb_simulate_params){.nodes = 32, .rows_per_node = 128 << 10});
     cr_assert_lt(r.ratio, 1.15, "%.3f", r.ratio);
     cr_assert_lt(r.wire_per_payload, 1.1, "%.3f", r.wire_per_payload);
 }
@@ -28,8 +28,8 @@ Test(sim_bars, near_the_bound, .timeout = 100)
 /* Producers that all began with the same consumer took 1.32 here. */
 Test(sim_bars, few_frames_per_pair, .timeout = 100)
 {
-    struct wb_simulate r = run((struct wb_simulate_params){
-        .nodes = 64, .rows_per_node = 96 << 10});
+    struct wb_simulate r = run(
+        (struct wb_simulate_params){.nodes = 64, .rows_per_node = 96 << 10});
     cr_assert_lt(r.ratio, 1.22, "%.3f", r.ratio);
 }
 

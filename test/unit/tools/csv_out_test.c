@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Written CSV, and that it is read back as what was written. */
+#include "tools/csv_out.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/csv_scan.h"
+
+static struct csv_out out;
+
+static int new_file(void)
+{
+    char path[] = "/tmp/csv-out-XXXXXX";
+    int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(unlink(path), 0);
+    return fd;
+}
+
+static void put(const char *text)
+{
+    csv_out_field(&out, text, text == NULL ? 0 : strlen(text));
+}
+
+Test(csv_out, quotes_where_a_reader_needs_them)
+{
+    static const char expected[] =
+        "plain,,\"\",\"a,b\",\"say \"\"hi\"\"\"\n\" lead\",\"trail \",\"l\nf\","
+        "\"c\rr\",in side\n";
+    char text[sizeof(expected) + 1] = "";
+    int fd = new_file();
+    csv_out_init(&out, fd);
+    put("plain");
+    put(NULL);
+    put("");
+    put("a,b");
+    put("say \"hi\"");
+    csv_out_end(&out);
+    put(" lead");
+    put("trail ");
+    put("l\nf");
+    put("c\rr");
+    put("in side");
+    csv_out_end(&out);
+    cr_assert_eq(csv_out_sync(&out, "file", NULL), WEIR_OK);
+    cr_assert_eq(out.bytes, sizeof(expected) - 1);
+    cr_assert_eq(pread(fd, text, sizeof(text), 0), sizeof(expected) - 1);
+    cr_assert_str_eq(text, expected);
+    (void)close(fd);
+}
+
+/* Fields of every length around the buffer's, of quotes: each is doubled, so
+ * every edge falls inside a pair some time. */
+Test(csv_out, long_fields_come_back_across_the_buffer)
+{
+    enum { MOST = CSV_OUT_BYTES + 40 };
+    char *text = malloc(MOST);
+    struct csv_scan *scan;
+    struct csv_record r;
+    int fd = new_file();
+    uint32_t rows = 0;
+    cr_assert_not_null(text);
+    memset(text, '"', MOST);
+    csv_out_init(&out, fd);
+    for (size_t len = MOST - 80; len < MOST; len += 7) {
+        csv_out_field(&out, text, len);
+        csv_out_field(&out, "x", 1);
+        csv_out_end(&out);
+    }
+    cr_assert_eq(csv_out_sync(&out, "file", NULL), WEIR_OK);
+    cr_assert_eq(csv_scan_open(fd, "file", 2, &scan, NULL), WEIR_OK);
+    csv_scan_range(scan, 0, out.bytes, 1);
+    for (size_t len = MOST - 80; len < MOST; len += 7) {
+        cr_assert_eq(csv_scan_next(scan, &r, NULL), WEIR_OK);
+        cr_assert_eq(r.fields[0].len, len);
+        cr_assert_eq(memcmp(r.fields[0].text, text, len), 0);
+        rows++;
+    }
+    cr_assert_eq(csv_scan_next(scan, &r, NULL), WEIR_DONE);
+    cr_assert_eq(rows, 12);
+    csv_scan_close(scan);
+    (void)close(fd);
+    free(text);
+}
+
+Test(csv_out, a_full_disk_is_kept_and_told_with_the_name)
+{
+    struct weir_error err = {0};
+    int fd = open("/dev/full", O_WRONLY);
+    if (fd < 0) {
+        cr_skip_test("no /dev/full: %s", strerror(errno));
+    }
+    csv_out_init(&out, fd);
+    for (int i = 0; i < CSV_OUT_BYTES; i++) {
+        csv_out_field(&out, "x", 1);
+    }
+    cr_assert_eq(csv_out_failed(&out), ENOSPC);
+    cr_assert_eq(csv_out_sync(&out, "part-7", &err), WEIR_ERR_SYSTEM);
+    cr_assert(strstr(err.message, "part-7") != NULL, "%s", err.message);
+    cr_assert(strstr(err.message, "No space") != NULL, "%s", err.message);
+    (void)close(fd);
+}
