@@ -128,18 +128,23 @@ fi
 children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
 
 # Start a run that cannot end: node processes that are stopped as soon as they
-# are there. Sets `pid` and `nodes`.
+# are there. Sets `pid` and `nodes`. A run that was over before is tried again.
 start_stopped()
 {
-    "$weir" shuffle -t "$1" --nodes 4 --by id big.csv --out dir >out 2>err &
-    pid=$!
-    nodes=
-    while [ "$(echo "$nodes" | wc -w)" -lt 4 ]; do
-        kill -0 $pid 2>/dev/null || fail "ended before it was stopped"
-        nodes=$(children $pid)
-    done
-    for node in $nodes; do
-        kill -STOP "$node"
+    for try in 1 2 3 4 5 6 7 8 9 last; do
+        "$weir" shuffle -t "$1" --nodes 4 --by id big.csv --out dir >out 2>err &
+        pid=$!
+        nodes=
+        while kill -0 $pid 2>/dev/null; do
+            nodes=$(children $pid)
+            if [ "$(echo "$nodes" | wc -w)" -eq 4 ]; then
+                # shellcheck disable=SC2086 # a list
+                kill -STOP $nodes && return 0
+            fi
+        done
+        wait $pid || fail "the run before it was stopped"
+        [ $try != last ] || fail "always over before it was stopped"
+        rm -rf dir
     done
 }
 

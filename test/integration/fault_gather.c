@@ -113,6 +113,10 @@ static void member(struct wt_proc *p)
         (void)weir_query_status(plan.query, &err);
     }
     wt_team_report(p, 0, &plan, rc, &err);
+    /* A node that closes is lost, too, for a member whose connection to it is
+     * still under way: nobody leaves before all have heard. */
+    wt_proc_say(p, 'f');
+    wt_proc_await(p);
     weir_query_close(plan.query);
     weir_node_close(node);
 }
@@ -134,6 +138,10 @@ static void play(const char *transport, bool joined)
     }
     wt_team_strike(ps, PRODUCER, SIGKILL);
     cr_assert(WIFSIGNALED(wt_procs_end(ps, PRODUCER)));
+    wt_procs_expect(ps, CONSUMER, 'f');
+    wt_procs_expect(ps, IDLER, 'f');
+    wt_procs_go(ps, CONSUMER);
+    wt_procs_go(ps, IDLER);
     for (uint32_t k = 0; k < 2; k++) {
         wt_procs_end_well(ps, k);
         wt_team_failed(ps, 0, k, WEIR_ERR_PEER_LOST, PRODUCER, 4 * detect_ns);
