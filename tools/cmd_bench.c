@@ -445,7 +445,7 @@ struct sim_args {
 
 static const struct argp_option sim_options[] = {
     {"nodes", 'n', "N", 0, "Simulated nodes [256]", 0},
-    {"rows", 'r', "R", 0, "Rows that each node makes [1048576]", 0},
+    {"rows", 'r', "R", 0, "Rows that each node makes [262144]", 0},
     {"seed", 's', "S", 0, "Of the network's jitter [1]", 0},
     {"jitter-ns", KEY_JITTER, "NS", 0, "Up to this much per transfer [0]", 0},
     {"frame-bytes", KEY_FRAME, "B", 0, "Largest frame [4096]", 0},

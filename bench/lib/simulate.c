@@ -31,7 +31,7 @@ static weir_err fill_defaults(struct wb_simulate_params *p,
                               struct weir_error *err)
 {
     p->nodes = p->nodes != 0 ? p->nodes : 256;
-    p->rows_per_node = p->rows_per_node != 0 ? p->rows_per_node : 1u << 20;
+    p->rows_per_node = p->rows_per_node != 0 ? p->rows_per_node : 1u << 18;
     p->seed = p->seed != 0 ? p->seed : 1;
     p->bandwidth = p->bandwidth != 0 ? p->bandwidth : 12500000000u;
     p->latency_ns = p->latency_ns != 0 ? p->latency_ns : 2000;

@@ -21,7 +21,7 @@
 
 struct wb_simulate_params {
     uint32_t nodes;         /* [256], 2..1024 */
-    uint64_t rows_per_node; /* [1048576] */
+    uint64_t rows_per_node; /* [262144]: two full frames per pair, and some */
     uint64_t seed;          /* of the network's jitter [1] */
     uint64_t bandwidth;     /* bytes per second and port [12.5e9] */
     uint64_t latency_ns;    /* one way [2000] */
