@@ -43,6 +43,13 @@
  *     unknown key, an oversized message close the endpoint with a reason.
  *  7. A slot that a transport has no use for points to a named stub of
  *     transport/registry.c, never NULL.
+ *  8. An endpoint is used through its own transport, ep->transport, which need
+ *     not be the one that connected or reported it: a *composite* (auto) lends
+ *     out the endpoints of the transports below it. What an endpoint can do is
+ *     in ep->transport->ops->caps; memory that is granted or written from over
+ *     it is opened at ep->transport. A composite's own caps say what some of
+ *     its endpoints can do, and memory opened at a composite is for its
+ *     endpoints with WI_CAP_MAP, if it can have any.
  */
 #ifndef WI_TRANSPORT_H
 #define WI_TRANSPORT_H
@@ -54,7 +61,7 @@
 
 #include <weir/error.h>
 
-/* Capability bits of wi_transport_ops.caps. */
+/* Capability bits of wi_transport_ops.caps; of a composite: see rule 8. */
 enum {
     WI_CAP_WRITE = 1u << 0,        /* `write` works */
     WI_CAP_READ = 1u << 1,         /* `read` works */
@@ -222,6 +229,35 @@ struct wi_transport_ops {
     weir_err (*connect)(struct wi_transport *t, const char *address,
                         struct wi_ep **ep_out, struct weir_error *err);
 
+    /**
+     * Is there another way to an address, after one has failed? Called upon
+     * CLOSED without CONNECTED, or when the core has lost patience; `failed`
+     * is disconnected by the core afterwards.
+     *
+     * @param failed  what connect or connect_next gave for this address
+     *
+     * Returns:    WEIR_OK (as connect) | WEIR_DONE (no further way)
+     * Errors:     as connect
+     * Blocks:     never.  Ownership: as connect
+     */
+    weir_err (*connect_next)(struct wi_transport *t, const char *address,
+                             const struct wi_ep *failed, struct wi_ep **ep_out,
+                             struct weir_error *err);
+
+    /**
+     * Say in one line, for people, which way leads to an address, and why.
+     *
+     * @param address  with "name:"; NULL: what this node can use at all
+     * @param ep       the endpoint in use; NULL: the way that connect takes
+     * @param text     WI_REASON_BYTES long; begins with the transport's name,
+     *                 a colon and a space
+     *
+     * Errors: none.  Blocks: never.  Threads: any; ep lives meanwhile
+     * Ownership:  text is the caller's
+     */
+    void (*why)(struct wi_transport *t, const char *address,
+                const struct wi_ep *ep, char *text);
+
     /** Close and free an endpoint, see rule 5. Never fails or blocks. Called
      *  with the link's post lock held for good. What was kicked before is
      *  still delivered if the peer lives (tcp: no reset). */
@@ -316,5 +352,11 @@ weir_err wi_no_map(struct wi_ep *ep, uint64_t key, size_t bytes,
 void wi_no_unmap(struct wi_transport *t, void *base, size_t bytes);
 weir_err wi_no_rma(struct wi_ep *ep, const struct wi_rma *op);
 int wi_no_fd(struct wi_transport *t);
+/* One way to every address: WEIR_DONE, and "NAME: the only transport ...". */
+weir_err wi_no_next(struct wi_transport *t, const char *address,
+                    const struct wi_ep *failed, struct wi_ep **ep_out,
+                    struct weir_error *err);
+void wi_plain_why(struct wi_transport *t, const char *address,
+                  const struct wi_ep *ep, char *text);
 
 #endif /* WI_TRANSPORT_H */

@@ -6,6 +6,7 @@
  */
 #include "transport/registry.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/cc.h"
@@ -53,6 +54,8 @@ static const char *empty_slot(const struct wi_transport_ops *ops)
     SLOT(map)
     SLOT(unmap)
     SLOT(connect)
+    SLOT(connect_next)
+    SLOT(why)
     SLOT(disconnect)
     SLOT(send)
     SLOT(write)
@@ -147,4 +150,25 @@ int wi_no_fd(struct wi_transport *t)
 {
     (void)t;
     return -1;
+}
+
+weir_err wi_no_next(struct wi_transport *t, const char *address,
+                    const struct wi_ep *failed, struct wi_ep **ep_out,
+                    struct weir_error *err)
+{
+    (void)t;
+    (void)address;
+    (void)failed;
+    (void)ep_out;
+    (void)err;
+    return WEIR_DONE;
+}
+
+void wi_plain_why(struct wi_transport *t, const char *address,
+                  const struct wi_ep *ep, char *text)
+{
+    (void)address;
+    (void)ep;
+    (void)snprintf(text, WI_REASON_BYTES, "%s: the only transport of this node",
+                   t->ops->name);
 }

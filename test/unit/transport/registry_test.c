@@ -67,9 +67,9 @@ Test(registry, check_names_an_empty_slot){
         refuse(&ops, "'" #slot "'");                                           \
     }
     EMPTY(open) EMPTY(close) EMPTY(address) EMPTY(mem_open) EMPTY(mem_close)
-        EMPTY(grant) EMPTY(map) EMPTY(unmap) EMPTY(connect) EMPTY(disconnect)
-            EMPTY(send) EMPTY(write) EMPTY(read) EMPTY(kick) EMPTY(poll)
-                EMPTY(arm) EMPTY(fd)
+        EMPTY(grant) EMPTY(map) EMPTY(unmap) EMPTY(connect) EMPTY(connect_next)
+            EMPTY(why) EMPTY(disconnect) EMPTY(send) EMPTY(write) EMPTY(read)
+                EMPTY(kick) EMPTY(poll) EMPTY(arm) EMPTY(fd)
 #undef EMPTY
 }
 
@@ -118,5 +118,11 @@ Test(registry, stubs_refuse)
     cr_assert_eq(base, &t, "output written on failure");
     cr_assert_eq(wi_no_rma(&ep, NULL), WEIR_ERR_UNSUPPORTED);
     cr_assert_eq(wi_no_fd(&t), -1);
+    char text[WI_REASON_BYTES];
+    struct wi_ep *none = NULL;
+    cr_assert_eq(wi_no_next(&t, "tcp:x:1", &ep, &none, &err), WEIR_DONE);
+    cr_assert_null(none);
+    wi_plain_why(&t, "tcp:x:1", &ep, text);
+    cr_assert_eq(strncmp(text, "tcp: ", 5), 0, "%s", text);
     wi_no_unmap(&t, NULL, 0);
 }

@@ -265,6 +265,21 @@ int wi_no_fd(struct wi_transport *t)
     return -1;
 }
 
+weir_err wi_no_next(struct wi_transport *t, const char *address,
+                    const struct wi_ep *failed, struct wi_ep **ep_out,
+                    struct weir_error *err)
+{
+    (void)t, (void)address, (void)failed, (void)ep_out, (void)err;
+    return WEIR_DONE;
+}
+
+void wi_plain_why(struct wi_transport *t, const char *address,
+                  const struct wi_ep *ep, char *text)
+{
+    (void)t, (void)address, (void)ep;
+    text[0] = 0;
+}
+
 /* ---- tasks ------------------------------------------------------------------ */
 
 static weir_sim *open_sim(uint32_t nodes, uint32_t workers)
