@@ -75,7 +75,7 @@ struct wi_arena {
     struct extent_hooks hooks; /* first: the hooks get its address */
     struct wi_transport *transport;
     uint64_t cap_bytes;
-    const uint64_t *others; /* what the node holds beside this */
+    uint64_t *held; /* what the node holds, this included */
     uint64_t bytes;
     uint64_t chunk_bytes; /* of a new chunk, unless more is needed */
     unsigned je_arena;
@@ -92,12 +92,11 @@ struct wi_arena {
 static struct chunk *add_chunk(struct wi_arena *a, size_t bytes)
 {
     bytes = wi_align_up(bytes, WI_PAGE);
-    if (a->n_chunks == MAX_CHUNKS ||
-        a->bytes + *a->others + bytes > a->cap_bytes) {
+    if (a->n_chunks == MAX_CHUNKS || *a->held + bytes > a->cap_bytes) {
         (void)wi_fail(&a->error, WEIR_ERR_BUDGET,
                       "outgoing rings: %zu bytes more than the %llu held pass "
                       "memory_bytes = %llu",
-                      bytes, (unsigned long long)(a->bytes + *a->others),
+                      bytes, (unsigned long long)*a->held,
                       (unsigned long long)a->cap_bytes);
         return NULL;
     }
@@ -109,6 +108,7 @@ static struct chunk *add_chunk(struct wi_arena *a, size_t bytes)
     c->used = 0;
     a->n_chunks++;
     a->bytes += bytes;
+    *a->held += bytes;
     return c;
 }
 
@@ -131,8 +131,7 @@ static void *cut_any(struct wi_arena *a, size_t bytes, size_t align)
         p = cut(&a->chunks[i], bytes, align);
     }
     if (p == NULL) {
-        uint64_t held = a->bytes + *a->others;
-        uint64_t left = a->cap_bytes > held ? a->cap_bytes - held : 0;
+        uint64_t left = a->cap_bytes > *a->held ? a->cap_bytes - *a->held : 0;
         uint64_t want = wi_max_u64(a->chunk_bytes, bytes + align);
         want = left >= want ? want : wi_align_up(bytes + align, WI_PAGE);
         struct chunk *c = add_chunk(a, want);
@@ -266,7 +265,7 @@ static void open_je(struct wi_arena *a)
 /* ---- the interface --------------------------------------------------------------------- */
 
 weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
-                       const uint64_t *others, struct wi_arena **out,
+                       uint64_t *held, struct wi_arena **out,
                        struct weir_error *err)
 {
     struct wi_arena *a = calloc(1, sizeof(*a));
@@ -275,7 +274,7 @@ weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
     }
     a->transport = t;
     a->cap_bytes = cap_bytes;
-    a->others = others;
+    a->held = held;
     a->chunk_bytes = CHUNK_BYTES;
     *out = a;
     return WEIR_OK;
@@ -299,6 +298,7 @@ void wi_arena_close(struct wi_arena *a)
     for (uint32_t i = 0; i < a->n_chunks; i++) {
         a->transport->ops->mem_close(a->transport, &a->chunks[i].mem);
     }
+    *a->held -= a->bytes;
     free(a);
 }
 
@@ -334,9 +334,13 @@ uint64_t wi_arena_bytes(const struct wi_arena *a)
     return a->bytes;
 }
 
-const char *wi_arena_kind(const struct wi_arena *a)
+struct wi_transport *wi_arena_transport(const struct wi_arena *a)
 {
-    (void)a;
+    return a->transport;
+}
+
+const char *wi_arena_kind(void)
+{
     (void)pthread_once(&je_once, load_jemalloc);
     return je.kind;
 }

@@ -24,15 +24,16 @@
 struct wi_arena;
 
 /**
- * @param cap_bytes  most bytes of chunks and *others together
- * @param others     bytes that the node holds beside the arena; read at need
+ * @param cap_bytes  most bytes that *held may come to
+ * @param held       bytes that the node holds; the arena adds its chunks, and
+ *                   takes them off when it closes
  *
  * Errors:     WEIR_ERR_NO_MEMORY
  * Blocks:     never.  Threads: an arena is used under its node's lock
  * Ownership:  wi_arena_close, after everything was freed; t must outlive it
  */
 weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
-                       const uint64_t *others, struct wi_arena **out,
+                       uint64_t *held, struct wi_arena **out,
                        struct weir_error *err);
 void wi_arena_close(struct wi_arena *a);
 
@@ -52,7 +53,10 @@ void wi_arena_free(struct wi_arena *a, void *p, size_t bytes);
 /** Bytes of chunks held now. */
 uint64_t wi_arena_bytes(const struct wi_arena *a);
 
+/** The transport whose memory it is. */
+struct wi_transport *wi_arena_transport(const struct wi_arena *a);
+
 /** "jemalloc 5.3.0" or "chunks". */
-const char *wi_arena_kind(const struct wi_arena *a);
+const char *wi_arena_kind(void);
 
 #endif /* WI_ARENA_H */

@@ -100,8 +100,7 @@ static weir_err give_memory(struct wi_link *l, struct wi_out *o,
         return WEIR_OK;
     }
     o->ctl = &o->own_ctl;
-    o->mem_base =
-        wi_arena_alloc(l->engine->arena, o->size + WI_RING_ALIGN, err);
+    o->mem_base = wi_arena_alloc(l->arena, o->size + WI_RING_ALIGN, err);
     o->mem = o->mem_base;
     return o->mem != NULL ? WEIR_OK : WEIR_ERR_BUDGET;
 }
@@ -202,8 +201,7 @@ static void free_out(struct wi_out *o)
 {
     wi_list_remove(&o->item.on_link);
     if (o->mem_base != NULL) {
-        wi_arena_free(o->link->engine->arena, o->mem_base,
-                      o->size + WI_RING_ALIGN);
+        wi_arena_free(o->link->arena, o->mem_base, o->size + WI_RING_ALIGN);
     }
     free(o);
 }

@@ -2,6 +2,7 @@
 /* The engine: set-up, one step, housekeeping. */
 #include "core/engine.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,8 @@ static weir_err open_budget(struct wi_engine *e, struct weir_error *err)
         .frame_bytes = e->cfg.frame_bytes,
         .ring_frames = e->cfg.ring_frames,
         .cap_bytes = e->cfg.memory_bytes,
-        .mapped = (e->ops->caps & WI_CAP_MAP) != 0,
+        /* A composite's links may be of either kind: plan for the larger. */
+        .mapped = (e->ops->caps & (WI_CAP_MAP | WI_CAP_WRITE)) == WI_CAP_MAP,
     };
     return wi_budget_make(&p, &e->budget, err);
 }
@@ -137,13 +139,6 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
     if (rc == WEIR_OK) {
         rc = open_workers(e, err);
     }
-    if (rc == WEIR_OK) {
-        rc = wi_arena_open(e->transport, e->cfg.memory_bytes, &e->mem_bytes,
-                           &e->arena, err);
-    }
-    if (rc == WEIR_OK) {
-        wi_arena_plan(e->arena, e->budget.area_bytes, e->cfg.max_members - 1);
-    }
     return rc;
 }
 
@@ -171,8 +166,8 @@ void wi_engine_fini(struct wi_engine *e)
         free(g);
     }
     wi_join_end(e, false);
-    if (e->arena != NULL) {
-        wi_arena_close(e->arena);
+    for (uint32_t i = 0; i < WI_ARENAS && e->arenas[i] != NULL; i++) {
+        wi_arena_close(e->arenas[i]);
     }
     if (e->transport != NULL) {
         close_bells(e);
@@ -185,30 +180,48 @@ void wi_engine_fini(struct wi_engine *e)
 
 /* ---- memory ------------------------------------------------------------------------- */
 
-weir_err wi_engine_mem_open(struct wi_engine *e, size_t bytes,
-                            struct wi_mem *mem, struct weir_error *err)
+weir_err wi_engine_area_open(struct wi_engine *e, struct wi_transport *t,
+                             struct wi_mem *mem, struct weir_error *err)
 {
-    uint64_t held = e->mem_bytes + wi_arena_bytes(e->arena);
-    if (held + bytes > e->budget.cap_bytes) {
+    uint64_t bytes = e->budget.area_bytes;
+    if (e->mem_bytes + bytes > e->budget.cap_bytes) {
         return wi_fail(err, WEIR_ERR_BUDGET,
-                       "%zu bytes for a link, on top of %llu held (some by "
+                       "%llu bytes for a link, on top of %llu held (some by "
                        "links that are being closed), pass memory_bytes = %llu",
-                       bytes, (unsigned long long)held,
+                       (unsigned long long)bytes,
+                       (unsigned long long)e->mem_bytes,
                        (unsigned long long)e->budget.cap_bytes);
     }
-    weir_err rc = e->ops->mem_open(e->transport, bytes, mem, err);
+    weir_err rc = t->ops->mem_open(t, bytes, mem, err);
     if (rc == WEIR_OK) {
         e->mem_bytes += bytes;
-        e->mem_peak = wi_max_u64(e->mem_peak, held + bytes);
+        e->mem_peak = wi_max_u64(e->mem_peak, e->mem_bytes);
     }
     return rc;
 }
 
-void wi_engine_mem_close(struct wi_engine *e, struct wi_mem *mem)
+void wi_engine_area_close(struct wi_engine *e, struct wi_transport *t,
+                          struct wi_mem *mem)
 {
     e->mem_bytes -= mem->bytes;
-    e->ops->mem_close(e->transport, mem);
+    t->ops->mem_close(t, mem);
     mem->base = NULL;
+}
+
+struct wi_arena *wi_engine_arena(struct wi_engine *e, struct wi_transport *t)
+{
+    uint32_t i = 0;
+    while (e->arenas[i] != NULL && wi_arena_transport(e->arenas[i]) != t) {
+        i++;
+        assert(i < WI_ARENAS);
+    }
+    if (e->arenas[i] == NULL &&
+        wi_arena_open(t, e->budget.cap_bytes, &e->mem_bytes, &e->arenas[i],
+                      NULL) == WEIR_OK) {
+        wi_arena_plan(e->arenas[i], e->budget.area_bytes,
+                      e->cfg.max_members - 1);
+    }
+    return e->arenas[i];
 }
 
 /* ---- members -------------------------------------------------------------------------- */
@@ -320,7 +333,7 @@ void wi_engine_disconnect(struct wi_engine *e, struct wi_ep *ep)
             e->events[i].ep = NULL;
         }
     }
-    e->ops->disconnect(ep);
+    ep->transport->ops->disconnect(ep);
 }
 
 static uint32_t take_events(struct wi_engine *e)

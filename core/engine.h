@@ -42,6 +42,7 @@ struct wi_tomb {
     char text[WI_TEXT_BYTES];
 };
 #define WI_TOMBS 512u
+#define WI_ARENAS 8u /* transports below one node that can write */
 
 /** Counters of one worker: only its thread writes them. */
 struct wi_worker_stats {
@@ -75,7 +76,7 @@ struct wi_engine {
     struct wi_transport *transport;
     struct wi_budget budget;
     uint64_t incarnation;
-    struct wi_arena *arena;
+    struct wi_arena *arenas[WI_ARENAS]; /* of the transports of endpoints */
     struct wi_worker *workers;
     struct wi_mem bell_mem; /* all bells; granted to mapped peers */
     bool bells_mapped;
@@ -106,7 +107,7 @@ struct wi_engine {
     struct wi_lq inbox;      /* struct wi_in that are empty */
     struct wi_lq failures;   /* struct wi_in that a dispatcher found broken */
     _Atomic uint32_t kick;   /* something for the next step */
-    uint64_t mem_bytes;      /* ring areas */
+    uint64_t mem_bytes;      /* bells, ring areas, arenas */
     uint64_t mem_peak;
     uint32_t open_shuffles;
     struct wi_join *join;    /* seed join in progress */
@@ -160,10 +161,14 @@ void wi_worker_notify(struct wi_worker *w, uint32_t attn);
 /** Wake all workers, whatever a dead peer has left undone. */
 void wi_engine_rouse(struct wi_engine *e);
 
-/** Memory of ring areas, within the cap. */
-weir_err wi_engine_mem_open(struct wi_engine *e, size_t bytes,
-                            struct wi_mem *mem, struct weir_error *err);
-void wi_engine_mem_close(struct wi_engine *e, struct wi_mem *mem);
+/** A ring area of a transport that links use, within the cap. */
+weir_err wi_engine_area_open(struct wi_engine *e, struct wi_transport *t,
+                             struct wi_mem *mem, struct weir_error *err);
+void wi_engine_area_close(struct wi_engine *e, struct wi_transport *t,
+                          struct wi_mem *mem);
+
+/** The arena for what is sent over endpoints of t. NULL: no memory. */
+struct wi_arena *wi_engine_arena(struct wi_engine *e, struct wi_transport *t);
 
 /** The next housekeeping is due no later than at. */
 static inline void wi_engine_due(struct wi_engine *e, uint64_t at_ns)

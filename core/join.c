@@ -71,7 +71,7 @@ static void complete(struct wi_engine *e, struct wi_join *j)
 
 /* ---- the seed ---------------------------------------------------------------------- */
 
-static void tell(struct wi_engine *e, struct wi_join *j, struct entry *to)
+static void tell(const struct wi_join *j, struct entry *to)
 {
     while (to->ep != NULL && to->told < j->n) {
         struct wi_msg_member m = j->entries[to->told].m;
@@ -79,15 +79,14 @@ static void tell(struct wi_engine *e, struct wi_join *j, struct entry *to)
         m.idx = to->told;
         m.n_members = j->n;
         m.self = (uint32_t)(to - j->entries);
-        weir_err rc = e->ops->send(to->ep, &m, m.head.len);
+        weir_err rc = to->ep->transport->ops->send(to->ep, &m, m.head.len);
         if (rc != WEIR_OK) {
-            (void)e->ops->kick(to->ep);
-            return; /* SENDABLE goes on, or CLOSED ends it */
+            break; /* SENDABLE goes on, or CLOSED ends it */
         }
         to->told++;
     }
     if (to->ep != NULL) {
-        (void)e->ops->kick(to->ep);
+        (void)to->ep->transport->ops->kick(to->ep);
     }
 }
 
@@ -98,8 +97,9 @@ static void turn_away(struct wi_engine *e, struct wi_ep *ep, weir_err code,
     wi_msg_init(&m, WI_MSG_REFUSE);
     m.refuse.code = (int32_t)code;
     wi_text_put(m.refuse.text, WI_TEXT_BYTES, text);
-    if (e->ops->send(ep, &m, m.head.len) == WEIR_OK) {
-        (void)e->ops->kick(ep);
+    const struct wi_transport_ops *ops = ep->transport->ops;
+    if (ops->send(ep, &m, m.head.len) == WEIR_OK) {
+        (void)ops->kick(ep);
     }
     wi_engine_disconnect(e, ep);
 }
@@ -155,7 +155,7 @@ void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
     if (j->n_known == j->n) {
         complete(e, j);
         for (uint32_t i = 0; j->code == WEIR_OK && i < j->n; i++) {
-            tell(e, j, &j->entries[i]);
+            tell(j, &j->entries[i]);
         }
     }
 }
@@ -169,7 +169,7 @@ static void seed_event(struct wi_engine *e, struct wi_join *j,
             continue;
         }
         if (ev->kind == WI_EV_SENDABLE) {
-            tell(e, j, it);
+            tell(j, it);
         } else if (ev->kind == WI_EV_CLOSED) {
             wi_engine_disconnect(e, it->ep);
             it->ep = NULL;
@@ -224,6 +224,21 @@ static void retry(struct wi_engine *e, struct wi_join *j)
     wi_engine_due(e, j->retry_ns);
 }
 
+/* The next way to the seed; when none is left, all of them again later. */
+static void try_next(struct wi_engine *e, struct wi_join *j)
+{
+    struct wi_ep *next = NULL;
+    struct weir_error err;
+    if (e->ops->connect_next(e->transport, j->address, j->ep, &next, &err) !=
+        WEIR_OK) {
+        retry(e, j);
+        return;
+    }
+    wi_engine_disconnect(e, j->ep);
+    j->ep = next;
+    wi_engine_kick(e);
+}
+
 static void joiner_packet(struct wi_engine *e, struct wi_join *j,
                           const uint8_t *bytes, uint32_t len)
 {
@@ -251,16 +266,17 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
                          const struct wi_event *ev)
 {
     if (ev->kind == WI_EV_CONNECTED) {
+        const struct wi_transport_ops *ops = ev->ep->transport->ops;
         struct wi_msg_member m;
         fill_self(e, &m);
-        (void)e->ops->send(ev->ep, &m, m.head.len);
-        (void)e->ops->kick(ev->ep);
+        (void)ops->send(ev->ep, &m, m.head.len);
+        (void)ops->kick(ev->ep);
     } else if (ev->kind == WI_EV_MESSAGE) {
         joiner_packet(e, j, ev->bytes, ev->len);
     } else if (ev->kind == WI_EV_CLOSED) {
         /* Not there yet, perhaps: the caller's timeout bounds the tries. */
         wi_log(&e->log, WI_LOG_INFO, "seed %s: %s", j->address, ev->reason);
-        retry(e, j);
+        try_next(e, j);
     }
 }
 

@@ -32,7 +32,6 @@ static struct wi_link *make(struct wi_engine *e, uint32_t member)
     l->member = member;
     l->slot = member;
     l->self = member == e->self;
-    l->mapped = l->self || (e->ops->caps & WI_CAP_MAP) != 0;
     wi_list_init(&l->on_engine);
     wi_list_init(&l->ins);
     wi_list_init(&l->waiting);
@@ -74,13 +73,13 @@ static void free_link(struct wi_link *l)
     wi_list_remove(&l->on_engine);
     drain_ctl(l);
     if (!l->self && l->peer_area != NULL) {
-        e->ops->unmap(e->transport, l->peer_area, l->peer_area_bytes);
+        l->home->ops->unmap(l->home, l->peer_area, l->peer_area_bytes);
     }
     if (!l->self && l->peer_bells != NULL) {
-        e->ops->unmap(e->transport, l->peer_bells, l->peer_bell_bytes);
+        l->home->ops->unmap(l->home, l->peer_bells, l->peer_bell_bytes);
     }
     if (l->area.base != NULL) {
-        wi_engine_mem_close(e, &l->area);
+        wi_engine_area_close(e, l->home, &l->area);
     }
     free(l->in);
     free(l->used);
@@ -176,27 +175,15 @@ static weir_err grant_to_peer(struct wi_link *l, struct wi_msg_hello *h,
                               struct weir_error *err)
 {
     struct wi_engine *e = l->engine;
-    weir_err rc = e->ops->grant(l->ep, &l->area, &h->ring_key, err);
+    weir_err rc = l->home->ops->grant(l->ep, &l->area, &h->ring_key, err);
     if (rc == WEIR_OK && l->mapped) {
         h->bell_bytes = e->bell_mem.bytes;
-        rc = e->ops->grant(l->ep, &e->bell_mem, &h->bell_key, err);
+        rc = l->home->ops->grant(l->ep, &e->bell_mem, &h->bell_key, err);
     }
     return rc;
 }
 
 /* ---- opening --------------------------------------------------------------------- */
-
-static void open_self(struct wi_link *l)
-{
-    struct wi_engine *e = l->engine;
-    l->state = WI_LINK_OPEN;
-    l->peer_incarnation = e->incarnation;
-    l->caps = e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM;
-    l->peer_area = l->area.base;
-    l->peer_unit_bytes = e->budget.unit_bytes;
-    l->peer_units = e->budget.n_units;
-    l->peer_free = l->peer_units;
-}
 
 static weir_err alloc_peer(struct wi_link *l, uint32_t n_units)
 {
@@ -204,6 +191,51 @@ static weir_err alloc_peer(struct wi_link *l, uint32_t n_units)
     l->peer_used = calloc((n_units + 63) / 64, sizeof(uint64_t));
     return l->out != NULL && l->peer_used != NULL ? WEIR_OK
                                                   : WEIR_ERR_NO_MEMORY;
+}
+
+static weir_err open_self(struct wi_link *l, struct weir_error *err)
+{
+    struct wi_engine *e = l->engine;
+    weir_err rc = wi_engine_area_open(e, e->transport, &l->area, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (alloc_peer(l, e->budget.n_units) != WEIR_OK) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u units",
+                       e->budget.n_units);
+    }
+    l->state = WI_LINK_OPEN;
+    l->mapped = true;
+    l->home = e->transport;
+    l->peer_incarnation = e->incarnation;
+    l->caps = e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM;
+    l->peer_area = l->area.base;
+    l->peer_unit_bytes = e->budget.unit_bytes;
+    l->peer_units = e->budget.n_units;
+    l->peer_free = l->peer_units;
+    return WEIR_OK;
+}
+
+/* The link has the endpoint that it stays with: what travels over it comes from
+ * the endpoint's own transport. */
+static weir_err settle(struct wi_link *l, struct weir_error *err)
+{
+    struct wi_engine *e = l->engine;
+    struct wi_transport *t = l->ep->transport;
+    if (l->area.base != NULL && l->home != t) {
+        wi_engine_area_close(e, l->home,
+                             &l->area); /* an attempt's; ungranted */
+    }
+    l->home = t;
+    l->mapped = (t->ops->caps & WI_CAP_MAP) != 0;
+    if (!l->mapped) {
+        l->arena = wi_engine_arena(e, t);
+        if (l->arena == NULL) {
+            return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an arena");
+        }
+    }
+    return l->area.base != NULL ? WEIR_OK
+                                : wi_engine_area_open(e, t, &l->area, err);
 }
 
 struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member)
@@ -217,19 +249,17 @@ struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member)
         return NULL;
     }
     struct weir_error err;
-    weir_err rc = wi_engine_mem_open(e, e->budget.area_bytes, &l->area, &err);
-    if (rc == WEIR_OK && l->self) {
-        rc = alloc_peer(l, e->budget.n_units);
-    }
-    if (rc == WEIR_OK && l->self) {
-        open_self(l);
-        return l;
-    }
-    l->state = WI_LINK_CONNECTING;
-    l->initiator = true;
-    if (rc == WEIR_OK) {
+    weir_err rc = WEIR_OK;
+    if (l->self) {
+        rc = open_self(l, &err);
+    } else {
+        l->state = WI_LINK_CONNECTING;
+        l->initiator = true;
         rc = e->ops->connect(e->transport, e->members[member].address, &l->ep,
                              &err);
+    }
+    if (rc == WEIR_OK && l->self) {
+        return l;
     }
     if (rc != WEIR_OK) {
         wi_link_down(l, false, rc, err.message);
@@ -240,6 +270,43 @@ struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member)
     return l;
 }
 
+/* The way that the link took, behind it what came before (try_next). */
+static void say_way(struct wi_link *l)
+{
+    struct wi_engine *e = l->engine;
+    char before[WI_REASON_BYTES];
+    wi_text_put(before, sizeof(before), l->way);
+    e->ops->why(e->transport, e->members[l->member].address, l->ep, l->way);
+    size_t at = strlen(l->way);
+    (void)snprintf(l->way + at, sizeof(l->way) - at, "%s%s",
+                   before[0] != '\0' ? "; " : "", before);
+}
+
+/* What failed goes on over the next way, if the transport knows one. */
+static bool try_next(struct wi_link *l, const char *why)
+{
+    struct wi_engine *e = l->engine;
+    const struct wi_member *m = &e->members[l->member];
+    struct wi_ep *next = NULL;
+    struct weir_error err;
+    if (l->state != WI_LINK_CONNECTING || l->ep == NULL ||
+        e->ops->connect_next(e->transport, m->address, l->ep, &next, &err) !=
+            WEIR_OK) {
+        return false;
+    }
+    const char *failed = l->ep->transport->ops->name;
+    wi_log(&e->log, WI_LOG_WARN, "link to %s: %s failed: %s; going on over %s",
+           m->name, failed, why, next->transport->ops->name);
+    (void)snprintf(l->way, sizeof(l->way), "%s failed: %s", failed, why);
+    wi_engine_disconnect(e, l->ep); /* nobody sends before CONNECTED */
+    l->ep = next;
+    next->user = l;
+    l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
+    wi_engine_due(e, l->deadline_ns);
+    wi_engine_kick(e);
+    return true;
+}
+
 static void now_open(struct wi_link *l)
 {
     struct wi_engine *e = l->engine;
@@ -248,8 +315,9 @@ static void now_open(struct wi_link *l)
     l->idle_since_ns = e->now_ns;
     e->stats.links_open++;
     e->stats.links_opened++;
-    wi_log(&e->log, WI_LOG_INFO, "link to %s is open",
-           wi_engine_member_name(e, l->member));
+    say_way(l);
+    wi_log(&e->log, WI_LOG_INFO, "link to %s is open: %s",
+           wi_engine_member_name(e, l->member), l->way);
     wi_query_tell_failed(l);
     wi_out_place(l);
 }
@@ -259,13 +327,12 @@ static void now_open(struct wi_link *l)
 static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
                          struct weir_error *err)
 {
-    struct wi_engine *e = l->engine;
     if (!l->mapped) {
         l->peer_key = h->ring_key;
         return WEIR_OK;
     }
     void *p = NULL;
-    weir_err rc = e->ops->map(l->ep, h->ring_key, h->ring_bytes, &p, err);
+    weir_err rc = l->home->ops->map(l->ep, h->ring_key, h->ring_bytes, &p, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -279,7 +346,7 @@ static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
                        " bytes",
                        h->bell_stride, h->workers, h->bell_ids, h->bell_bytes);
     }
-    rc = e->ops->map(l->ep, h->bell_key, h->bell_bytes, &p, err);
+    rc = l->home->ops->map(l->ep, h->bell_key, h->bell_bytes, &p, err);
     if (rc == WEIR_OK) {
         l->peer_bells = p;
         l->peer_bell_bytes = h->bell_bytes;
@@ -353,8 +420,9 @@ static void refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
     wi_msg_init(&m, WI_MSG_REFUSE);
     m.refuse.code = (int32_t)code;
     wi_text_put(m.refuse.text, WI_TEXT_BYTES, text);
-    if (e->ops->send(ep, &m, m.head.len) == WEIR_OK) {
-        (void)e->ops->kick(ep);
+    const struct wi_transport_ops *ops = ep->transport->ops;
+    if (ops->send(ep, &m, m.head.len) == WEIR_OK) {
+        (void)ops->kick(ep);
     }
     wi_engine_disconnect(e, ep);
     wi_log(&e->log, code == WEIR_ERR_STATE ? WI_LOG_DEBUG : WI_LOG_WARN,
@@ -392,17 +460,7 @@ static struct wi_link *link_for(struct wi_engine *e,
     if (l != NULL) {
         return h->from < e->self && drop_attempt(l) ? l : NULL;
     }
-    l = make(e, h->from);
-    if (l == NULL) {
-        return NULL;
-    }
-    struct weir_error err;
-    if (wi_engine_mem_open(e, e->budget.area_bytes, &l->area, &err) !=
-        WEIR_OK) {
-        wi_link_down(l, false, err.code, err.message);
-        return NULL;
-    }
-    return l;
+    return make(e, h->from);
 }
 
 /* A second HELLO from a peer that we still have a link to: its link is about
@@ -430,6 +488,11 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     union wi_msg m;
     l->ep = ep;
     ep->user = l;
+    weir_err rc = settle(l, &err);
+    if (rc != WEIR_OK) {
+        wi_link_down(l, false, rc, err.message);
+        return;
+    }
     l->state = WI_LINK_READY;
     l->initiator = false;
     l->broken = false;
@@ -791,7 +854,13 @@ static void on_accepted(struct wi_engine *e, struct wi_ep *ep)
 
 static void on_connected(struct wi_link *l)
 {
+    struct weir_error err;
     union wi_msg m;
+    weir_err rc = settle(l, &err);
+    if (rc != WEIR_OK) {
+        wi_link_down(l, false, rc, err.message);
+        return;
+    }
     l->state = WI_LINK_HELLO;
     wi_store_rel(&l->sending, 1); /* E6 release: as in accept_link() */
     fill_hello(l->engine, l->member, &m, WI_MSG_HELLO);
@@ -833,8 +902,10 @@ void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
         link_packet(l, ev->bytes, ev->len);
         break;
     case WI_EV_CLOSED:
-        wi_link_down(l, l->state == WI_LINK_CLOSING, WEIR_ERR_PEER_LOST,
-                     ev->reason);
+        if (!try_next(l, ev->reason)) {
+            wi_link_down(l, l->state == WI_LINK_CLOSING, WEIR_ERR_PEER_LOST,
+                         ev->reason);
+        }
         break;
     default:
         wi_link_pump(l);
@@ -896,6 +967,9 @@ void wi_link_tick(struct wi_link *l, uint64_t now_ns)
     }
     if (l->state == WI_LINK_CLOSING) {
         wi_link_down(l, true, WEIR_OK, "closed");
+        return;
+    }
+    if (try_next(l, "no answer within connect_ns")) {
         return;
     }
     char why[160];

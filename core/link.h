@@ -28,6 +28,7 @@
 #include "core/transport.h"
 #include "core/wire.h"
 
+struct wi_arena;
 struct wi_engine;
 struct wi_bell;
 
@@ -62,7 +63,7 @@ struct wi_link {
     uint32_t member; /* number of the peer */
     uint32_t slot;   /* in engine->slots: ready ids of this link */
     bool self;       /* the link of a node to itself */
-    bool mapped;
+    bool mapped;     /* of the transport in use */
 
     /* written by: engine */
     enum wi_link_state state;
@@ -71,14 +72,17 @@ struct wi_link {
     bool counted; /* is in the statistics as open */
     bool sealed;  /* the post lock is ours for good */
     struct wi_ep *ep;
-    uint64_t deadline_ns; /* handshake */
+    struct wi_transport *home; /* ep's; owns area and what is mapped */
+    struct wi_arena *arena;    /* home's, for outgoing rings */
+    uint64_t deadline_ns;      /* handshake */
     uint64_t last_rx_ns;
     uint64_t last_tx_ns;
     uint64_t ping_ns; /* oldest PING without an answer, 0: none */
     uint64_t idle_since_ns;
     uint64_t peer_incarnation;
     uint32_t caps;
-    struct wi_mem area;          /* granted to the peer: our incoming rings */
+    char way[WI_REASON_BYTES]; /* which way it took, and why; see now_open() */
+    struct wi_mem area;        /* granted to the peer: our incoming rings */
     _Atomic(struct wi_in *) *in; /* by first unit; readers under RCU */
     struct wi_list ins;
     uint64_t *used; /* bitmap of our units that are in a ring */

@@ -206,7 +206,7 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
                        e->ops->name);
     }
     wi_log(&e->log, WI_LOG_INFO, "%s; buffers from %s", e->budget.text,
-           wi_arena_kind(e->arena));
+           wi_arena_kind());
     return p->manual ? WEIR_OK : wi_netthread_start(n, err);
 }
 

@@ -9,7 +9,7 @@ void weir_node_stats_get(weir_node *node, struct weir_node_stats *stats_out)
     struct wi_engine *e = &node->engine;
     wi_node_lock(node);
     struct weir_node_stats s = e->stats;
-    s.memory_bytes = e->mem_bytes + wi_arena_bytes(e->arena);
+    s.memory_bytes = e->mem_bytes;
     s.memory_peak_bytes = wi_max_u64(e->mem_peak, s.memory_bytes);
     s.memory_cap_bytes = e->budget.cap_bytes;
     for (uint32_t i = 0; i < e->cfg.workers; i++) {

@@ -50,10 +50,9 @@ static bool is_zero(const uint8_t *p, size_t n)
 Test(arena, memory_is_zeroed_aligned_and_used_again)
 {
     struct wi_arena *a = NULL;
-    uint64_t others = 0;
+    uint64_t held = 0;
     void *p[64];
-    cr_assert_eq(wi_arena_open(&transport, 64 << 20, &others, &a, NULL),
-                 WEIR_OK);
+    cr_assert_eq(wi_arena_open(&transport, 64 << 20, &held, &a, NULL), WEIR_OK);
     uint64_t first = 0;
     for (int round = 0; round < 50; round++) {
         for (int i = 0; i < 64; i++) {
@@ -78,30 +77,31 @@ Test(arena, memory_is_zeroed_aligned_and_used_again)
 Test(arena, the_cap_counts_what_the_node_holds_elsewhere)
 {
     struct wi_arena *a = NULL;
-    uint64_t others = 6 << 20;
+    const uint64_t others = 6 << 20;
+    uint64_t held = others;
     struct weir_error err = {0};
-    cr_assert_eq(wi_arena_open(&transport, 8 << 20, &others, &a, &err),
-                 WEIR_OK);
+    cr_assert_eq(wi_arena_open(&transport, 8 << 20, &held, &a, &err), WEIR_OK);
     int n = 0;
     while (n < 1000 && wi_arena_alloc(a, 65536, &err) != NULL) {
         n++;
-        cr_assert_leq(wi_arena_bytes(a) + others, 8 << 20);
+        cr_assert_eq(wi_arena_bytes(a) + others, held);
+        cr_assert_leq(held, 8 << 20);
     }
     cr_assert_gt(n, 8);
     cr_assert_lt(n, 33);
     cr_assert_eq(err.code, WEIR_ERR_BUDGET);
     cr_assert_not_null(strstr(err.message, "8388608"), "%s", err.message);
     wi_arena_close(a);
+    cr_assert_eq(held, others);
     cr_assert_eq(given, 0);
 }
 
 Test(arena, malloc_stays_the_host_programs)
 {
     struct wi_arena *a = NULL;
-    uint64_t others = 0;
+    uint64_t held = 0;
     Dl_info info;
-    cr_assert_eq(wi_arena_open(&transport, 64 << 20, &others, &a, NULL),
-                 WEIR_OK);
+    cr_assert_eq(wi_arena_open(&transport, 64 << 20, &held, &a, NULL), WEIR_OK);
     cr_assert_not_null(wi_arena_alloc(a, 65536, NULL));
     void *(*volatile used)(size_t) = malloc;
     cr_assert_neq(dladdr((void *)(uintptr_t)used, &info), 0);
