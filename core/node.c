@@ -207,6 +207,9 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
     }
     wi_log(&e->log, WI_LOG_INFO, "%s; buffers from %s", e->budget.text,
            wi_arena_kind());
+    char why[WI_REASON_BYTES];
+    e->ops->why(e->transport, NULL, NULL, why);
+    wi_log(&e->log, WI_LOG_INFO, "%s", why);
     return p->manual ? WEIR_OK : wi_netthread_start(n, err);
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics: the engine's own counters and the sums over its workers. */
+/* Statistics: the engine's own counters and the sums over its workers; links
+ * and their ways. */
 #include <weir/stats.h>
+
+#include <stdio.h>
 
 #include "core/shuffle.h"
 
@@ -26,4 +29,48 @@ void weir_node_stats_get(weir_node *node, struct weir_node_stats *stats_out)
     }
     wi_node_unlock(node);
     *stats_out = s;
+}
+
+static void link_stats(const struct wi_link *l, struct weir_link_stats *s)
+{
+    s->open = l->state == WI_LINK_OPEN;
+    if (l->self) {
+        (void)snprintf(s->transport, sizeof(s->transport), "self");
+        (void)snprintf(s->why, sizeof(s->why), "self: the node itself");
+    } else if (l->ep != NULL) {
+        (void)snprintf(s->transport, sizeof(s->transport), "%s",
+                       l->ep->transport->ops->name);
+        (void)snprintf(s->why, sizeof(s->why), "%s", l->way);
+    }
+}
+
+weir_err weir_link_stats_get(weir_node *node, uint32_t member,
+                             struct weir_link_stats *stats_out)
+{
+    struct wi_engine *e = &node->engine;
+    struct weir_link_stats s = {.open = 0};
+    weir_err rc = WEIR_ERR_NOT_FOUND;
+    wi_node_lock(node);
+    if (member < e->n_members) {
+        rc = WEIR_OK;
+        if (e->members[member].link != NULL) {
+            link_stats(e->members[member].link, &s);
+        }
+        *stats_out = s;
+    }
+    wi_node_unlock(node);
+    return rc;
+}
+
+weir_err weir_node_why(weir_node *node, const char *address, char *text,
+                       size_t text_bytes)
+{
+    struct wi_engine *e = &node->engine;
+    char line[WI_REASON_BYTES];
+    if (text_bytes == 0) {
+        return WEIR_ERR_ARG;
+    }
+    e->ops->why(e->transport, address, NULL, line);
+    (void)snprintf(text, text_bytes, "%s", line);
+    return WEIR_OK;
 }

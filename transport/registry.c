@@ -16,9 +16,10 @@ static const struct wi_transport_ops *const transports[] = {
     &wi_shm_ops,
     &wi_tcp_ops,
     &wi_sim_ops,
+    &wi_auto_ops,
 };
 
-static const char names[] = "shm, tcp, sim";
+static const char names[] = "shm, tcp, sim, auto";
 
 const struct wi_transport_ops *wi_transport_find(const char *name)
 {

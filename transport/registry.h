@@ -5,6 +5,7 @@
 
 #include "core/transport.h"
 
+extern const struct wi_transport_ops wi_auto_ops;
 extern const struct wi_transport_ops wi_shm_ops;
 extern const struct wi_transport_ops wi_sim_ops;
 extern const struct wi_transport_ops wi_tcp_ops;

@@ -5,6 +5,7 @@
 #ifndef WEIR_STATS_H
 #define WEIR_STATS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <weir/error.h>
@@ -50,6 +51,44 @@ struct weir_node_stats {
  */
 WEIR_API void weir_node_stats_get(weir_node *node,
                                   struct weir_node_stats *stats_out);
+
+/** The link to one member, as it is now. */
+struct weir_link_stats {
+    int open;           /* 1: rows can travel */
+    char transport[16]; /* what it runs over, "" while there is no link */
+    char why[256];      /* which way was taken, and why; one line */
+};
+
+/**
+ * Look at the link to a member.
+ *
+ * @param member     number of the member; one's own: the link to oneself
+ * @param stats_out  [out] set on WEIR_OK only
+ *
+ * Errors:     WEIR_ERR_NOT_FOUND (no such member)
+ * Blocks:     shortly
+ * Threads:    any
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_link_stats_get(weir_node *node, uint32_t member,
+                                      struct weir_link_stats *stats_out);
+
+/**
+ * Say which transport a link to an address would take first, and why:
+ * "shm: same host". On a node that was opened with the transport "auto" this
+ * is its choice; others have but one.
+ *
+ * @param address  as weir_node_address() of that node gives it; NULL: say what
+ *                 this node can use at all
+ * @param text     [out] at most text_bytes, NUL included
+ *
+ * Errors:     WEIR_ERR_ARG (text_bytes is 0)
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  text is the caller's
+ */
+WEIR_API weir_err weir_node_why(weir_node *node, const char *address,
+                                char *text, size_t text_bytes);
 
 #ifdef __cplusplus
 }

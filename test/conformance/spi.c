@@ -181,7 +181,7 @@ struct wt_end *wt_spi_dial(struct wt_spi *spi, uint32_t from,
     struct wi_ep *ep = NULL;
     weir_err rc = spi->fixture->ops->connect(spi->t[from], address, &ep, &err);
     cr_assert_eq(rc, WEIR_OK, "connect %s: %s", address, err.message);
-    cr_assert_eq(ep->transport, spi->t[from]);
+    cr_assert_eq(ep->transport->ops, wt_spi_ep_ops(spi->fixture));
     cr_assert_null(ep->user);
     return end_take(spi, ep, from);
 }

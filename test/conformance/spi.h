@@ -33,10 +33,12 @@
  *  WI_CAP_FD and runs on the real clock. */
 struct wt_spi_fixture {
     const struct wi_transport_ops *ops;
-    const char *listen;           /* given to every open [NULL: any] */
-    void *(*net_open)(void);      /* params.arg of one case [none] */
-    void (*net_close)(void *net); /* after the last transport [none] */
-    uint64_t (*now)(void *net);   /* [CLOCK_MONOTONIC] */
+    const struct wi_transport_ops *ep_ops; /* of endpoints; for a composite
+                                              [ops] */
+    const char *listen;                    /* given to every open [NULL: any] */
+    void *(*net_open)(void);               /* params.arg of one case [none] */
+    void (*net_close)(void *net);          /* after the last transport [none] */
+    uint64_t (*now)(void *net);            /* [CLOCK_MONOTONIC] */
 
     /** Nothing happened in a round of polls: sleep, or advance time, until
      *  something may have. False: nothing will ever happen.
@@ -47,6 +49,12 @@ struct wt_spi_fixture {
      *  queued this much [64 MiB]. */
     uint64_t max_queued_bytes;
 };
+
+static inline const struct wi_transport_ops *
+wt_spi_ep_ops(const struct wt_spi_fixture *f)
+{
+    return f->ep_ops != NULL ? f->ep_ops : f->ops;
+}
 
 enum { WT_SPI_NODES = 3, WT_SPI_ENDS = 16 };
 
@@ -192,8 +200,8 @@ WT_SPI_CASES(WT_SPI_DECLARE, , )
     Test(suite, name, .timeout = 120)                                          \
     {                                                                          \
         const struct wt_spi_fixture *f = (fix);                                \
-        if ((f->ops->caps & (needs)) != (needs) ||                             \
-            (f->ops->caps & (without)) != 0) {                                 \
+        uint32_t caps = wt_spi_ep_ops(f)->caps;                                \
+        if ((caps & (needs)) != (needs) || (caps & (without)) != 0) {          \
             cr_skip_test("not for this transport's capabilities");             \
         }                                                                      \
         wt_spi_##name(f);                                                      \

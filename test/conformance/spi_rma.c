@@ -296,7 +296,7 @@ void wt_spi_disconnect_ends_writes_in_flight(
     memset(p.remote.base, 0, RING);
     wt_spi_drain(&p.spi);
     uint8_t *bytes = p.remote.base;
-    if ((fixture->ops->caps & WI_CAP_GRANT_STICKS) == 0) {
+    if ((wt_spi_ep_ops(fixture)->caps & WI_CAP_GRANT_STICKS) == 0) {
         cr_assert(bytes[0] == 0 && !memcmp(bytes, bytes + 1, RING - 1),
                   "written after disconnect");
     }

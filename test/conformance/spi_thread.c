@@ -198,7 +198,7 @@ static void poll_beside(struct wt_spi *spi, struct job *job)
 void wt_spi_work_is_posted_beside_poll(const struct wt_spi_fixture *fixture)
 {
     struct wt_spi spi;
-    struct job job = {.caps = fixture->ops->caps};
+    struct job job = {.caps = wt_spi_ep_ops(fixture)->caps};
     pthread_t thread;
     wt_spi_open(&spi, fixture, 2);
     wt_spi_connect(&spi, 0, 1, &job.from, &job.to);
@@ -213,7 +213,7 @@ void wt_spi_work_is_posted_beside_poll(const struct wt_spi_fixture *fixture)
     cr_assert_eq(pthread_create(&thread, NULL, run_worker, &job), 0);
     poll_beside(&spi, &job);
     pthread_join(thread, NULL);
-    if (fixture->ops->caps & WI_CAP_READ) {
+    if (job.caps & WI_CAP_READ) {
         /* Reads hit every READ_EVERY-th slot. */
         for (uint64_t i = 0; i < SLOTS; i += READ_EVERY) {
             cr_assert_eq(

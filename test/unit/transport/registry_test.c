@@ -7,7 +7,7 @@
 #include "transport/registry.h"
 
 static const struct wi_transport_ops *const all[] = {&wi_shm_ops, &wi_tcp_ops,
-                                                     &wi_sim_ops};
+                                                     &wi_sim_ops, &wi_auto_ops};
 
 Test(registry, finds_by_name_and_by_address)
 {
