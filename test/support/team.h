@@ -27,7 +27,7 @@ struct wt_team {
     char run[24];       /* in every name: keeps apart what runs at a time */
     uint64_t struck_ns; /* when the parent began the fault */
     char name[WT_TEAM][48];
-    char address[WT_TEAM][128];
+    char address[WT_TEAM][256];
     struct wt_outcome outcome[WT_TEAM][WT_TEAM_QUERIES];
 };
 

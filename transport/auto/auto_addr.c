@@ -147,16 +147,16 @@ weir_err wi_auto_address_get(const char *address, struct auto_peer *out,
     if (strncmp(address, "auto:", 5) != 0) {
         return not_an_address(address, err);
     }
-    char *words = own + strcspn(own, ";");
-    if (*words == ';') {
+    char *words = strchr(own, ';'); /* behind the host */
+    if (words != NULL) {
         *words++ = '\0';
     }
     if (is_host(own)) {
         out->host = own;
-        return *words == '\0' || take_parts(words, out)
+        return words == NULL || take_parts(words, out)
                    ? WEIR_OK
                    : not_an_address(address, err);
     }
     out->parts[wi_auto_part("tcp", 3)] = own;
-    return *words == '\0' ? WEIR_OK : not_an_address(address, err);
+    return words == NULL ? WEIR_OK : not_an_address(address, err);
 }

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clusters on `auto` whose links run over different transports: the query is
+ * exact, and every member says of every link what it runs over and why.
+ *
+ * Members without shm, with a shm address that nobody has, and in two network
+ * namespaces that a pair of virtual Ethernet devices joins (that test needs the
+ * right to make namespaces, and is skipped where there is none).
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/support/team.h"
+
+enum { ROWS = 40000, MEMBERS = 4 };
+
+struct scene {
+    const char *listen[MEMBERS];
+    int net_fd[MEMBERS];               /* namespace to go to; 0: stay */
+    bool spoil_shm;                    /* no shm address leads anywhere */
+    const char *way[MEMBERS][MEMBERS]; /* transport of each link, upper half */
+    const char *why;                   /* part of the text for links over tcp */
+};
+
+/* ---- members -------------------------------------------------------------- */
+
+static void go_to_net(struct wt_proc *p, int net_fd)
+{
+    wt_proc_check(p, net_fd == 0 || setns(net_fd, CLONE_NEWNET) == 0,
+                  "setns failed");
+}
+
+/* Replace the shm address by one of the same length that nobody has. */
+static void spoil(struct wt_proc *p)
+{
+    struct wt_team *t = p->shared;
+    char *shm = strstr(t->address[p->self], ";shm=");
+    wt_proc_check(p, shm != NULL, "no shm in %s", t->address[p->self]);
+    memset(shm + 5, 'x', strcspn(shm + 5, ";"));
+}
+
+static _Atomic uint32_t said; /* log lines about a way that failed */
+
+static void hear(void *arg, weir_log_level level, const char *line)
+{
+    (void)arg;
+    said += level == WEIR_LOG_WARN &&
+            strstr(line, "shm failed: nobody listens at shm:x") != NULL &&
+            strstr(line, "going on over tcp") != NULL;
+}
+
+static void look(struct wt_proc *p, weir_node *node)
+{
+    const struct scene *s = p->arg;
+    uint32_t failed = 0;
+    for (uint32_t k = 0; k < p->n; k++) {
+        struct weir_link_stats l;
+        uint32_t low = k < p->self ? k : p->self;
+        uint32_t high = k < p->self ? p->self : k;
+        const char *want = k == p->self ? "self" : s->way[low][high];
+        wt_proc_check(p, weir_link_stats_get(node, k, &l) == WEIR_OK,
+                      "no member %u", k);
+        wt_proc_check(p, l.open && strcmp(l.transport, want) == 0,
+                      "link of %u to %u over %s, not %s: %s", p->self, k,
+                      l.transport, want, l.why);
+        failed += strstr(l.why, "shm failed: nobody listens") != NULL;
+        wt_proc_check(p,
+                      strncmp(l.why, want, strlen(want)) == 0 &&
+                          l.why[strlen(want)] == ':',
+                      "why: %s", l.why);
+        wt_proc_check(p,
+                      strcmp(want, "tcp") != 0 || s->why == NULL ||
+                          strstr(l.why, s->why) != NULL,
+                      "link of %u to %u: \"%s\" does not say \"%s\"", p->self,
+                      k, l.why, s->why);
+    }
+    wt_proc_check(p, said >= failed, "%u links went on over tcp, %u lines",
+                  failed, said);
+    struct weir_link_stats none;
+    wt_proc_check(p,
+                  weir_link_stats_get(node, p->n, &none) == WEIR_ERR_NOT_FOUND,
+                  "there is a member %u", p->n);
+}
+
+static void member(struct wt_proc *p)
+{
+    const struct scene *s = p->arg;
+    go_to_net(p, s->net_fd[p->self]);
+    weir_node *node =
+        wt_team_open(p, (struct weir_node_params){.transport = "auto",
+                                                  .listen = s->listen[p->self],
+                                                  .log_level = WEIR_LOG_WARN,
+                                                  .log = hear});
+    wt_proc_await(p);
+    if (s->spoil_shm) {
+        spoil(p);
+    }
+    wt_proc_say(p, 'r');
+    wt_proc_await(p);
+    wt_team_join(p, node);
+    wt_team_query(p, node, 0, NULL, 0, ROWS);
+    look(p, node);
+    wt_proc_say(p, 'l');
+    wt_proc_await(p); /* all have looked: links may close */
+    weir_node_close(node);
+}
+
+/* ---- the parent ----------------------------------------------------------- */
+
+static void play(struct scene *scene)
+{
+    static const uint32_t all[] = {0, 1, 2, 3};
+    struct wt_procs *ps = wt_team_start(MEMBERS, member, scene);
+    wt_team_meet(ps, MEMBERS);
+    wt_procs_expect_all(ps, 'r');
+    wt_procs_go_all(ps);
+    wt_procs_expect_all(ps, 'l');
+    wt_procs_go_all(ps);
+    for (uint32_t k = 0; k < MEMBERS; k++) {
+        wt_procs_end_well(ps, k);
+    }
+    wt_team_exact(ps, 0, all, MEMBERS);
+    wt_team_left_nothing(ps);
+    wt_procs_close(ps);
+}
+
+Test(auto_ways, one_host_uses_shm, .timeout = 60)
+{
+    struct scene s = {.way = {{"", "shm", "shm", "shm"},
+                              {"", "", "shm", "shm"},
+                              {"", "", "", "shm"}}};
+    play(&s);
+}
+
+Test(auto_ways, a_member_without_shm_is_reached_over_tcp, .timeout = 60)
+{
+    struct scene s = {.listen = {NULL, NULL, NULL, "tcp"},
+                      .way = {{"", "shm", "shm", "tcp"},
+                              {"", "", "shm", "tcp"},
+                              {"", "", "", "tcp"}}};
+    play(&s);
+}
+
+Test(auto_ways, shm_that_cannot_be_reached_is_followed_by_tcp, .timeout = 60)
+{
+    struct scene s = {.spoil_shm = true,
+                      .way = {{"", "tcp", "tcp", "tcp"},
+                              {"", "", "tcp", "tcp"},
+                              {"", "", "", "tcp"}},
+                      .why = "shm"};
+    play(&s);
+}
+
+static void run(const char *command)
+{
+    int status = system(command); /* NOLINT(cert-env33-c) */
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s", command);
+}
+
+static int new_net(void)
+{
+    if (unshare(CLONE_NEWNET) != 0) {
+        return -1;
+    }
+    return open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+}
+
+/* Two namespaces with one host each, as with two containers. */
+static void join_nets(const int net[2])
+{
+    char command[160];
+    (void)snprintf(command, sizeof(command),
+                   "ip link add weir1 type veth peer name weir0 && "
+                   "ip link set weir0 netns /proc/%ld/fd/%d && "
+                   "ip addr add 10.77.0.2/24 dev weir1",
+                   (long)getpid(), net[0]);
+    run(command);
+    run("ip link set weir1 up && ip link set lo up");
+    cr_assert_eq(setns(net[0], CLONE_NEWNET), 0);
+    run("ip addr add 10.77.0.1/24 dev weir0 && ip link set weir0 up && "
+        "ip link set lo up");
+}
+
+Test(auto_ways, two_network_namespaces_meet_over_tcp, .timeout = 60)
+{
+    int net[2] = {new_net(), new_net()}; /* and stay in the second */
+    if (net[0] < 0 || net[1] < 0) {
+        cr_skip_test("no right to make network namespaces");
+    }
+    join_nets(net);
+    struct scene s = {
+        .listen = {"10.77.0.1:0", "10.77.0.1:0", "10.77.0.2:0", "10.77.0.2:0"},
+        .net_fd = {net[0], net[0], net[1], net[1]},
+        .way = {{"", "shm", "tcp", "tcp"},
+                {"", "", "tcp", "tcp"},
+                {"", "", "", "shm"}},
+        .why = "no shm (same host, other network namespace)"};
+    play(&s);
+}
