@@ -4,7 +4,8 @@
 
 .DEFAULT_GOAL := release
 .PHONY: release demo test test-sanitizers check bench install docs format \
-        tidy coverage clean setup setup-build setup-check setup-bench help
+        tidy coverage clean setup setup-build setup-check setup-bench \
+        setup-vm vm test-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -13,9 +14,9 @@ REL := build/release
 help: ## list these names
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
-setup: setup-build setup-check setup-bench ## install all Debian packages
+setup: setup-build setup-check setup-bench setup-vm ## install all Debian packages
 
-setup-build setup-check setup-bench: setup-%:
+setup-build setup-check setup-bench setup-vm: setup-%:
 	@tools/setup.sh $*
 
 # Configured once; later builds notice by themselves what has changed.
@@ -53,6 +54,12 @@ bench: setup-bench build/bench/build.ninja ## the comparison with opponents and 
 	@cmake --build build/bench -j $(JOBS)
 	@build/bench/weir bench two-stage --nodes 8 --workers 1 --rows 5000000 \
 	    --transports shm,tcp,sockets,mpi --repeat 5 --limit $(ARGS)
+
+vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
+	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'
+
+test-vm: setup-vm release ## the verbs transport on real drivers, siw and rxe
+	@test/vm/vm.sh run -- test/vm/suite.sh $(REL) siw rxe
 
 install: release ## to PREFIX, /usr/local unless set
 	@cmake --install $(REL) --prefix $(PREFIX)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [build|check|bench]...: install the Debian packages that Weir needs
-# and that are missing. When none is, this takes a few milliseconds and
+# setup.sh [build|check|bench|vm]...: install the Debian packages that Weir
+# needs and that are missing. When none is, this takes milliseconds and
 # touches nothing.
 set -eu
 
@@ -11,6 +11,10 @@ build="gcc g++ libc6-dev make cmake ninja-build pkgconf libcriterion-dev
        util-linux"
 check="clang clang-format clang-tidy doxygen"
 bench="openmpi-bin libopenmpi-dev"
+# The guest runs the host's programs, so these are the guest's too. gcc-12 is
+# what Debian builds the kernel with.
+vm="qemu-system-x86 busybox-static kmod cpio xz-utils gcc-12 iproute2
+    ibverbs-providers ibverbs-utils rdmacm-utils perftest"
 
 wanted=
 for group in "${@:-build}"; do
@@ -18,8 +22,9 @@ for group in "${@:-build}"; do
     build) wanted="$wanted $build" ;;
     check) wanted="$wanted $check" ;;
     bench) wanted="$wanted $bench" ;;
+    vm) wanted="$wanted $vm" ;;
     *)
-        echo "setup.sh: no group '$group' (build, check, bench)" >&2
+        echo "setup.sh: no group '$group' (build, check, bench, vm)" >&2
         exit 2
         ;;
     esac

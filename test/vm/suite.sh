@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# suite.sh BUILD_DIR DRIVER...: in the guest, all that runs on real verbs, once
+# per driver (siw, rxe). Each test is a function of cases.sh. A line says what
+# ran on which driver, and for how long; the exit code is 1 if one failed.
+# Nothing is skipped: a driver that is not there is a failure.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+BUILD=$(cd "$1" && pwd) || exit 2
+export BUILD
+shift
+cd "$(mktemp -d)" || exit 1
+ran=0
+failed=0
+
+now() {
+    cut -d ' ' -f 1 /proc/uptime
+}
+
+# test_on <seconds> <title> <case> [argument]...: in a process group of its
+# own, of which nothing is left for the next
+test_on() {
+    limit=$1
+    title=$2
+    shift 2
+    begin=$(now)
+    # shellcheck disable=SC2016 # the inner shell expands
+    timeout -k 5 "$limit" sh -uc '. "$0"; "$@"' "$here/cases.sh" "$@" \
+        >log 2>&1 &
+    group=$!
+    wait $group
+    status=$?
+    kill -KILL -- -$group 2>/dev/null
+    ran=$((ran + 1))
+    result=ok
+    [ $status -eq 0 ] || result=FAILED
+    printf '%-6s %-3s %6.1f s  %s\n' $result "$DRIVER" \
+        "$(now | awk -v begin="$begin" '{ print $1 - begin }')" "$title"
+    if [ $status -ne 0 ]; then
+        failed=$((failed + 1))
+        tail -n 80 log | cut -c 1-200 | sed 's/^/    | /'
+        [ $status -ne 124 ] || echo "    | not done after $limit s"
+    fi
+}
+
+for DRIVER; do
+    case $DRIVER in
+    rxe) WEIR_TEST_VERBS_ADDR=$WEIR_VM_RXE ;;
+    siw) WEIR_TEST_VERBS_ADDR=$WEIR_VM_SIW ;;
+    *) echo "suite.sh: no driver \"$DRIVER\"" >&2 && exit 2 ;;
+    esac
+    export DRIVER WEIR_TEST_VERBS_ADDR
+    test_on 10 "device is up" device_is_up
+    test_on 30 "rping: write, read, send, 20 x 60000 bytes, verified" rping_works
+    test_on 30 "ib_send_bw -R -e" perftest_works ib_send_bw -e
+    test_on 30 "ib_write_bw -R" perftest_works ib_write_bw
+done
+echo "$ran tests on $*, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,264 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# vm.sh: commands in a virtual machine with real RDMA drivers, on a machine
+# that has none. The guest is a Debian kernel under QEMU's emulation and sees
+# this machine's file tree, copy on write; siw (Soft-iWARP) and rxe (Soft-RoCE)
+# are loaded, each on a network device of its own.
+#
+#   vm.sh prepare
+#   vm.sh run [options] [--] COMMAND...
+#   vm.sh pair [options] -- COMMAND_A... -- COMMAND_B...
+#
+#   --drivers "rxe siw"   what run loads (both)
+#   --driver siw|rxe      what pair loads on eth0, in both guests (siw)
+#   --clock               instruction clock: one vCPU, 1 ns per instruction
+#   --mem MiB             memory of a guest (4096; pair: 2048)
+#   --timeout S           wall seconds (300), after which it is a failure
+#   --destroy-b-after M   kill guest B when a line of either guest has M in it
+#   --keep DIR            leave console and output there
+#
+# Output is the command's, live (pair: each line begins "A: " or "B: "); so is
+# the exit code (pair: A's; B, unless destroyed, must exit with 0). 125: the
+# guest did not come up, broke down or ran out of time; the end of its console
+# is printed then. In a pair, A is 10.77.3.1 and B is 10.77.3.2; each sees
+# /run/job/shared, a folder that both may write, to wait for one another.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${WEIR_VM_CACHE:-$here/../../build/vm}
+
+usage() {
+    sed -n '/^#   vm.sh/,/^set -eu/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
+
+die() {
+    echo "vm: FAILED: $*" >&2
+    exit 125
+}
+
+# ---- jobs -------------------------------------------------------------------
+
+# quote <word>...: the words again, for a shell to read
+quote() {
+    for word; do
+        printf "'%s' " "$(printf '%s' "$word" | sed "s/'/'\\\\''/g")"
+    done
+}
+
+# write_job <folder> <drivers> <command>...: what guest.sh is told. Variables
+# whose name begins with WEIR_ go along.
+write_job() {
+    folder=$1
+    on=$2
+    shift 2
+    mkdir -p "$folder"
+    : >"$folder/out"
+    {
+        echo "drivers='$on'"
+        export -p | sed -n '/^export WEIR_[A-Z_]*=/p'
+        echo "job() {"
+        echo "    cd $(quote "$PWD")&& $(quote "$@")"
+        echo "}"
+        cat "$here/guest.sh"
+    } >"$folder/guest"
+}
+
+# ---- machines ---------------------------------------------------------------
+
+pids=
+cleanup() {
+    for pid in $pids; do
+        kill "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
+    [ -n "$keep" ] || rm -rf "$jobs"
+}
+
+# boot <folder> <qemu option>...: start a guest; its process is $pid
+boot() {
+    folder=$1
+    shift
+    if [ -n "$clock" ]; then
+        set -- "$@" -accel tcg,thread=single -icount shift=0,sleep=off -smp 1 \
+            -seed 1 -rtc base=2026-01-01,clock=vm
+    else
+        set -- "$@" -accel tcg,thread=multi -smp 2
+    fi
+    timeout -k 5 "$limit" qemu-system-x86_64 -cpu max -m "$mem" "$@" \
+        -display none -monitor none -no-reboot -serial "file:$folder/console" \
+        -pidfile "$folder/pid" \
+        -kernel "$image/vmlinuz" -initrd "$image/initrd" -append \
+        "console=ttyS0 quiet panic=-1 oops=panic edd=off net.ifnames=0 nokaslr" \
+        -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
+        -virtfs "local,path=$folder,mount_tag=job,security_model=none,multidevs=remap" \
+        </dev/null >"$folder/qemu" 2>&1 &
+    pid=$!
+    pids="$pids $pid"
+}
+
+# verdict <folder> <status of qemu>: print and return how the guest ended
+verdict() {
+    if [ "$2" -eq 0 ] && [ -s "$1/exit" ]; then
+        code=$(cat "$1/exit")
+        # Whoever made 125 has said why; the console may say more.
+        [ "$code" -eq 125 ] || return "$code"
+    elif [ "$2" -eq 124 ]; then
+        echo "vm: FAILED: the guest had not ended after $limit s" >&2
+    else
+        echo "vm: FAILED: the guest ended without an exit code" >&2
+    fi
+    echo "vm: the end of its console:" >&2
+    tail -n 25 "$1/qemu" "$1/console" | tr -d '\r' >&2
+    return 125
+}
+
+# ---- commands ---------------------------------------------------------------
+
+run() {
+    [ $# -gt 0 ] || usage
+    write_job "$jobs/a" "$drivers" "$@"
+    boot "$jobs/a" -nic none
+    tail -n +1 -s 0.2 --pid="$pid" -f "$jobs/a/out" &
+    printer=$!
+    status=0
+    wait "$pid" || status=$?
+    wait "$printer"
+    verdict "$jobs/a" "$status"
+}
+
+# pair_boot <a or b> <listen or connect> <last number of address> <command>...
+pair_boot() {
+    guest=$1
+    wire=$2
+    number=$3
+    shift 3
+    write_job "$jobs/$guest" "$driver:10.77.3.$number" "$@"
+    boot "$jobs/$guest" -netdev "socket,id=n0,$wire=127.0.0.1:$port" \
+        -device "virtio-net-pci,netdev=n0,mac=52:54:00:77:03:0$number" \
+        -virtfs "local,path=$jobs/shared,mount_tag=shared,security_model=none,multidevs=remap"
+}
+
+free_port() {
+    port=$((20000 + $$ % 10000))
+    while ss -Hltn "sport = :$port" | grep -q .; do
+        port=$((port + 1))
+    done
+}
+
+# Follow both outputs until A has ended; destroy B when the marker shows.
+follow_pair() {
+    tail -n +1 -s 0.2 --pid="$pid_a" -f "$jobs/a/out" | sed -u 's/^/A: /' &
+    printer_a=$!
+    tail -n +1 -s 0.2 --pid="$pid_b" -f "$jobs/b/out" | sed -u 's/^/B: /' &
+    printer_b=$!
+    destroyed=
+    while [ -n "$marker" ] && [ -z "$destroyed" ] && kill -0 "$pid_a"; do
+        if grep -qF "$marker" "$jobs/a/out" "$jobs/b/out"; then
+            destroyed=1
+            kill -KILL "$(cat "$jobs/b/pid")"
+            echo "vm: guest B is destroyed"
+        else
+            sleep 0.1
+        fi
+    done 2>/dev/null
+}
+
+pair() {
+    [ "${1:-}" = -- ] || usage
+    shift
+    free_port
+    # Words up to the next "--" are A's, the rest is B's.
+    n=0
+    for word; do
+        [ "$word" != -- ] || break
+        n=$((n + 1))
+    done
+    if [ $n -eq 0 ] || [ $# -le $((n + 1)) ]; then
+        usage
+    fi
+    mkdir -p "$jobs/shared"
+    words_a=
+    while [ "$1" != -- ]; do
+        words_a="$words_a$(quote "$1")"
+        shift
+    done
+    shift
+    pair_boot a listen 1 sh -c "$words_a"
+    pid_a=$pid
+    pair_boot b connect 2 "$@"
+    pid_b=$pid
+    follow_pair
+    status_a=0
+    status_b=0
+    wait "$pid_a" || status_a=$?
+    wait "$pid_b" || status_b=$?
+    wait "$printer_a" "$printer_b"
+    code_a=0
+    code_b=0
+    verdict "$jobs/a" $status_a || code_a=$?
+    if [ -z "$marker" ]; then
+        verdict "$jobs/b" $status_b || code_b=$?
+    elif [ -z "$destroyed" ]; then
+        die "guest A ended and nobody said \"$marker\""
+    fi
+    [ $code_a -ne 0 ] || [ $code_b -eq 0 ] ||
+        die "guest A exited with 0, guest B with $code_b"
+    return $code_a
+}
+
+# ---- arguments --------------------------------------------------------------
+
+verb=${1:-}
+[ $# -eq 0 ] || shift
+drivers="rxe siw"
+driver=siw
+clock=
+mem=
+limit=300
+marker=
+keep=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --clock)
+        clock=1
+        shift
+        continue
+        ;;
+    --drivers | --driver | --mem | --timeout | --destroy-b-after | --keep)
+        [ $# -gt 1 ] || usage
+        ;;
+    *) break ;;
+    esac
+    case $1 in
+    --drivers) drivers=$2 ;;
+    --driver) driver=$2 ;;
+    --mem) mem=$2 ;;
+    --timeout) limit=$2 ;;
+    --destroy-b-after) marker=$2 ;;
+    --keep) keep=$2 ;;
+    esac
+    shift 2
+done
+case $verb in
+prepare | run | pair) ;;
+*) usage ;;
+esac
+
+image=$("$here/prepare.sh" "$cache") || die "no kernel and initramfs"
+[ "$verb" != prepare ] || exit 0
+jobs=${keep:-$(mktemp -d)}
+mkdir -p "$jobs"
+jobs=$(cd "$jobs" && pwd)
+trap cleanup EXIT
+trap 'exit 130' HUP INT TERM
+case $verb in
+run)
+    : "${mem:=4096}"
+    [ "${1:-}" != -- ] || shift
+    run "$@"
+    ;;
+pair)
+    : "${mem:=2048}"
+    pair "$@"
+    ;;
+esac
