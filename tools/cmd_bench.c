@@ -87,6 +87,7 @@ static weir_err run_mpi(const char *name, const struct wb_plan_params *params,
 static const struct wb_opponent known[] = {
     {.name = "shm", .run = run_weir},        {.name = "tcp", .run = run_weir},
     {.name = "sockets", .run = run_sockets}, {.name = "mpi", .run = run_mpi},
+    {.name = "verbs", .run = run_weir},      {.name = "auto", .run = run_weir},
     {.name = "limit", .run = run_limit},
 };
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))
@@ -107,7 +108,7 @@ static void add_opponent(struct argp_state *state, struct wb_series *s,
     }
     argp_error(state,
                "no transport or opponent \"%s\"; there are shm, tcp, "
-               "sockets, mpi",
+               "verbs, auto, sockets, mpi",
                name);
 }
 
@@ -145,7 +146,7 @@ static const struct argp_option two_stage_options[] = {
     {"workers", 'w', "W", 0, "Worker threads of each [1]", 0},
     {"rows", 'r', "R", 0, "Rows that each node makes [5000000]", 0},
     {"transports", 't', "LIST", 0,
-     "Whom to run: shm, tcp, sockets, mpi [shm,tcp,sockets]", 0},
+     "Whom to run: shm, tcp, verbs, auto, sockets, mpi [shm,tcp,sockets]", 0},
     {"repeat", 'k', "K", 0, "Interleaved runs of each [5]", 0},
     {"limit", KEY_LIMIT, NULL, 0,
      "Also run the same loops without the exchange", 0},

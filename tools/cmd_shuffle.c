@@ -46,7 +46,8 @@ static const struct argp_option options[] = {
     {"by", 'b', "COL[,COL]", 0, "Columns whose values decide the partition", 0},
     {"nodes", 'n', "N", 0, "Processes [4]", 0},
     {"workers", 'w', "W", 0, "Worker threads of each [1]", 0},
-    {"transport", 't', "NAME", 0, "Between the processes: shm or tcp [shm]", 0},
+    {"transport", 't', "NAME", 0,
+     "Between the processes: shm, tcp, verbs or auto [shm]", 0},
     {"memory", 'm', "BYTES", 0,
      "Cap on the buffers that travel, for each process; K, M, G may follow "
      "[256M]",
@@ -131,6 +132,21 @@ static void check_args(struct argp_state *state, const struct shuffle_args *a)
     }
 }
 
+/* Transports between processes; whether this machine has them is found when
+ * the nodes open. */
+static const char *transport(struct argp_state *state, const char *name)
+{
+    static const char *const names[] = {"shm", "tcp", "verbs", "auto"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return name;
+        }
+    }
+    argp_error(state, "--transport is \"%s\"; must be shm, tcp, verbs or auto",
+               name);
+    return NULL;
+}
+
 static error_t parse_arg(int key, char *arg, struct argp_state *state)
 {
     struct shuffle_args *a = state->input;
@@ -145,10 +161,7 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
         a->workers = (uint32_t)number(state, "workers", arg, 64);
         return 0;
     case 't':
-        if (strcmp(arg, "shm") != 0 && strcmp(arg, "tcp") != 0) {
-            argp_error(state, "--transport is \"%s\"; must be shm or tcp", arg);
-        }
-        a->transport = arg;
+        a->transport = transport(state, arg);
         return 0;
     case 'm':
         a->memory_bytes = bytes(state, arg);

@@ -21,7 +21,7 @@
 #include "tools/csv_worker.h"
 #include "tools/fail.h"
 
-enum { NAME_BYTES = 64, ADDRESS_BYTES = 128 };
+enum { NAME_BYTES = 64, ADDRESS_BYTES = 256 };
 
 /* Nothing here may be decided by the clock: the parent sees a process that
  * dies, whatever these say. */

@@ -30,7 +30,7 @@
 #include <weir/error.h>
 
 #define WB_STAGES 2u
-#define WB_ADDRESS_BYTES 128u
+#define WB_ADDRESS_BYTES 256u /* of auto: all of a node's */
 
 struct wb_plan_params {
     uint32_t nodes;         /* processes, 1..256 */

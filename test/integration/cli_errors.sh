@@ -58,7 +58,7 @@ expect 2 'must be a number, 1..256' "$weir" shuffle --nodes 0 --by a good.csv --
 expect 2 'must be a number' "$weir" shuffle --nodes 2x --by a good.csv --out dir
 expect 2 'must be a number' "$weir" shuffle --nodes -1 --by a good.csv --out dir
 expect 2 'over 1024' "$weir" shuffle -n 256 -w 64 --by a good.csv --out dir
-expect 2 'must be shm or tcp' "$weir" shuffle -t udp --by a good.csv --out dir
+expect 2 'must be shm, tcp, verbs or auto' "$weir" shuffle -t udp --by a good.csv --out dir
 expect 2 'bytes' "$weir" shuffle -m 5X --by a good.csv --out dir
 expect 2 'bytes' "$weir" shuffle -m 99999999999999999999 --by a good.csv --out dir
 expect 2 'unrecognized' "$weir" shuffle --nope --by a good.csv --out dir

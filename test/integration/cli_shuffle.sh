@@ -140,10 +140,13 @@ same "$tmp/in.csv" "$tmp/o1" 2
 [ "$(ls "$tmp/o1" | wc -l)" -eq 2 ] || fail "parts of the larger run stayed"
 
 # The same input gives the same partitions.
-shuffle --by key --nodes 2 -t tcp "$tmp/in.csv" --out "$tmp/o10" >/dev/null
-for part in part-00000.csv part-00001.csv; do
-    records "$tmp/o1/$part" | sort >"$tmp/a"
-    records "$tmp/o10/$part" | sort | cmp - "$tmp/a" ||
-        fail "$part differs from run to run"
+for way in tcp auto; do
+    shuffle --by key --nodes 2 -t $way --force "$tmp/in.csv" \
+        --out "$tmp/o10" >/dev/null
+    for part in part-00000.csv part-00001.csv; do
+        records "$tmp/o1/$part" | sort >"$tmp/a"
+        records "$tmp/o10/$part" | sort | cmp - "$tmp/a" ||
+            fail "$part differs from run to run"
+    done
 done
 echo ok
