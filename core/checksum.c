@@ -3,7 +3,8 @@
  * Frame checksums: four sums per 64-bit lane, eight lanes.
  *
  * One body in the compiler's vector types, compiled once per instruction set;
- * additions modulo 2^64 and shifts are exact, so all give the same sums.
+ * additions and products modulo 2^64 and shifts are exact, so all give the same
+ * sums.
  *
  * Source: J. Fletcher, "An Arithmetic Checksum for Serial Transmissions", IEEE
  * Transactions on Communications, 1982; the finish is the 64-bit mix of
@@ -11,88 +12,115 @@
  */
 #include "core/checksum.h"
 
-#include <string.h>
+#include "core/base/cc.h"
+#include "core/frame_table.h"
 
 /* The words of a block in the machine's order. */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #error "frames are little endian and are used in place"
 #endif
 
+#define GOLDEN 0x9e3779b97f4a7c15u
+#define FACTOR(i) (GOLDEN * (2 * (uint64_t)(i) + 1))
+#define FACTORS(i)                                                             \
+    FACTOR(i), FACTOR((i) + 1), FACTOR((i) + 2), FACTOR((i) + 3),              \
+        FACTOR((i) + 4), FACTOR((i) + 5), FACTOR((i) + 6), FACTOR((i) + 7)
+
+/* An odd constant for each lane of each sum: a, b, c, e. */
+static const uint64_t factors[4][WI_SUM_LANES] = {
+    {FACTORS(0)}, {FACTORS(8)}, {FACTORS(16)}, {FACTORS(24)}};
+
+/* Blocks of one piece of what is summed. */
+struct span {
+    const uint8_t *bytes;
+    uint32_t blocks;
+};
+
+/* Buffer i as the table has it now. A one-sided writer may have changed it
+ * since it was checked: the clamps keep the reads inside the frame. */
+static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
+{
+    struct wi_extent e = wi_table_get(sum->mem, i);
+    uint32_t off = wi_min_u32(e.off, sum->bytes) & ~63u;
+    uint32_t len = wi_min_u32(e.len, sum->bytes - off);
+    return (struct span){sum->mem + off, len / 64 + (len % 64 != 0)};
+}
+
+/* What the lanes come to: the sums a and c, and the sums b and e. */
+struct folded {
+    uint64_t ac;
+    uint64_t be;
+};
+
 /*
- * One function per vector size: `size` bytes hold size / 8 lanes, and the
- * blocks are walked once for each such group of lanes, so that its four sums
- * stay in registers whatever the machine.
+ * One function per vector size: `size` bytes hold size / 8 lanes, and all is
+ * walked once for each such group of lanes, so that its four sums stay in
+ * registers whatever the machine.
  */
-#define DEFINE_ADD_BLOCKS(name, size, target)                                  \
+#define DEFINE_SUM(name, size, target)                                         \
     typedef uint64_t name##_lanes                                              \
         __attribute__((vector_size(size), aligned(1), may_alias));             \
-    target static void name(struct wi_sum *sum, const uint8_t *bytes,          \
-                            size_t n_blocks)                                   \
+    target static inline name##_lanes name##_fold(name##_lanes v,              \
+                                                  const uint64_t *factor)      \
     {                                                                          \
-        for (size_t l = 0; l < WI_SUM_LANES; l += (size) / 8) {                \
-            name##_lanes a = *(name##_lanes *)&sum->a[l];                      \
-            name##_lanes b = *(name##_lanes *)&sum->b[l];                      \
-            name##_lanes c = *(name##_lanes *)&sum->c[l];                      \
-            name##_lanes e = *(name##_lanes *)&sum->e[l];                      \
-            const uint8_t *p = bytes + l * 8;                                  \
-            for (size_t i = 0; i < n_blocks; i++) {                            \
-                name##_lanes w = *(const name##_lanes *)p;                     \
-                a += w;                                                        \
-                c += w >> 32;                                                  \
-                b += a;                                                        \
-                e += c;                                                        \
-                p += WI_SUM_BLOCK_BYTES;                                       \
+        name##_lanes x = v * *(const name##_lanes *)factor;                    \
+        return x ^ (x >> 29);                                                  \
+    }                                                                          \
+    target static struct folded name(const struct wi_sum *sum)                 \
+    {                                                                          \
+        name##_lanes ac = {0};                                                 \
+        name##_lanes be = {0};                                                 \
+        for (uint32_t l = 0; l < WI_SUM_LANES; l += (size) / 8) {              \
+            name##_lanes a = *(const name##_lanes *)&sum->head[l];             \
+            name##_lanes b = a;                                                \
+            name##_lanes c = {0};                                              \
+            name##_lanes e = {0};                                              \
+            struct span s = {sum->lead, sum->lead_blocks};                     \
+            for (uint32_t i = 0;; i++) {                                       \
+                const uint8_t *p = s.bytes + l * 8;                            \
+                for (uint32_t k = 0; k < s.blocks; k++) {                      \
+                    name##_lanes w = *(const name##_lanes *)p;                 \
+                    a += w;                                                    \
+                    c += w >> 32;                                              \
+                    b += a;                                                    \
+                    e += c;                                                    \
+                    p += WI_SUM_BLOCK_BYTES;                                   \
+                }                                                              \
+                if (i == sum->n_buffers) {                                     \
+                    break;                                                     \
+                }                                                              \
+                s = buffer_span(sum, i);                                       \
             }                                                                  \
-            *(name##_lanes *)&sum->a[l] = a;                                   \
-            *(name##_lanes *)&sum->b[l] = b;                                   \
-            *(name##_lanes *)&sum->c[l] = c;                                   \
-            *(name##_lanes *)&sum->e[l] = e;                                   \
+            ac += name##_fold(a, &factors[0][l]) +                             \
+                  name##_fold(c, &factors[2][l]);                              \
+            be += name##_fold(b, &factors[1][l]) +                             \
+                  name##_fold(e, &factors[3][l]);                              \
         }                                                                      \
+        struct folded f = {0, 0};                                              \
+        for (uint32_t l = 0; l < (size) / 8; l++) {                            \
+            f.ac += ac[l];                                                     \
+            f.be += be[l];                                                     \
+        }                                                                      \
+        return f;                                                              \
     }
 
-DEFINE_ADD_BLOCKS(add_blocks_scalar, 16, )
+DEFINE_SUM(sum_scalar, 16, )
 #if WI_X86
-DEFINE_ADD_BLOCKS(add_blocks_avx2, 32, WI_TARGET_AVX2)
-DEFINE_ADD_BLOCKS(add_blocks_avx512, 64, WI_TARGET_AVX512)
+DEFINE_SUM(sum_avx2, 32, WI_TARGET_AVX2)
+DEFINE_SUM(sum_avx512, 64, WI_TARGET_AVX512)
 #endif
 
-static void add_blocks_isa(struct wi_sum *sum, const uint8_t *bytes,
-                           size_t n_blocks)
+static struct folded sum_isa(const struct wi_sum *sum, enum wi_isa isa)
 {
-    switch (sum->isa) {
+    switch (isa) {
 #if WI_X86
     case WI_ISA_AVX512:
-        add_blocks_avx512(sum, bytes, n_blocks);
-        break;
+        return sum_avx512(sum);
     case WI_ISA_AVX2:
-        add_blocks_avx2(sum, bytes, n_blocks);
-        break;
+        return sum_avx2(sum);
 #endif
     default:
-        add_blocks_scalar(sum, bytes, n_blocks);
-        break;
-    }
-}
-
-void wi_sum_init(struct wi_sum *sum, enum wi_isa isa)
-{
-    memset(sum, 0, sizeof(*sum));
-    sum->isa = isa;
-}
-
-void wi_sum_add(struct wi_sum *sum, const void *bytes, size_t n)
-{
-    size_t whole = n / WI_SUM_BLOCK_BYTES;
-    size_t rest = n % WI_SUM_BLOCK_BYTES;
-    const uint8_t *p = bytes;
-
-    if (whole > 0) {
-        add_blocks_isa(sum, p, whole);
-    }
-    if (rest > 0) {
-        uint8_t last[WI_SUM_BLOCK_BYTES] = {0};
-        memcpy(last, p + whole * WI_SUM_BLOCK_BYTES, rest);
-        add_blocks_isa(sum, last, 1);
+        return sum_scalar(sum);
     }
 }
 
@@ -103,24 +131,9 @@ static inline uint64_t mix(uint64_t h)
     return h ^ (h >> 31);
 }
 
-/* Each sum times an odd constant of its own, so that lanes cannot change places;
- * none waits for another. `first` numbers the lanes over all four sums. */
-static inline uint64_t fold(const uint64_t *sums, uint64_t first)
+uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt)
 {
-    uint64_t h = 0;
-    for (uint64_t l = 0; l < WI_SUM_LANES; l++) {
-        uint64_t x = sums[l] * (0x9e3779b97f4a7c15u * (2 * (first + l) + 1));
-        h += x ^ (x >> 29);
-    }
-    return h;
-}
-
-uint64_t wi_sum_get(const struct wi_sum *sum, uint64_t salt)
-{
-    uint64_t a = fold(sum->a, 0);
-    uint64_t b = fold(sum->b, WI_SUM_LANES);
-    uint64_t c = fold(sum->c, 2 * WI_SUM_LANES);
-    uint64_t e = fold(sum->e, 3 * WI_SUM_LANES);
-    uint64_t h = mix(mix(a + c + salt) + b + e);
+    struct folded f = sum_isa(sum, isa);
+    uint64_t h = mix(mix(f.ac + salt) + f.be);
     return h == 0 ? 1 : h; /* 0 says that there is no checksum */
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The running sum behind a frame's checksum.
+ * The sum behind a frame's checksum.
  *
- * Bytes are taken as blocks of eight little-endian 64-bit words, one word w
- * per lane; the last block of a span is filled with zeros. Per lane:
+ *   head (8 words) | lead blocks | buffer 0 | buffer 1 | ..
+ *
+ * Everything is taken as blocks of eight little-endian 64-bit words, one word w
+ * per lane. Per lane:
  *
  *   a += w;        b += a;        (Fletcher's two sums over 64-bit words)
  *   c += w >> 32;  e += c;        (the same over the upper halves)
@@ -13,43 +15,37 @@
  * multiple of 2^64. In e the same exchange counts less than 2^64 at any
  * distance below 2^32 blocks. At the end each sum is multiplied by an odd
  * constant of its own, which tells the lanes apart, and all are mixed.
+ *
+ * One call per frame, so that the sums stay in registers: a frame of one row
+ * is on the path of a row's latency.
  */
 #ifndef WI_CHECKSUM_H
 #define WI_CHECKSUM_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/isa.h"
 
 enum { WI_SUM_LANES = 8, WI_SUM_BLOCK_BYTES = 64 };
 
+/** What is summed, in this order. Any alignment. */
 struct wi_sum {
-    uint64_t a[WI_SUM_LANES];
-    uint64_t b[WI_SUM_LANES];
-    uint64_t c[WI_SUM_LANES];
-    uint64_t e[WI_SUM_LANES];
-    enum wi_isa isa;
+    uint64_t head[WI_SUM_LANES]; /* each below 2^32 */
+    const uint8_t *lead;
+    uint32_t lead_blocks;
+    /* Buffers of a DATA frame, as its table has them now: clamped to `bytes`,
+     * rounded up to whole blocks. */
+    uint32_t n_buffers;
+    const uint8_t *mem; /* the frame; not read if n_buffers is 0 */
+    uint32_t bytes;     /* of the frame, multiple of 64 */
 };
 
 /**
- * Start at zero.
- *
- * Errors: none.  Blocks: never.  Threads: any.  Ownership: caller's memory
- */
-void wi_sum_init(struct wi_sum *sum, enum wi_isa isa);
-
-/**
- * Add a span. Spans are told apart by their order and, rounded up to blocks,
- * their length; who needs exact lengths adds them too.
+ * The sum and `salt` as one number, never 0.
  *
  * Errors: none.  Blocks: never; about 0.1 ns per word from L1
- * Threads: any.  Ownership: bytes are only read, any alignment
+ * Threads: any.  Ownership: memory is only read
  */
-void wi_sum_add(struct wi_sum *sum, const void *bytes, size_t n);
-
-/** The sum and `salt` as one number, never 0. Errors: none. Blocks: never.
- *  Threads: any. Ownership: nothing. */
-uint64_t wi_sum_get(const struct wi_sum *sum, uint64_t salt);
+uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt);
 
 #endif /* WI_CHECKSUM_H */

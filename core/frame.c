@@ -69,32 +69,22 @@ uint32_t wi_frame_put_chunk(uint8_t *mem, const uint8_t *image,
     return h.bytes;
 }
 
-/* Header fields that say what the bytes mean. */
-static void add_header(struct wi_sum *sum, const struct wi_frame_header *h)
-{
-    const uint64_t fields[] = {h->kind,      h->rows,        h->n_buffers,
-                               h->chunk_off, h->chunk_bytes, h->total_bytes};
-    wi_sum_add(sum, fields, sizeof(fields));
-}
-
 uint64_t wi_frame_checksum(const struct wi_frame_header *h, const uint8_t *mem)
 {
-    struct wi_sum sum;
-    wi_sum_init(&sum, wi_isa_best());
-    add_header(&sum, h);
-    if (h->kind == WI_FRAME_CHUNK) {
-        wi_sum_add(&sum, mem + WI_TABLE_OFF,
-                   wi_min_u64(h->chunk_bytes, h->bytes - WI_TABLE_OFF));
-        return wi_sum_get(&sum, h->kind);
+    uint32_t most = (h->bytes - WI_TABLE_OFF) / WI_SUM_BLOCK_BYTES;
+    struct wi_sum sum = {
+        /* header fields that say what the bytes mean */
+        .head = {h->kind, h->rows, h->n_buffers, h->chunk_off, h->chunk_bytes,
+                 h->total_bytes},
+        .lead = mem + WI_TABLE_OFF,
+        .mem = mem,
+        .bytes = h->bytes,
+    };
+    uint64_t lead = h->chunk_bytes; /* of a CHUNK */
+    if (h->kind != WI_FRAME_CHUNK) {
+        sum.n_buffers = wi_min_u32(h->n_buffers, most * 8);
+        lead = (uint64_t)sum.n_buffers * 8;
     }
-    uint32_t n = wi_min_u32(h->n_buffers, (h->bytes - WI_TABLE_OFF) / 8);
-    wi_sum_add(&sum, mem + WI_TABLE_OFF, (size_t)n * 8);
-    for (uint32_t i = 0; i < n; i++) {
-        /* A one-sided writer may have changed the table since it was checked:
-         * the clamp keeps the reads inside the frame. */
-        struct wi_extent e = wi_table_get(mem, i);
-        e.off = wi_min_u32(e.off, h->bytes);
-        wi_sum_add(&sum, mem + e.off, wi_min_u32(e.len, h->bytes - e.off));
-    }
-    return wi_sum_get(&sum, h->kind);
+    sum.lead_blocks = (uint32_t)wi_min_u64((lead + 63) / 64, most);
+    return wi_sum_get(&sum, wi_isa_best(), h->kind);
 }

@@ -4,6 +4,7 @@
 #define WI_BASE_FUTEX_H
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -24,6 +25,14 @@ static inline void wi_futex_wait(_Atomic uint32_t *word, uint32_t value,
 static inline void wi_futex_wake(_Atomic uint32_t *word)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/** Let another thread that waits for this core run first, if there is one. A
+ *  courtesy before a sleep, never in place of one: what ends the wait must wake
+ *  the sleeper all the same. */
+static inline void wi_give_turn(void)
+{
+    (void)sched_yield();
 }
 
 #endif /* WI_BASE_FUTEX_H */

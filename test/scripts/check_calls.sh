@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Nothing in the library or its tests waits by the clock: a sleep or a yield
-# is a missing wake-up.
+# is a missing wake-up. The one courtesy before a sleep is in futex.h.
 set -eu
 . "$(dirname "$0")/lib.sh"
 enter "$@"
@@ -9,6 +9,7 @@ enter "$@"
 # shellcheck disable=SC2046 # one word per file
 split_code $(sources '*.[ch]' core transport operators test/support test/unit \
                      test/conformance) | awk -F '\t' '
+    $1 == "core/base/futex.h" { next }
     match($3, /(^|[^A-Za-z0-9_])((u|nano|clock_nano|thrd_)?sleep|(sched|thrd|pthread)_yield) *\(/) {
         call = substr($3, RSTART, RLENGTH)
         gsub(/[^a-z_]/, "", call)

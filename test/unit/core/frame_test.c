@@ -578,10 +578,36 @@ Test(frame, check_refuses_frames_of_another_schema)
 
 static uint64_t sum_of(const void *bytes, size_t n, enum wi_isa isa)
 {
-    struct wi_sum sum;
-    wi_sum_init(&sum, isa);
-    wi_sum_add(&sum, bytes, n);
-    return wi_sum_get(&sum, 1);
+    uint8_t last[WI_SUM_BLOCK_BYTES] = {0};
+    size_t whole = n / sizeof(last);
+    memcpy(last, (const uint8_t *)bytes + whole * sizeof(last),
+           n % sizeof(last));
+    uint8_t *all = take_frame((whole + 1) * sizeof(last));
+    memcpy(all, bytes, whole * sizeof(last));
+    memcpy(all + whole * sizeof(last), last, sizeof(last));
+    struct wi_sum sum = {.lead = all,
+                         .lead_blocks = (uint32_t)(whole + (n % 64 != 0))};
+    uint64_t h = wi_sum_get(&sum, isa, 1);
+    free(all);
+    return h;
+}
+
+/* docs/wire.md, "The checksum", gives these to implementers. */
+Test(frame, checksum_gives_the_documented_examples)
+{
+    uint8_t bytes[100];
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)(7 * i + 1);
+    }
+    cr_assert_eq(sum_of(bytes, sizeof(bytes), wi_isa_best()),
+                 0x08b8f9ee25abdd32);
+    uint8_t *mem = take_frame(256);
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)i;
+    }
+    (void)wi_frame_put_chunk(mem, bytes, 128, 0, 100, true);
+    cr_assert_eq(header_of(mem).checksum, 0x9bf220432103f907);
+    free(mem);
 }
 
 Test(frame, checksum_is_the_same_with_every_instruction_set)
