@@ -14,6 +14,7 @@ void weir_node_stats_get(weir_node *node, struct weir_node_stats *stats_out)
     struct weir_node_stats s = e->stats;
     s.memory_bytes = e->mem_bytes;
     s.memory_peak_bytes = wi_max_u64(e->mem_peak, s.memory_bytes);
+    s.memory_plan_bytes = e->budget.total_bytes;
     s.memory_cap_bytes = e->budget.cap_bytes;
     for (uint32_t i = 0; i < e->cfg.workers; i++) {
         struct wi_worker_stats *w = &e->workers[i].stats;

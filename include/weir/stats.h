@@ -33,6 +33,7 @@ extern "C" {
     X(queries_failed, "queries", "queries that failed here")                   \
     X(memory_bytes, "bytes", "buffers that travel, held now")                  \
     X(memory_peak_bytes, "bytes", "most that was held")                        \
+    X(memory_plan_bytes, "bytes", "most that the memory plan adds up to")      \
     X(memory_cap_bytes, "bytes", "the hard cap")
 
 struct weir_node_stats {

@@ -1,0 +1,250 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# weir doctor on systems that are made up below a directory, and between two
+# processes: levels, fixes, exit status. usage: cli_doctor.sh BUILD_DIR
+set -eu
+[ -x "$1/weir" ] || { echo "no $1/weir: built without tools"; exit 77; }
+tmp=$(mktemp -d)
+chmod 755 "$tmp"
+trap 'rm -rf "$tmp"' EXIT
+export LC_ALL=C
+cp "$1/weir" "$tmp/weir" # where a user without rights can start it
+weir=$tmp/weir
+cd "$tmp"
+
+fail() { echo "FAILED: $*"; cat out err 2>/dev/null; exit 1; }
+
+# run STATUS COMMAND...: exit status; output in out.
+run()
+{
+    want=$1
+    shift
+    got=0
+    timeout 60 "$@" >out 2>err || got=$?
+    [ "$got" -eq "$want" ] || fail "status $got, not $want: $*"
+}
+
+has() { grep -q -e "$1" out || fail "no \"$1\""; }
+hasnt() { ! grep -q -e "$1" out || fail "\"$1\" is there"; }
+
+# line LEVEL CHECK TEXT [FIX]: a finding, and the line below it.
+line()
+{
+    if [ $# -lt 4 ]; then
+        has "^$1  *$2  *.*$3"
+    else
+        grep -A1 -e "^$1  *$2  *.*$3" out | grep -q -F -e "$4" ||
+            fail "no \"$3\" with \"$4\""
+    fi
+}
+
+# ---- made-up systems ---------------------------------------------------------
+
+put() { mkdir -p "$(dirname "$1")" && printf '%s\n' "$2" >"$1"; }
+
+# netdev ROOT NAME FLAGS MTU MAC [TYPE]
+netdev()
+{
+    put "$1/sys/class/net/$2/flags" "$3"
+    put "$1/sys/class/net/$2/mtu" "$4"
+    put "$1/sys/class/net/$2/address" "$5"
+    put "$1/sys/class/net/$2/type" "${6:-1}"
+}
+
+# device ROOT NAME TYPE STATE LAYER GID UVERBS
+device()
+{
+    d=$1/sys/class/infiniband/$2
+    put "$d/node_type" "$3"
+    put "$d/node_guid" 0000:0000:0000:0000
+    put "$d/ports/1/state" "$4"
+    put "$d/ports/1/link_layer" "$5"
+    put "$d/ports/1/gids/0" "$6"
+    put "$d/ports/1/gids/1" 0000:0000:0000:0000:0000:0000:0000:0000
+    put "$1/sys/class/infiniband_verbs/$7/ibdev" "$2"
+}
+
+no_gid=0000:0000:0000:0000:0000:0000:0000:0000
+a_gid=0000:0000:0000:0000:0000:ffff:0a00:0001
+
+# Two devices: one as it should be, one with a port that is down, without an
+# address, and with a device file that this user may not open.
+netdev two lo 0x9 65536 00:00:00:00:00:00 772
+netdev two eth0 0x1043 9000 02:00:00:00:00:01
+netdev two eth1 0x1002 1500 02:00:00:00:00:02
+netdev two eth2 0x1043 1500 02:00:00:00:00:03
+device two mlx5_0 '1: CA' '4: ACTIVE' Ethernet $a_gid uverbs0
+device two mlx5_1 '1: CA' '1: DOWN' Ethernet $no_gid uverbs1
+put two/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0 eth0
+mkdir -p two/sys/class/infiniband/mlx5_1/device/net/eth1
+put two/dev/infiniband/uverbs0 ''
+put two/dev/infiniband/uverbs1 ''
+put two/dev/infiniband/rdma_cm ''
+chmod 666 two/dev/infiniband/*
+chmod 000 two/dev/infiniband/uverbs1
+put two/proc/meminfo 'HugePages_Total:     512
+HugePages_Free:      500
+Hugepagesize:       2048 kB'
+mkdir -p two/dev/shm
+
+# Somebody whom limits and modes hold back.
+plain=
+if [ "$(id -u)" -eq 0 ]; then
+    plain="setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all"
+    $plain true || { echo "skipped: setpriv does not work here"; exit 77; }
+fi
+
+# shellcheck disable=SC2086 # words
+run 1 $plain "$weir" doctor --sysroot two
+line ok transports 'auto: shm, '
+line ok port 'mlx5_0 port 1: ACTIVE, Ethernet, network device eth0'
+line ok gid "mlx5_0 port 1: 1, first $a_gid"
+line ok mtu 'mlx5_0 port 1: packets of 4096 bytes over eth0, MTU 9000'
+line problem port 'mlx5_1 port 1: DOWN, .*eth1 which is down' \
+    'ip link set eth1 up'
+hasnt 'gid .*mlx5_1' # follows from the port
+line ok 'device file' 'uverbs0 (mlx5_0) can be opened'
+line problem 'device file' 'uverbs1 (mlx5_1) may not be read' \
+    'chmod a+rw /dev/infiniband/uverbs1'
+line ok 'device file' 'rdma_cm'
+line ok netdev 'eth0: up, MTU 9000, RDMA device: mlx5_0'
+line note netdev 'eth2: up, MTU 1500, RDMA device: none' \
+    'rdma link add rxe_eth2 type rxe netdev eth2'
+hasnt 'netdev  *lo'
+line ok 'huge pages' '512 of 2.0 MiB, 500 free'
+has '^[23] problems$' # memlock, where the limit here is small
+
+# The port comes up, but nobody gave it an address; files are missing.
+put two/sys/class/infiniband/mlx5_1/ports/1/state '4: ACTIVE'
+put two/sys/class/net/eth1/flags 0x1043
+rm -f two/dev/infiniband/uverbs1 two/dev/infiniband/rdma_cm
+# shellcheck disable=SC2086 # words
+run 1 $plain "$weir" doctor --sysroot two
+line problem gid 'mlx5_1 port 1 has none' 'ip addr add 192.0.2.1/24 dev eth1'
+line note mtu 'mlx5_1 port 1: packets of 1024 bytes over eth1' \
+    'ip link set eth1 mtu 4200'
+line problem 'device file' 'uverbs1 (mlx5_1) is not there' 'modprobe ib_uverbs'
+line problem 'device file' 'rdma_cm .* is not there' 'modprobe rdma_ucm'
+
+# Limits, with and without the right to raise them.
+# shellcheck disable=SC2086 # words
+run 1 $plain sh -c "ulimit -S -l 64; ulimit -S -n 100;
+    exec $weir doctor --sysroot two"
+line problem memlock 'soft limit 64 KiB'
+hard=$(ulimit -H -l)
+if [ "$hard" = unlimited ] || [ "$hard" -gt 65536 ]; then
+    line problem memlock 'soft limit 64 KiB' 'ulimit -l $(ulimit -H -l)'
+fi
+line problem 'open files' 'limit 100' 'ulimit -n $(ulimit -H -n)'
+# shellcheck disable=SC2086 # words
+run 1 $plain sh -c "ulimit -l 64; exec $weir doctor --sysroot two"
+line problem memlock 'soft limit 64 KiB, hard limit 64 KiB' \
+    '/etc/security/limits.d/weir.conf'
+
+# iWARP is found by the network device's address; InfiniBand without manager.
+netdev other eth7 0x1043 1500 02:11:22:33:44:55
+device other siw0 '4: RNIC' '4: ACTIVE' Ethernet $a_gid uverbs0
+put other/sys/class/infiniband/siw0/node_guid 0011:22ff:fe33:4455
+device other ib0 '1: CA' '2: INIT' InfiniBand $a_gid uverbs1
+put other/dev/infiniband/uverbs0 ''
+put other/dev/infiniband/uverbs1 ''
+put other/dev/infiniband/rdma_cm ''
+chmod 666 other/dev/infiniband/*
+run 1 "$weir" doctor --sysroot other
+line ok device 'siw0: iWARP, 1 port'
+line ok port 'siw0 port 1: ACTIVE, Ethernet, network device eth7'
+line ok mtu 'siw0 port 1: segments of TCP over eth7, MTU 1500'
+line problem port 'ib0 port 1: INIT, InfiniBand' 'systemctl start opensm'
+
+# No device: what to load, or to install; a problem only for who needs one.
+netdev none eth5 0x1043 1500 02:00:00:00:00:05
+put "none/lib/modules/$(uname -r)/modules.dep" \
+    'kernel/drivers/infiniband/sw/rxe/rdma_rxe.ko.xz: kernel/net/x.ko'
+run 0 "$weir" doctor --sysroot none
+line note device 'no RDMA device: links run over shm and tcp' \
+    'modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth5'
+run 1 "$weir" doctor --sysroot none -t verbs
+line problem device 'no RDMA device' 'modprobe rdma_rxe && rdma link add rxe0'
+rm -r none/lib
+run 0 "$weir" doctor --sysroot none
+line note device 'no module for a software device' \
+    'apt-get install linux-image-amd64'
+mkdir -p empty
+run 0 "$weir" doctor --sysroot empty # nothing at all can be read
+line note device 'no RDMA device'
+
+run 0 "$weir" doctor --sysroot none --json
+has '"problems": 0'
+has '"level": "note"'
+has '"check": "memlock"'
+has '"fix": "apt-get install'
+
+# ---- peers -------------------------------------------------------------------
+
+# listen ARGS...: start the other end; its address in $address.
+listen()
+{
+    rm -f heard
+    mkfifo heard
+    timeout 60 "$weir" doctor --listen=127.0.0.1:0 --once "$@" >heard 2>&1 &
+    listener=$!
+    exec 3<heard
+    read -r first <&3 || fail "the listener says nothing"
+    address=${first##* }
+    case $first in
+    ok*listen*:*) ;;
+    *) fail "the listener says: $first $(cat <&3)" ;;
+    esac
+}
+
+# served: the listener ended well and says so.
+served()
+{
+    cat <&3 >out
+    wait $listener || fail "the listener failed"
+    line ok peer 'served'
+}
+
+listen
+run 0 "$weir" doctor --why "$address"
+line ok why 'shm: same host'
+run 0 "$weir" doctor --peer "$address"
+line ok peer 'round trip [0-9.]* us, [0-9]* MB/s, over shm: same host'
+served
+
+listen -t tcp
+run 0 "$weir" doctor -t tcp --peer "${address#tcp:}" --json
+has '"transport": "tcp"'
+has '"round_trip_us": [0-9]'
+has '"mb_per_s": [0-9]'
+served
+run 1 "$weir" doctor --peer "$address" --timeout 0.3
+line problem peer 'not reached: .*Connection refused' 'weir doctor --listen'
+
+run 0 "$weir" doctor --why localhost
+line ok why 'localhost is this machine: shm: same host'
+run 0 "$weir" doctor --why 192.0.2.77:5
+line ok why '192.0.2.77 is another machine: tcp: no shm (another host)'
+run 1 "$weir" doctor --why auto:0000000000000000-1\;tcp=127.0.0.1:1
+line problem why 'no way there; none: .*listens on its loopback only' \
+    'weir doctor --listen'
+run 1 "$weir" doctor --why no-such-host.invalid
+line problem why 'is no known host' 'getent hosts no-such-host.invalid'
+
+if unshare -n true 2>/dev/null; then
+    listen
+    run 1 unshare -n "$weir" doctor --why "$address"
+    line problem why 'no shm (same host, other network namespace)'
+    run 0 "$weir" doctor --peer "$address"
+    served
+fi
+
+# ---- wrong use -----------------------------------------------------------------
+
+run 2 "$weir" doctor --peer a --why b
+run 2 "$weir" doctor --timeout never
+run 2 "$weir" doctor surplus
+run 0 "$weir" doctor --help
+has 'Exit status: 0 no problem; 1 problems; 2 wrong use'
+hasnt sysroot
+echo ok
