@@ -11,9 +11,12 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +26,9 @@ enum { ROWS = 40000, MEMBERS = 4 };
 
 struct scene {
     const char *listen[MEMBERS];
-    int net_fd[MEMBERS];               /* namespace to go to; 0: stay */
-    bool spoil_shm;                    /* no shm address leads anywhere */
+    int net_fd[MEMBERS]; /* namespace to go to; 0: stay */
+    const char *shm;     /* all say this is their shm address */
+    uint64_t connect_ns;
     const char *way[MEMBERS][MEMBERS]; /* transport of each link, upper half */
     const char *why;                   /* part of the text for links over tcp */
 };
@@ -37,13 +41,17 @@ static void go_to_net(struct wt_proc *p, int net_fd)
                   "setns failed");
 }
 
-/* Replace the shm address by one of the same length that nobody has. */
-static void spoil(struct wt_proc *p)
+/* Publish another shm address than the node's. */
+static void spoil(struct wt_proc *p, const char *shm)
 {
     struct wt_team *t = p->shared;
-    char *shm = strstr(t->address[p->self], ";shm=");
-    wt_proc_check(p, shm != NULL, "no shm in %s", t->address[p->self]);
-    memset(shm + 5, 'x', strcspn(shm + 5, ";"));
+    char *address = t->address[p->self];
+    char *at = strstr(address, ";shm=");
+    wt_proc_check(p, at != NULL, "no shm in %s", address);
+    char rest[sizeof(t->address[0])];
+    (void)snprintf(rest, sizeof(rest), "%s", at + 5 + strcspn(at + 5, ";"));
+    (void)snprintf(at, sizeof(t->address[0]) - (size_t)(at - address),
+                   ";shm=%s%s", shm, rest);
 }
 
 static _Atomic uint32_t said; /* log lines about a way that failed */
@@ -51,8 +59,7 @@ static _Atomic uint32_t said; /* log lines about a way that failed */
 static void hear(void *arg, weir_log_level level, const char *line)
 {
     (void)arg;
-    said += level == WEIR_LOG_WARN &&
-            strstr(line, "shm failed: nobody listens at shm:x") != NULL &&
+    said += level == WEIR_LOG_WARN && strstr(line, "shm failed: ") != NULL &&
             strstr(line, "going on over tcp") != NULL;
 }
 
@@ -70,7 +77,7 @@ static void look(struct wt_proc *p, weir_node *node)
         wt_proc_check(p, l.open && strcmp(l.transport, want) == 0,
                       "link of %u to %u over %s, not %s: %s", p->self, k,
                       l.transport, want, l.why);
-        failed += strstr(l.why, "shm failed: nobody listens") != NULL;
+        failed += strstr(l.why, "shm failed: ") != NULL;
         wt_proc_check(p,
                       strncmp(l.why, want, strlen(want)) == 0 &&
                           l.why[strlen(want)] == ':',
@@ -96,11 +103,12 @@ static void member(struct wt_proc *p)
     weir_node *node =
         wt_team_open(p, (struct weir_node_params){.transport = "auto",
                                                   .listen = s->listen[p->self],
+                                                  .connect_ns = s->connect_ns,
                                                   .log_level = WEIR_LOG_WARN,
                                                   .log = hear});
     wt_proc_await(p);
-    if (s->spoil_shm) {
-        spoil(p);
+    if (s->shm != NULL) {
+        spoil(p, s->shm);
     }
     wt_proc_say(p, 'r');
     wt_proc_await(p);
@@ -150,7 +158,33 @@ Test(auto_ways, a_member_without_shm_is_reached_over_tcp, .timeout = 60)
 
 Test(auto_ways, shm_that_cannot_be_reached_is_followed_by_tcp, .timeout = 60)
 {
-    struct scene s = {.spoil_shm = true,
+    struct scene s = {.shm = "nobody-is-here",
+                      .way = {{"", "tcp", "tcp", "tcp"},
+                              {"", "", "tcp", "tcp"},
+                              {"", "", "", "tcp"}},
+                      .why = "shm"};
+    play(&s);
+}
+
+/* A socket that connections come to and that never answers. */
+static void listen_mute(const char *name)
+{
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "weir/%s", name);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    socklen_t len =
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&sa, len), 0);
+    cr_assert_eq(listen(fd, 64), 0);
+}
+
+Test(auto_ways, shm_that_does_not_answer_is_followed_by_tcp, .timeout = 60)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "mute-%ld", (long)getpid());
+    listen_mute(name);
+    struct scene s = {.shm = name,
+                      .connect_ns = 500000000,
                       .way = {{"", "tcp", "tcp", "tcp"},
                               {"", "", "tcp", "tcp"},
                               {"", "", "", "tcp"}},
@@ -203,4 +237,62 @@ Test(auto_ways, two_network_namespaces_meet_over_tcp, .timeout = 60)
                 {"", "", "", "shm"}},
         .why = "no shm (same host, other network namespace)"};
     play(&s);
+}
+
+/* ---- a lost member ---------------------------------------------------------- */
+
+enum { ENDLESS = 1000000000 };
+
+static void endless(struct wt_proc *p)
+{
+    const struct scene *s = p->arg;
+    struct weir_error err = {0};
+    struct wt_plan plan;
+    weir_node *node =
+        wt_team_open(p, (struct weir_node_params){
+                            .transport = "auto", .listen = s->listen[p->self]});
+    wt_proc_await(p);
+    wt_team_join(p, node);
+    weir_err rc = wt_plan_open(&plan, node, 1, NULL, 0, WT_PLAN_ENDLESS, &err);
+    wt_proc_check(p, rc == WEIR_OK, "%s", err.message);
+    plan.limit = ENDLESS;
+    while (rc >= 0 && plan.sums.got_rows == 0) {
+        rc = wt_plan_step(&plan);
+        if (rc == WEIR_AGAIN) {
+            (void)weir_worker_wait(node, 0, WEIR_FOREVER);
+        }
+    }
+    wt_proc_say(p, 'u'); /* under way */
+    rc = rc >= 0 ? wt_plan_run(&plan, &err) : rc;
+    (void)weir_query_status(plan.query, &err);
+    wt_team_report(p, 0, &plan, rc, &err);
+    wt_plan_close(&plan);
+    weir_node_close(node);
+}
+
+static void lose(uint32_t victim)
+{
+    struct scene s = {.listen = {NULL, NULL, NULL, "tcp"}};
+    struct wt_procs *ps = wt_team_start(MEMBERS, endless, &s);
+    wt_team_meet(ps, MEMBERS);
+    wt_procs_expect_all(ps, 'u');
+    wt_team_strike(ps, victim, SIGKILL);
+    cr_assert(WIFSIGNALED(wt_procs_end(ps, victim)));
+    for (uint32_t k = 0; k < MEMBERS; k++) {
+        if (k != victim) {
+            wt_procs_end_well(ps, k);
+            wt_team_failed(ps, 0, k, WEIR_ERR_PEER_LOST, victim, 5000000000u);
+        }
+    }
+    wt_procs_close(ps);
+}
+
+Test(auto_ways, member_lost_behind_shm_fails_the_query, .timeout = 60)
+{
+    lose(1);
+}
+
+Test(auto_ways, member_lost_behind_tcp_fails_the_query, .timeout = 60)
+{
+    lose(3);
 }
