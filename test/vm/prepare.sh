@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # prepare.sh CACHE: kernel and initramfs from Debian packages, in a folder of
-# CACHE whose name is their version and a hash of what made them; prints that
-# folder. If it is there already, this takes less than a second.
+# CACHE whose name is their version and a hash of this script; prints that
+# folder. If all is there already, this takes a second.
 #
 # The packages are unpacked, never installed. siw is not among Debian's
 # modules: it is built from the kernel's source against its headers.
@@ -71,11 +71,9 @@ build_siw() {
     depmod -b root "$abi"
 }
 
-pack() {
-    mkdir -p initramfs/bin initramfs/modules initramfs/proc initramfs/sys \
-        initramfs/dev initramfs/lower initramfs/upper initramfs/root
-    cp /bin/busybox initramfs/bin/
-    install -m 755 "$here/init" initramfs/init
+# The modules, each before those that need it, and their order.
+take_modules() {
+    mkdir -p initramfs/modules
     for module in $modules; do
         modprobe -d root -S "$abi" --show-depends "$module" >depends ||
             die "no module $module"
@@ -85,7 +83,39 @@ pack() {
         cp "$file" initramfs/modules/
         basename "$file"
     done <files >initramfs/modules/order
-    (cd initramfs && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1) >initrd
+}
+
+make_kernel() {
+    note "preparing Linux $abi ($version) in $dir"
+    mkdir "$dir/work"
+    cd "$dir/work"
+    fetch || { update_lists && fetch; } || die "cannot download Linux $version"
+    unpack
+    build_siw
+    take_modules
+    mv "root/boot/vmlinuz-$abi" initramfs "$dir"
+    cd "$dir"
+    rm -rf work
+    mv "vmlinuz-$abi" vmlinuz # last: with it, the folder is complete
+}
+
+# Names are sorted and times are zero: the same files give the same bytes.
+make_initrd() {
+    cd "$dir/initramfs"
+    mkdir -p bin proc sys dev lower upper root
+    cp /bin/busybox bin/
+    install -m 755 "$here/init" init
+    find . -exec touch -d @0 {} +
+    find . | LC_ALL=C sort |
+        cpio -o -H newc -R 0:0 --reproducible --quiet | gzip -1n >"$dir/new"
+    cd "$dir"
+    rm -f initrd-*
+    mv new "initrd-$1"
+    ln -sf "initrd-$1" initrd
+}
+
+hash_of() {
+    sha256sum "$1" | cut -c 1-12
 }
 
 found=$(newest)
@@ -94,21 +124,16 @@ found=$(newest)
 abi=${found% *}
 version=${found#* }
 series=$(echo "$abi" | cut -d . -f 1,2)
-hash=$(cat "$here/init" "$0" | sha256sum | cut -c 1-12)
-dir=$cache/$version-$hash
+dir=$cache/$version-$(hash_of "$0")
 
-if [ ! -f "$dir/initrd" ]; then
-    note "preparing Linux $abi ($version) in $dir"
-    work=$(mktemp -d "$cache/work.XXXXXX")
-    trap 'rm -rf "$work"' EXIT
+mkdir -p "$dir"
+exec 9>"$dir/lock"
+flock 9 # one at a time; the others find it done
+if [ ! -f "$dir/vmlinuz" ]; then
+    trap 'rm -rf "$dir/work"' EXIT
     trap 'exit 1' HUP INT TERM
-    cd "$work"
-    fetch || { update_lists && fetch; } || die "cannot download Linux $version"
-    unpack
-    build_siw
-    pack
-    mkdir -p "$dir"
-    mv "root/boot/vmlinuz-$abi" "$dir/vmlinuz"
-    mv initrd "$dir/initrd" # last: with it, the folder is complete
+    make_kernel
 fi
+init=$(hash_of "$here/init")
+[ -f "$dir/initrd-$init" ] || make_initrd "$init"
 echo "$dir"

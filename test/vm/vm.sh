@@ -12,6 +12,9 @@
 #   --drivers "rxe siw"   what run loads (both)
 #   --driver siw|rxe      what pair loads on eth0, in both guests (siw)
 #   --clock               instruction clock: one vCPU, 1 ns per instruction
+#   --sealed "FILE..."    run with the clock, and without the host's files but
+#                         these programs and libraries: repeats exactly; output
+#                         comes at the end
 #   --mem MiB             memory of a guest (4096; pair: 2048)
 #   --timeout S           wall seconds (300), after which it is a failure
 #   --destroy-b-after M   kill guest B when a line of either guest has M in it
@@ -66,6 +69,7 @@ write_job() {
 # ---- machines ---------------------------------------------------------------
 
 pids=
+share=security_model=none,multidevs=remap
 cleanup() {
     for pid in $pids; do
         kill "$pid" 2>/dev/null || true
@@ -74,23 +78,61 @@ cleanup() {
     [ -n "$keep" ] || rm -rf "$jobs"
 }
 
+# seal <folder>: the files of $sealed, the libraries that they need and the job
+# become an initramfs. Names are sorted and times are zero, so that the same
+# files give the same bytes.
+seal() {
+    root=$1/root
+    for file in /usr/bin/sh ip rdma $sealed; do
+        command -v "$file" >>"$1/programs" || die "no $file to seal in"
+    done
+    while read -r program; do
+        echo "$program"
+        ldd "$program" 2>/dev/null | grep -o '/[^ ]*' || true
+    done <"$1/programs" | sort -u >"$1/files"
+    while read -r file; do
+        mkdir -p "$root${file%/*}"
+        cp -L "$file" "$root$file"
+    done <"$1/files"
+    mkdir -p "$root/run/job" "$root/tmp" "$root$PWD"
+    cp "$1/guest" "$root/run/job/"
+    {
+        cat "$image/initrd"
+        cd "$root"
+        find . -exec touch -d @0 {} +
+        find . | LC_ALL=C sort |
+            cpio -o -H newc -R 0:0 --reproducible --quiet | gzip -1n
+    } >"$1/initrd"
+}
+
 # boot <folder> <qemu option>...: start a guest; its process is $pid
 boot() {
     folder=$1
+    initrd=$image/initrd
     shift
+    if [ -n "$sealed" ]; then
+        seal "$folder"
+        initrd=$folder/initrd
+        set -- "$@" -serial "file:$folder/out" -serial "file:$folder/exit"
+    else
+        set -- "$@" \
+            -virtfs "local,path=/,mount_tag=host,readonly=on,$share" \
+            -virtfs "local,path=$folder,mount_tag=job,$share"
+    fi
     if [ -n "$clock" ]; then
         set -- "$@" -accel tcg,thread=single -icount shift=0,sleep=off -smp 1 \
             -seed 1 -rtc base=2026-01-01,clock=vm
+        kernel="nokaslr norandmaps"
     else
         set -- "$@" -accel tcg,thread=multi -smp 2
+        kernel=
     fi
-    timeout -k 5 "$limit" qemu-system-x86_64 -cpu max -m "$mem" "$@" \
-        -display none -monitor none -no-reboot -serial "file:$folder/console" \
+    timeout -k 5 "$limit" qemu-system-x86_64 -cpu max -m "$mem" \
+        -serial "file:$folder/console" "$@" \
+        -display none -monitor none -no-reboot \
         -pidfile "$folder/pid" \
-        -kernel "$image/vmlinuz" -initrd "$image/initrd" -append \
-        "console=ttyS0 quiet panic=-1 oops=panic edd=off net.ifnames=0 nokaslr" \
-        -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
-        -virtfs "local,path=$folder,mount_tag=job,security_model=none,multidevs=remap" \
+        -kernel "$image/vmlinuz" -initrd "$initrd" -append \
+        "console=ttyS0 quiet panic=-1 oops=panic edd=off net.ifnames=0 $kernel" \
         </dev/null >"$folder/qemu" 2>&1 &
     pid=$!
     pids="$pids $pid"
@@ -135,7 +177,7 @@ pair_boot() {
     write_job "$jobs/$guest" "$driver:10.77.3.$number" "$@"
     boot "$jobs/$guest" -netdev "socket,id=n0,$wire=127.0.0.1:$port" \
         -device "virtio-net-pci,netdev=n0,mac=52:54:00:77:03:0$number" \
-        -virtfs "local,path=$jobs/shared,mount_tag=shared,security_model=none,multidevs=remap"
+        -virtfs "local,path=$jobs/shared,mount_tag=shared,$share"
 }
 
 free_port() {
@@ -213,6 +255,7 @@ verb=${1:-}
 drivers="rxe siw"
 driver=siw
 clock=
+sealed=
 mem=
 limit=300
 marker=
@@ -224,7 +267,7 @@ while [ $# -gt 0 ]; do
         shift
         continue
         ;;
-    --drivers | --driver | --mem | --timeout | --destroy-b-after | --keep)
+    --drivers | --driver | --sealed | --mem | --timeout | --destroy-b-after | --keep)
         [ $# -gt 1 ] || usage
         ;;
     *) break ;;
@@ -232,6 +275,10 @@ while [ $# -gt 0 ]; do
     case $1 in
     --drivers) drivers=$2 ;;
     --driver) driver=$2 ;;
+    --sealed)
+        sealed=$2
+        clock=1
+        ;;
     --mem) mem=$2 ;;
     --timeout) limit=$2 ;;
     --destroy-b-after) marker=$2 ;;
