@@ -20,11 +20,10 @@
 #error "frames are little endian and are used in place"
 #endif
 
-#define GOLDEN 0x9e3779b97f4a7c15u
-#define FACTOR(i) (GOLDEN * (2 * (uint64_t)(i) + 1))
 #define FACTORS(i)                                                             \
-    FACTOR(i), FACTOR((i) + 1), FACTOR((i) + 2), FACTOR((i) + 3),              \
-        FACTOR((i) + 4), FACTOR((i) + 5), FACTOR((i) + 6), FACTOR((i) + 7)
+    WI_SUM_FACTOR(i), WI_SUM_FACTOR((i) + 1), WI_SUM_FACTOR((i) + 2),          \
+        WI_SUM_FACTOR((i) + 3), WI_SUM_FACTOR((i) + 4),                        \
+        WI_SUM_FACTOR((i) + 5), WI_SUM_FACTOR((i) + 6), WI_SUM_FACTOR((i) + 7)
 
 /* An odd constant for each lane of each sum: a, b, c, e. */
 static const uint64_t factors[4][WI_SUM_LANES] = {
@@ -71,8 +70,8 @@ struct folded {
         name##_lanes ac = {0};                                                 \
         name##_lanes be = {0};                                                 \
         for (uint32_t l = 0; l < WI_SUM_LANES; l += (size) / 8) {              \
-            name##_lanes a = *(const name##_lanes *)&sum->head[l];             \
-            name##_lanes b = a;                                                \
+            name##_lanes a = {0};                                              \
+            name##_lanes b = {0};                                              \
             name##_lanes c = {0};                                              \
             name##_lanes e = {0};                                              \
             struct span s = {sum->lead, sum->lead_blocks};                     \

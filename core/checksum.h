@@ -2,9 +2,9 @@
 /**
  * The sum behind a frame's checksum.
  *
- *   head (8 words) | lead blocks | buffer 0 | buffer 1 | ..
+ *   lead blocks | buffer 0 | buffer 1 | ..
  *
- * Everything is taken as blocks of eight little-endian 64-bit words, one word w
+ * All is taken as blocks of eight little-endian 64-bit words, one word w
  * per lane. Per lane:
  *
  *   a += w;        b += a;        (Fletcher's two sums over 64-bit words)
@@ -30,7 +30,6 @@ enum { WI_SUM_LANES = 8, WI_SUM_BLOCK_BYTES = 64 };
 
 /** What is summed, in this order. Any alignment. */
 struct wi_sum {
-    uint64_t head[WI_SUM_LANES]; /* each below 2^32 */
     const uint8_t *lead;
     uint32_t lead_blocks;
     /* Buffers of a DATA frame, as its table has them now: clamped to `bytes`,
@@ -47,5 +46,15 @@ struct wi_sum {
  * Threads: any.  Ownership: memory is only read
  */
 uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt);
+
+/** Number i of the odd constants: 0 .. 31 are those of the sums' lanes. */
+#define WI_SUM_FACTOR(i) (0x9e3779b97f4a7c15u * (2 * (uint64_t)(i) + 1))
+
+/** A word of the salt by its number: what a lane's sum becomes at the end. */
+static inline uint64_t wi_sum_word(uint64_t word, uint32_t number)
+{
+    uint64_t x = word * WI_SUM_FACTOR(4 * WI_SUM_LANES + number);
+    return x ^ (x >> 29);
+}
 
 #endif /* WI_CHECKSUM_H */

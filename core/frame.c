@@ -69,22 +69,29 @@ uint32_t wi_frame_put_chunk(uint8_t *mem, const uint8_t *image,
     return h.bytes;
 }
 
+/* The header's fields that say what the bytes mean; a DATA frame's are zero
+ * where a CHUNK's are not, and zeros come to nothing. */
+static uint64_t head_sum(const struct wi_frame_header *h)
+{
+    uint64_t sum = wi_sum_word(h->kind, 0) + wi_sum_word(h->rows, 1) +
+                   wi_sum_word(h->n_buffers, 2);
+    if (wi_unlikely(h->kind == WI_FRAME_CHUNK)) {
+        sum += wi_sum_word(h->chunk_off, 3) + wi_sum_word(h->chunk_bytes, 4) +
+               wi_sum_word(h->total_bytes, 5);
+    }
+    return sum;
+}
+
 uint64_t wi_frame_checksum(const struct wi_frame_header *h, const uint8_t *mem)
 {
     uint32_t most = (h->bytes - WI_TABLE_OFF) / WI_SUM_BLOCK_BYTES;
     struct wi_sum sum = {
-        /* header fields that say what the bytes mean */
-        .head = {h->kind, h->rows, h->n_buffers, h->chunk_off, h->chunk_bytes,
-                 h->total_bytes},
-        .lead = mem + WI_TABLE_OFF,
-        .mem = mem,
-        .bytes = h->bytes,
-    };
+        .lead = mem + WI_TABLE_OFF, .mem = mem, .bytes = h->bytes};
     uint64_t lead = h->chunk_bytes; /* of a CHUNK */
     if (h->kind != WI_FRAME_CHUNK) {
         sum.n_buffers = wi_min_u32(h->n_buffers, most * 8);
         lead = (uint64_t)sum.n_buffers * 8;
     }
     sum.lead_blocks = (uint32_t)wi_min_u64((lead + 63) / 64, most);
-    return wi_sum_get(&sum, wi_isa_best(), h->kind);
+    return wi_sum_get(&sum, wi_isa_best(), head_sum(h));
 }

@@ -148,6 +148,14 @@ static uint32_t fit_rows(const struct wi_builder *b)
     }
     hi = (b->cap_bytes - table) * 8 / bits + 1; /* averages are rounded down */
     hi = wi_min_u64(hi, b->max_rows == 0 ? INT32_MAX : b->max_rows);
+    /* Padding takes less than a line for each buffer: most of the way is
+     * known, and this is done for each frame where a ring ends. */
+    uint64_t padding = (uint64_t)b->s->n_buffers * WI_CACHE_LINE;
+    if (b->cap_bytes - table > padding) {
+        uint64_t guess = (b->cap_bytes - table - padding) * 8 / bits;
+        guess = wi_min_u64(guess, hi);
+        lo = layout_bytes(b, guess) <= b->cap_bytes ? guess : 0;
+    }
     while (lo < hi) {
         uint64_t rows = hi - (hi - lo) / 2;
         if (layout_bytes(b, rows) <= b->cap_bytes) {

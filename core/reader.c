@@ -390,12 +390,12 @@ weir_err weir_reader_next(weir_reader *r, struct ArrowArray *batch_out)
     if (r->stopped) {
         return WEIR_DONE;
     }
-    rc = take_ready(r, batch_out);
+    rc = wi_list_empty(&r->ready) ? WEIR_AGAIN : take_ready(r, batch_out);
     if (rc == WEIR_AGAIN) {
         if (!look_directly(r) && wi_list_empty(&r->ready)) {
             wi_worker_collect(r->worker, r);
         }
-        rc = take_ready(r, batch_out);
+        rc = wi_list_empty(&r->ready) ? WEIR_AGAIN : take_ready(r, batch_out);
     }
     if (rc == WEIR_AGAIN && wi_reader_complete(r)) {
         return WEIR_DONE;

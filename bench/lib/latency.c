@@ -53,6 +53,7 @@ struct player {
     const void *batch_buffers[1];
     const void *column_buffers[2];
     int64_t value;
+    struct ArrowArray last; /* the batch that was read last, or released */
 };
 
 static uint32_t samples_of(const struct wb_latency_params *p)
@@ -91,21 +92,28 @@ static weir_err send_row(struct player *p, uint64_t value)
     return rc == WEIR_OK ? weir_writer_flush(p->writer) : rc;
 }
 
+/* Give back the batch of the last row, if there is one. A row is readable before
+ * its batch is released, so this is done once the next row is on its way. */
+static void release_last(struct player *p)
+{
+    if (p->last.release != NULL) {
+        p->last.release(&p->last);
+    }
+}
+
 static weir_err receive_row(struct player *p, uint64_t value)
 {
-    struct ArrowArray batch;
     weir_err rc;
     do {
-        rc = weir_reader_next(p->reader, &batch);
+        rc = weir_reader_next(p->reader, &p->last);
     } while (rc == WEIR_AGAIN);
     if (rc != WEIR_OK) {
         return rc == WEIR_DONE ? WEIR_ERR_INTEGRITY : rc;
     }
-    const struct ArrowArray *column = batch.children[0];
+    const struct ArrowArray *column = p->last.children[0];
     const int64_t *values = column->buffers[1];
-    int64_t got = values[batch.offset + column->offset];
-    bool right = batch.length == 1 && got == (int64_t)value;
-    batch.release(&batch);
+    int64_t got = values[p->last.offset + column->offset];
+    bool right = p->last.length == 1 && got == (int64_t)value;
     return right ? WEIR_OK : WEIR_ERR_INTEGRITY;
 }
 
@@ -113,6 +121,7 @@ static weir_err row_serve(struct player *p)
 {
     uint64_t n = ++p->row_trips;
     weir_err rc = send_row(p, 2 * n - 1);
+    release_last(p);
     return rc == WEIR_OK ? receive_row(p, 2 * n) : rc;
 }
 
@@ -120,7 +129,11 @@ static weir_err row_answer(struct player *p)
 {
     uint64_t n = ++p->row_trips;
     weir_err rc = receive_row(p, 2 * n - 1);
-    return rc == WEIR_OK ? send_row(p, 2 * n) : rc;
+    if (rc == WEIR_OK) {
+        rc = send_row(p, 2 * n);
+    }
+    release_last(p);
+    return rc;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------- */
@@ -270,6 +283,7 @@ static void point_batch(struct player *p)
 static weir_err end_streams(struct player *p)
 {
     struct ArrowArray batch;
+    release_last(p);
     weir_err rc = weir_writer_finish_wait(p->writer);
     if (rc != WEIR_OK) {
         return rc;
