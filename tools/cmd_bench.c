@@ -139,6 +139,7 @@ enum {
     KEY_BLOCKS,
     KEY_SECONDS,
     KEY_JITTER,
+    KEY_LISTEN,
 };
 
 static const struct argp_option two_stage_options[] = {
@@ -155,6 +156,8 @@ static const struct argp_option two_stage_options[] = {
     {"mpi-shape", KEY_SHAPE, "SHAPE", 0, "bulk or chunked [bulk]", 0},
     {"frame-bytes", KEY_FRAME, "B", 0, "Largest frame of shm and tcp", 0},
     {"ring-frames", KEY_RING, "F", 0, "Frames in a ring of shm and tcp", 0},
+    {"listen", KEY_LISTEN, "IP", 0, "Where nodes on tcp, verbs, auto listen",
+     0},
     {"no-checksum", KEY_NO_CHECKSUM, NULL, 0,
      "shm and tcp do not check frame contents", 0},
     {"timeout", KEY_TIMEOUT, "S", 0, "Seconds that a run may take [120]", 0},
@@ -181,6 +184,9 @@ static error_t two_stage_tuning(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_RING:
         p->ring_frames = (uint32_t)number(state, "ring-frames", arg, 2, 64);
+        return 0;
+    case KEY_LISTEN:
+        p->listen = arg;
         return 0;
     case KEY_NO_CHECKSUM:
         p->no_checksum = 1;

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "bench/lib/clock.h"
 #include "bench/lib/group.h"
@@ -148,6 +149,16 @@ double wb_board_seconds(const struct wb_board *board)
     return (double)(end_ns - begin_ns) * 1e-9;
 }
 
+static struct wb_usage board_usage(const struct wb_board *board)
+{
+    struct wb_usage all = {.user_s = 0.0};
+    for (uint32_t w = 0; w < board->workers; w++) {
+        all.user_s += (double)board->tally[w].user_ns * 1e-9;
+        all.sys_s += (double)board->tally[w].sys_ns * 1e-9;
+    }
+    return all;
+}
+
 static size_t tally_bytes(uint32_t workers)
 {
     return workers * sizeof(struct wb_tally);
@@ -197,11 +208,27 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
+static uint64_t timeval_ns(const struct timeval *t)
+{
+    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+/* What this process has used since `before`. */
+static void put_usage(struct wb_tally *tally, const struct rusage *before)
+{
+    struct rusage now;
+    (void)getrusage(RUSAGE_SELF, &now);
+    tally->user_ns = timeval_ns(&now.ru_utime) - timeval_ns(&before->ru_utime);
+    tally->sys_ns = timeval_ns(&now.ru_stime) - timeval_ns(&before->ru_stime);
+}
+
 static weir_err run_workers(struct run *r, uint64_t rows,
                             struct weir_error *err)
 {
     uint32_t n = r->node.params.workers;
     struct thread threads[MAX_WORKERS];
+    struct rusage before;
+    (void)getrusage(RUSAGE_SELF, &before);
     for (uint32_t w = 0; w < n; w++) {
         uint32_t id = r->node.self * n + w;
         threads[w].run = r;
@@ -224,6 +251,7 @@ static weir_err run_workers(struct run *r, uint64_t rows,
     for (uint32_t w = 1; w < n; w++) {
         (void)pthread_join(threads[w].id, NULL);
     }
+    put_usage(threads[0].worker.tally, &before);
     return WEIR_OK;
 }
 
@@ -350,6 +378,9 @@ weir_err wb_plan_run(const struct wb_engine_ops *ops,
     rc = wb_group_run(r.group, member, &r, err);
     if (rc == WEIR_OK) {
         *seconds_out = wb_board_seconds(&r.board);
+        if (params->usage_out != NULL) {
+            *params->usage_out = board_usage(&r.board);
+        }
     }
     wb_group_close(r.group);
     return rc;

@@ -32,6 +32,12 @@
 #define WB_STAGES 2u
 #define WB_ADDRESS_BYTES 256u /* of auto: all of a node's */
 
+/** CPU time of all threads of all processes, in the timed run alone. */
+struct wb_usage {
+    double user_s;
+    double sys_s;
+};
+
 struct wb_plan_params {
     uint32_t nodes;         /* processes, 1..256 */
     uint32_t workers;       /* threads of each, 1..64; at most 1024 in all */
@@ -39,9 +45,12 @@ struct wb_plan_params {
     uint64_t distinct;      /* keys are folded into [0, distinct) [0: not] */
     uint64_t timeout_ns;    /* [120 s] */
     bool pin;               /* process k to core k mod cores */
+    struct wb_usage *usage_out; /* [NULL: not wanted]; set on success only,
+                                   left alone by MPI */
 
     /* for the library's engine only; zero: its defaults */
     const char *transport;
+    const char *listen; /* without port [the transport chooses] */
     uint64_t memory_bytes;
     uint32_t frame_bytes;
     uint32_t ring_frames;
@@ -56,7 +65,8 @@ struct wb_tally {
     uint64_t made_sum;
     uint64_t got_rows;
     uint64_t got_sum;
-    uint64_t reserved[2];
+    uint64_t user_ns; /* of the whole process; by its worker 0, for the timed */
+    uint64_t sys_ns;  /* run and what waits for it */
 };
 
 /** One worker's part of one phase. */

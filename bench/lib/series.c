@@ -9,12 +9,25 @@
 #include "core/base/cc.h"
 #include "core/base/err.h"
 
+/* What the runs of one opponent took. */
+struct samples {
+    double seconds[WB_MAX_REPEAT];
+    double user_s[WB_MAX_REPEAT];
+    double sys_s[WB_MAX_REPEAT];
+};
+
 static weir_err run_one(struct wb_series *s, uint32_t i, uint32_t round,
-                        double *seconds, FILE *note, struct weir_error *err)
+                        struct samples *to, FILE *note, struct weir_error *err)
 {
     struct weir_error why = {.code = WEIR_OK};
     struct wb_opponent *o = &s->opponents[i];
-    weir_err rc = o->run(o->name, &s->params, seconds, &why);
+    struct wb_usage usage = {.user_s = 0.0};
+    struct wb_plan_params params = s->params;
+    params.usage_out = &usage;
+    double *seconds = &to->seconds[round];
+    weir_err rc = o->run(o->name, &params, seconds, &why);
+    to->user_s[round] = usage.user_s;
+    to->sys_s[round] = usage.sys_s;
     if (rc != WEIR_OK) {
         return wi_fail(err, rc, "%s: %s", o->name, why.message);
     }
@@ -29,7 +42,7 @@ static weir_err run_one(struct wb_series *s, uint32_t i, uint32_t round,
 weir_err wb_series_run(struct wb_series *series, FILE *note,
                        struct weir_error *err)
 {
-    static double seconds[WB_MAX_OPPONENTS][WB_MAX_REPEAT];
+    static struct samples samples[WB_MAX_OPPONENTS];
     if (series->n == 0 || series->n > WB_MAX_OPPONENTS || series->repeat == 0 ||
         series->repeat > WB_MAX_REPEAT) {
         return wi_fail(err, WEIR_ERR_ARG,
@@ -39,14 +52,17 @@ weir_err wb_series_run(struct wb_series *series, FILE *note,
     }
     for (uint32_t r = 0; r < series->repeat; r++) {
         for (uint32_t i = 0; i < series->n; i++) {
-            weir_err rc = run_one(series, i, r, &seconds[i][r], note, err);
+            weir_err rc = run_one(series, i, r, &samples[i], note, err);
             if (rc != WEIR_OK) {
                 return rc;
             }
         }
     }
     for (uint32_t i = 0; i < series->n; i++) {
-        series->opponents[i].seconds = wb_spread_of(seconds[i], series->repeat);
+        struct wb_opponent *o = &series->opponents[i];
+        o->seconds = wb_spread_of(samples[i].seconds, series->repeat);
+        o->user_s = wb_spread_of(samples[i].user_s, series->repeat);
+        o->sys_s = wb_spread_of(samples[i].sys_s, series->repeat);
     }
     return WEIR_OK;
 }
@@ -138,11 +154,12 @@ static json_t *results_of(const struct wb_series *s)
     for (uint32_t i = 0; i < s->n; i++) {
         const struct wb_opponent *o = &s->opponents[i];
         /* rows_ok: a run whose rows were wrong is an error, not a result */
-        json_t *one =
-            json_pack("{s:s, s:f, s:f, s:f, s:f, s:b}", "name", o->name,
-                      "median_s", o->seconds.median, "min_s", o->seconds.min,
-                      "max_s", o->seconds.max, "core_ns_per_row_stage",
-                      wb_series_core_ns(s, o->seconds.median), "rows_ok", 1);
+        json_t *one = json_pack(
+            "{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "name", o->name,
+            "median_s", o->seconds.median, "min_s", o->seconds.min, "max_s",
+            o->seconds.max, "user_s", o->user_s.median, "sys_s",
+            o->sys_s.median, "core_ns_per_row_stage",
+            wb_series_core_ns(s, o->seconds.median), "rows_ok", 1);
         (void)json_array_append_new(all, one);
     }
     return all;

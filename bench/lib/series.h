@@ -30,6 +30,8 @@ struct wb_opponent {
     const char *name;
     wb_opponent_fn run;
     struct wb_spread seconds; /* set by wb_series_run */
+    struct wb_spread user_s;  /* the same; zero for MPI */
+    struct wb_spread sys_s;
 };
 
 struct wb_series {

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bench/lib/two_stage.h"
@@ -51,6 +52,11 @@ static weir_err engine_open(const struct wb_node *plan, char *address,
         .ring_frames = plan->params.ring_frames,
         .no_checksum = plan->params.no_checksum,
     };
+    char listen[WB_ADDRESS_BYTES];
+    if (plan->params.listen != NULL && strcmp(params.transport, "shm") != 0) {
+        (void)snprintf(listen, sizeof(listen), "%s:0", plan->params.listen);
+        params.listen = listen;
+    }
     weir_err rc = weir_node_open(&params, &e->node, err);
     if (rc != WEIR_OK) {
         free(e);

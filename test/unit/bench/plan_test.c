@@ -180,9 +180,13 @@ static void check_runs(const struct wb_engine_ops *ops,
 {
     struct weir_error err = {.code = WEIR_OK};
     double seconds = -1.0;
+    struct wb_usage usage = {.user_s = -1.0};
+    params.usage_out = &usage;
     cr_assert_eq(wb_plan_run(ops, &params, &seconds, &err), WEIR_OK, "%s: %s",
                  ops->name, err.message);
     cr_assert_gt(seconds, 0.0);
+    cr_assert_geq(usage.user_s, 0.0);
+    cr_assert_gt(usage.user_s + usage.sys_s, 0.0);
 }
 
 static void check_engine(const struct wb_engine_ops *ops)
