@@ -2,7 +2,8 @@
 /**
  * Which instructions the inner loops may use.
  *
- * Every loop exists in a portable form; the wider ones are compiled for their
+ * Each level has what the one before it has. Every loop exists in a portable
+ * form; the wider ones are compiled for their
  * instructions by function attributes and chosen here at run time, so one
  * binary serves every machine. All forms give the same result, bit for bit:
  * tests run each of them through the `_isa` parameters.
@@ -14,6 +15,7 @@ enum wi_isa {
     WI_ISA_SCALAR,
     WI_ISA_AVX2,
     WI_ISA_AVX512, /* F, DQ, BW, VL */
+    WI_ISA_VBMI2,  /* the same with VBMI and VBMI2 */
 };
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -22,6 +24,9 @@ enum wi_isa {
 #define WI_TARGET_AVX512                                                       \
     __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi,bmi2,"       \
                           "popcnt")))
+#define WI_TARGET_VBMI2                                                        \
+    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,"     \
+                          "avx512vbmi2,bmi,bmi2,popcnt")))
 #else
 #define WI_X86 0
 #endif
@@ -34,7 +39,10 @@ static inline enum wi_isa wi_isa_best(void)
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")) {
-        return WI_ISA_AVX512;
+        return __builtin_cpu_supports("avx512vbmi") &&
+                       __builtin_cpu_supports("avx512vbmi2")
+                   ? WI_ISA_VBMI2
+                   : WI_ISA_AVX512;
     }
     if (__builtin_cpu_supports("avx2")) {
         return WI_ISA_AVX2;

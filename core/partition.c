@@ -244,7 +244,11 @@ static void sorted_lists(struct wi_partition *p, uint32_t first, uint32_t n)
 static void make_lists(struct wi_partition *p, uint32_t first, uint32_t n)
 {
 #if WI_X86
-    if (p->isa == WI_ISA_AVX512 && p->n_dest <= WI_LISTS_COMPRESS) {
+    if (wi_lists_by_bytes(p)) {
+        wi_lists_vbmi2(p->dest, first, n, p->n_dest, p->idx, p->count);
+        return;
+    }
+    if (p->isa >= WI_ISA_AVX512 && p->n_dest <= WI_LISTS_COMPRESS) {
         wi_lists_avx512(p->dest, first, n, p->n_dest, p->idx, p->count);
         return;
     }

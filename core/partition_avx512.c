@@ -7,30 +7,13 @@
 
 #if WI_X86
 
-#include <immintrin.h>
-
 #include "core/base/bytes.h"
-
-static inline WI_TARGET_AVX512 __m512i hash8(__m512i v, __m512i k0, __m512i k1)
-{
-    __m512i odd = _mm512_set1_epi64((long long)WI_HASH_ODD);
-    __m512i y = _mm512_xor_si512(v, k0);
-    __m512i x = _mm512_xor_si512(y, _mm512_srli_epi64(y, 29));
-    x = _mm512_mullo_epi64(x, odd);
-    x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
-    return _mm512_mullo_epi64(x, k1);
-}
-
-/* hash >> 32 times n_dest: the destination is in the upper half. */
-static inline WI_TARGET_AVX512 __m512i scale8(__m512i h, __m512i n_dest)
-{
-    return _mm512_mul_epu32(_mm512_srli_epi64(h, 32), n_dest);
-}
+#include "core/partition_lanes.h"
 
 /* Eight destinations as u16. */
 static inline WI_TARGET_AVX512 __m128i dest8(__m512i h, __m512i n_dest)
 {
-    __m512i scaled = scale8(h, n_dest);
+    __m512i scaled = wi_scale8(h, n_dest);
     return _mm512_cvtepi64_epi16(_mm512_srli_epi64(scaled, 32));
 }
 
@@ -40,8 +23,8 @@ static inline WI_TARGET_AVX512 __m512i join16(__m512i h0, __m512i h1,
 {
     const __m512i odd = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13,
                                          11, 9, 7, 5, 3, 1);
-    return _mm512_permutex2var_epi32(scale8(h0, n_dest), odd,
-                                     scale8(h1, n_dest));
+    return _mm512_permutex2var_epi32(wi_scale8(h0, n_dest), odd,
+                                     wi_scale8(h1, n_dest));
 }
 
 WI_TARGET_AVX512
@@ -55,15 +38,15 @@ void wi_hash_keys_avx512(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
     uint32_t i = 0;
 
     for (; i + 16 <= n; i += 16) {
-        __m512i a = hash8(_mm512_loadu_si512(key + i), key0, key1);
-        __m512i b = hash8(_mm512_loadu_si512(key + i + 8), key0, key1);
+        __m512i a = wi_hash8(_mm512_loadu_si512(key + i), key0, key1);
+        __m512i b = wi_hash8(_mm512_loadu_si512(key + i + 8), key0, key1);
         _mm256_storeu_si256((void *)(dest_out + i),
                             _mm512_cvtepi32_epi16(join16(a, b, dests)));
     }
     for (; i < n; i += 8) {
         uint32_t left = n - i;
         __mmask8 m = (__mmask8)(left >= 8 ? 0xff : (1u << left) - 1);
-        __m512i a = hash8(_mm512_maskz_loadu_epi64(m, key + i), key0, key1);
+        __m512i a = wi_hash8(_mm512_maskz_loadu_epi64(m, key + i), key0, key1);
         _mm_mask_storeu_epi16(dest_out + i, m, dest8(a, dests));
     }
 }
@@ -80,7 +63,7 @@ void wi_hash_words_avx512(const uint64_t *words, uint64_t *hashes, uint32_t n,
         __mmask8 m = (__mmask8)(left >= 8 ? 0xff : (1u << left) - 1);
         __m512i w = _mm512_maskz_loadu_epi64(m, words + i);
         __m512i h = _mm512_maskz_loadu_epi64(m, hashes + i);
-        h = hash8(_mm512_xor_si512(w, h), key0, key1);
+        h = wi_hash8(_mm512_xor_si512(w, h), key0, key1);
         _mm512_mask_storeu_epi64(hashes + i, m, h);
     }
 }
@@ -139,22 +122,6 @@ static inline WI_TARGET_AVX512 void number_rows(struct block32 *b,
     b->rows[1] = _mm512_add_epi32(b->rows[0], _mm512_set1_epi32(16));
 }
 
-static inline void begin_lists(uint32_t *idx_out, uint32_t n_dest,
-                               uint32_t **list)
-{
-    for (uint32_t d = 0; d < n_dest; d++) {
-        list[d] = idx_out + d * WI_LIST_STRIDE;
-    }
-}
-
-static inline void end_lists(const uint32_t *idx_out, uint32_t n_dest,
-                             uint32_t *const *list, uint32_t *count_out)
-{
-    for (uint32_t d = 0; d < n_dest; d++) {
-        count_out[d] = (uint32_t)(list[d] - (idx_out + d * WI_LIST_STRIDE));
-    }
-}
-
 static inline __mmask16 low16(uint32_t n)
 {
     return (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
@@ -167,7 +134,7 @@ void wi_lists_avx512(const uint16_t *dest, uint32_t first, uint32_t n,
     uint32_t *list[WI_LISTS_COMPRESS];
     struct block32 b;
 
-    begin_lists(idx_out, n_dest, list);
+    wi_lists_begin(idx_out, n_dest, list);
     for (uint32_t i = 0; i < n; i += 32) {
         __mmask16 in0 = low16(n - i);
         __mmask16 in1 = n - i > 16 ? low16(n - i - 16) : 0;
@@ -178,15 +145,15 @@ void wi_lists_avx512(const uint16_t *dest, uint32_t first, uint32_t n,
             _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(in1, dest + i + 16));
         append32(&b, in0, in1, n_dest, list);
     }
-    end_lists(idx_out, n_dest, list, count_out);
+    wi_lists_end(idx_out, n_dest, list, count_out);
 }
 
 /* Sixteen destinations from keys. */
 static inline WI_TARGET_AVX512 __m512i hash16(const uint64_t *keys, __m512i k0,
                                               __m512i k1, __m512i n_dest)
 {
-    __m512i a = hash8(_mm512_loadu_si512(keys), k0, k1);
-    __m512i b = hash8(_mm512_loadu_si512(keys + 8), k0, k1);
+    __m512i a = wi_hash8(_mm512_loadu_si512(keys), k0, k1);
+    __m512i b = wi_hash8(_mm512_loadu_si512(keys + 8), k0, k1);
     return join16(a, b, n_dest);
 }
 
@@ -202,7 +169,7 @@ void wi_hash_lists_avx512(const void *keys, const struct wi_hash_lists *in,
     struct block32 b;
     uint32_t i = 0;
 
-    begin_lists(idx_out, in->n_dest, list);
+    wi_lists_begin(idx_out, in->n_dest, list);
     for (; i + 32 <= in->n; i += 32) {
         number_rows(&b, in->first + i);
         b.dest[0] = hash16(key + i, k0, k1, dests);
@@ -214,7 +181,7 @@ void wi_hash_lists_avx512(const void *keys, const struct wi_hash_lists *in,
         h = wi_hash_word(h, in->k0, in->k1);
         *list[wi_hash_dest(h, in->n_dest)]++ = in->first + i;
     }
-    end_lists(idx_out, in->n_dest, list, count_out);
+    wi_lists_end(idx_out, in->n_dest, list, count_out);
 }
 
 #endif /* WI_X86 */

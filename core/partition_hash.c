@@ -164,7 +164,7 @@ static void hash_words(const struct wi_partition *p, const uint64_t *words,
                        uint64_t *hashes, uint32_t n)
 {
 #if WI_X86
-    if (p->isa == WI_ISA_AVX512) {
+    if (p->isa >= WI_ISA_AVX512) {
         wi_hash_words_avx512(words, hashes, n, p->k0, p->k1);
         return;
     }
@@ -178,7 +178,7 @@ void wi_hash_reduce(const struct wi_partition *p, const uint64_t *hashes,
                     uint32_t n, uint16_t *dest_out)
 {
 #if WI_X86
-    if (p->isa == WI_ISA_AVX512) {
+    if (p->isa >= WI_ISA_AVX512) {
         wi_hash_reduce_avx512(hashes, n, p->n_dest, dest_out);
         return;
     }
@@ -194,7 +194,7 @@ static void hash_keys(struct wi_partition *p, const struct wi_view *v,
 {
     const uint8_t *keys = (const uint8_t *)v->values + (v->offset + first) * 8;
 #if WI_X86
-    if (p->isa == WI_ISA_AVX512) {
+    if (p->isa >= WI_ISA_AVX512) {
         wi_hash_keys_avx512(keys, n, p->k0, p->k1, p->n_dest, p->dest);
         return;
     }
@@ -231,12 +231,14 @@ bool wi_hash_lists(struct wi_partition *p, const struct wi_view *views,
 {
 #if WI_X86
     const struct wi_view *v = &views[p->key_columns[0]];
-    if (p->isa == WI_ISA_AVX512 && p->n_dest <= WI_LISTS_COMPRESS &&
-        is_common(p, v)) {
+    bool bytes = wi_lists_by_bytes(p);
+    bool words = p->isa >= WI_ISA_AVX512 && p->n_dest <= WI_LISTS_COMPRESS;
+    if ((bytes || words) && is_common(p, v)) {
         const struct wi_hash_lists in = {p->k0, p->k1, p->n_dest, first, n};
-        wi_hash_lists_avx512((const uint8_t *)v->values +
-                                 (v->offset + first) * 8,
-                             &in, p->idx, p->count);
+        const uint8_t *keys =
+            (const uint8_t *)v->values + (v->offset + first) * 8;
+        (bytes ? wi_hash_lists_vbmi2 : wi_hash_lists_avx512)(keys, &in, p->idx,
+                                                             p->count);
         return true;
     }
 #else

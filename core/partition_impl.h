@@ -10,6 +10,7 @@
  * two turns destinations into ascending lists of row numbers:
  *
  *   n_dest <= WI_LISTS_COMPRESS  AVX-512: per destination compare + compress
+ *   n_dest <= WI_LISTS_BYTES     VBMI2: the same with bytes
  *   n_dest <= WI_LISTS_DIRECT    one pass, a list of full length for each
  *   else                         histogram, prefix sum, scatter
  *
@@ -40,6 +41,7 @@
 enum {
     WI_KEY_BLOCK = 256, /* rows per step: words and hashes take 4 KiB of L1 */
     WI_LISTS_COMPRESS = 12,
+    WI_LISTS_BYTES = 24,
     WI_LISTS_DIRECT = 32,
     WI_RUN_ROWS = 512, /* ROUND_ROBIN */
     /* A full list, and what a vector store may write past its end. The stride
@@ -147,7 +149,7 @@ void wi_range_split(struct wi_partition *p, const struct wi_view *views,
 struct wi_hash_lists {
     uint64_t k0;
     uint64_t k1;
-    uint32_t n_dest; /* <= WI_LISTS_COMPRESS */
+    uint32_t n_dest; /* <= WI_LISTS_COMPRESS or WI_LISTS_BYTES */
     uint32_t first;  /* row number of keys[0] */
     uint32_t n;
 };
@@ -167,6 +169,22 @@ void wi_hash_reduce_avx512(const uint64_t *hashes, uint32_t n, uint32_t n_dest,
 /** Lists of all destinations at a stride of WI_LIST_STRIDE. */
 void wi_lists_avx512(const uint16_t *dest, uint32_t first, uint32_t n,
                      uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
+
+/* ---- partition_vbmi2.c --------------------------------------------------- */
+
+/** Is its way the faster one? With a few destinations most of them get more
+ *  than 16 of 64 rows. */
+static inline bool wi_lists_by_bytes(const struct wi_partition *p)
+{
+    return p->isa >= WI_ISA_VBMI2 && p->n_dest >= 5 &&
+           p->n_dest <= WI_LISTS_BYTES;
+}
+
+/** As wi_hash_lists_avx512() and wi_lists_avx512(). */
+void wi_hash_lists_vbmi2(const void *keys, const struct wi_hash_lists *in,
+                         uint32_t *idx_out, uint32_t *count_out);
+void wi_lists_vbmi2(const uint16_t *dest, uint32_t first, uint32_t n,
+                    uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
 #endif
 
 #endif /* WI_PARTITION_IMPL_H */

@@ -99,7 +99,8 @@ static void expect_reference(const struct wt_batch *t, uint64_t seed,
 
 Test(partition, every_kernel_sends_each_row_where_the_hash_says)
 {
-    static const uint32_t dests[] = {1, 2, 3, 8, 12, 13, 32, 33, 100, 65536};
+    static const uint32_t dests[] = {1,  2,  3,  5,  8,   12,   13,
+                                     24, 25, 32, 33, 100, 65536};
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct wt_batch t;
         wt_random_schema(&t, seed);
@@ -113,18 +114,33 @@ Test(partition, every_kernel_sends_each_row_where_the_hash_says)
     }
 }
 
+/* One destination gets all of a block: more than one vector of numbers. */
+Test(partition, equal_keys_fill_one_list_in_order)
+{
+    struct wt_batch t;
+    wt_open_schema(&t, 3, &int64_field, 1);
+    wt_random_batch(&t, WI_SPLIT_ROWS, 0);
+    memset((void *)(uintptr_t)t.views[0].values, 0x5a, WI_SPLIT_ROWS * 8);
+    for (uint32_t n_dest = 2; n_dest < 40; n_dest += 3) {
+        expect_reference(&t, n_dest, n_dest, 1, 0, WI_SPLIT_ROWS);
+        expect_reference(&t, n_dest, n_dest, 1, 5, 333);
+    }
+    wt_close(&t);
+}
+
 Test(partition, the_loop_for_one_int64_key_agrees_at_every_length)
 {
     struct wt_batch t;
     wt_open_schema(&t, 3, &int64_field, 1);
     wt_random_batch(&t, 2100, 0);
-    for (uint32_t n = 0; n <= 70; n++) {
-        expect_reference(&t, n, 2 + n % 11, 1, n, n);
+    for (uint32_t n = 0; n <= 140; n++) {
+        expect_reference(&t, n, 2 + n % 23, 1, n, n);
         expect_reference(&t, n, 8, 1, n, n);
         expect_reference(&t, n, 13 + n % 30, 1, n, n);
     }
     expect_reference(&t, 5, 8, 1, 3, WI_SPLIT_ROWS);
     expect_reference(&t, 5, 12, 1, 0, WI_SPLIT_ROWS);
+    expect_reference(&t, 5, 24, 1, 7, WI_SPLIT_ROWS);
     expect_reference(&t, 5, 64, 1, 52, WI_SPLIT_ROWS);
     wt_close(&t);
 }
