@@ -21,6 +21,7 @@
 #include "bench/lib/pin.h"
 #include "bench/lib/series.h"
 #include "bench/lib/simulate.h"
+#include "bench/lib/stream.h"
 #include "bench/lib/weir_engine.h"
 #include "bench/opponents/mpi.h"
 #include "bench/opponents/sockets.h"
@@ -140,6 +141,7 @@ enum {
     KEY_SECONDS,
     KEY_JITTER,
     KEY_LISTEN,
+    KEY_MIB,
 };
 
 static const struct argp_option two_stage_options[] = {
@@ -353,6 +355,81 @@ static int latency(int argc, char **argv)
                : fail(&err);
 }
 
+/* ---- stream ------------------------------------------------------------------------------- */
+
+struct stream_args {
+    struct wb_stream_params params;
+    bool json;
+};
+
+static const struct argp_option stream_options[] = {
+    {"transport", 't', "NAME", 0, "Between the nodes [shm]", 0},
+    {"listen", KEY_LISTEN, "IP", 0, "Where nodes on tcp, verbs, auto listen",
+     0},
+    {"frame-bytes", KEY_FRAME, "B", 0, "Largest frame [65536]", 0},
+    {"ring-frames", KEY_RING, "F", 0, "Frames in a ring", 0},
+    {"mib", KEY_MIB, "M", 0, "Payload in MiB [256]", 0},
+    {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t stream_option(int key, char *arg, struct argp_state *state)
+{
+    struct stream_args *a = state->input;
+    switch (key) {
+    case 't':
+        a->params.transport = arg;
+        return 0;
+    case KEY_LISTEN:
+        a->params.listen = arg;
+        return 0;
+    case KEY_FRAME:
+        a->params.frame_bytes =
+            (uint32_t)number(state, "frame-bytes", arg, 1024, 1048576);
+        return 0;
+    case KEY_RING:
+        a->params.ring_frames =
+            (uint32_t)number(state, "ring-frames", arg, 2, 64);
+        return 0;
+    case KEY_MIB:
+        a->params.mib = (uint32_t)number(state, "mib", arg, 1, 1048576);
+        return 0;
+    case KEY_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int stream(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = stream_options,
+        .parser = stream_option,
+        .doc = "Payload bandwidth from one node to another, one worker each.",
+    };
+    struct stream_args a = {.json = false};
+    struct wb_stream result;
+    struct weir_error err = {.code = WEIR_OK};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
+        return EXIT_FAILURE;
+    }
+    if (wb_stream_run(&a.params, &result, &err) != WEIR_OK) {
+        return fail(&err);
+    }
+    if (!a.json) {
+        wb_stream_print(&a.params, &result, stdout);
+        return EXIT_SUCCESS;
+    }
+    return wb_stream_print_json(&a.params, &result, stdout, &err) == WEIR_OK
+               ? EXIT_SUCCESS
+               : fail(&err);
+}
+
 /* ---- idle and memory --------------------------------------------------------------------- */
 
 struct idle_args {
@@ -533,6 +610,7 @@ int cmd_bench(int argc, char **argv)
     } verbs[] = {
         {"two-stage", "weir bench two-stage", two_stage},
         {"latency", "weir bench latency", latency},
+        {"stream", "weir bench stream", stream},
         {"idle", "weir bench idle", idle},
         {"memory", "weir bench memory", memory},
         {"sim", "weir bench sim", sim},
