@@ -18,6 +18,15 @@ endmacro()
 weir_need(WEIR_URCU liburcu-dev liburcu-bp liburcu-cds)
 weir_need(WEIR_XXHASH libxxhash-dev libxxhash)
 
+# Looked for, not needed: without rdma-core there is no transport "verbs".
+if(WEIR_VERBS)
+  pkg_check_modules(WEIR_RDMA IMPORTED_TARGET libibverbs librdmacm)
+  if(NOT WEIR_RDMA_FOUND)
+    message(STATUS "no verbs transport: install libibverbs-dev and "
+                   "librdmacm-dev, or run `make setup`")
+  endif()
+endif()
+
 if(WEIR_TOOLS)
   weir_need(WEIR_JANSSON libjansson-dev jansson)
   # libcsv comes without a pkg-config file.

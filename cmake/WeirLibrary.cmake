@@ -3,6 +3,9 @@
 # objects.
 
 weir_glob(weir_sources core/*.c transport/*.c operators/*.c)
+if(NOT WEIR_RDMA_FOUND)
+  list(FILTER weir_sources EXCLUDE REGEX "^transport/verbs/")
+endif()
 
 add_library(weir_objects OBJECT ${weir_sources})
 set_target_properties(weir_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -12,6 +15,13 @@ target_link_libraries(weir_objects PRIVATE weir_flags PkgConfig::WEIR_URCU
 # What the library itself is linked to; dl and m for old C libraries.
 set(weir_library_deps PkgConfig::WEIR_URCU PkgConfig::WEIR_XXHASH
                       Threads::Threads ${CMAKE_DL_LIBS} m)
+set(WEIR_PC_RDMA "") # for weir.pc
+if(WEIR_RDMA_FOUND)
+  target_compile_definitions(weir_flags INTERFACE WEIR_HAVE_VERBS)
+  target_link_libraries(weir_objects PRIVATE PkgConfig::WEIR_RDMA)
+  list(APPEND weir_library_deps PkgConfig::WEIR_RDMA)
+  set(WEIR_PC_RDMA "-lrdmacm -libverbs ")
+endif()
 
 function(weir_library target type export_name)
   add_library(${target} ${type} $<TARGET_OBJECTS:weir_objects>)

@@ -4,6 +4,8 @@
 # integration  test/integration/*.c and *.sh: real processes
 # check        test/scripts: rules of the house, on the sources
 # install      test/install: a program that uses the installed library
+# vm           those of conformance and integration that need an RDMA device;
+#              ctest runs them with -C vm only, in the guest of test/vm
 #
 # test/sanitizer: runner and self-test of the sanitizer builds
 
@@ -12,6 +14,14 @@ weir_glob(weir_unit_sources test/unit/*_test.c)
 weir_glob(weir_conformance_sources test/conformance/*.c)
 file(GLOB weir_integration_sources CONFIGURE_DEPENDS
      RELATIVE ${PROJECT_SOURCE_DIR} test/integration/*.c test/integration/*.sh)
+
+# Sources whose name has "verbs" in it need the transport; those that run need a
+# device as well.
+if(NOT WEIR_RDMA_FOUND)
+  foreach(list support unit conformance integration)
+    list(FILTER weir_${list}_sources EXCLUDE REGEX "verbs")
+  endforeach()
+endif()
 
 set(weir_test_libraries weir_static ${WEIR_JEMALLOC_BEHIND_LIBC})
 if(WEIR_TOOLS)
@@ -63,8 +73,13 @@ function(weir_criterion test label timeout)
   target_link_libraries(
     ${target} PRIVATE weir_flags ${weir_support_library} ${arg_LIBRARIES}
                       PkgConfig::WEIR_CRITERION ${CMAKE_DL_LIBS} m)
-  add_test(NAME ${test} COMMAND ${target} -j2)
-  weir_test_properties(${test} ${label} ${timeout})
+  if(NOT label STREQUAL "unit" AND test MATCHES "verbs")
+    add_test(NAME ${test} COMMAND ${target} -j2 CONFIGURATIONS vm)
+    weir_test_properties(${test} vm 600)
+  else()
+    add_test(NAME ${test} COMMAND ${target} -j2)
+    weir_test_properties(${test} ${label} ${timeout})
+  endif()
 endfunction()
 
 if(WEIR_SANITIZE)

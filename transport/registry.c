@@ -13,13 +13,17 @@
 #include "core/base/err.h"
 
 static const struct wi_transport_ops *const transports[] = {
-    &wi_shm_ops,
-    &wi_tcp_ops,
-    &wi_sim_ops,
-    &wi_auto_ops,
+    &wi_shm_ops,   &wi_tcp_ops, &wi_sim_ops, &wi_auto_ops,
+#ifdef WEIR_HAVE_VERBS
+    &wi_verbs_ops,
+#endif
 };
 
-static const char names[] = "shm, tcp, sim, auto";
+static const char names[] = "shm, tcp, sim, auto"
+#ifdef WEIR_HAVE_VERBS
+                            ", verbs"
+#endif
+    ;
 
 const struct wi_transport_ops *wi_transport_find(const char *name)
 {

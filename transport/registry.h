@@ -9,5 +9,6 @@ extern const struct wi_transport_ops wi_auto_ops;
 extern const struct wi_transport_ops wi_shm_ops;
 extern const struct wi_transport_ops wi_sim_ops;
 extern const struct wi_transport_ops wi_tcp_ops;
+extern const struct wi_transport_ops wi_verbs_ops; /* with WEIR_HAVE_VERBS */
 
 #endif /* WI_REGISTRY_H */

@@ -45,6 +45,12 @@ struct wt_spi_fixture {
      *  [arm all, then poll(2) on every fd for at most 20 s] */
     bool (*wait)(void *net, struct wi_transport *const *t, uint32_t n);
 
+    /** A write that begins inside of its grant and passes the end of it is
+     *  stopped there, not before: iWARP messages do not say how long they are
+     *  in all (RFC 5041, section 4.1: the header of a tagged segment). [false:
+     *  nothing of it is written] */
+    bool stops_at_end;
+
     /** A sender whose peer does not poll must get WEIR_AGAIN before it has
      *  queued this much [64 MiB]. */
     uint64_t max_queued_bytes;

@@ -23,6 +23,9 @@ struct weir_node_params wt_node_params(struct wt_cluster *c, uint32_t i)
     p.name = c->name[i];
     p.transport = c->place->transport;
     p.workers = c->n_workers;
+    if (p.listen == NULL) {
+        p.listen = c->place->listen;
+    }
     if (p.max_members == 0) {
         p.max_members = c->n_nodes;
     }

@@ -26,6 +26,7 @@ enum { WT_NODES = 8, WT_TASKS = 1024, WT_NAME_BYTES = 48 };
 struct wt_place {
     const char *transport;
     bool sim;
+    const char *listen; /* of every node [any] */
 };
 
 struct wt_task {

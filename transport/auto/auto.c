@@ -119,7 +119,9 @@ static weir_err make_wishes(struct wishes *w,
 
 static void note(struct auto_part *p, const char *text)
 {
-    (void)snprintf(p->note, sizeof(p->note), "%.*s", AUTO_WORD_BYTES - 1, text);
+    /* What comes behind a semicolon is what to do about it. */
+    int n = (int)wi_min_u32((uint32_t)strcspn(text, ";"), AUTO_WORD_BYTES - 1);
+    (void)snprintf(p->note, sizeof(p->note), "%.*s", n, text);
 }
 
 static weir_err watch(struct auto_transport *t, struct auto_part *p,

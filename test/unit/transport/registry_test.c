@@ -6,8 +6,12 @@
 
 #include "transport/registry.h"
 
-static const struct wi_transport_ops *const all[] = {&wi_shm_ops, &wi_tcp_ops,
-                                                     &wi_sim_ops, &wi_auto_ops};
+static const struct wi_transport_ops *const all[] = {
+    &wi_shm_ops,   &wi_tcp_ops, &wi_sim_ops, &wi_auto_ops,
+#ifdef WEIR_HAVE_VERBS
+    &wi_verbs_ops,
+#endif
+};
 
 Test(registry, finds_by_name_and_by_address)
 {
@@ -20,8 +24,8 @@ Test(registry, finds_by_name_and_by_address)
 
 Test(registry, does_not_find_what_is_not_there)
 {
-    static const char *const bad[] = {"",    "tc",   "tcpx", "TCP",  ":",
-                                      ":80", "tcp,", " tcp", "verbs"};
+    static const char *const bad[] = {"",    "tc",   "tcpx", "TCP", ":",
+                                      ":80", "tcp,", " tcp", "verb"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         cr_assert_null(wi_transport_find(bad[i]), "'%s'", bad[i]);
     }

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory: pages that are there, registrations, grants, buffers for messages.
+ *
+ * Memory of mem_open is registered once, without remote rights, so that it can
+ * be written from; a grant registers it again for one peer. (Exception: the
+ * target of a read on iWARP devices other than siw needs remote rights by the
+ * standard; there all of it has REMOTE_WRITE, under a key that nobody is
+ * told.) Granted memory is therefore counted twice against the limit of locked
+ * memory.
+ *
+ * The base of every memory is a multiple of 2 MiB, which lets a key hold it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+#include "core/base/atomic.h"
+#include "core/base/err.h"
+#include "transport/verbs/verbs.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14, linux/mman.h */
+#endif
+#ifndef MAP_HUGE_2MB
+#define MAP_HUGE_2MB (21 << 26) /* asm-generic/hugetlb_encode.h */
+#endif
+
+/* ---- limits -------------------------------------------------------------- */
+
+static void put_limit(int resource, char *text, size_t room)
+{
+    struct rlimit lim = {RLIM_INFINITY, RLIM_INFINITY};
+    (void)getrlimit((__rlimit_resource_t)resource, &lim);
+    if (lim.rlim_cur == RLIM_INFINITY) {
+        (void)snprintf(text, room, "unlimited");
+    } else {
+        (void)snprintf(text, room, "%llu bytes",
+                       (unsigned long long)lim.rlim_cur);
+    }
+}
+
+static WI_COLD weir_err no_pages(int why, size_t bytes, struct weir_error *err)
+{
+    char limit[32];
+    put_limit(RLIMIT_AS, limit, sizeof(limit));
+    return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                   "no memory for %zu bytes of buffers: %s; the limit of the "
+                   "address space is %s (ulimit -v): raise it or lower "
+                   "memory_bytes",
+                   bytes, strerror(why), limit);
+}
+
+static WI_COLD weir_err not_registered(const struct vb_transport *t, int why,
+                                       size_t bytes, struct weir_error *err)
+{
+    char limit[32];
+    put_limit(RLIMIT_MEMLOCK, limit, sizeof(limit));
+    return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                   "%s did not register %zu bytes: %s; the limit of locked "
+                   "memory is %s (ulimit -l): raise it (`ulimit -l "
+                   "unlimited`, LimitMEMLOCK=infinity of a systemd unit, or "
+                   "memlock in /etc/security/limits.conf) or lower "
+                   "memory_bytes",
+                   t->dev.name, bytes, strerror(why), limit);
+}
+
+struct ibv_mr *wi_vb_register(struct vb_transport *t, void *base, size_t bytes,
+                              struct weir_error *err)
+{
+    unsigned access = IBV_ACCESS_LOCAL_WRITE;
+    if (t->dev.sink_remote_write) {
+        access |= IBV_ACCESS_REMOTE_WRITE;
+    }
+    struct ibv_mr *mr = ibv_reg_mr(t->pd, base, bytes, access);
+    if (mr == NULL) {
+        (void)not_registered(t, errno, bytes, err);
+    }
+    return mr;
+}
+
+/* ---- memory that travels ------------------------------------------------- */
+
+/* Ordinary pages at a multiple of 2 MiB: map more, and give the rest back. */
+static void *map_aligned(size_t bytes)
+{
+    size_t room = bytes + VB_GRANULE;
+    if (room < bytes) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    uint8_t *all = mmap(NULL, room, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) {
+        return MAP_FAILED;
+    }
+    uint8_t *base = all + (-(uintptr_t)all & (VB_GRANULE - 1));
+    size_t before = (size_t)(base - all);
+    if (before > 0) {
+        (void)munmap(all, before);
+    }
+    if (room - before > bytes) {
+        (void)munmap(base + bytes, room - before - bytes);
+    }
+    return base;
+}
+
+/* Huge pages where the system has some set aside, whether or not they were
+ * asked for: registrations are shorter, and nobody else can use them. */
+static void *map_pages(size_t bytes, bool huge)
+{
+    if (bytes % VB_GRANULE == 0) {
+        void *base = mmap(
+            NULL, bytes, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_HUGE_2MB, -1, 0);
+        if (base != MAP_FAILED) {
+            return base;
+        }
+    }
+    void *base = map_aligned(bytes);
+    if (base != MAP_FAILED && huge) {
+        (void)madvise(base, bytes, MADV_HUGEPAGE); /* a wish */
+    }
+    return base;
+}
+
+/* Make every page be there now. Kernels without the advice are made to by
+ * registration, which says no by an error as well. */
+static int populate(void *base, size_t bytes)
+{
+    if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL) {
+        return 0;
+    }
+    return errno;
+}
+
+static struct vb_mem *mem_make(struct vb_transport *t, size_t bytes,
+                               struct weir_error *err)
+{
+    struct vb_mem *m = calloc(1, sizeof(*m));
+    void *base = m != NULL ? map_pages(bytes, t->huge_pages) : MAP_FAILED;
+    if (base == MAP_FAILED) {
+        (void)no_pages(errno, bytes, err);
+        free(m);
+        return NULL;
+    }
+    int why = populate(base, bytes);
+    if (why != 0) {
+        (void)no_pages(why, bytes, err);
+    } else {
+        m->mr = wi_vb_register(t, base, bytes, err);
+    }
+    if (m->mr == NULL) {
+        (void)munmap(base, bytes);
+        free(m);
+        return NULL;
+    }
+    m->base = base;
+    m->bytes = bytes;
+    return m;
+}
+
+weir_err wi_vb_mem_open(struct wi_transport *base, size_t bytes,
+                        struct wi_mem *out, struct weir_error *err)
+{
+    struct vb_transport *t = vb_of(base);
+    if (bytes == 0 || bytes % WI_PAGE != 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "%zu bytes of buffers: not a multiple of %u", bytes,
+                       WI_PAGE);
+    }
+    if (t->released) {
+        return wi_fail(err, WEIR_ERR_SYSTEM, "verbs: %s", t->dead_reason);
+    }
+    struct vb_mem *m = mem_make(t, bytes, err);
+    if (m == NULL) {
+        return WEIR_ERR_NO_MEMORY;
+    }
+    (void)pthread_mutex_lock(&t->mem_lock);
+    wi_list_push_back(&t->mems, &m->on_transport);
+    (void)pthread_mutex_unlock(&t->mem_lock);
+    *out = (struct wi_mem){
+        .base = m->base, .bytes = bytes, .handle = (uintptr_t)m};
+    return WEIR_OK;
+}
+
+void wi_vb_mem_close(struct wi_transport *base, struct wi_mem *mem)
+{
+    struct vb_transport *t = vb_of(base);
+    struct vb_mem *m = (struct vb_mem *)(uintptr_t)mem->handle;
+    (void)pthread_mutex_lock(&t->mem_lock);
+    wi_list_remove(&m->on_transport);
+    /* Relaxed: whoever writes from other memory at this place has learned of
+     * it after this. */
+    (void)wi_add_rlx(&t->mem_gen, 1);
+    (void)pthread_mutex_unlock(&t->mem_lock);
+    if (m->mr != NULL) {
+        (void)ibv_dereg_mr(m->mr);
+    }
+    (void)munmap(m->base, m->bytes);
+    free(m);
+    *mem = (struct wi_mem){0};
+}
+
+void wi_vb_mems_release(struct vb_transport *t)
+{
+    (void)pthread_mutex_lock(&t->mem_lock);
+    wi_list_each(n, &t->mems)
+    {
+        struct vb_mem *m = wi_container_of(n, struct vb_mem, on_transport);
+        if (m->mr != NULL) {
+            (void)ibv_dereg_mr(m->mr);
+            m->mr = NULL;
+        }
+    }
+    (void)pthread_mutex_unlock(&t->mem_lock);
+}
+
+/* Once per memory and link, as a rule; then the endpoint remembers. The lock
+ * is held for the steps of a list only. */
+static WI_COLD bool look_up(struct vb_ep *ep, uintptr_t at, size_t bytes)
+{
+    struct vb_transport *t = vb_home(ep);
+    bool found = false;
+    (void)pthread_mutex_lock(&t->mem_lock);
+    wi_list_each(n, &t->mems)
+    {
+        struct vb_mem *m = wi_container_of(n, struct vb_mem, on_transport);
+        uintptr_t off = at - (uintptr_t)m->base;
+        if (off < m->bytes && bytes <= m->bytes - off && m->mr != NULL) {
+            ep->tx.mem_base = (uintptr_t)m->base;
+            ep->tx.mem_bytes = m->bytes;
+            ep->tx.lkey = m->mr->lkey;
+            ep->tx.mem_gen = wi_load_rlx(&t->mem_gen); /* rlx: as above */
+            found = true;
+            break;
+        }
+    }
+    (void)pthread_mutex_unlock(&t->mem_lock);
+    return found;
+}
+
+bool wi_vb_lkey(struct vb_ep *ep, const void *local, size_t bytes,
+                uint32_t *lkey_out)
+{
+    const struct vb_tx *tx = &ep->tx;
+    uintptr_t at = (uintptr_t)local;
+    size_t off = at - tx->mem_base;
+    /* Relaxed: see wi_vb_mem_close(). */
+    bool fresh = tx->mem_gen == wi_load_rlx(&vb_home(ep)->mem_gen);
+    if (wi_unlikely(!fresh || off >= tx->mem_bytes ||
+                    bytes > tx->mem_bytes - off) &&
+        !look_up(ep, at, bytes)) {
+        return false;
+    }
+    *lkey_out = tx->lkey;
+    return true;
+}
+
+/* ---- grants -------------------------------------------------------------- */
+
+/* Where the peer's requests say that the memory is: a random place where the
+ * device can translate, so that a key of 32 bits does not open it alone. */
+static bool choose_base(const struct vb_transport *t, const struct wi_mem *mem,
+                        uint64_t *base_out)
+{
+    uint64_t noise = 0;
+    *base_out = (uintptr_t)mem->base;
+    if (t->dev.iova) {
+        if (getrandom(&noise, sizeof(noise), 0) != (ssize_t)sizeof(noise)) {
+            return false;
+        }
+        uint64_t places = (VB_KEY_SPAN - mem->bytes) / VB_GRANULE - 1;
+        *base_out = (1 + noise % places) * VB_GRANULE;
+    }
+    return *base_out < VB_KEY_SPAN && mem->bytes < VB_KEY_SPAN;
+}
+
+weir_err wi_vb_grant(struct wi_ep *ep_base, const struct wi_mem *mem,
+                     uint64_t *key_out, struct weir_error *err)
+{
+    struct vb_ep *ep = vb_ep_of(ep_base);
+    struct vb_transport *t = vb_home(ep);
+    uint64_t base = 0;
+    if (t->released) {
+        return wi_fail(err, WEIR_ERR_PEER_LOST, "%s", t->dead_reason);
+    }
+    if (ep->n_grants == VB_MAX_GRANTS) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                       "more than %d grants to %s on one link", VB_MAX_GRANTS,
+                       ep->peer);
+    }
+    if (!choose_base(t, mem, &base)) {
+        return wi_fail_errno(err, errno, "a place for a grant to %s", ep->peer);
+    }
+    struct ibv_mr *mr =
+        ibv_reg_mr_iova(t->pd, mem->base, mem->bytes, base,
+                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                            IBV_ACCESS_REMOTE_READ);
+    if (mr == NULL) {
+        return not_registered(t, errno, mem->bytes, err);
+    }
+    ep->grants[ep->n_grants++] = mr;
+    *key_out = vb_key_encode(
+        (struct vb_key){.base = base, .rkey = mr->rkey, .tag = ep->tag});
+    return WEIR_OK;
+}
+
+void wi_vb_revoke(struct vb_ep *ep)
+{
+    while (ep->n_grants > 0) {
+        (void)ibv_dereg_mr(ep->grants[--ep->n_grants]);
+    }
+}
+
+/* ---- buffers for messages ------------------------------------------------ */
+
+/* In a shared queue, receives of the first link bring the slack along. */
+static uint32_t bufs_of_next(const struct vb_transport *t)
+{
+    bool first = wi_list_empty(&t->slabs);
+    return VB_WINDOW + (t->srq != NULL && first ? (uint32_t)VB_SLACK : 0);
+}
+
+static struct vb_slab *slab_make(struct vb_transport *t, struct weir_error *err)
+{
+    struct vb_slab *s = calloc(1, sizeof(*s));
+    uint32_t n = bufs_of_next(t);
+    size_t bytes = wi_align_up((size_t)(VB_SLOTS + n) * VB_BUF_BYTES, WI_PAGE);
+    if (s != NULL) {
+        s->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    }
+    if (s == NULL || (void *)s->base == MAP_FAILED) {
+        (void)no_pages(errno, bytes, err);
+        free(s);
+        return NULL;
+    }
+    s->mr = wi_vb_register(t, s->base, bytes, err);
+    if (s->mr == NULL) {
+        (void)munmap(s->base, bytes);
+        free(s);
+        return NULL;
+    }
+    s->bytes = bytes;
+    s->first_buf = t->n_bufs;
+    s->n_bufs = n;
+    for (uint32_t i = 0; i < n; i++) {
+        t->bufs[t->n_bufs] = s->base + (size_t)(VB_SLOTS + i) * VB_BUF_BYTES;
+        t->buf_lkey[t->n_bufs++] = s->mr->lkey;
+    }
+    wi_list_init(&s->spare);
+    wi_list_push_back(&t->slabs, &s->on_transport);
+    return s;
+}
+
+struct vb_slab *wi_vb_slab_take(struct vb_transport *t, struct weir_error *err)
+{
+    struct wi_list *n = wi_list_take(&t->spare_slabs);
+    if (n != NULL) {
+        return wi_container_of(n, struct vb_slab, spare);
+    }
+    if (t->n_bufs + bufs_of_next(t) > t->max_bufs) {
+        (void)wi_fail(err, WEIR_ERR_NO_MEMORY, "more than %u links",
+                      t->max_eps);
+        return NULL;
+    }
+    struct vb_slab *s = slab_make(t, err);
+    if (s != NULL && t->srq != NULL) {
+        wi_vb_feed(t, NULL, s);
+    }
+    return s;
+}
+
+void wi_vb_slab_put(struct vb_transport *t, struct vb_slab *slab)
+{
+    wi_list_push_back(&t->spare_slabs, &slab->spare);
+}
+
+void wi_vb_slabs_close(struct vb_transport *t)
+{
+    struct wi_list *n;
+    while ((n = wi_list_take(&t->slabs)) != NULL) {
+        struct vb_slab *s = wi_container_of(n, struct vb_slab, on_transport);
+        (void)ibv_dereg_mr(s->mr);
+        (void)munmap(s->base, s->bytes);
+        free(s);
+    }
+    wi_list_init(&t->spare_slabs);
+}
