@@ -73,7 +73,8 @@ static void complete(struct wi_engine *e, struct wi_join *j)
 
 static void tell(const struct wi_join *j, struct entry *to)
 {
-    while (to->ep != NULL && to->told < j->n) {
+    bool all = j->n_known == j->n; /* SENDABLE may come before */
+    while (to->ep != NULL && all && to->told < j->n) {
         struct wi_msg_member m = j->entries[to->told].m;
         m.head.type = WI_MSG_MEMBER;
         m.idx = to->told;
