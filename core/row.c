@@ -20,6 +20,7 @@
 #include "core/base/cc.h"
 #include "core/base/err.h"
 #include "core/schema.h"
+#include "core/shuffle.h"
 
 enum {
     DEFAULT_ROWS = 1024,
@@ -449,4 +450,20 @@ weir_err weir_row_writer_flush(weir_row_writer *rw)
 {
     weir_err rc = push(rw);
     return rc == WEIR_OK ? weir_writer_flush(rw->writer) : rc;
+}
+
+weir_err weir_row_writer_flush_wait(weir_row_writer *rw)
+{
+    weir_node *node = rw->writer->shuffle->query->node;
+    weir_err rc;
+    while ((rc = weir_row_writer_flush(rw)) == WEIR_AGAIN) {
+        (void)weir_worker_wait(node, rw->writer->worker->idx, WEIR_FOREVER);
+    }
+    return rc;
+}
+
+weir_err weir_row_end_wait(weir_row_writer *rw)
+{
+    weir_err rc = weir_row_end(rw);
+    return rc == WEIR_AGAIN ? weir_row_writer_flush_wait(rw) : rc;
 }

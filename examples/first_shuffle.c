@@ -27,12 +27,7 @@ static void send_all(weir_shuffle *shuffle, const struct ArrowSchema *schema)
     check(weir_row_writer_open(writer, schema, NUMBERS, &rows, &why));
     for (int64_t i = 0; i < 2 * NUMBERS; i++) {
         check(weir_row_set_int64(rows, 0, i % NUMBERS));
-        weir_err rc = weir_row_end(rows); /* pushes every NUMBERS rows */
-        while (rc == WEIR_AGAIN) {        /* a ring is full: wait for room */
-            weir_worker_wait(nodes[0], 0, WEIR_FOREVER);
-            rc = weir_row_writer_flush(rows);
-        }
-        check(rc);
+        check(weir_row_end_wait(rows)); /* every NUMBERS rows are pushed */
     }
     weir_row_writer_close(rows);
     check(weir_writer_finish_wait(writer));
@@ -71,8 +66,7 @@ static void *run(void *arg)
     weir_shuffle *shuffle;
     check(weir_query_open(nodes[self], &q, &query, &why));
     check(weir_shuffle_open(query, &p, &shuffle, &why));
-    self == sender ? send_all(shuffle, &schema)
-                   : receive_all(shuffle, seen[self]);
+    self == 0 ? send_all(shuffle, &schema) : receive_all(shuffle, seen[self]);
     weir_query_close(query); /* with its writer or reader */
     schema.release(&schema);
     weir_node_close(nodes[self]); /* waits until what was sent is taken */

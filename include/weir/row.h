@@ -84,6 +84,15 @@ WEIR_API weir_err weir_row_end(weir_row_writer *rw);
  *  Ownership: nothing. */
 WEIR_API weir_err weir_row_writer_flush(weir_row_writer *rw);
 
+/** weir_row_end() and weir_row_writer_flush() that wait for room in the rings.
+ *  For workers that do nothing but write: a worker that also reads must not
+ *  wait here (docs/concurrency.md).
+ *  Returns: WEIR_OK | WEIR_DONE.  Errors: as weir_row_end.
+ *  Blocks: until there is room or the query ends.
+ *  Threads: the worker's thread.  Ownership: nothing. */
+WEIR_API weir_err weir_row_end_wait(weir_row_writer *rw);
+WEIR_API weir_err weir_row_writer_flush_wait(weir_row_writer *rw);
+
 /** Close; rows that were not flushed are dropped. NULL is allowed.
  *  Errors: none. Blocks: never. Threads: one. Ownership: frees rw. */
 WEIR_API void weir_row_writer_close(weir_row_writer *rw);
