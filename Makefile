@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := release
 .PHONY: release demo test test-sanitizers check bench install docs format \
         tidy coverage clean setup setup-build setup-check setup-bench \
-        setup-vm vm test-vm help
+        setup-vm vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -60,6 +60,10 @@ vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 
 test-vm: setup-vm release ## the verbs transport on real drivers, siw and rxe
 	@test/vm/vm.sh run -- test/vm/suite.sh $(REL) siw rxe
+
+bench-vm: setup-vm build/bench/build.ninja ## verbs on siw against tcp and sockets, by instructions
+	@cmake --build build/bench -j $(JOBS) --target weir_tool
+	@test/vm/bench.sh build/bench
 
 install: release ## to PREFIX, /usr/local unless set
 	@cmake --install $(REL) --prefix $(PREFIX)
