@@ -457,10 +457,12 @@ static struct wi_link *link_for(struct wi_engine *e,
         wi_link_down(l, false, WEIR_ERR_PEER_LOST, "it was started again");
         l = NULL;
     }
-    if (l != NULL) {
-        return h->from < e->self && drop_attempt(l) ? l : NULL;
+    if (l == NULL) {
+        return make(e, h->from);
     }
-    return make(e, h->from);
+    /* An attempt that is not up yet has not said HELLO: it cannot cross. */
+    bool gives_way = h->from < e->self || l->state == WI_LINK_CONNECTING;
+    return gives_way && drop_attempt(l) ? l : NULL;
 }
 
 /* A second HELLO from a peer that we still have a link to: its link is about
@@ -499,6 +501,8 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     l->caps = caps;
     l->peer_incarnation = h->incarnation;
     l->last_rx_ns = e->now_ns;
+    l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
+    wi_engine_due(e, l->deadline_ns);
     /* E6 release: ep is set; pairs with E6 acquire in wi_link_pump() */
     wi_store_rel(&l->sending, 1);
     fill_hello(e, l->member, &m, WI_MSG_ACCEPT);

@@ -13,7 +13,7 @@
  *   DEAD        its edges to be released     freed
  *
  * When both ends connect at once, the connection that the lower-numbered
- * member started wins.
+ * member started wins, if it is up; else the other's.
  *
  * The send side of a link belongs to whoever holds its *post lock*. Nobody
  * waits for it: wi_link_post() leaves the work in a queue and does it itself

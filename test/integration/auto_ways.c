@@ -66,6 +66,7 @@ static void hear(void *arg, weir_log_level level, const char *line)
 static void look(struct wt_proc *p, weir_node *node)
 {
     const struct scene *s = p->arg;
+    const struct wt_team *t = p->shared;
     uint32_t failed = 0;
     for (uint32_t k = 0; k < p->n; k++) {
         struct weir_link_stats l;
@@ -75,8 +76,9 @@ static void look(struct wt_proc *p, weir_node *node)
         wt_proc_check(p, weir_link_stats_get(node, k, &l) == WEIR_OK,
                       "no member %u", k);
         wt_proc_check(p, l.open && strcmp(l.transport, want) == 0,
-                      "link of %u to %u over %s, not %s: %s", p->self, k,
-                      l.transport, want, l.why);
+                      "link of %u to %u over %s, not %s: %s; query: %s",
+                      p->self, k, l.transport, want, l.why,
+                      t->outcome[p->self][0].message);
         failed += strstr(l.why, "shm failed: ") != NULL;
         wt_proc_check(p,
                       strncmp(l.why, want, strlen(want)) == 0 &&
