@@ -226,7 +226,7 @@ line ok why 'localhost is this machine: shm: same host'
 run 0 "$weir" doctor --why 192.0.2.77:5
 line ok why '192.0.2.77 is another machine: tcp: no shm (another host)'
 run 1 "$weir" doctor --why auto:0000000000000000-1\;tcp=127.0.0.1:1
-line problem why 'no way there; none: .*listens on its loopback only' \
+line problem why 'no way there; none: .*at loopback there' \
     'weir doctor --listen'
 run 1 "$weir" doctor --why no-such-host.invalid
 line problem why 'is no known host' 'getent hosts no-such-host.invalid'

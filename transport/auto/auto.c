@@ -119,6 +119,11 @@ static weir_err make_wishes(struct wishes *w,
 
 static void note(struct auto_part *p, const char *text)
 {
+    size_t name = strlen(p->ops != NULL ? p->ops->name : "");
+    if (name > 0 && strncmp(text, p->ops->name, name) == 0 &&
+        strncmp(text + name, ": ", 2) == 0) {
+        text += name + 2; /* it stands in front anyway */
+    }
     /* What comes behind a semicolon is what to do about it. */
     int n = (int)wi_min_u32((uint32_t)strcspn(text, ";"), AUTO_WORD_BYTES - 1);
     (void)snprintf(p->note, sizeof(p->note), "%.*s", n, text);

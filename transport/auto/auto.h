@@ -38,6 +38,7 @@ enum {
     AUTO_PARTS = 3,
     AUTO_HOST_BYTES = 40, /* "BOOT-NET" with its NUL */
     AUTO_WORD_BYTES = 96, /* why a way is taken or not, with its NUL */
+    AUTO_NOTE_SHORT = 32, /* why a part is not usable, beside others */
 };
 
 /** A transport below. Constant after open. */

@@ -47,12 +47,13 @@ bool wi_auto_way(const struct auto_transport *t, const struct auto_peer *peer,
     } else if (to == NULL) {
         say = "not offered by the peer";
     } else if (!here && peer->host != NULL && is_loopback(to)) {
-        say = "listens on its loopback only: open that node with listen = "
-              "HOST:PORT";
+        say = "at loopback there: open that node with listen = HOST:PORT";
     } else {
         can = true;
     }
-    (void)snprintf(word, AUTO_WORD_BYTES, "%s", say);
+    /* Several of them stand in a line: the node's own `why` has all of it. */
+    int len = p->t == NULL ? AUTO_NOTE_SHORT : AUTO_WORD_BYTES - 1;
+    (void)snprintf(word, AUTO_WORD_BYTES, "%.*s", len, say);
     return can;
 }
 
