@@ -25,9 +25,10 @@ struct wi_join {
     uint32_t n_known;
     struct entry *entries;
     char address[WI_ADDRESS_BYTES];
-    struct wi_ep *ep;  /* joiner: to the seed */
-    uint64_t retry_ns; /* joiner: connect (again) at */
-    weir_err code;     /* WEIR_AGAIN while it goes on */
+    struct wi_ep *ep;     /* joiner: to the seed */
+    uint64_t retry_ns;    /* joiner: connect (again) at */
+    uint64_t patience_ns; /* joiner: try the next way to the seed at */
+    weir_err code;        /* WEIR_AGAIN while it goes on */
     struct weir_error error;
 };
 
@@ -225,19 +226,27 @@ static void retry(struct wi_engine *e, struct wi_join *j)
     wi_engine_due(e, j->retry_ns);
 }
 
-/* The next way to the seed; when none is left, all of them again later. */
-static void try_next(struct wi_engine *e, struct wi_join *j)
+/* An attempt has begun: this long it may take. */
+static void be_patient(struct wi_engine *e, struct wi_join *j)
+{
+    j->patience_ns = wi_time_add(e->now_ns, e->cfg.connect_ns / 2);
+    wi_engine_due(e, j->patience_ns);
+}
+
+/* Go on over the next way to the seed, if there is one. */
+static bool try_next(struct wi_engine *e, struct wi_join *j)
 {
     struct wi_ep *next = NULL;
     struct weir_error err;
     if (e->ops->connect_next(e->transport, j->address, j->ep, &next, &err) !=
         WEIR_OK) {
-        retry(e, j);
-        return;
+        return false;
     }
     wi_engine_disconnect(e, j->ep);
     j->ep = next;
+    be_patient(e, j);
     wi_engine_kick(e);
+    return true;
 }
 
 static void joiner_packet(struct wi_engine *e, struct wi_join *j,
@@ -269,6 +278,7 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
     if (ev->kind == WI_EV_CONNECTED) {
         const struct wi_transport_ops *ops = ev->ep->transport->ops;
         struct wi_msg_member m;
+        j->patience_ns = UINT64_MAX; /* up: members may come when they like */
         fill_self(e, &m);
         (void)ops->send(ev->ep, &m, m.head.len);
         (void)ops->kick(ev->ep);
@@ -277,7 +287,9 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
     } else if (ev->kind == WI_EV_CLOSED) {
         /* Not there yet, perhaps: the caller's timeout bounds the tries. */
         wi_log(&e->log, WI_LOG_INFO, "seed %s: %s", j->address, ev->reason);
-        try_next(e, j);
+        if (!try_next(e, j)) {
+            retry(e, j);
+        }
     }
 }
 
@@ -299,7 +311,22 @@ void wi_join_event(struct wi_engine *e, const struct wi_event *ev)
 void wi_join_tick(struct wi_engine *e)
 {
     struct wi_join *j = e->join;
-    if (j == NULL || j->seed || j->ep != NULL || j->code != WEIR_AGAIN) {
+    if (j == NULL || j->seed || j->code != WEIR_AGAIN) {
+        return;
+    }
+    if (j->ep != NULL && e->now_ns < j->patience_ns) {
+        wi_engine_due(e, j->patience_ns);
+        return;
+    }
+    if (j->ep != NULL) {
+        const char *name = j->ep->transport->ops->name;
+        if (try_next(e, j)) {
+            wi_log(&e->log, WI_LOG_WARN,
+                   "seed %s: no answer over %s, trying %s", j->address, name,
+                   j->ep->transport->ops->name);
+        } else {
+            j->patience_ns = UINT64_MAX; /* the last way may take its time */
+        }
         return;
     }
     if (e->now_ns < j->retry_ns) {
@@ -309,6 +336,8 @@ void wi_join_tick(struct wi_engine *e)
     weir_err rc = e->ops->connect(e->transport, j->address, &j->ep, &j->error);
     if (rc != WEIR_OK) {
         j->code = rc;
+    } else {
+        be_patient(e, j);
     }
 }
 

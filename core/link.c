@@ -43,6 +43,7 @@ static struct wi_link *make(struct wi_engine *e, uint32_t member)
     l->last_tx_ns = e->now_ns;
     l->idle_since_ns = e->now_ns;
     l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
+    l->patience_ns = wi_time_add(e->now_ns, e->cfg.connect_ns / 2);
     if (alloc_tables(l) != WEIR_OK) {
         free(l->in);
         free(l->used);
@@ -53,7 +54,7 @@ static struct wi_link *make(struct wi_engine *e, uint32_t member)
     /* E9 release: the link's fields; pairs with E9 acquire in collect_one() */
     wi_store_rel(&e->slots[l->slot], l);
     wi_engine_due(e,
-                  wi_min_u64(l->deadline_ns, e->now_ns + e->cfg.detect_ns / 4));
+                  wi_min_u64(l->patience_ns, e->now_ns + e->cfg.detect_ns / 4));
     return l;
 }
 
@@ -301,8 +302,8 @@ static bool try_next(struct wi_link *l, const char *why)
     wi_engine_disconnect(e, l->ep); /* nobody sends before CONNECTED */
     l->ep = next;
     next->user = l;
-    l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
-    wi_engine_due(e, l->deadline_ns);
+    l->patience_ns = e->now_ns + (l->deadline_ns - e->now_ns) / 2;
+    wi_engine_due(e, l->patience_ns);
     wi_engine_kick(e);
     return true;
 }
@@ -965,15 +966,21 @@ void wi_link_tick(struct wi_link *l, uint64_t now_ns)
     if (l->state == WI_LINK_DEAD) {
         return;
     }
+    if (l->state == WI_LINK_CONNECTING && now_ns >= l->patience_ns) {
+        if (try_next(l, "no answer in half the time (connect_ns)")) {
+            return;
+        }
+        l->patience_ns = UINT64_MAX; /* the last way has the rest of it */
+    }
     if (now_ns < l->deadline_ns) {
-        wi_engine_due(l->engine, l->deadline_ns);
+        bool may_turn = l->state == WI_LINK_CONNECTING;
+        wi_engine_due(l->engine,
+                      may_turn ? wi_min_u64(l->patience_ns, l->deadline_ns)
+                               : l->deadline_ns);
         return;
     }
     if (l->state == WI_LINK_CLOSING) {
         wi_link_down(l, true, WEIR_OK, "closed");
-        return;
-    }
-    if (try_next(l, "no answer within connect_ns")) {
         return;
     }
     char why[160];

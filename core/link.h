@@ -75,6 +75,7 @@ struct wi_link {
     struct wi_transport *home; /* ep's; owns area and what is mapped */
     struct wi_arena *arena;    /* home's, for outgoing rings */
     uint64_t deadline_ns;      /* handshake */
+    uint64_t patience_ns;      /* CONNECTING: then the next way is tried */
     uint64_t last_rx_ns;
     uint64_t last_tx_ns;
     uint64_t ping_ns; /* oldest PING without an answer, 0: none */

@@ -29,6 +29,7 @@ struct scene {
     int net_fd[MEMBERS]; /* namespace to go to; 0: stay */
     const char *shm;     /* all say this is their shm address */
     uint64_t connect_ns;
+    bool seed;                         /* join through member 0 */
     const char *way[MEMBERS][MEMBERS]; /* transport of each link, upper half */
     const char *why;                   /* part of the text for links over tcp */
 };
@@ -68,16 +69,17 @@ static void look(struct wt_proc *p, weir_node *node)
     const struct scene *s = p->arg;
     const struct wt_team *t = p->shared;
     uint32_t failed = 0;
+    uint32_t self = weir_node_self(node);
     for (uint32_t k = 0; k < p->n; k++) {
         struct weir_link_stats l;
-        uint32_t low = k < p->self ? k : p->self;
-        uint32_t high = k < p->self ? p->self : k;
-        const char *want = k == p->self ? "self" : s->way[low][high];
+        uint32_t low = k < self ? k : self;
+        uint32_t high = k < self ? self : k;
+        const char *want = k == self ? "self" : s->way[low][high];
         wt_proc_check(p, weir_link_stats_get(node, k, &l) == WEIR_OK,
                       "no member %u", k);
         wt_proc_check(p, l.open && strcmp(l.transport, want) == 0,
-                      "link of %u to %u over %s, not %s: %s; query: %s",
-                      p->self, k, l.transport, want, l.why,
+                      "link of %u to %u over %s, not %s: %s; query: %s", self,
+                      k, l.transport, want, l.why,
                       t->outcome[p->self][0].message);
         failed += strstr(l.why, "shm failed: ") != NULL;
         wt_proc_check(p,
@@ -87,8 +89,8 @@ static void look(struct wt_proc *p, weir_node *node)
         wt_proc_check(p,
                       strcmp(want, "tcp") != 0 || s->why == NULL ||
                           strstr(l.why, s->why) != NULL,
-                      "link of %u to %u: \"%s\" does not say \"%s\"", p->self,
-                      k, l.why, s->why);
+                      "link of %u to %u: \"%s\" does not say \"%s\"", self, k,
+                      l.why, s->why);
     }
     wt_proc_check(p, said >= failed, "%u links went on over tcp, %u lines",
                   failed, said);
@@ -96,6 +98,20 @@ static void look(struct wt_proc *p, weir_node *node)
     wt_proc_check(p,
                   weir_link_stats_get(node, p->n, &none) == WEIR_ERR_NOT_FOUND,
                   "there is a member %u", p->n);
+}
+
+static void join(struct wt_proc *p, weir_node *node)
+{
+    const struct scene *s = p->arg;
+    const struct wt_team *t = p->shared;
+    struct weir_error err = {0};
+    if (!s->seed) {
+        wt_team_join(p, node);
+        return;
+    }
+    weir_err rc = weir_node_join_seed(node, p->self == 0 ? NULL : t->address[0],
+                                      p->n, UINT64_C(30000000000), &err);
+    wt_proc_check(p, rc == WEIR_OK, "join: %s", err.message);
 }
 
 static void member(struct wt_proc *p)
@@ -114,7 +130,7 @@ static void member(struct wt_proc *p)
     }
     wt_proc_say(p, 'r');
     wt_proc_await(p);
-    wt_team_join(p, node);
+    join(p, node);
     wt_team_query(p, node, 0, NULL, 0, ROWS);
     look(p, node);
     wt_proc_say(p, 'l');
@@ -186,11 +202,26 @@ Test(auto_ways, shm_that_does_not_answer_is_followed_by_tcp, .timeout = 60)
     (void)snprintf(name, sizeof(name), "mute-%ld", (long)getpid());
     listen_mute(name);
     struct scene s = {.shm = name,
-                      .connect_ns = 500000000,
+                      .connect_ns = 6000000000,
                       .way = {{"", "tcp", "tcp", "tcp"},
                               {"", "", "tcp", "tcp"},
                               {"", "", "", "tcp"}},
                       .why = "shm"};
+    play(&s);
+}
+
+Test(auto_ways, seed_whose_shm_does_not_answer_is_joined_over_tcp,
+     .timeout = 60)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "mute-%ld", (long)getpid());
+    listen_mute(name);
+    struct scene s = {.shm = name,
+                      .connect_ns = 6000000000,
+                      .seed = true, /* tells the true addresses */
+                      .way = {{"", "shm", "shm", "shm"},
+                              {"", "", "shm", "shm"},
+                              {"", "", "", "shm"}}};
     play(&s);
 }
 
