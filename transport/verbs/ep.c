@@ -163,6 +163,7 @@ void wi_vb_ep_lose(struct vb_ep *ep, const char *fmt, ...)
         (void)rdma_disconnect(ep->id); /* so that the peer learns of it now */
     }
     ep->state = VB_LOST;
+    vb_home(ep)->cq_empty = false; /* messages may have come until now */
     ep->until_ns = 0; /* a stranger is dropped in the next poll */
     /* Relaxed: from now on send and kick refuse. */
     wi_store_rlx(&ep->lost, true);
