@@ -12,8 +12,10 @@
  * contains the wake-ups.
  */
 #define _GNU_SOURCE 1
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -366,18 +368,71 @@ static void say_unjoined(struct doctor *d, const struct end *e, weir_err rc,
                                      : err->message);
 }
 
+/* HOST of an address: "tcp:HOST:PORT", "auto:HOST:PORT", "auto:X;tcp=HOST:1". */
+static void host_of(char *host, const char *address)
+{
+    const char *at = strstr(address, ";tcp=");
+    at = at != NULL ? at + 5 : strstr(address, ";verbs=");
+    if (at != NULL && at[0] == ';') {
+        at += 7;
+    } else if (at == NULL) {
+        at = strchr(address, ':') + 1;
+    }
+    (void)snprintf(host, ADDRESS_BYTES, "%s", at);
+    host[strcspn(host, ";")] = '\0';
+    char *port = strrchr(host, ':');
+    if (port != NULL) {
+        *port = '\0';
+    }
+    if (host[0] == '[') {
+        memmove(host, host + 1, strlen(host));
+        host[strcspn(host, "]")] = '\0';
+    }
+}
+
+/* Where to listen so that the peer can reach us: at the address that the way
+ * to it begins with. A datagram socket knows without sending anything. */
+static void local_address(char *listen, const char *peer)
+{
+    char host[ADDRESS_BYTES];
+    char ip[64];
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof(own);
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found = NULL;
+    (void)snprintf(listen, ADDRESS_BYTES, "0.0.0.0:0");
+    host_of(host, peer);
+    if (getaddrinfo(host, "9", &hints, &found) != 0) {
+        return; /* the join will say so */
+    }
+    int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+        getsockname(fd, (struct sockaddr *)&own, &len) == 0 &&
+        getnameinfo((struct sockaddr *)&own, len, ip, sizeof(ip), NULL, 0,
+                    NI_NUMERICHOST) == 0) {
+        (void)snprintf(listen, ADDRESS_BYTES,
+                       own.ss_family == AF_INET6 ? "[%s]:0" : "%s:0", ip);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    freeaddrinfo(found);
+}
+
 void doctor_peer(struct doctor *d, const char *where)
 {
     static struct end e;
     struct weir_error err = {.code = WEIR_OK};
     char address[ADDRESS_BYTES];
+    char listen[ADDRESS_BYTES];
     bool inet = strcmp(d->transport, "shm") != 0;
     if (!doctor_address(d, address, sizeof(address), where)) {
         doctor_say(d, DOCTOR_PROBLEM, "peer", NULL, "%s is too long", where);
         return;
     }
-    /* The peer may have to connect to us: not at the loopback. */
-    if (open_end(&e, d, inet ? "0.0.0.0:0" : NULL, &err) != WEIR_OK) {
+    /* The peer may have to connect to us, and on the device that leads there. */
+    local_address(listen, address);
+    if (open_end(&e, d, inet ? listen : NULL, &err) != WEIR_OK) {
         doctor_say(d, DOCTOR_PROBLEM, "peer", NULL, "%s", err.message);
         return;
     }
