@@ -875,6 +875,9 @@ static void on_connected(struct wi_link *l)
 static void guest_event(struct wi_engine *e, const struct wi_event *ev)
 {
     struct wi_guest *g = guest_of(e, ev->ep);
+    if (ev->kind == WI_EV_SENDABLE) {
+        (void)ev->ep->transport->ops->kick(ev->ep); /* rule 4 */
+    }
     if (g == NULL) {
         wi_join_event(e, ev);
     } else if (ev->kind == WI_EV_MESSAGE) {

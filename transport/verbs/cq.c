@@ -142,11 +142,11 @@ void wi_vb_feed(struct vb_transport *t, struct vb_ep *ep,
     batch_post(t, ep, &b);
 }
 
-static void want_ack(struct vb_ep *ep)
+void wi_vb_want(struct vb_ep *ep, enum vb_ack what)
 {
     /* E52 release: counters before the wish; pairs with E52 acquire in
      * add_missing() of qp.c */
-    wi_store_rel(&ep->ack_now, 1);
+    wi_store_rel(&ep->ack_now, (uint32_t)what);
     wi_vb_ep_todo(ep, VB_TODO_SENDABLE);
 }
 
@@ -160,7 +160,7 @@ static void count_freed(struct vb_ep *ep)
     /* Relaxed: a smaller number only asks once more. */
     if (vb_ack_due(freed, wi_load_rlx(&ep->told_freed), VB_WINDOW) &&
         ep->state == VB_UP) {
-        want_ack(ep);
+        wi_vb_want(ep, VB_ACK_DUE);
     }
 }
 
@@ -335,7 +335,7 @@ static bool take_message(struct vb_ep *ep, const struct ibv_wc *wc,
                          const struct vb_head *head, struct wi_event *event)
 {
     if ((head->flags & VB_PROMPT) != 0 && ep->state == VB_UP) {
-        want_ack(ep);
+        wi_vb_want(ep, VB_ACK_DUE);
     }
     switch (head->kind) {
     case VB_DATA:
@@ -393,7 +393,7 @@ bool wi_vb_ep_owes(struct vb_ep *ep)
 void wi_vb_ep_owed(struct vb_ep *ep)
 {
     if (wi_vb_ep_owes(ep)) {
-        want_ack(ep);
+        wi_vb_want(ep, VB_ACK_DUE);
     }
 }
 

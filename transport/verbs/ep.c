@@ -72,6 +72,7 @@ struct vb_ep *wi_vb_ep_open(struct vb_transport *t, struct rdma_cm_id *id,
     ep->tag = (uint8_t)(t->next_tag++ % VB_KEY_TAGS);
     wi_list_init(&ep->ready);
     wi_list_init(&ep->owing);
+    wi_list_init(&ep->unheard);
     wi_list_push_back(accepted ? &t->greeting : &t->eps, &ep->all);
     t->by_idx[idx] = ep;
     t->n_greeting += accepted ? 1 : 0;
@@ -107,6 +108,7 @@ void wi_vb_ep_close(struct vb_ep *ep)
     wi_list_remove(&ep->all);
     wi_list_remove(&ep->ready);
     wi_list_remove(&ep->owing);
+    wi_list_remove(&ep->unheard);
     uncount(ep);
     wi_vb_qp_close(ep);
     wi_vb_revoke(ep);
@@ -144,6 +146,10 @@ void wi_vb_ep_up(struct vb_ep *ep)
     } else if (wi_vb_say(ep, VB_FIRST)) {
         ep->reported = true;
         wi_vb_ep_todo(ep, VB_TODO_UP);
+        if (t->dev.iwarp) {
+            ep->until_ns = t->now_ns + VB_NUDGE_NS;
+            wi_list_push_back(&t->unheard, &ep->unheard);
+        }
     } else {
         wi_vb_ep_lose(ep, "%s: the first message could not be sent", ep->peer);
     }
@@ -164,7 +170,7 @@ void wi_vb_ep_lose(struct vb_ep *ep, const char *fmt, ...)
     }
     ep->state = VB_LOST;
     vb_home(ep)->cq_empty = false; /* messages may have come until now */
-    ep->until_ns = 0; /* a stranger is dropped in the next poll */
+    ep->until_ns = 0;              /* a stranger is dropped in the next poll */
     /* Relaxed: from now on send and kick refuse. */
     wi_store_rlx(&ep->lost, true);
     wi_vb_ep_todo(ep, VB_TODO_CLOSED);
@@ -212,6 +218,7 @@ static void linger(struct vb_ep *ep)
     }
     wi_list_remove(&ep->ready);
     wi_list_remove(&ep->owing);
+    wi_list_remove(&ep->unheard);
     wi_list_remove(&ep->all);
     uncount(ep);
     ep->state = VB_LINGER;

@@ -302,22 +302,26 @@ static bool add_own(struct vb_ep *ep, uint8_t flags, uint32_t keep)
 static void add_missing(struct vb_ep *ep)
 {
     struct vb_tx *tx = &ep->tx;
-    /* E52 acquire: what is to be acknowledged; pairs with E52 release in
-     * want_ack() of cq.c */
-    bool asked = wi_load_rlx(&ep->ack_now) != 0 && /* rlx: a look first */
-                 wi_xchg_ar(&ep->ack_now, 0) != 0; /* E52: as above */
+    uint32_t asked = wi_load_rlx(&ep->ack_now); /* rlx: a look first */
+    if (wi_unlikely(asked != VB_ACK_NONE)) {
+        /* E52 acquire: what is to be acknowledged; pairs with E52 release in
+         * wi_vb_want() of cq.c */
+        asked = wi_xchg_ar(&ep->ack_now, VB_ACK_NONE);
+    }
     if (vb_home(ep)->dev.acks_complete && tx->ops != tx->covered) {
         (void)add_own(ep, VB_PROMPT, VB_ACK_RESERVE);
     }
-    if (!asked || tx->msg_end != tx->msg_posted) {
+    if (asked == VB_ACK_NONE || tx->msg_end != tx->msg_posted) {
         return; /* a message goes, and carries the counters */
     }
     /* Relaxed: numbers that stamp() reads again; told_ ones are our own. */
     bool freed =
         wi_load_rlx(&ep->rx_freed) != wi_load_rlx(&ep->told_freed);    /* rlx */
     bool got = wi_load_rlx(&ep->rx_got) != wi_load_rlx(&ep->told_got); /* rlx */
-    if ((freed || got) && !add_own(ep, 0, freed ? 0 : VB_ACK_RESERVE - 1)) {
-        wi_store_rel(&ep->ack_now, 1); /* E52: to be tried again */
+    bool nudge = asked == VB_ACK_NUDGE;
+    if ((freed || got || nudge) &&
+        !add_own(ep, nudge ? VB_PROMPT : 0, freed ? 0 : VB_ACK_RESERVE - 1)) {
+        wi_store_rel(&ep->ack_now, asked); /* E52: to be tried again */
     }
 }
 

@@ -195,6 +195,7 @@ static struct vb_transport *make(const struct wi_transport_params *params)
     wi_list_init(&t->linger);
     wi_list_init(&t->ready);
     wi_list_init(&t->owing);
+    wi_list_init(&t->unheard);
     wi_list_init(&t->slabs);
     wi_list_init(&t->spare_slabs);
     return t;
@@ -324,6 +325,27 @@ static void pay(struct vb_transport *t, uint64_t soon_ns)
     }
 }
 
+/*
+ * A peer that was connected to and has said nothing yet is spoken to again.
+ * Soft-iWARP as of Linux 6.1 can miss the first messages of a connection: those
+ * that reach the accepting side before siw_accept() has handed the socket to
+ * the queue pair lie in the socket until something else arrives.
+ */
+static void nudge(struct vb_transport *t)
+{
+    wi_list_each(n, &t->unheard)
+    {
+        struct vb_ep *ep = wi_container_of(n, struct vb_ep, unheard);
+        if (ep->state != VB_UP || wi_load_rlx(&ep->rx_got) != 0) { /* own */
+            wi_list_remove(n);
+        } else if (ep->until_ns <= t->now_ns) {
+            ep->until_ns = t->now_ns + (VB_NUDGE_NS << ep->nudges);
+            ep->nudges += ep->nudges < 6 ? 1 : 0;
+            wi_vb_want(ep, VB_ACK_NUDGE);
+        }
+    }
+}
+
 /* ---- poll ---------------------------------------------------------------- */
 
 static uint32_t report(struct vb_ep *ep, uint32_t todo, enum wi_event_kind kind,
@@ -425,6 +447,7 @@ static uint32_t verbs_poll(struct wi_transport *base, uint64_t now_ns,
         }
         expire(t);
         pay(t, 0);
+        nudge(t);
     }
     n += take_ready(t, events + n, max - n);
     if (t->dead && !t->released && wi_list_empty(&t->eps) &&
@@ -446,6 +469,11 @@ static uint64_t first_deadline(struct vb_transport *t)
             const struct vb_ep *ep = wi_container_of(n, struct vb_ep, all);
             first = wi_min_u64(first, ep->until_ns);
         }
+    }
+    wi_list_each(u, &t->unheard)
+    {
+        const struct vb_ep *ep = wi_container_of(u, struct vb_ep, unheard);
+        first = wi_min_u64(first, ep->until_ns);
     }
     wi_list_each(n, &t->owing)
     {

@@ -94,6 +94,7 @@ enum {
 #define VB_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent for */
 #define VB_LINGER_NS UINT64_C(2000000000)   /* for the last message to go */
 #define VB_ACK_DELAY_NS UINT64_C(20000000)  /* an acknowledgement may wait */
+#define VB_NUDGE_NS UINT64_C(20000000)      /* see nudge() in verbs.c */
 #define VB_LOOK_NS UINT64_C(1000000)        /* between looks at rdma_cm */
 
 /** params->arg of `open`, or NULL. */
@@ -212,7 +213,8 @@ struct vb_transport {
     struct wi_list linger;   /* disconnected, last message under way */
     struct wi_list ready;    /* endpoints with something to report */
     struct wi_list owing;    /* endpoints that owe an acknowledgement */
-    uint64_t owing_ns;       /* since; 0: none */
+    uint64_t owing_ns;       /* their time is up */
+    struct wi_list unheard;  /* connected, and the peer has said nothing */
     struct vb_ep **by_idx;   /* max_eps */
     struct vb_ep **by_qp;    /* hash of queue pair numbers */
     uint32_t by_qp_mask;
@@ -235,6 +237,13 @@ struct vb_transport {
     uint32_t stash_end;
     uint32_t stash_room;
     bool cq_empty; /* the last ibv_poll_cq took everything */
+};
+
+/** What poll wants kick to add. */
+enum vb_ack {
+    VB_ACK_NONE,
+    VB_ACK_DUE,   /* counters, unless the peer knows them */
+    VB_ACK_NUDGE, /* a message that asks for an answer */
 };
 
 enum vb_state {
@@ -284,6 +293,7 @@ struct vb_ep {
     struct wi_list all;
     struct wi_list ready;
     struct wi_list owing;
+    struct wi_list unheard;
     uint32_t idx; /* in t->by_idx */
     struct rdma_cm_id *id;
     struct ibv_qp *qp; /* constant once the endpoint is reported */
@@ -299,6 +309,7 @@ struct vb_ep {
     uint32_t todo;
     uint32_t reads_done;
     uint64_t until_ns;
+    uint32_t nudges;
     uint32_t bye_wr; /* lingering ends when this request is complete */
     uint32_t peer_got;
     uint32_t n_grants;
@@ -310,7 +321,7 @@ struct vb_ep {
     _Atomic bool lost;  /* send and kick refuse */
     _Atomic bool fault; /* posting failed: the engine is to cut the link */
     _Atomic uint32_t hungry;
-    _Atomic uint32_t ack_now;
+    _Atomic uint32_t ack_now;     /* enum vb_ack */
     _Atomic uint32_t wr_done;     /* written by: engine */
     _Atomic uint32_t msg_freed;   /* written by: engine */
     _Atomic uint32_t msg_sent;    /* written by: post lock */
@@ -443,6 +454,9 @@ weir_err wi_vb_cq_open(struct vb_transport *t, struct weir_error *err);
 /** Poll, and turn completions into events; returns how many. */
 uint32_t wi_vb_cq_poll(struct vb_transport *t, struct wi_event *events,
                        uint32_t max);
+
+/** Have kick add something, and the core call kick. */
+void wi_vb_want(struct vb_ep *ep, enum vb_ack what);
 
 /** Does the peer wait to hear what has arrived? If so, have it told. */
 bool wi_vb_ep_owes(struct vb_ep *ep);
