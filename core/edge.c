@@ -605,6 +605,18 @@ void wi_in_refuse(struct wi_in *in)
     }
 }
 
+/* Frames of a node ring may have been delivered before this reader was there;
+ * the worker then found nobody to give them to. */
+static void find_local(struct wi_stream *st, struct wi_worker *w)
+{
+    /* E12 sc: the reader, then queued; pairs with E12 sc in collect_local(),
+     * which clears it and then looks for the reader */
+    if (wi_xchg_sc(&st->queued, 1) == 0) {
+        wi_lq_put(&w->local, &st->local);
+        wi_worker_notify(w, WI_ATTN_EVENT);
+    }
+}
+
 static void attach_stream(struct wi_stream *st, struct weir_reader *r)
 {
     struct wi_worker *w = r->worker;
@@ -617,6 +629,9 @@ static void attach_stream(struct wi_stream *st, struct weir_reader *r)
     if (r->stopped) {
         wi_stream_stop(st);
         return;
+    }
+    if (st->in->consumer_worker == WI_ANY_WORKER) {
+        find_local(st, w);
     }
     uint32_t id = st->in->link->slot * w->engine->budget.n_units + st->in->edge;
     if (wi_bell_mark(w->bell, w->engine->n_ids, id) == WI_WAKE_FD) {

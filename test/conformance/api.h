@@ -35,6 +35,7 @@
     X(suite, place, empty_batches_are_taken)                                   \
     X(suite, place, tiny_rings_move_everything)                                \
     X(suite, place, one_to_five_nodes_with_one_to_three_workers)               \
+    X(suite, place, node_ring_keeps_rows_for_a_late_reader)                    \
     X(suite, place, node_rings_move_everything)                                \
     X(suite, place, subsets_produce_and_consume)                               \
     X(suite, place, some_workers_produce_and_consume)                          \

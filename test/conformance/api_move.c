@@ -244,6 +244,77 @@ void wt_api_node_rings_move_everything(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+struct late {
+    struct wt_cluster c;
+    struct wt_query q;
+    weir_shuffle *shuffle;
+    weir_writer *writer;
+    weir_reader *reader;
+    struct ArrowArray batch;
+};
+
+static bool pushed_to_worker_1(void *arg)
+{
+    static const uint32_t dest[] = {1};
+    struct late *l = arg;
+    weir_err rc = weir_writer_push_to(l->writer, &l->batch, dest);
+    cr_assert(rc == WEIR_OK || rc == WEIR_AGAIN, "%s", weir_err_name(rc));
+    return rc == WEIR_OK;
+}
+
+static bool came_to_worker_1(void *arg)
+{
+    struct late *l = arg;
+    (void)weir_worker_wait(l->c.node[0], 1, 0);
+    weir_err rc = weir_reader_next(l->reader, &l->batch);
+    cr_assert(rc == WEIR_OK || rc == WEIR_AGAIN, "%s", weir_err_name(rc));
+    return rc == WEIR_OK;
+}
+
+static void open_late(struct late *l, const struct weir_field *field)
+{
+    struct ArrowSchema schema;
+    struct weir_error err;
+    wt_query_open(&l->q, &l->c, 1, NULL);
+    cr_assert_eq(weir_schema_build(field, 1, &schema, &err), WEIR_OK);
+    const struct weir_shuffle_params params = {
+        .id = 1, .schema = &schema, .partitioning = WEIR_VECTOR};
+    weir_err rc = weir_shuffle_open(l->q.query[0], &params, &l->shuffle, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    rc = weir_writer_open(l->shuffle, 0, &l->writer, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    rc = weir_reader_open(l->shuffle, 0, &l->reader, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    schema.release(&schema);
+}
+
+/* A worker takes what came for it before it opens its reader: the ring is
+ * known since another one opened. */
+void wt_api_node_ring_keeps_rows_for_a_late_reader(const struct wt_place *place)
+{
+    static const struct weir_field field = {.name = "id", .format = "l"};
+    const struct wt_rows rows = {.fields = &field, .n_fields = 1};
+    struct wt_cluster_params cluster = {
+        .nodes = 1, .workers = 2, .node = {.max_shuffles = 1}};
+    struct weir_error err;
+    struct late *l = calloc(1, sizeof(*l));
+    cluster.node.memory_bytes = wt_least_memory(place, &cluster);
+    wt_cluster_open(&l->c, place, &cluster);
+    open_late(l, &field);
+    wt_rows_make(&rows, 7, 1, &l->batch);
+    cr_assert(wt_until(&l->c, pushed_to_worker_1, l));
+    l->batch.release(&l->batch);
+    cr_assert_eq(weir_writer_flush(l->writer), WEIR_OK);
+    (void)weir_worker_wait(l->c.node[0], 1, 0);
+    cr_assert_eq(weir_reader_open(l->shuffle, 1, &l->reader, &err), WEIR_OK);
+    cr_assert(wt_until(&l->c, came_to_worker_1, l));
+    cr_assert_eq(wt_rows_id(&l->batch, 0), 7);
+    l->batch.release(&l->batch);
+    wt_query_close(&l->q);
+    wt_cluster_close(&l->c);
+    free(l);
+}
+
 void wt_api_subsets_produce_and_consume(const struct wt_place *place)
 {
     const struct wt_cluster_params cluster = {.nodes = 4, .workers = 2};
