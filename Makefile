@@ -59,7 +59,7 @@ vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'
 
 test-vm: setup-vm release ## the verbs transport on real drivers, siw and rxe
-	@test/vm/vm.sh run -- test/vm/suite.sh $(REL) siw rxe
+	@test/vm/test.sh $(REL)
 
 bench-vm: setup-vm build/bench/build.ninja ## verbs on siw against tcp and sockets, by instructions
 	@cmake --build build/bench -j $(JOBS) --target weir_tool

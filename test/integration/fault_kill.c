@@ -32,6 +32,7 @@ enum phase {
 
 struct scene {
     const char *transport;
+    const char *listen; /* NULL: as the transport likes */
     enum phase phase;
 };
 
@@ -142,8 +143,8 @@ static void survivor(struct wt_proc *p, enum phase phase, weir_node *node)
 static void member(struct wt_proc *p)
 {
     const struct scene *s = p->arg;
-    struct weir_node_params params = {.transport = s->transport,
-                                      .detect_ns = detect_ns};
+    struct weir_node_params params = {
+        .transport = s->transport, .listen = s->listen, .detect_ns = detect_ns};
     weir_node *node = wt_team_open(p, params);
     wt_proc_await(p);
     if (p->self == VICTIM) {
@@ -222,9 +223,12 @@ static void check(struct wt_procs *ps, enum phase phase)
     wt_team_left_nothing(ps);
 }
 
+static const char *listen_at; /* by fault_kill_verbs.c */
+
 static void play(const char *transport, enum phase phase)
 {
-    struct scene scene = {.transport = transport, .phase = phase};
+    struct scene scene = {
+        .transport = transport, .listen = listen_at, .phase = phase};
     struct wt_procs *ps = wt_team_start(3, member, &scene);
     begin(ps, phase);
     if (phase == CLOSING || phase == CLOSING_NODE) {
@@ -253,5 +257,7 @@ static void play(const char *transport, enum phase phase)
         play(#where, phase);                                                   \
     }
 
+#ifndef KILL_ON_VERBS
 KILL_TESTS(shm)
 KILL_TESTS(tcp)
+#endif

@@ -50,3 +50,108 @@ perftest_works() {
     cat server.log out
     return 1
 }
+
+# ---- Weir -------------------------------------------------------------------
+
+# criterion <program>: at least one test has run, and none failed
+criterion() {
+    "$BUILD/test/$1" -j2 2>&1 | tee criterion.log
+    grep -Eq 'Tested: [1-9][0-9]* \| .*Failing: 0 \| Crashing: 0' criterion.log
+}
+
+two_stage() {
+    "$BUILD/weir" bench two-stage --nodes "$1" --rows "$2" --repeat 1 \
+        --transports verbs --listen "$address" --json
+}
+
+doctor_is_content() {
+    "$BUILD/weir" doctor -t verbs >report || return 1
+    cat report
+    grep -q "^ok  *port  *$device port 1: ACTIVE" report &&
+        grep -q "^0 problems" report
+}
+
+doctor_measures_a_peer() {
+    "$BUILD/weir" doctor -t verbs "--listen=$address:7077" --once &
+    other=$!
+    until_true 10 is_listening weir &&
+        "$BUILD/weir" doctor -t verbs --timeout 20 --peer "$address:7077" \
+            >report
+    cat report
+    grep -q "^ok  *peer .*round trip .* MB/s, over verbs" report &&
+        wait $other
+}
+
+# ---- faults, with the shell's means -----------------------------------------
+
+# fails_with <pattern> <command>...: it ends with an error that says so
+fails_with() {
+    pattern=$1
+    shift
+    if "$@" >fails.log 2>&1; then
+        echo "it succeeded: $*"
+        return 1
+    fi
+    cat fails.log
+    grep -q "$pattern" fails.log
+}
+
+# links <number>: so many queue pairs are connected
+links() {
+    [ "$(rdma resource show qp | grep -c "link $device/.* state RTS")" -ge "$1" ]
+}
+
+# A plan that would take minutes, with all links of 4 nodes up
+long_plan() {
+    "$BUILD/weir" bench two-stage --nodes 4 --rows 50000000 --repeat 1 \
+        --transports verbs --listen "$address" --timeout 100 >plan.log 2>&1 &
+    plan=$!
+    until_true 20 links 12
+}
+
+# The plan has ended with an error that names a peer.
+plan_lost_a_peer() {
+    if wait "$plan"; then
+        echo "the plan ended well"
+        return 1
+    fi
+    cat plan.log
+    grep -q "process [0-9] of 4: .*bench-[0-9-]*" plan.log
+}
+
+device_removed() {
+    netdev=$(rdma link show "$device/1" | sed 's/.*netdev //')
+    long_plan || return 1
+    rdma link del "$device"
+    plan_lost_a_peer
+    result=$?
+    rdma link add "$device" type "$DRIVER" netdev "$netdev" &&
+        two_stage 2 5000 && return $result
+}
+
+# Down for a moment: the plan may live or fail, but it does not hang, and what
+# comes after works.
+link_flaps() {
+    netdev=$(rdma link show "$device/1" | sed 's/.*netdev //')
+    "$BUILD/weir" bench two-stage --nodes 4 --rows 100000 --repeat 1 \
+        --transports verbs --listen "$address" --timeout 50 >plan.log 2>&1 &
+    plan=$!
+    until_true 20 links 12 || return 1
+    ip link set "$netdev" down
+    sleep 0.3
+    ip link set "$netdev" up
+    wait "$plan" || grep "process [0-9] of 4: .*bench-[0-9-]*" plan.log ||
+        return 1
+    two_stage 2 5000
+}
+
+little_memlock() {
+    # shellcheck disable=SC3045 # dash has it
+    (ulimit -l 64 &&
+        fails_with "65536 bytes (ulimit -l): raise it" two_stage 2 1000)
+}
+
+address_without_device() {
+    address=127.0.0.1
+    fails_with "no address of an active RDMA device" two_stage 2 1000
+}

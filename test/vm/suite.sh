@@ -54,6 +54,18 @@ for DRIVER; do
     test_on 30 "rping: write, read, send, 20 x 60000 bytes, verified" rping_works
     test_on 30 "ib_send_bw -R -e" perftest_works ib_send_bw -e
     test_on 30 "ib_write_bw -R" perftest_works ib_write_bw
+    for program in conformance.spi_verbs conformance.api_verbs \
+        integration.fault_kill_verbs; do
+        test_on 200 $program criterion $program
+    done
+    test_on 60 "two-stage plan, 4 processes" two_stage 4 50000
+    test_on 60 "two-stage plan, 8 processes" two_stage 8 20000
+    test_on 20 "weir doctor" doctor_is_content
+    test_on 30 "weir doctor --peer" doctor_measures_a_peer
+    test_on 60 "memlock of 64 KiB" little_memlock
+    test_on 60 "address without device" address_without_device
+    test_on 60 "device removed under load" device_removed
+    test_on 60 "link down and up" link_flaps
 done
 echo "$ran tests on $*, $failed failed"
 [ $failed -eq 0 ]
