@@ -637,14 +637,6 @@ static void attach_stream(struct wi_stream *st, struct weir_reader *r)
     if (wi_bell_mark(w->bell, w->engine->n_ids, id) == WI_WAKE_FD) {
         w->engine->ring_fn(w->engine->hook_arg, w->idx);
     }
-    /* Of a node ring, frames may have been delivered and the stream taken off
-     * its worker's queue, while nobody read it.
-     * E12 sc: the reader, then queued; pairs with E12 sc in collect_local() */
-    if (st->in->consumer_worker == WI_ANY_WORKER &&
-        wi_xchg_sc(&st->queued, 1) == 0) {
-        wi_lq_put(&w->local, &st->local);
-        wi_worker_notify(w, WI_ATTN_EVENT);
-    }
 }
 
 static void fail_mismatch(struct wi_in *in, struct weir_shuffle *s)
