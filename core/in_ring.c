@@ -4,7 +4,7 @@
  * head of the ring moves over the released prefix. Whoever finds `advancing`
  * free does it for all, as with the post lock of a link.
  */
-#include "core/engine.h"
+#include "core/shuffle.h"
 
 void wi_in_wake_producer(struct wi_in *in)
 {
@@ -67,12 +67,16 @@ static void move_head(struct wi_in *in, uint64_t head)
     }
 }
 
-/* Scanning may go on: whoever takes the mark does it. */
-static void mark_again(struct wi_in *in)
+/* Scanning may go on: by the reader, who finds its ring marked, or, as no worker
+ * is known to look at a node ring, here. */
+static void scan_again(struct wi_in *in)
 {
     struct wi_engine *e = in->link->engine;
-    bool any = in->consumer_worker == WI_ANY_WORKER;
-    struct wi_worker *w = &e->workers[any ? 0 : in->consumer_worker];
+    if (in->consumer_worker == WI_ANY_WORKER) {
+        wi_in_dispatch(in);
+        return;
+    }
+    struct wi_worker *w = &e->workers[in->consumer_worker];
     uint32_t id = in->link->slot * e->budget.n_units + in->edge;
     if (wi_bell_mark(w->bell, e->n_ids, id) == WI_WAKE_FD) {
         e->ring_fn(e->hook_arg, w->idx);
@@ -104,7 +108,7 @@ static void advance_once(struct wi_in *in)
         wi_store_sc(&in->held_begin, begin);
         move_head(in, head);
         if (wi_xchg_sc(&in->starved, 0) != 0) { /* E10 sc: FIFO has room */
-            mark_again(in);
+            scan_again(in);
         }
     }
     uint32_t asked = 1;

@@ -315,6 +315,47 @@ void wt_api_node_ring_keeps_rows_for_a_late_reader(const struct wt_place *place)
     free(l);
 }
 
+/* A worker that holds as many frames as a ring can have in readers' hands gives
+ * them back while the other worker is not there to look at the ring. */
+void wt_api_node_ring_goes_on_when_held_frames_come_back(
+    const struct wt_place *place)
+{
+    enum { HELD = 64 };
+    static const struct weir_field field = {.name = "id", .format = "l"};
+    const struct wt_rows rows = {.fields = &field, .n_fields = 1};
+    struct wt_cluster_params cluster = {
+        .nodes = 1, .workers = 2, .node = {.max_shuffles = 1}};
+    struct ArrowArray held[HELD];
+    struct weir_error err;
+    struct late *l = calloc(1, sizeof(*l));
+    cluster.node.memory_bytes = wt_least_memory(place, &cluster);
+    wt_cluster_open(&l->c, place, &cluster);
+    open_late(l, &field);
+    cr_assert_eq(weir_reader_open(l->shuffle, 1, &l->reader, &err), WEIR_OK);
+    for (uint64_t i = 0; i < HELD + 1; i++) {
+        wt_rows_make(&rows, i, 1, &l->batch);
+        cr_assert(wt_until(&l->c, pushed_to_worker_1, l));
+        l->batch.release(&l->batch);
+        cr_assert_eq(weir_writer_flush(l->writer), WEIR_OK);
+    }
+    for (uint64_t i = 0; i < HELD; i++) {
+        cr_assert(wt_until(&l->c, came_to_worker_1, l));
+        held[i] = l->batch;
+        cr_assert_eq(wt_rows_id(&held[i], 0), i);
+    }
+    (void)weir_worker_wait(l->c.node[0], 1, 0);
+    cr_assert_eq(weir_reader_next(l->reader, &l->batch), WEIR_AGAIN);
+    for (uint64_t i = 0; i < HELD; i++) {
+        held[i].release(&held[i]);
+    }
+    cr_assert(wt_until(&l->c, came_to_worker_1, l));
+    cr_assert_eq(wt_rows_id(&l->batch, 0), HELD);
+    l->batch.release(&l->batch);
+    wt_query_close(&l->q);
+    wt_cluster_close(&l->c);
+    free(l);
+}
+
 void wt_api_subsets_produce_and_consume(const struct wt_place *place)
 {
     const struct wt_cluster_params cluster = {.nodes = 4, .workers = 2};
