@@ -146,6 +146,17 @@ foreach(source ${weir_integration_sources})
   endif()
 endforeach()
 
+# What test/vm runs on several machines at a time.
+if(WEIR_RDMA_FOUND)
+  add_executable(test_vm_member test/vm/member.c)
+  set_target_properties(
+    test_vm_member PROPERTIES OUTPUT_NAME vm.member RUNTIME_OUTPUT_DIRECTORY
+                                          ${PROJECT_BINARY_DIR}/test)
+  target_link_libraries(
+    test_vm_member PRIVATE weir_flags ${weir_support_library}
+                           ${weir_test_libraries})
+endif()
+
 # Sources and packaging are the same in every build: one build looks at them.
 if(NOT WEIR_SANITIZE AND NOT WEIR_COVERAGE)
   include(cmake/WeirChecks.cmake)

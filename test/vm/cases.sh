@@ -96,9 +96,10 @@ fails_with() {
     grep -q "$pattern" fails.log
 }
 
-# links <number>: so many queue pairs are connected
+# links <number>: the device has so many queue pairs
 links() {
-    [ "$(rdma resource show qp | grep -c "link $device/.* state RTS")" -ge "$1" ]
+    [ "$(rdma resource show | sed -n "s/.*: $device: .* qp \([0-9]*\) .*/\1/p")" \
+        -ge "$1" ]
 }
 
 # A plan that would take minutes, with all links of 4 nodes up

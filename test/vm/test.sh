@@ -15,5 +15,8 @@ failed=0
 "$here/vm.sh" run --drivers siw --mem 2048 --timeout 900 -- \
     "$here/suite.sh" "$build" siw || failed=1
 wait $rxe || failed=1
+for driver in siw rxe; do
+    "$here/pair.sh" "$build" $driver || failed=1
+done
 echo "$(($(date +%s) - begin)) s in all"
 exit $failed
