@@ -120,8 +120,12 @@ plan_lost_a_peer() {
     grep -q "process [0-9] of 4: .*bench-[0-9-]*" plan.log
 }
 
+netdev_of() {
+    rdma link show "$device/1" | awk '{ print $NF }'
+}
+
 device_removed() {
-    netdev=$(rdma link show "$device/1" | sed 's/.*netdev //')
+    netdev=$(netdev_of)
     long_plan || return 1
     rdma link del "$device"
     plan_lost_a_peer
@@ -133,7 +137,7 @@ device_removed() {
 # Down for a moment: the plan may live or fail, but it does not hang, and what
 # comes after works.
 link_flaps() {
-    netdev=$(rdma link show "$device/1" | sed 's/.*netdev //')
+    netdev=$(netdev_of)
     "$BUILD/weir" bench two-stage --nodes 4 --rows 100000 --repeat 1 \
         --transports verbs --listen "$address" --timeout 50 >plan.log 2>&1 &
     plan=$!
