@@ -39,8 +39,9 @@ test-sanitizers: build/asan/build.ninja build/tsan/build.ninja ## unit and confo
 	@cmake --build build/tsan -j $(JOBS)
 	@test/scripts/run_tests.sh build/tsan -L 'unit|conformance'
 
-check: setup-check release ## rules of the house: layers, labels, sizes, format ...
-	@WEIR_MAX_SKIPPED=0 test/scripts/run_tests.sh $(REL) -L 'check|install'
+check: setup-check release ## rules of the house (layers, labels, sizes ...), models
+	@WEIR_MAX_SKIPPED=0 test/scripts/run_tests.sh $(REL) -C model \
+	    -L 'check|install|model'
 
 tidy: setup-check release ## clang-tidy over the library
 	@test/scripts/tidy.sh $(REL) $(JOBS)

@@ -20,3 +20,9 @@ add_test(NAME install.consumer
          COMMAND ${PROJECT_SOURCE_DIR}/test/install/run.sh
                  ${PROJECT_BINARY_DIR})
 weir_test_properties(install.consumer install 300)
+
+# The protocol's models, checked with spin: a minute or two, so `make check` has
+# them (ctest -C model) and `make test` has not.
+add_test(NAME model.spin COMMAND ${PROJECT_SOURCE_DIR}/test/model/run.sh
+         CONFIGURATIONS model)
+weir_test_properties(model.spin model 900)

@@ -9,7 +9,7 @@ set -eu
 build="gcc g++ libc6-dev make cmake ninja-build pkgconf libcriterion-dev
        liburcu-dev libjansson-dev libcsv-dev libxxhash-dev libjemalloc2
        libibverbs-dev librdmacm-dev util-linux"
-check="clang clang-format clang-tidy doxygen"
+check="clang clang-format clang-tidy doxygen spin"
 bench="openmpi-bin libopenmpi-dev"
 # The guest runs the host's programs, so these are the guest's too. gcc-12 is
 # what Debian builds the kernel with.
