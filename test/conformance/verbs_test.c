@@ -128,7 +128,7 @@ Test(verbs, overrun_of_the_window_ends_the_link, .timeout = 60)
         post_raw(s.a, &head, sizeof(head));
     }
     s.spi.paused = 0;
-    scene_ends(&s, "more than the 32 messages");
+    scene_ends(&s, "more than the 64 messages");
 }
 
 /* ---- strangers ----------------------------------------------------------- */

@@ -442,7 +442,10 @@ static uint32_t verbs_poll(struct wi_transport *base, uint64_t now_ns,
         n = take_ups(t, events, max);
         uint32_t before = n;
         n += wi_vb_cq_poll(t, events + n, max - n);
-        if (look_due(t) && (n == before || !t->napped)) {
+        if (n != before) {
+            t->napped = false; /* that is what the sleep has ended for */
+        }
+        if (look_due(t)) {
             look(t);
         }
         expire(t);
@@ -508,7 +511,7 @@ static weir_err verbs_arm(struct wi_transport *base)
         return wi_list_empty(&t->ready) ? WEIR_OK : WEIR_AGAIN;
     }
     wi_vb_refill(t);
-    pay(t, VB_ACK_DELAY_NS / 2);
+    pay(t, VB_ACK_SOON_NS);
     if (!wi_list_empty(&t->ready) || !wi_vb_cq_idle(t) ||
         wi_vb_cq_arm(t) != WEIR_OK) {
         return WEIR_AGAIN;

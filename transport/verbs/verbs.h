@@ -75,8 +75,8 @@
 enum {
     VB_MESSAGE_BYTES = WI_MIN_MESSAGE_BYTES, /* longest message */
     VB_BUF_BYTES = 2112,  /* head and message, whole cache lines */
-    VB_WINDOW = 32,       /* receives per link, messages under way */
-    VB_SLOTS = 64,        /* send buffers per link, a power of two */
+    VB_WINDOW = 64,       /* receives per link, messages under way */
+    VB_SLOTS = 128,       /* send buffers per link, a power of two */
     VB_SLACK = 32,        /* receives beyond the sum of the windows */
     VB_SQ = 128,          /* deepest send queue, a power of two */
     VB_SQ_LEAST = 64,     /* shallowest that works */
@@ -93,7 +93,8 @@ enum {
 #define VB_GRANULE ((size_t)2 << 20)        /* alignment of mem_open */
 #define VB_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent for */
 #define VB_LINGER_NS UINT64_C(2000000000)   /* for the last message to go */
-#define VB_ACK_DELAY_NS UINT64_C(20000000)  /* an acknowledgement may wait */
+#define VB_ACK_DELAY_NS UINT64_C(100000000) /* an acknowledgement may wait */
+#define VB_ACK_SOON_NS UINT64_C(20000000)   /* or go before a sleep */
 #define VB_NUDGE_NS UINT64_C(20000000)      /* see nudge() in verbs.c */
 #define VB_LOOK_NS UINT64_C(1000000)        /* between looks at rdma_cm */
 
