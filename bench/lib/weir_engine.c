@@ -51,6 +51,8 @@ static weir_err engine_open(const struct wb_node *plan, char *address,
         .frame_bytes = plan->params.frame_bytes,
         .ring_frames = plan->params.ring_frames,
         .no_checksum = plan->params.no_checksum,
+        .connect_ns = UINT64_C(30000000000), /* all links at once, perhaps in
+                                                an emulated machine */
     };
     char listen[WB_ADDRESS_BYTES];
     if (plan->params.listen != NULL && strcmp(params.transport, "shm") != 0) {
