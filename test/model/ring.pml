@@ -34,6 +34,10 @@
  *           before it looks again
  * -DUSER=2  as 1, but releases the others at any time: also after the look that
  *           found nothing, by itself or by another thread
+ *
+ * -DHUNGRY  what would make USER=2 hold; the C source does not have it: a look
+ *           that finds nothing says so (sc) before it reads `want`, and a
+ *           release then wakes however much of the ring is in use
  * Mutations:
  * -DWEAK_PRODUCER   `want` = 1 with release: it stays in the store buffer
  * -DWEAK_CONSUMER   `head` with release: it stays in the store buffer
@@ -69,6 +73,7 @@ byte held_pos[HELD], held_len[HELD], held_no[HELD];
 bit released[HELD];
 bit advancing;
 bit all_taken;
+bit hungry;      /* HUNGRY: the last look found nothing */
 
 /* ---- store buffers ------------------------------------------------------ */
 
@@ -191,7 +196,7 @@ inline move_head(who, pos)
     if
     :: want != 0 ->
         if
-        :: tail - pos <= SIZE / 8 -> wake_producer(who)
+        :: tail - pos <= SIZE / 8 || hungry -> wake_producer(who)
         :: else
         fi
     :: else
@@ -272,6 +277,10 @@ proctype consumer()
        fi;
        if
        :: scan == tail_seen ->
+#ifdef HUNGRY
+           fence(C);
+           hungry = 1;
+#endif
 #ifndef NO_NOTHING
            if
            :: want != 0 -> wake_producer(C)
@@ -306,6 +315,7 @@ proctype consumer()
                held_end++;
                no = (got == PAD -> no : no + 1);
                all_taken = (no == FRAMES + 1);
+               hungry = 0;
                n = 0
            };
            /* take_slot(): what gives no batch is released at once */
