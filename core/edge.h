@@ -184,6 +184,7 @@ struct wi_in {
     /* written by: who scans (the reader; node rings: the dispatcher) */
     alignas(WI_CACHE_LINE) uint64_t scan; /* next frame to look at */
     uint64_t tail_seen;
+    _Atomic uint32_t hungry;      /* the last look found nothing */
     struct wi_held *held;         /* WI_HELD_MAX, a FIFO: */
     _Atomic uint32_t held_end;    /* written by: who scans */
     _Atomic uint32_t dispatching; /* node rings: the dispatcher's lock */

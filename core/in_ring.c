@@ -27,26 +27,30 @@ void wi_in_wake_producer(struct wi_in *in)
 
 /* Mapped ring: the producer reads `head` itself; wake it if it asked, once the
  * ring is all but empty: with half of it, producer and consumer would take
- * turns twice as often. A consumer that keeps batches wakes it in wi_in_scan(),
- * when it finds nothing more to read. */
+ * turns twice as often. At once if the reader found nothing more to read, for
+ * it may wait for more with batches in its hands. */
 static void tell_producer(struct wi_in *in, uint64_t head)
 {
     /* E5 sc: `head` was stored before; pairs with E5 sc in out_room() */
     if (wi_likely(wi_load_sc(&in->ctl->want) == 0)) {
         return;
     }
-    /* E1 acquire: only to compare; pairs with E1 release in the producer */
-    if (wi_load_acq(&in->ctl->tail) - head <= in->size / 8) {
+    /* E1 acquire: only to compare; pairs with E1 release in the producer.
+     * E5 sc: pairs with E5 sc in nothing_there(), which looks at `want` then */
+    if (wi_load_acq(&in->ctl->tail) - head <= in->size / 8 ||
+        wi_load_sc(&in->hungry) != 0) { /* E5 sc: as above */
         wi_in_wake_producer(in);
     }
 }
 
-/* Posted ring: send a credit for every quarter, and when nothing is left. */
+/* Posted ring: send a credit for every quarter, when nothing is left, and when
+ * the reader waits for more, as in tell_producer(). */
 static void send_credit(struct wi_in *in, uint64_t head)
 {
     /* E1 acquire: only to compare; pairs with E1 release in on_notify() */
     bool drained = wi_load_acq(&in->ctl->tail) == head;
-    if (drained || head - in->credited >= in->size / 4) {
+    if (drained || head - in->credited >= in->size / 4 ||
+        wi_load_sc(&in->hungry) != 0) { /* E5 sc: as in tell_producer() */
         in->credited = head;
         wi_link_post(in->link, &in->item);
     }
@@ -110,6 +114,13 @@ static void advance_once(struct wi_in *in)
         if (wi_xchg_sc(&in->starved, 0) != 0) { /* E10 sc: FIFO has room */
             scan_again(in);
         }
+    }
+    /* rlx: only the holder of `advancing` writes head of a posted ring */
+    head = wi_load_rlx(&in->ctl->head);
+    if (!in->mapped && begin == first && head != in->credited &&
+        wi_load_sc(&in->hungry) != 0 && /* E5 sc: as in send_credit() */
+        wi_load_acq(&in->dead) == 0) {  /* E7: as in move_head() */
+        send_credit(in, head);
     }
     uint32_t asked = 1;
     /* E10 sc: nobody reads any more, so nothing is added any more: only then is

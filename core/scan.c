@@ -81,16 +81,33 @@ static void prefetch(const uint8_t *mem)
     __builtin_prefetch(mem + 2 * WI_CACHE_LINE);
 }
 
-/* Everything is read. A producer that waits for room is woken although batches
- * may still be held: it may be its rows that the reader needs next. */
+/* Everything is read, and the reader will wait for more. It may hold batches,
+ * and it may be this producer's rows that it needs next: from now on the
+ * producer learns of all room at once, of what there is and of what comes. */
 static weir_err nothing_there(struct wi_in *in)
 {
+    if (wi_load_rlx(&in->hungry) == 0) { /* rlx: only who scans writes it */
+        /* E5 sc: before the look at `want`; pairs with E5 sc in
+         * tell_producer() */
+        wi_store_sc(&in->hungry, 1);
+        if (!in->mapped) {
+            wi_in_advance(in); /* sends a credit that was held back */
+        }
+    }
     /* E5 sc: as in tell_producer() */
     if (in->mapped && wi_load_sc(&in->ctl->want) != 0 &&
         wi_load_acq(&in->dead) == 0) { /* E7: nobody is there any more */
         wi_in_wake_producer(in);
     }
     return WEIR_AGAIN;
+}
+
+static void fed(struct wi_in *in)
+{
+    /* rlx: too late only tells the producer more than it needs */
+    if (wi_load_rlx(&in->hungry) != 0) {
+        wi_store_rlx(&in->hungry, 0); /* rlx: as above */
+    }
 }
 
 weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
@@ -124,6 +141,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
     if (slot->header.bytes > avail) {
         return more_to_come(in); /* posted rings travel in pieces of any size */
     }
+    fed(in);
     in->scan += slot->header.bytes;
     slot->end = in->scan;
     slot->in = in;

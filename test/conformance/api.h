@@ -37,6 +37,7 @@
     X(suite, place, one_to_five_nodes_with_one_to_three_workers)               \
     X(suite, place, node_ring_keeps_rows_for_a_late_reader)                    \
     X(suite, place, node_ring_goes_on_when_held_frames_come_back)              \
+    X(suite, place, producer_hears_of_room_while_batches_are_kept)             \
     X(suite, place, node_rings_move_everything)                                \
     X(suite, place, subsets_produce_and_consume)                               \
     X(suite, place, some_workers_produce_and_consume)                          \

@@ -356,6 +356,135 @@ void wt_api_node_ring_goes_on_when_held_frames_come_back(
     free(l);
 }
 
+/* ---- a reader that keeps batches while it waits for more ------------------- */
+
+enum { KEEP = 64 };
+
+struct keeper {
+    struct late l;
+    struct ArrowArray held[KEEP];
+    uint32_t n_held;
+    uint32_t n_pushed;
+    uint32_t goal;
+};
+
+static void take_all(struct keeper *k)
+{
+    while (k->n_held < KEEP &&
+           weir_reader_next(k->l.reader, &k->held[k->n_held]) == WEIR_OK) {
+        k->n_held++;
+    }
+}
+
+/* Push rows, each in a frame of its own, until the ring is full. */
+static void push_rows(struct keeper *k)
+{
+    static const uint32_t dest[20] = {0};
+    while (weir_writer_push_to(k->l.writer, &k->l.batch, dest) == WEIR_OK) {
+        cr_assert_eq(weir_writer_flush(k->l.writer), WEIR_OK);
+        k->n_pushed++;
+    }
+}
+
+static bool has_its_goal(void *arg)
+{
+    struct keeper *k = arg;
+    (void)weir_worker_wait(k->l.c.node[0], 0, 0);
+    push_rows(k);
+    (void)weir_worker_wait(k->l.c.node[1], 0, 0);
+    take_all(k);
+    return k->n_held >= k->goal;
+}
+
+/* The producer moves only when it was woken, as if it slept. */
+static bool was_woken(void *arg)
+{
+    struct keeper *k = arg;
+    if (weir_worker_wait(k->l.c.node[0], 0, 0) != WEIR_OK) {
+        return false;
+    }
+    push_rows(k);
+    return k->n_pushed >= k->goal;
+}
+
+/* wt_until() takes wake-ups of this worker itself where there are threads. */
+static bool is_woken(struct keeper *k)
+{
+    if (k->l.c.sim != NULL) {
+        return wt_until(&k->l.c, was_woken, k);
+    }
+    for (int i = 0; i < 30 && k->n_pushed < k->goal; i++) {
+        if (weir_worker_wait(k->l.c.node[0], 0, 1000000000) == WEIR_OK) {
+            push_rows(k);
+        }
+    }
+    return k->n_pushed >= k->goal;
+}
+
+static void open_keeper(struct keeper *k, const struct weir_field *field)
+{
+    static const uint32_t from[] = {0};
+    static const uint32_t to[] = {1};
+    struct ArrowSchema schema;
+    struct weir_error err;
+    struct late *l = &k->l;
+    wt_query_open(&l->q, &l->c, 1, NULL);
+    cr_assert_eq(weir_schema_build(field, 1, &schema, &err), WEIR_OK);
+    const struct weir_shuffle_params params = {.id = 1,
+                                               .schema = &schema,
+                                               .partitioning = WEIR_VECTOR,
+                                               .producers = from,
+                                               .n_producers = 1,
+                                               .consumers = to,
+                                               .n_consumers = 1};
+    for (uint32_t i = 0; i < 2; i++) {
+        weir_err rc =
+            weir_shuffle_open(l->q.query[i], &params, &l->shuffle, &err);
+        cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+        rc = i == 0 ? weir_writer_open(l->shuffle, 0, &l->writer, &err)
+                    : weir_reader_open(l->shuffle, 0, &l->reader, &err);
+        cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    }
+    schema.release(&schema);
+}
+
+/* Frames of 320 bytes fill three quarters of a ring; the reader finds nothing
+ * more, gives half of them back, and keeps the rest in use.
+ * The producer must hear of that room without any further word. */
+void wt_api_producer_hears_of_room_while_batches_are_kept(
+    const struct wt_place *place)
+{
+    static const struct weir_field field = {.name = "id", .format = "l"};
+    const struct wt_rows rows = {.fields = &field, .n_fields = 1};
+    const struct wt_cluster_params cluster = {
+        .nodes = 2, .node = {.frame_bytes = 4096, .ring_frames = 4}};
+    struct keeper *k = calloc(1, sizeof(*k));
+    wt_cluster_open(&k->l.c, place, &cluster);
+    open_keeper(k, &field);
+    wt_rows_make(&rows, 7, 20, &k->l.batch);
+    k->goal = 38;
+    cr_assert(wt_until(&k->l.c, has_its_goal, k));
+    push_rows(k);
+    while (weir_worker_wait(k->l.c.node[0], 0, 0) == WEIR_OK) {
+        push_rows(k);
+    }
+    (void)weir_worker_wait(k->l.c.node[1], 0, 0);
+    take_all(k);
+    cr_assert(k->n_held < KEEP);
+    for (uint32_t i = 0; i < 20; i++) {
+        k->held[i].release(&k->held[i]);
+    }
+    k->goal = k->n_pushed + 5;
+    cr_assert(is_woken(k), "%u pushed", k->n_pushed);
+    for (uint32_t i = 20; i < k->n_held; i++) {
+        k->held[i].release(&k->held[i]);
+    }
+    k->l.batch.release(&k->l.batch);
+    wt_query_close(&k->l.q);
+    wt_cluster_close(&k->l.c);
+    free(k);
+}
+
 void wt_api_subsets_produce_and_consume(const struct wt_place *place)
 {
     const struct wt_cluster_params cluster = {.nodes = 4, .workers = 2};

@@ -35,10 +35,9 @@
  * -DUSER=2  as 1, but releases the others at any time: also after the look that
  *           found nothing, by itself or by another thread
  *
- * -DHUNGRY  what would make USER=2 hold; the C source does not have it: a look
- *           that finds nothing says so (sc) before it reads `want`, and a
- *           release then wakes however much of the ring is in use
  * Mutations:
+ * -DNO_HUNGRY       a look that finds nothing does not say so, and a release
+ *                   wakes only if little of the ring is in use
  * -DWEAK_PRODUCER   `want` = 1 with release: it stays in the store buffer
  * -DWEAK_CONSUMER   `head` with release: it stays in the store buffer
  * -DNO_LAST_LOOK    out_room() does not look again after the wish
@@ -73,7 +72,7 @@ byte held_pos[HELD], held_len[HELD], held_no[HELD];
 bit released[HELD];
 bit advancing;
 bit all_taken;
-bit hungry;      /* HUNGRY: the last look found nothing */
+bit hungry;      /* the last look found nothing */
 
 /* ---- store buffers ------------------------------------------------------ */
 
@@ -277,7 +276,7 @@ proctype consumer()
        fi;
        if
        :: scan == tail_seen ->
-#ifdef HUNGRY
+#ifndef NO_HUNGRY
            fence(C);
            hungry = 1;
 #endif
