@@ -14,12 +14,11 @@
 #define SPIN_LEAST 8u
 #define SPIN_MOST 64u
 
-/* Turns given to others before a sleep. A turn shorter than ALONE_NS found
- * nobody who wanted the core; one longer than HOG_NS went to somebody who has
- * nothing to do with us, and a sleeper is back sooner than one in the queue. */
-#define YIELD_MOST 32u
+/* Turns given to others before a sleep: for so long in all, and no more once a
+ * turn was so short that nobody wanted the core. What part-filled frames hold
+ * waits meanwhile, and so does the caller's timeout. */
+#define TURNS_NS 1000000u
 #define ALONE_NS 1000u
-#define HOG_NS 2000000u
 
 /* Anything since the last time? Takes what there is. */
 static bool happened(struct wi_worker *w)
@@ -84,20 +83,20 @@ static bool spin(struct wi_worker *w)
 /* Let the other processes of this core run: where there are more of them than
  * cores, they are what we wait for, and a switch costs less than a sleep and
  * a wake-up. */
-static bool give_way(struct wi_worker *w)
+static bool give_way(struct wi_worker *w, uint64_t timeout_ns)
 {
-    uint64_t now_ns = wi_clock_coarse();
-    for (uint32_t i = 0; i < YIELD_MOST; i++) {
-        uint64_t then_ns = now_ns;
+    uint64_t most_ns = wi_min_u64(timeout_ns, TURNS_NS);
+    uint64_t begin_ns = wi_clock_coarse();
+    uint64_t now_ns = begin_ns;
+    uint64_t turn_ns;
+    do {
         wi_give_turn();
         if (wi_bell_pending(w->bell, w->engine->n_ids)) {
             return true;
         }
-        now_ns = wi_clock_coarse();
-        if (now_ns - then_ns < ALONE_NS || now_ns - then_ns > HOG_NS) {
-            break;
-        }
-    }
+        turn_ns = wi_clock_coarse() - now_ns;
+        now_ns += turn_ns;
+    } while (turn_ns >= ALONE_NS && now_ns - begin_ns < most_ns);
     return false;
 }
 
@@ -134,7 +133,7 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
         flush_elsewhere(node, w);
         return WEIR_AGAIN;
     }
-    if ((spin(w) || give_way(w)) && happened(w)) {
+    if ((spin(w) || give_way(w, timeout_ns)) && happened(w)) {
         return WEIR_OK;
     }
     bool left = flush(node, w, !w->blocked);
