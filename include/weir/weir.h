@@ -6,10 +6,13 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 #include <weir/node.h>
+#include <weir/plan.h>
 #include <weir/query.h>
 #include <weir/row.h>
+#include <weir/run.h>
 #include <weir/shuffle.h>
 #include <weir/sim.h>
 #include <weir/stats.h>
+#include <weir/table.h>
 
 #endif /* WEIR_WEIR_H */

@@ -21,7 +21,7 @@ cat >"$tmp/rules" <<'RULES'
 ^transport/verbs/           SYS <weir/error.h> <infiniband/ <rdma/ "core/transport.h" "core/base/ OWN
 ^transport/ucx/             SYS <weir/error.h> <ucp/ <uct/ <ucs/ "core/transport.h" "core/base/ OWN
 ^transport/[a-z]*/          SYS <weir/error.h> "core/transport.h" "core/base/ OWN
-^operators/                 SYS <weir/ OWN
+^operators/                 SYS <weir/ <jansson.h> <csv.h> "operators/
 ^examples/                  SYS <weir/ OWN
 ^bench/shuffle/             SYS <weir/ OWN
 ^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "bench/

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Plans: whole distributed queries, as trees of named operators.
+ *
+ *   weir_plan_open
+ *     weir_plan_table(plan, "lines", table)              where rows come from
+ *     weir_plan_scan(plan, "l", "lines", cols, 3)
+ *     weir_plan_filter(plan, "recent", "l", "day > date '2013-07-01'")
+ *     weir_plan_aggregate(plan, "part", {"recent", partial, ...})
+ *     weir_plan_shuffle(plan, "by_no", {"part", WEIR_HASH, {"no"}})
+ *     weir_plan_aggregate(plan, "sum", {"by_no", final, ...})
+ *     weir_plan_result(plan, "sum")
+ *   weir_run_open(node, plan) ...                        (run.h), any times
+ *   weir_plan_close
+ *
+ * or weir_plan_read: the same from JSON (docs/plan.md).
+ *
+ * Rules
+ *  - An operator names its inputs, which must be there already: a plan cannot
+ *    have a circle. Each operator is the input of one other at most.
+ *  - Everything is checked when it is added: names, types, expressions. A call
+ *    that failed changed nothing.
+ *  - Rows stay on the worker where they are until a shuffle or merge moves
+ *    them.
+ *    Operators that need rows together (join, final aggregate, sort, limit) get
+ *    them together only if a shuffle below brought them together; the plan
+ *    refuses
+ *    what it can tell would give another answer on two nodes than on one.
+ *  - A plan does not depend on the number of nodes, workers, or on the
+ *    transport.
+ *  - Expressions are text, in the language of docs/plan.md, which is close to
+ *    SQL's: "price * (1 - discount) > 10.00 and name like 'A%'".
+ */
+#ifndef WEIR_PLAN_H
+#define WEIR_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/batch.h>
+#include <weir/error.h>
+#include <weir/shuffle.h>
+#include <weir/table.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_plan weir_plan;
+
+/** Most operators of a plan. */
+#define WEIR_PLAN_OPERATORS 4096
+
+/** An empty plan. Errors: WEIR_ERR_NO_MEMORY. Blocks: never. Threads: any; one
+ *  at a time uses a plan while it is built. Ownership: weir_plan_close. */
+WEIR_API weir_err weir_plan_open(weir_plan **plan_out, struct weir_error *err);
+
+/** Free a plan and its tables; its runs are closed. NULL is allowed.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: frees plan. */
+WEIR_API void weir_plan_close(weir_plan *plan);
+
+/** Options of weir_plan_read. Zero means the default in brackets. */
+struct weir_plan_read_params {
+    const char *data_dir; /* relative paths of files start here ["."] */
+    uint64_t reserved[4]; /* must be zero */
+};
+
+/**
+ * Read a plan from JSON, as docs/plan.md specifies it.
+ *
+ * @param json  n_bytes of UTF-8; need not be NUL-terminated
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_NOT_FOUND, WEIR_ERR_DUPLICATE,
+ *             WEIR_ERR_SCHEMA, WEIR_ERR_DATA: each with the JSON path, what was
+ *             found and what was expected (`$.operators[3].where: ...`); as
+ *             weir_table_csv_open; WEIR_ERR_NO_MEMORY
+ * Blocks:     on the files that it names
+ * Threads:    any
+ * Ownership:  weir_plan_close
+ */
+WEIR_API weir_err weir_plan_read(const char *json, size_t n_bytes,
+                                 const struct weir_plan_read_params *params,
+                                 weir_plan **plan_out, struct weir_error *err);
+
+/** Give a table a name in the plan, which takes it over (on WEIR_OK).
+ *  Errors: WEIR_ERR_DUPLICATE, WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY. Blocks: never.
+ *  Threads: as weir_plan_open. Ownership: the plan's. */
+WEIR_API weir_err weir_plan_table(weir_plan *plan, const char *name,
+                                  weir_table *table, struct weir_error *err);
+
+/*
+ * Operators. All of them:
+ *
+ * @param name  of the new operator, unique, 1..63 bytes; copied, as all that
+ *              the
+ *              params point to
+ *
+ * Errors:     WEIR_ERR_NOT_FOUND (table, operator or column; lists what there
+ *             is), WEIR_ERR_DUPLICATE (name; or the input has a consumer
+ *             already), WEIR_ERR_ARG (types, expressions: with the place),
+ *             WEIR_ERR_NO_MEMORY
+ * Blocks:     never
+ * Threads:    as weir_plan_open
+ * Ownership:  nothing
+ */
+
+/** Rows of a table. @param columns  names [0: all] */
+WEIR_API weir_err weir_plan_scan(weir_plan *plan, const char *name,
+                                 const char *table, const char *const *columns,
+                                 uint32_t n_columns, struct weir_error *err);
+
+/** Rows for which an expression is true. */
+WEIR_API weir_err weir_plan_filter(weir_plan *plan, const char *name,
+                                   const char *input, const char *where,
+                                   struct weir_error *err);
+
+/** One computed column. */
+struct weir_output {
+    const char *name; /* [the column's, if expr is only a column] */
+    const char *expr;
+};
+
+/** Computed columns. */
+WEIR_API weir_err weir_plan_project(weir_plan *plan, const char *name,
+                                    const char *input,
+                                    const struct weir_output *outputs,
+                                    uint32_t n_outputs, struct weir_error *err);
+
+typedef enum weir_join_kind {
+    WEIR_JOIN_INNER,
+    WEIR_JOIN_LEFT, /* left rows without a match have nulls on the right */
+    WEIR_JOIN_SEMI, /* left rows with a match, once */
+    WEIR_JOIN_ANTI, /* left rows without a match */
+} weir_join_kind;
+
+/** Hash join: the right input is kept in memory, so it should be the smaller.
+ *  Null keys never match. Gives the left columns, then (INNER, LEFT) the right
+ *  ones; names must not meet, except that right keys named as their left key
+ *  are
+ *  left out. */
+struct weir_join_params {
+    const char *left;
+    const char *right;
+    weir_join_kind kind;
+    const char *const *left_keys;
+    const char *const *right_keys; /* [left_keys] */
+    uint32_t n_keys;
+};
+WEIR_API weir_err weir_plan_join(weir_plan *plan, const char *name,
+                                 const struct weir_join_params *params,
+                                 struct weir_error *err);
+
+typedef enum weir_aggregate_mode {
+    WEIR_AGGREGATE_COMPLETE, /* rows -> values */
+    WEIR_AGGREGATE_PARTIAL,  /* rows -> states, to be shuffled by the groups */
+    WEIR_AGGREGATE_FINAL,    /* states -> values */
+} weir_aggregate_mode;
+
+/** One aggregate: "count(*)", or count, sum, avg, min, max of an expression:
+ *  "sum(price * n)". In FINAL mode the same text and name as in PARTIAL. */
+struct weir_aggregate_params {
+    const char *input;
+    weir_aggregate_mode mode;
+    const char *const *groups; /* column names */
+    uint32_t n_groups;         /* 0: one row for everything */
+    const struct weir_output *aggregates;
+    uint32_t n_aggregates; /* 0: the distinct groups */
+};
+WEIR_API weir_err weir_plan_aggregate(
+    weir_plan *plan, const char *name,
+    const struct weir_aggregate_params *params, struct weir_error *err);
+
+struct weir_sort_key {
+    const char *column;
+    int descending;
+    int nulls_first; /* [nulls last, either way] */
+};
+
+/** Rows in order, or the first of them (top-k). On each worker by itself: put a
+ *  merge above it. */
+struct weir_sort_params {
+    const char *input;
+    const struct weir_sort_key *keys;
+    uint32_t n_keys;
+    uint64_t rows; /* [0: all] */
+};
+WEIR_API weir_err weir_plan_sort(weir_plan *plan, const char *name,
+                                 const struct weir_sort_params *params,
+                                 struct weir_error *err);
+
+/** Rows offset .. offset+rows-1, then stops what produces them. */
+WEIR_API weir_err weir_plan_limit(weir_plan *plan, const char *name,
+                                  const char *input, uint64_t rows,
+                                  uint64_t offset, struct weir_error *err);
+
+/** All rows of two inputs or more with the same columns. */
+WEIR_API weir_err weir_plan_union(weir_plan *plan, const char *name,
+                                  const char *const *inputs, uint32_t n_inputs,
+                                  struct weir_error *err);
+
+/** Move rows between workers: HASH, RANGE, ROUND_ROBIN, RANDOM, BROADCAST to
+ *  every worker of every node; GATHER to the first worker of the first. */
+struct weir_plan_shuffle_params {
+    const char *input;
+    weir_partitioning partitioning; /* any but WEIR_VECTOR */
+    const char *const *keys;        /* HASH, RANGE */
+    uint32_t n_keys;
+    uint64_t seed;
+    const char *const *bounds; /* RANGE: n_bounds x n_keys literals, ascending;
+                                  more destinations than bounds+1 get no rows */
+    uint32_t n_bounds;
+};
+WEIR_API weir_err weir_plan_shuffle(
+    weir_plan *plan, const char *name,
+    const struct weir_plan_shuffle_params *params, struct weir_error *err);
+
+/** Gather rows that a sort has ordered, in that order. @param input  a sort, or
+ *  filters, projections and limits above one that keep its keys */
+WEIR_API weir_err weir_plan_merge(weir_plan *plan, const char *name,
+                                  const char *input, struct weir_error *err);
+
+/** Say which operator's rows are the answer. They are gathered to the first
+ *  worker of the first member, unless they are there already. */
+WEIR_API weir_err weir_plan_result(weir_plan *plan, const char *input,
+                                   struct weir_error *err);
+
+/** Columns that an operator gives out. @param name  [NULL: the result's]
+ *  Errors: WEIR_ERR_NOT_FOUND,
+ *  WEIR_ERR_NO_MEMORY. Blocks: never. Threads: any. Ownership: the caller
+ *  releases schema_out. */
+WEIR_API weir_err weir_plan_schema(const weir_plan *plan, const char *name,
+                                   struct ArrowSchema *schema_out,
+                                   struct weir_error *err);
+
+typedef enum weir_explain_format {
+    WEIR_EXPLAIN_TEXT, /* a tree */
+    WEIR_EXPLAIN_DOT,  /* for Graphviz */
+} weir_explain_format;
+
+/** Print a plan. @param text_out  [out] NUL-terminated
+ *  Errors: WEIR_ERR_STATE (no result yet), WEIR_ERR_NO_MEMORY. Blocks: never.
+ *  Threads: any. Ownership: the caller frees *text_out with free(). */
+WEIR_API weir_err weir_plan_explain(const weir_plan *plan,
+                                    weir_explain_format format, char **text_out,
+                                    struct weir_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEIR_PLAN_H */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Runs: a plan at work on the members of a cluster.
+ *
+ * Every member opens the run of the same plan under the same id; the first
+ * member's first worker gets the answer.
+ *
+ *   weir_run_open
+ *     weir_run_wait                 threads of the library, one per worker
+ *     or weir_run_step(worker) ...  the program's own threads; also under sim.h
+ *   weir_run_stats
+ *   weir_run_close
+ *
+ * What fails one member's run fails it on all, with the same code and message.
+ */
+#ifndef WEIR_RUN_H
+#define WEIR_RUN_H
+
+#include <stdint.h>
+
+#include <weir/batch.h>
+#include <weir/error.h>
+#include <weir/node.h>
+#include <weir/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_run weir_run;
+
+/**
+ * Takes rows of the answer; called on member 0, by its worker 0.
+ *
+ * Returns WEIR_OK, WEIR_DONE (enough: what produces them is stopped), or an
+ * error, which fails the run. The batch is valid during the call.
+ */
+typedef weir_err (*weir_rows_fn)(void *arg, const struct ArrowArray *batch,
+                                 struct weir_error *err);
+
+/** Options. Zero means the default in brackets. */
+struct weir_run_params {
+    uint64_t query_id;     /* as weir_query_params.id; not 0 */
+    uint64_t deadline_ns;  /* from now [none] */
+    uint64_t memory_bytes; /* that all operators of this node may hold, beside
+                               the node's rings; shared out equally to its
+                               workers [1 GiB] */
+    int timed;             /* 1: fill the times of weir_op_stats */
+    weir_rows_fn rows;     /* needed on member 0 */
+    void *rows_arg;
+    uint64_t reserved[8]; /* must be zero */
+};
+
+/**
+ * Open a run on this member: its query, its shuffles, its operators.
+ *
+ * @param plan  with a result; must outlive the run, and not change meanwhile
+ *
+ * Errors:     as weir_query_open, weir_shuffle_open, WEIR_ERR_STATE (the plan
+ * has
+ *             no result), and what the sources of rows say
+ * Blocks:     on files
+ * Threads:    any
+ * Ownership:  weir_run_close
+ */
+WEIR_API weir_err weir_run_open(weir_node *node, const weir_plan *plan,
+                                const struct weir_run_params *params,
+                                weir_run **run_out, struct weir_error *err);
+
+/**
+ * Work for one worker, for a while.
+ *
+ * Always the runnable operator farthest downstream; never blocks on others.
+ *
+ * Returns:    WEIR_OK (it moved, call again) | WEIR_AGAIN (nothing could move:
+ *             weir_worker_wait, then call again) | WEIR_DONE (this worker's
+ *             part is done)
+ * Errors:     what failed the run; weir_run_status has the message
+ * Blocks:     on files only
+ * Threads:    one per worker
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_run_step(weir_run *run, uint32_t worker);
+
+/**
+ * Run all workers of this node in threads of the library, to the end.
+ *
+ * Errors:     what failed the run
+ * Blocks:     until it is done or failed
+ * Threads:    any, once; instead of weir_run_step
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_run_wait(weir_run *run, struct weir_error *err);
+
+/** How the run stands. Errors: what failed it. Blocks: never. Threads: any.
+ *  Ownership: nothing. */
+WEIR_API weir_err weir_run_status(weir_run *run, struct weir_error *err);
+
+/** Cancel it on all members. Errors: none. Blocks: never. Threads: any.
+ *  Ownership: nothing. */
+WEIR_API void weir_run_cancel(weir_run *run, const char *reason);
+
+/** What an operator did on this node, over all its workers. */
+struct weir_op_stats {
+    char name[64]; /* the plan's; "result" for what hands out the answer */
+    char what[24]; /* "join", "scan", ... */
+    uint64_t rows; /* given out, or sent */
+    uint64_t batches;
+    uint64_t bytes;          /* shuffles: of frames sent, else 0 */
+    uint64_t busy_ns;        /* without its inputs */
+    uint64_t wait_input_ns;  /* nothing had arrived */
+    uint64_t wait_output_ns; /* a ring was full */
+    uint64_t memory_bytes;   /* most that was held */
+    uint64_t rows_least;     /* of its workers: the one with the least and */
+    uint64_t rows_most;      /* the most rows: skew */
+};
+
+/** Number of operators with statistics. Errors: none. Blocks: never. Threads:
+ *  any. Ownership: nothing. */
+WEIR_API uint32_t weir_run_operators(const weir_run *run);
+
+/** Statistics of one operator, in the plan's order; after the run has ended.
+ *  Errors: WEIR_ERR_NOT_FOUND. Blocks: never. Threads: one. Ownership:
+ *  nothing. */
+WEIR_API weir_err weir_run_stats(const weir_run *run, uint32_t idx,
+                                 struct weir_op_stats *stats_out);
+
+/** Rows handed to shuffles and to the program so far, for a progress display;
+ *  any thread, at any time. */
+WEIR_API uint64_t weir_run_progress(const weir_run *run);
+
+/** Close a run; one that has not ended is aborted on all members. NULL is
+ *  allowed. Errors: none. Blocks: shortly. Threads: any; no worker steps it any
+ *  more. Ownership: frees run. */
+WEIR_API void weir_run_close(weir_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEIR_RUN_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A store: rows that an operator keeps, by columns, in memory that grows.
+ *
+ *   append(chunk) append(chunk) ...   rows 0 .. n-1, never moved in number
+ *   gather({7, 3, 3})                 any rows, as vectors
+ *
+ * Strings are copied into the store when appended; gathered strings point
+ * into it and stay valid until fini.
+ */
+#ifndef WI_OPERATORS_STORE_H
+#define WI_OPERATORS_STORE_H
+
+#include "operators/base/vec.h"
+
+struct wi_store_text; /* blocks of copied strings */
+
+struct wi_store {
+    struct wi_mem *mem;
+    uint32_t n_cols;
+    uint64_t n;         /* rows */
+    uint64_t room;      /* rows that fit before the columns must grow */
+    struct wi_vec *col; /* `null` NULL until the column's first null */
+    struct wi_store_text *text;
+};
+
+/** Rows that fit a store: row numbers are 32 bits, WI_NOWHERE is none. */
+#define WI_STORE_ROWS (UINT32_MAX - 1)
+
+/** Errors: WEIR_ERR_NO_MEMORY. Ownership: wi_store_fini, which may also be
+ *  called on a zeroed store. */
+weir_err wi_store_init(struct wi_store *store, const struct wi_columns *columns,
+                       struct wi_mem *mem, struct weir_error *err);
+void wi_store_fini(struct wi_store *store);
+
+/** Copy a chunk's rows to the end; chunk column i becomes column i.
+ *  Errors: as wi_mem_take; WEIR_ERR_QUERY_MEMORY (over WI_STORE_ROWS). The
+ *  store
+ *  is unchanged then. */
+weir_err wi_store_append(struct wi_store *store, const struct wi_chunk *chunk,
+                         struct weir_error *err);
+
+/** Column `col` of rows[0..n) into positions 0..n-1; WI_NOWHERE gives null. */
+void wi_store_gather(const struct wi_store *store, uint32_t col,
+                     const uint32_t *rows, uint32_t n, struct wi_vec *out);
+
+/** Rows first..first+n-1 as a chunk that points into the store; no copy.
+ *  @param n  1..WI_CHUNK_ROWS
+ *  @param col_out  memory for n_cols vectors */
+void wi_store_slice(const struct wi_store *store, uint64_t first, uint32_t n,
+                    struct wi_vec *col_out, struct wi_chunk *out);
+
+#endif /* WI_OPERATORS_STORE_H */

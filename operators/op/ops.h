@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The operators: what each takes. wi_<name>_open makes one worker's.
+ *
+ * All of them:
+ *
+ * @param ctx    the worker's; outlives the operator
+ * @param p      the same for all workers; outlives the operator
+ * @param input  taken over on WEIR_OK, closed on error
+ *
+ * Errors:     as wi_mem_take, WEIR_ERR_NO_MEMORY, in ctx->err
+ * Blocks:     never
+ * Threads:    the worker's
+ * Ownership:  wi_op_close
+ *
+ * Columns are named by index: the plan has resolved and checked them. `columns`
+ * is what the operator gives out.
+ */
+#ifndef WI_OPERATORS_OPS_H
+#define WI_OPERATORS_OPS_H
+
+#include <weir/table.h>
+
+#include "operators/expr/expr.h"
+#include "operators/op/op.h"
+
+/* ---- scan: rows of a table ----------------------------------------------- */
+
+struct wi_scan_params {
+    const struct wi_columns *columns;
+    weir_table *table;
+    const uint32_t *table_cols; /* of the table, in the order of columns */
+};
+weir_err wi_scan_open(struct wi_ctx *ctx, const struct wi_scan_params *p,
+                      struct wi_op **out);
+
+/* ---- filter: rows for which `where` is true ------------------------------ */
+
+struct wi_filter_params {
+    const struct wi_columns *columns;
+    const struct wi_expr *where;
+};
+weir_err wi_filter_open(struct wi_ctx *ctx, const struct wi_filter_params *p,
+                        struct wi_op *input, struct wi_op **out);
+
+/* ---- project: computed columns ------------------------------------------- */
+
+struct wi_project_params {
+    const struct wi_columns *columns;
+    const struct wi_expr *const *exprs; /* one per column */
+};
+weir_err wi_project_open(struct wi_ctx *ctx, const struct wi_project_params *p,
+                         struct wi_op *input, struct wi_op **out);
+
+/* ---- hash join: the right input is kept, the left one runs past ---------- */
+
+enum wi_join_kind {
+    WI_JOIN_INNER,
+    WI_JOIN_LEFT, /* left rows without a match have nulls on the right */
+    WI_JOIN_SEMI, /* left rows with a match, once */
+    WI_JOIN_ANTI, /* left rows without one; a null key has none */
+};
+
+/** columns: those of left, then (INNER, LEFT) right_out of right. */
+struct wi_join_params {
+    const struct wi_columns *columns;
+    const struct wi_columns *left;
+    const struct wi_columns *right;
+    enum wi_join_kind kind;
+    uint32_t n_keys; /* 1 or more, of the same type on both sides */
+    const uint32_t *left_keys;
+    const uint32_t *right_keys;
+    uint32_t n_right_out;
+    const uint32_t *right_out;
+};
+weir_err wi_join_open(struct wi_ctx *ctx, const struct wi_join_params *p,
+                      struct wi_op *left, struct wi_op *right,
+                      struct wi_op **out);
+
+/* ---- hash aggregate ------------------------------------------------------ */
+
+enum wi_agg_fn {
+    WI_AGG_COUNT_ROWS, /* count(*) */
+    WI_AGG_COUNT,
+    WI_AGG_SUM, /* integers: int64; decimals: decimal(38,S); floats: float64 */
+    WI_AGG_AVG, /* integers, floats: float64; decimals: decimal(38,max(S,6)) */
+    WI_AGG_MIN,
+    WI_AGG_MAX,
+};
+
+enum wi_agg_mode {
+    WI_AGG_COMPLETE, /* rows -> values */
+    WI_AGG_PARTIAL,  /* rows -> states, for a shuffle by the groups */
+    WI_AGG_FINAL,    /* states -> values */
+};
+
+struct wi_agg {
+    enum wi_agg_fn fn;
+    struct wi_type type; /* of the argument, in FINAL mode, too */
+    uint32_t col;        /* argument; FINAL: the (first) column of the state */
+};
+
+/** Columns of a state: one, but AVG has two: sum as of WI_AGG_SUM, then count
+ *  (int64). columns: the groups, then per aggregate its value or state. Without
+ *  groups COMPLETE, PARTIAL and FINAL give exactly one row. */
+struct wi_agg_params {
+    const struct wi_columns *columns;
+    const struct wi_columns *in;
+    enum wi_agg_mode mode;
+    uint32_t n_groups;
+    const uint32_t *groups;
+    uint32_t n_aggs;
+    const struct wi_agg *aggs;
+};
+weir_err wi_agg_open(struct wi_ctx *ctx, const struct wi_agg_params *p,
+                     struct wi_op *input, struct wi_op **out);
+
+/** Type of an aggregate's value, or of its state's first column (partial).
+ *  Errors: WEIR_ERR_ARG: `sum of utf8: a number was expected`. */
+weir_err wi_agg_type(enum wi_agg_fn fn, const struct wi_type *argument,
+                     bool partial, struct wi_type *out, struct weir_error *err);
+
+/* ---- sort, top-k --------------------------------------------------------- */
+
+struct wi_sort_key {
+    uint32_t col;
+    bool descending;
+    bool nulls_first;
+};
+
+struct wi_sort_params {
+    const struct wi_columns *columns;
+    uint32_t n_keys;
+    const struct wi_sort_key *keys;
+    uint64_t rows; /* the first so many: top-k, which keeps no more than it
+                      needs [0: all] */
+};
+weir_err wi_sort_open(struct wi_ctx *ctx, const struct wi_sort_params *p,
+                      struct wi_op *input, struct wi_op **out);
+
+/* ---- limit: rows offset .. offset+rows-1, then stops its input ----------- */
+
+struct wi_limit_params {
+    const struct wi_columns *columns;
+    uint64_t rows;
+    uint64_t offset;
+};
+weir_err wi_limit_open(struct wi_ctx *ctx, const struct wi_limit_params *p,
+                       struct wi_op *input, struct wi_op **out);
+
+/* ---- union all: whichever input has rows --------------------------------- */
+
+struct wi_union_params {
+    const struct wi_columns *columns;
+    uint32_t n_inputs;
+};
+weir_err wi_union_open(struct wi_ctx *ctx, const struct wi_union_params *p,
+                       struct wi_op *const *inputs, struct wi_op **out);
+
+/* ---- shuffle ends -------------------------------------------------------- */
+
+struct wi_send_params {
+    const struct wi_columns *columns;
+};
+/** Root of a fragment: pushes its input's rows, then finishes. Gives out no
+ *  rows. Takes the writer over. */
+weir_err wi_send_open(struct wi_ctx *ctx, const struct wi_send_params *p,
+                      weir_writer *writer, struct wi_op *input,
+                      struct wi_op **out);
+
+struct wi_receive_params {
+    const struct wi_columns *columns;
+};
+/** Rows as they arrive. Takes the reader over. */
+weir_err wi_receive_open(struct wi_ctx *ctx, const struct wi_receive_params *p,
+                         weir_reader *reader, struct wi_op **out);
+
+/** Rows in order from senders whose rows are each in that order: keeps what
+ *  arrives until every sender has ended or has a row waiting. */
+struct wi_merge_params {
+    const struct wi_columns *columns;
+    uint32_t n_keys;
+    const struct wi_sort_key *keys;
+    uint32_t n_members; /* senders: member 0 .. n-1, each worker 0 .. w-1 */
+    const uint32_t *n_workers; /* [n_members] */
+};
+weir_err wi_merge_open(struct wi_ctx *ctx, const struct wi_merge_params *p,
+                       weir_reader *reader, struct wi_op **out);
+
+/* ---- result: hands rows to the program ----------------------------------- */
+
+typedef weir_err (*wi_result_fn)(void *arg, const struct ArrowArray *batch,
+                                 struct weir_error *err);
+struct wi_result_params {
+    const struct wi_columns *columns;
+    wi_result_fn fn; /* WEIR_OK | WEIR_DONE (enough) | an error */
+    void *arg;
+};
+/** Root of the last fragment. Gives out no rows. */
+weir_err wi_result_open(struct wi_ctx *ctx, const struct wi_result_params *p,
+                        struct wi_op *input, struct wi_op **out);
+
+#endif /* WI_OPERATORS_OPS_H */
