@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The inside of weir_plan: checked operators, ready to be made per worker.
+ *
+ *   plan.h, JSON ----> struct weir_plan ----> weir_run: trees of wi_op
+ *                      ops[0] scan "l"            per worker
+ *                      ops[1] filter "recent"     inputs {0}
+ *                      ops[2] shuffle "by_no"     inputs {1}
+ *                      ...                        result = n_ops - 1
+ *
+ * Rules
+ *  - ops are in the order of definition: inputs before their consumers. Each is
+ *    an input of one other at most; what is not below the result does not run.
+ *  - The plan owns everything here, also the arrays that the params structs
+ *    point to. A run only reads it.
+ *  - Everything is resolved: columns by index, expressions compiled, types
+ *    checked.
+ *  - single: the rows are on worker 0 of member 0 only, because a gather or
+ *    merge lies below, or is this operator. It runs there only. The inputs of a
+ *    join are both single, or none is; those of a union may be mixed, and it is
+ *    single if all of them are. A shuffle by anything but GATHER is not single.
+ *  - The result is single: weir_plan_result appends a gather where needed.
+ */
+#ifndef WI_OPERATORS_NODE_H
+#define WI_OPERATORS_NODE_H
+
+#include <weir/plan.h>
+
+#include "operators/op/ops.h"
+
+enum wi_plan_kind {
+    WI_PLAN_SCAN,
+    WI_PLAN_FILTER,
+    WI_PLAN_PROJECT,
+    WI_PLAN_JOIN, /* inputs: left, right */
+    WI_PLAN_AGG,
+    WI_PLAN_SORT,
+    WI_PLAN_LIMIT,
+    WI_PLAN_UNION,
+    WI_PLAN_SHUFFLE, /* merge, too */
+};
+
+/** A shuffle, and with GATHER and n_order > 0 an ordered merge. */
+struct wi_plan_shuffle {
+    weir_partitioning partitioning;
+    const char *const *keys; /* names of columns: HASH, RANGE */
+    uint32_t n_keys;
+    uint64_t seed;
+    struct ArrowArray bounds; /* RANGE: any number of rows; else released */
+    const struct wi_sort_key *order;
+    uint32_t n_order;
+};
+
+#define WI_PLAN_NAME_BYTES 64
+
+struct wi_plan_op {
+    enum wi_plan_kind kind;
+    char name[WI_PLAN_NAME_BYTES];
+    bool single;
+    uint32_t n_inputs;
+    const uint32_t *inputs;    /* indexes into the plan's ops */
+    struct wi_columns columns; /* given out; the params point here */
+    union {
+        struct wi_scan_params scan;
+        struct wi_filter_params filter;
+        struct wi_project_params project;
+        struct wi_join_params join;
+        struct wi_agg_params agg;
+        struct wi_sort_params sort;
+        struct wi_limit_params limit;
+        struct wi_union_params all; /* union */
+        struct wi_plan_shuffle shuffle;
+    } p;
+};
+
+#define WI_PLAN_NO_RESULT UINT32_MAX
+
+struct weir_plan {
+    uint32_t n_ops;
+    struct wi_plan_op **ops; /* each stays where it is when the list grows */
+    uint32_t result;         /* index into ops, or WI_PLAN_NO_RESULT */
+};
+
+#endif /* WI_OPERATORS_NODE_H */
