@@ -24,7 +24,10 @@ struct wi_store {
     struct wi_store_text *text;
 };
 
-/** Rows that fit a store: row numbers are 32 bits, WI_NOWHERE is none. */
+/** A row number that is none: gathering it gives null. */
+#define WI_NOWHERE UINT32_MAX
+
+/** Rows that fit a store: row numbers are 32 bits. */
 #define WI_STORE_ROWS (UINT32_MAX - 1)
 
 /** Errors: WEIR_ERR_NO_MEMORY. Ownership: wi_store_fini, which may also be

@@ -58,6 +58,12 @@ enum wi_unit { WI_SECOND, WI_MILLI, WI_MICRO, WI_NANO };
 #define WI_DECIMAL_MOST 38  /* digits that an int128 holds */
 #define WI_DECIMAL_SMALL 18 /* digits that an int64 holds */
 
+/** Bytes elsewhere; not NUL-terminated. */
+struct wi_str {
+    const char *data;
+    uint32_t n_bytes;
+};
+
 struct wi_type {
     enum wi_kind kind;
     bool nullable;

@@ -31,12 +31,6 @@
 
 #define WI_CHUNK_ROWS 2048u
 
-/** Bytes elsewhere; not NUL-terminated. */
-struct wi_str {
-    const char *data;
-    uint32_t n_bytes;
-};
-
 struct wi_vec {
     enum wi_rep rep;
     void *values; /* uint8_t, int64_t, wi_i128, double or struct wi_str */
@@ -98,8 +92,7 @@ weir_err wi_vecs_open(const struct wi_columns *columns, struct wi_mem *mem,
 void wi_vecs_close(struct wi_vec *vecs, uint32_t n, struct wi_mem *mem);
 
 /** Copy positions from[0..n) of `in` to positions 0..n-1 of `out`. Strings are
- *  not copied, only where they are. WI_NOWHERE gives null. */
-#define WI_NOWHERE UINT32_MAX
+ *  not copied, only where they are. Never fails. */
 void wi_vec_gather(const struct wi_vec *in, const uint32_t *from, uint32_t n,
                    struct wi_vec *out);
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* malloc behind a limit. A wi_mem and those above it count the same bytes; the
+ * first that has no room refuses. */
+#include "operators/base/mem.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/base/fail.h"
+
+#define ALIGN 64u
+
+static size_t rounded(size_t bytes)
+{
+    return bytes == 0 ? ALIGN : (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static weir_err refuse(const struct wi_mem *mem, size_t bytes,
+                       struct weir_error *err)
+{
+    uint64_t need = mem->held_bytes + bytes;
+    return wi_exec_fail(err, WEIR_ERR_QUERY_MEMORY,
+                        "a worker's operators hold %" PRIu64
+                        " bytes and need %" PRIu64 " more: at least %" PRIu64
+                        " bytes per worker, but its share is %" PRIu64
+                        "; give the run more memory",
+                        mem->held_bytes, (uint64_t)bytes, need,
+                        mem->limit_bytes);
+}
+
+weir_err wi_mem_take(struct wi_mem *mem, size_t bytes, void **out,
+                     struct weir_error *err)
+{
+    size_t size = rounded(bytes);
+    for (const struct wi_mem *m = mem; m != NULL; m = m->above) {
+        if (m->limit_bytes != 0 && m->held_bytes + size > m->limit_bytes) {
+            return refuse(m, size, err);
+        }
+    }
+    void *at = aligned_alloc(ALIGN, size);
+    if (at == NULL) {
+        return wi_exec_no_memory(err, size);
+    }
+    for (struct wi_mem *m = mem; m != NULL; m = m->above) {
+        m->held_bytes += size;
+        if (m->held_bytes > m->peak_bytes) {
+            m->peak_bytes = m->held_bytes;
+        }
+    }
+    *out = at;
+    return WEIR_OK;
+}
+
+void wi_mem_put(struct wi_mem *mem, void *at, size_t bytes)
+{
+    if (at == NULL) {
+        return;
+    }
+    free(at);
+    for (struct wi_mem *m = mem; m != NULL; m = m->above) {
+        m->held_bytes -= rounded(bytes);
+    }
+}
+
+weir_err wi_mem_grow(struct wi_mem *mem, void **at, size_t old_bytes,
+                     size_t new_bytes, struct weir_error *err)
+{
+    void *to = NULL;
+    weir_err code = wi_mem_take(mem, new_bytes, &to, err);
+    if (code != WEIR_OK) {
+        return code;
+    }
+    if (*at != NULL) {
+        memcpy(to, *at, old_bytes);
+        wi_mem_put(mem, *at, old_bytes);
+    }
+    *at = to;
+    return WEIR_OK;
+}
