@@ -50,6 +50,7 @@ extern "C" {
     X(WEIR_ERR_MISMATCH, -103, "members disagree about a shuffle")             \
     X(WEIR_ERR_INTEGRITY, -104, "rows were lost, doubled or damaged")          \
     X(WEIR_ERR_QUERY_MEMORY, -105, "query memory limit reached")               \
+    X(WEIR_ERR_QUERY_DATA, -106, "a value could not be computed or read")      \
     X(WEIR_ERR_PEER_LOST, -200, "peer lost")                                   \
     X(WEIR_ERR_PEER_PROTOCOL, -201, "peer broke the protocol")                 \
     X(WEIR_ERR_PEER_VERSION, -202, "peer speaks another version")              \
