@@ -229,6 +229,8 @@ struct wi_tomb *wi_tomb_add(struct wi_engine *e, uint64_t id);
 /** Fail a query here, and on its other members if `tell`. First error wins. */
 void wi_query_fail(struct weir_query *q, weir_err code, const char *text,
                    bool tell);
+/** Something of it was closed too early: fail it on all members. */
+void wi_query_abort(struct weir_query *q, const char *what);
 /** A peer is lost: fail every query that it belongs to. */
 void wi_query_peer_lost(struct wi_engine *e, uint32_t member, weir_err code,
                         const char *text);

@@ -253,10 +253,12 @@ weir_err wi_bounds_open(const struct wi_schema *s, const uint32_t *key_columns,
                         const struct ArrowArray *bounds, struct wi_bounds **out,
                         struct weir_error *err)
 {
-    if (bounds == NULL || bounds->length != (int64_t)n_dest - 1) {
+    if (bounds == NULL || bounds->length < 0 ||
+        bounds->length >= (int64_t)n_dest) {
         return wi_fail(err, WEIR_ERR_ARG,
-                       "range: %u destinations need %u bounds, there are %lld",
+                       "range: %u destinations take at most %u bounds, %s%lld",
                        n_dest, n_dest - 1,
+                       bounds == NULL ? "there are none: " : "there are ",
                        bounds == NULL ? 0LL : (long long)bounds->length);
     }
     struct wi_bounds *b = calloc(1, sizeof(*b));
@@ -265,7 +267,7 @@ weir_err wi_bounds_open(const struct wi_schema *s, const uint32_t *key_columns,
     if (b == NULL || views == NULL) {
         (void)wi_fail(err, rc, "range: no memory");
     } else {
-        b->n = n_dest - 1;
+        b->n = (uint32_t)bounds->length;
         b->n_columns = n_keys;
         rc = import_bounds(s, key_columns, n_keys, bounds, views, err);
         rc = rc == WEIR_OK ? copy_bounds(s, key_columns, views, b, err) : rc;

@@ -94,6 +94,9 @@ void wi_query_tell_failed(struct wi_link *l)
         if (q->failing && is_member(q, l->member)) {
             fill_fail(&m, q->id, q->error.code, q->error.message);
             wi_link_send(l, &m);
+        } else if (q->report.code != WEIR_OK && q->members[0] == l->member) {
+            fill_fail(&m, q->id, q->report.code, q->report.message);
+            wi_link_send(l, &m);
         }
     }
     for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
@@ -160,6 +163,18 @@ void wi_query_fail(struct weir_query *q, weir_err code, const char *text,
     }
 }
 
+void wi_query_abort(struct weir_query *q, const char *what)
+{
+    char text[WI_TEXT_BYTES];
+    if (q->report.code != WEIR_OK) { /* its answer has not come yet */
+        wi_query_fail(q, q->report.code, q->report.message, true);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%s closed %s before its end",
+                   q->engine->name, what);
+    wi_query_fail(q, WEIR_ERR_ABORTED, text, true);
+}
+
 void wi_query_peer_lost(struct wi_engine *e, uint32_t member, weir_err code,
                         const char *text)
 {
@@ -191,6 +206,27 @@ static void stop_strays(struct wi_engine *e, uint64_t id)
     }
 }
 
+/* FAIL for a query that is not open here yet. The first cause stands; a member
+ * that has reported another one to us, its query's first member, waits for the
+ * answer. */
+static void note_early(struct wi_link *l, weir_err code,
+                       const struct wi_msg_fail *m)
+{
+    struct wi_tomb *t = wi_tomb_find(l->engine, m->query);
+    bool first = t == NULL;
+    if (first) {
+        t = wi_tomb_add(l->engine, m->query);
+        t->code = code;
+        wi_text_put(t->text, WI_TEXT_BYTES, m->text);
+        stop_strays(l->engine, m->query);
+    }
+    if (first || strcmp(t->text, m->text) != 0) {
+        union wi_msg answer;
+        fill_fail(&answer, t->id, t->code, t->text);
+        wi_link_send(l, &answer);
+    }
+}
+
 void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
 {
     struct wi_engine *e = l->engine;
@@ -207,11 +243,8 @@ void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
         t->code = code;
         wi_text_put(t->text, WI_TEXT_BYTES, m->text);
         tell_linked(e, m);
-    } else if (q == NULL && t == NULL) {
-        t = wi_tomb_add(e, m->query);
-        t->code = code;
-        wi_text_put(t->text, WI_TEXT_BYTES, m->text);
-        stop_strays(e, m->query);
+    } else if (q == NULL && (t == NULL || !t->closed)) {
+        note_early(l, code, m);
     }
 }
 
@@ -369,6 +402,42 @@ void weir_query_cancel(weir_query *query, const char *reason)
     wi_node_unlock(query->node);
 }
 
+/* The first member fails it at once. Everyone else leaves it to that member to
+ * choose between reports: its FAIL comes back to us, too. */
+static void report(struct weir_query *q, weir_err code, const char *text)
+{
+    if (relays(q)) {
+        wi_query_fail(q, code, text, true);
+        return;
+    }
+    if (q->failing || q->report.code != WEIR_OK) {
+        return;
+    }
+    q->report.code = code;
+    (void)snprintf(q->report.message, sizeof(q->report.message), "%s", text);
+    struct wi_link *l = wi_link_need(q->engine, q->members[0]);
+    if (l != NULL && l->state == WI_LINK_OPEN) {
+        union wi_msg m;
+        fill_fail(&m, q->id, code, text);
+        wi_link_send(l, &m);
+    } /* else wi_query_tell_failed() does when it opens */
+}
+
+weir_err weir_query_fail(weir_query *query, const struct weir_error *cause)
+{
+    if (weir_err_scope(cause->code) != WEIR_SCOPE_QUERY) {
+        return WEIR_ERR_ARG;
+    }
+    char text[WI_TEXT_BYTES];
+    struct weir_node *node = query->node;
+    (void)snprintf(text, sizeof(text), "%s: %s", query->engine->name,
+                   cause->message);
+    wi_node_lock(node);
+    report(query, cause->code, text);
+    wi_node_unlock(node);
+    return WEIR_OK;
+}
+
 weir_err weir_query_status(weir_query *query, struct weir_error *err)
 {
     /* E8 acquire: the message; pairs with E8 release in wi_query_fail() */
@@ -445,11 +514,8 @@ void weir_query_close(weir_query *query)
     struct weir_node *node = query->node;
     struct wi_engine *e = query->engine;
     wi_node_lock(node);
-    if (!query->failing && !complete(query)) {
-        char text[WI_TEXT_BYTES];
-        (void)snprintf(text, sizeof(text), "%s closed it before its end",
-                       e->name);
-        wi_query_fail(query, WEIR_ERR_ABORTED, text, true);
+    if (query->report.code != WEIR_OK || !complete(query)) {
+        wi_query_abort(query, "it");
     }
     close_ends(query);
     stop_strays(e, query->id);

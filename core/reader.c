@@ -426,6 +426,21 @@ void weir_reader_source(const weir_reader *reader, uint32_t *member_out,
     *worker_out = reader->last_worker;
 }
 
+int weir_reader_source_ended(const weir_reader *reader, uint32_t member,
+                             uint32_t worker)
+{
+    /* E9 acquire: streams[]; pairs with E9 release in attach_stream() */
+    uint32_t n = wi_load_acq(&reader->n_streams);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct wi_stream *st = reader->streams[i];
+        if (st->in->producer_worker == worker &&
+            st->in->link->member == member) {
+            return st->ended ? 1 : 0;
+        }
+    }
+    return 0;
+}
+
 /* ---- opening, stopping, closing ---------------------------------------------------------------- */
 
 /* Links to the producers, so that their loss is noticed; and the edges that

@@ -26,8 +26,9 @@ struct weir_query {
     struct wi_list shuffles;
     _Atomic int32_t code; /* weir_err; written once, after `error` (E8) */
     struct weir_error error;
-    bool failing;   /* error is being or was written */
-    uint32_t holds; /* itself and every wi_in with its schema */
+    bool failing;             /* error is being or was written */
+    struct weir_error report; /* told to the first member, who decides */
+    uint32_t holds;           /* itself and every wi_in with its schema */
     bool closed;
 };
 

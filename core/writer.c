@@ -801,6 +801,18 @@ weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
     return rc;
 }
 
+weir_err weir_writer_stats(const weir_writer *writer, uint32_t dest,
+                           struct weir_edge_stats *stats_out)
+{
+    if (dest >= writer->n_lanes) {
+        return WEIR_ERR_ARG;
+    }
+    const struct wi_lane *lane = &writer->lanes[dest];
+    *stats_out = (struct weir_edge_stats){
+        .rows = lane->rows, .bytes = lane->bytes, .frames = lane->frames};
+    return WEIR_OK;
+}
+
 void wi_writer_free(struct weir_writer *w)
 {
     for (uint32_t d = 0; d < w->n_lanes; d++) {
@@ -827,11 +839,8 @@ void weir_writer_close(weir_writer *writer)
     }
     struct weir_query *q = writer->shuffle->query;
     wi_node_lock(q->node);
-    if (!writer->finished && !q->failing) {
-        char text[WI_TEXT_BYTES];
-        (void)snprintf(text, sizeof(text), "%s closed a writer before its end",
-                       q->engine->name);
-        wi_query_fail(q, WEIR_ERR_ABORTED, text, true);
+    if (!writer->finished) {
+        wi_query_abort(q, "a writer");
     }
     wi_writer_free(writer);
     wi_node_unlock(q->node);

@@ -54,11 +54,11 @@ typedef void (*weir_log_fn)(void *arg, weir_log_level level, const char *line);
 /** Options of a node. Zero means the default in brackets. */
 struct weir_node_params {
     const char *name;      /* unique in the cluster ["HOST-PID"], <= 63 bytes */
-    const char *transport; /* "shm", "tcp", "auto", "sim" ["shm"]; "auto" takes
-                              the best way to each peer */
+    const char *transport; /* "shm", "verbs", "tcp", "auto", "sim" ["shm"];
+                              "auto" takes the best way to each peer */
     const char *listen;    /* where to listen, as the transport has it
-                              ["127.0.0.1:0" for tcp and auto, the name for
-                              shm] */
+                              ["127.0.0.1:0" for tcp and auto, any address of
+                              an RDMA device for verbs, the name for shm] */
     uint32_t workers;      /* worker threads [1], 1..64 */
     uint32_t max_members;  /* most members, this node included [8], 1..4096 */
     uint32_t max_shuffles; /* most shuffles open at a time [8], 1..1024 */

@@ -12,6 +12,7 @@
  *   closed before its end   WEIR_ERR_ABORTED, with the member's name
  *   schemas differ          WEIR_ERR_MISMATCH
  *   rows lost or damaged    WEIR_ERR_INTEGRITY
+ *   failed by the program   what it says, with the member's name
  *
  * Other queries on the same links go on.
  */
@@ -66,6 +67,27 @@ WEIR_API weir_err weir_query_open(weir_node *node,
  * Ownership:  nothing
  */
 WEIR_API void weir_query_cancel(weir_query *query, const char *reason);
+
+/**
+ * Fail a query on all its members: something that the program does with its
+ * rows went wrong here. Their next calls return this code, with the message
+ * "MEMBER: MESSAGE", cut to 239 bytes.
+ *
+ * If several members do this at the same time, all report the same one: the
+ * query's first member decides which. Until its answer has come, calls on this
+ * member may go on as before.
+ *
+ * @param cause  code of scope QUERY, such as WEIR_ERR_QUERY_DATA or
+ *               WEIR_ERR_QUERY_MEMORY, and a message
+ *
+ * Errors:     WEIR_ERR_ARG (code of another scope; nothing was done). A query
+ *             that already failed keeps its first error
+ * Blocks:     never
+ * Threads:    any, also while workers use the query
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_query_fail(weir_query *query,
+                                  const struct weir_error *cause);
 
 /**
  * How the query stands: WEIR_OK while it runs, else what failed it.

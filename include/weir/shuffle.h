@@ -54,8 +54,9 @@ struct weir_shuffle_params {
     uint64_t seed; /* of the hash or the generator [0]; chained
                                   shuffles by the same key need different ones */
     const struct ArrowArray *bounds; /* RANGE: struct array of the key columns,
-                                  D-1 rows, ascending; copied. Row i is the
-                                  first key that goes to destination i+1 */
+                                  0..D-1 rows, ascending; copied. Row i is the
+                                  first key that goes to destination i+1;
+                                  destinations beyond get no rows */
     const uint32_t *producers; /* member numbers [all members of the query] */
     uint32_t n_producers;
     const uint32_t *consumers; /* member numbers [all members of the query] */
@@ -175,6 +176,19 @@ WEIR_API weir_err weir_writer_finish(weir_writer *writer);
  *  Threads: the worker's thread. Ownership: as finish. */
 WEIR_API weir_err weir_writer_finish_wait(weir_writer *writer);
 
+/** What went to one destination so far. */
+struct weir_edge_stats {
+    uint64_t rows;
+    uint64_t bytes; /* of frames published */
+    uint64_t frames;
+};
+
+/** Look at one edge of a writer. @param dest  0 .. D-1
+ *  Errors: WEIR_ERR_ARG (no such destination). Blocks: never.
+ *  Threads: the worker's thread. Ownership: nothing. */
+WEIR_API weir_err weir_writer_stats(const weir_writer *writer, uint32_t dest,
+                                    struct weir_edge_stats *stats_out);
+
 /** Close a writer; one that was not finished aborts the query.
  *  Errors: none. Blocks: never. Threads: the worker's thread.
  *  Ownership: frees writer; NULL is allowed. */
@@ -231,6 +245,23 @@ WEIR_API weir_err weir_reader_next_wait(weir_reader *reader,
 WEIR_API uint32_t weir_reader_destination(const weir_reader *reader);
 WEIR_API void weir_reader_source(const weir_reader *reader,
                                  uint32_t *member_out, uint32_t *worker_out);
+
+/**
+ * Has this producer ended: has weir_reader_next come to the end of its stream,
+ * and do its counts agree? For who merges ordered streams and must know of
+ * which producers more may come.
+ *
+ * @param member  number of a producing member
+ * @param worker  number of a worker of it
+ *
+ * Returns:    1: no more comes from it | 0: more may come, or no such producer
+ * Errors:     none
+ * Blocks:     never.  Cost: O(producers)
+ * Threads:    the worker's thread
+ * Ownership:  nothing
+ */
+WEIR_API int weir_reader_source_ended(const weir_reader *reader,
+                                      uint32_t member, uint32_t worker);
 
 /**
  * Stop-sending: this worker has enough. Producers drop its rows from now on,

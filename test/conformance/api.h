@@ -22,6 +22,7 @@
 #define WT_API_CASES(X, suite, place)                                          \
     X(suite, place, hash_moves_every_row_once)                                 \
     X(suite, place, range_moves_every_row_once)                                \
+    X(suite, place, fewer_bounds_leave_destinations_empty)                     \
     X(suite, place, round_robin_moves_every_row_once)                          \
     X(suite, place, random_moves_every_row_once)                               \
     X(suite, place, broadcast_brings_every_row_everywhere)                     \
@@ -61,6 +62,10 @@
     X(suite, place, batches_outlive_their_query)                               \
     X(suite, place, cancel_by_a_third_member)                                  \
     X(suite, place, cancel_before_others_open)                                 \
+    X(suite, place, fault_of_the_program_fails_all)                            \
+    X(suite, place, fault_before_others_open)                                  \
+    X(suite, place, faults_of_all_members_become_one)                          \
+    X(suite, place, fault_of_another_scope_is_refused)                         \
     X(suite, place, deadline_ends_a_query)                                     \
     X(suite, place, close_before_end_aborts)                                   \
     X(suite, place, writer_closed_before_end_aborts)                           \
@@ -74,6 +79,8 @@
     X(suite, place, a_thousand_shuffles_leave_nothing_behind)                  \
     X(suite, place, counters_add_up)                                           \
     X(suite, place, reader_names_the_source)                                   \
+    X(suite, place, reader_knows_which_sources_ended)                          \
+    X(suite, place, writer_counts_by_destination)                              \
     X(suite, place, flush_publishes)                                           \
     X(suite, place, idle_links_close_and_open_again)
 

@@ -164,6 +164,89 @@ void wt_api_reader_names_the_source(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+/* ---- ends and edges -------------------------------------------------------- */
+
+/* Node 1 does not finish before the reader has seen the others end. */
+static weir_err ends_step(void *arg)
+{
+    struct wt_sink *s = arg;
+    struct wt_cluster *c = s->flow->cluster;
+    weir_err rc = wt_sink_step(s);
+    int ended[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        ended[i] = weir_reader_source_ended(s->reader, i, 0);
+    }
+    if (c->gate == 0 && ended[1] != 0) {
+        wt_complain(c, "node 1 ended before it finished");
+    }
+    if (ended[0] != 0 && ended[2] != 0) {
+        wt_gate_open(c, 1);
+    }
+    if (rc == WEIR_DONE && ended[1] == 0) {
+        wt_complain(c, "done, but node 1 has not ended");
+    }
+    return rc;
+}
+
+void wt_api_reader_knows_which_sources_ended(const struct wt_place *place)
+{
+    const struct wt_flow_params params = {
+        .shuffle = {.partitioning = WEIR_GATHER}};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+    wt_cluster_open(&c, place, &(struct wt_cluster_params){.nodes = 3});
+    wt_query_open(&q, &c, 1, NULL);
+    wt_flow_open(&f, &q, &params);
+    f.source[1][0]->finish_gate = 1;
+    f.sink[0][0]->task->step = ends_step;
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f);
+    const weir_reader *r = f.sink[0][0]->reader;
+    cr_assert_eq(weir_reader_source_ended(r, 1, 0), 1);
+    cr_assert_eq(weir_reader_source_ended(r, 1, 1), 0, "no such worker");
+    cr_assert_eq(weir_reader_source_ended(r, 3, 0), 0, "no such member");
+    wt_query_close(&q);
+    wt_flow_close(&f);
+    wt_cluster_close(&c);
+}
+
+void wt_api_writer_counts_by_destination(const struct wt_place *place)
+{
+    const struct wt_flow_params params = {
+        .shuffle = {.partitioning = WEIR_VECTOR}, .n_rows = 2000};
+    struct weir_edge_stats edge = {0};
+    struct weir_node_stats node;
+    uint64_t bytes = 0;
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+    wt_cluster_open(&c, place, &(struct wt_cluster_params){.nodes = 3});
+    wt_query_open(&q, &c, 1, NULL);
+    wt_flow_open(&f, &q, &params);
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f);
+    const weir_writer *w = f.source[1][0]->writer;
+    for (uint32_t dest = 0; dest < 3; dest++) {
+        uint64_t rows = 0;
+        for (uint64_t id = 2000; id < 4000; id++) {
+            rows += wt_flow_dest(&f, id) == dest;
+        }
+        cr_assert_eq(weir_writer_stats(w, dest, &edge), WEIR_OK);
+        cr_assert_eq(edge.rows, rows);
+        cr_assert(edge.frames > 0 && edge.frames <= rows);
+        bytes += edge.bytes;
+    }
+    weir_node_stats_get(c.node[1], &node);
+    cr_assert_eq(bytes, node.bytes_sent);
+    cr_assert_eq(weir_writer_stats(w, 3, &edge), WEIR_ERR_ARG);
+    wt_query_close(&q);
+    wt_flow_close(&f);
+    wt_cluster_close(&c);
+}
+
 /* ---- publishing ----------------------------------------------------------- */
 
 static weir_err push_and_flush_step(void *arg)

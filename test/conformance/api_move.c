@@ -50,18 +50,18 @@ static void release_nothing(struct ArrowArray *a)
     a->release = NULL;
 }
 
-void wt_api_range_moves_every_row_once(const struct wt_place *place)
+static void move_by_range(const struct wt_place *place, int64_t n_bounds)
 {
     const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
     const int64_t keys[] = {10, 20, 20, 30, 90};
     const void *buffers[] = {NULL, keys};
     const void *none[] = {NULL};
-    struct ArrowArray column = {.length = 5,
+    struct ArrowArray column = {.length = n_bounds,
                                 .n_buffers = 2,
                                 .buffers = buffers,
                                 .release = release_nothing};
     struct ArrowArray *columns[] = {&column};
-    struct ArrowArray bounds = {.length = 5,
+    struct ArrowArray bounds = {.length = n_bounds,
                                 .n_buffers = 1,
                                 .buffers = none,
                                 .n_children = 1,
@@ -72,6 +72,17 @@ void wt_api_range_moves_every_row_once(const struct wt_place *place)
         .rows = {.keys = 100},
         .n_rows = 5000};
     wt_flow_once(place, &cluster, &flow);
+}
+
+void wt_api_range_moves_every_row_once(const struct wt_place *place)
+{
+    move_by_range(place, 5);
+}
+
+void wt_api_fewer_bounds_leave_destinations_empty(const struct wt_place *place)
+{
+    move_by_range(place, 1);
+    move_by_range(place, 0);
 }
 
 /* ---- types and shapes ----------------------------------------------------- */

@@ -153,7 +153,7 @@ static enum rdma_cm_event_type knock(struct wt_spi *spi, const void *hello,
 {
     struct rdma_cm_id *id = NULL;
     struct rdma_cm_event *ev = NULL;
-    struct sockaddr_storage to;
+    union wi_inet to;
     struct ibv_qp_init_attr attr = {.cap = {.max_send_wr = 4,
                                             .max_recv_wr = 4,
                                             .max_send_sge = 1,
@@ -161,9 +161,9 @@ static enum rdma_cm_event_type knock(struct wt_spi *spi, const void *hello,
                                     .qp_type = IBV_QPT_RC};
     struct rdma_event_channel *channel = rdma_create_event_channel();
     cr_assert_not_null(channel);
-    cr_assert_eq(wi_vb_addr_decode(spi->address[0] + 6, false, &to, NULL), 0);
+    cr_assert_eq(wi_inet_decode(spi->address[0] + 6, 0, &to, NULL), 0);
     cr_assert_eq(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
-    cr_assert_eq(rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000), 0);
+    cr_assert_eq(rdma_resolve_addr(id, NULL, &to.any, 2000), 0);
     enum rdma_cm_event_type type = RDMA_CM_EVENT_ADDR_RESOLVED;
     for (;;) {
         until_readable(spi, channel->fd);

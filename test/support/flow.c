@@ -469,6 +469,7 @@ static bool belongs(const struct wt_flow *f, uint64_t id, uint32_t dest,
 {
     uint64_t key = wt_rows_key(&f->rows, id);
     const int64_t *bounds;
+    uint32_t n_bounds;
     switch (f->params.partitioning) {
     case WEIR_HASH:
         if (f->rows.keys == 0) {
@@ -484,8 +485,10 @@ static bool belongs(const struct wt_flow *f, uint64_t id, uint32_t dest,
         return dest == 0;
     case WEIR_RANGE:
         bounds = f->params.bounds->children[0]->buffers[1];
-        return (dest == 0 || (int64_t)key >= bounds[dest - 1]) &&
-               (dest == f->n_dests - 1 || (int64_t)key < bounds[dest]);
+        n_bounds = (uint32_t)f->params.bounds->length;
+        return dest <= n_bounds &&
+               (dest == 0 || (int64_t)key >= bounds[dest - 1]) &&
+               (dest == n_bounds || (int64_t)key < bounds[dest]);
     default:
         return true;
     }

@@ -57,8 +57,7 @@ static WI_COLD void pause_accept(struct tcp_transport *t, int why)
     t->pause_reported = true;
 }
 
-static void accepted(struct tcp_transport *t, int fd,
-                     const struct sockaddr_storage *addr)
+static void accepted(struct tcp_transport *t, int fd, const union wi_inet *addr)
 {
     const int one = 1;
     struct tcp_ep *ep = wi_tcp_ep_open(t, fd, TCP_GREETING);
@@ -72,7 +71,7 @@ static void accepted(struct tcp_transport *t, int fd,
     }
     ep->accepted = true;
     ep->until_ns = t->now_ns + TCP_GREETING_NS;
-    wi_tcp_addr_encode(addr, ep->peer);
+    wi_inet_encode(addr, ep->peer, sizeof(ep->peer));
     wi_list_remove(&ep->all);
     wi_list_push_back(&t->greeting, &ep->all);
     t->links--;
@@ -84,9 +83,9 @@ static void accepted(struct tcp_transport *t, int fd,
 static void accept_some(struct tcp_transport *t)
 {
     for (uint32_t i = 0; i < MAX_ACCEPTS; i++) {
-        struct sockaddr_storage addr = {0};
+        union wi_inet addr = {0};
         socklen_t len = sizeof(addr);
-        int fd = accept4(t->listen_fd, (struct sockaddr *)&addr, &len,
+        int fd = accept4(t->listen_fd, &addr.any, &len,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             t->pause_reported = false;
@@ -107,14 +106,15 @@ static weir_err open_listener(struct tcp_transport *t, const char *text,
                               struct weir_error *err)
 {
     const int one = 1;
-    struct sockaddr_storage addr;
-    socklen_t len = 0;
-    weir_err rc = wi_tcp_addr_decode(text, true, &addr, &len, err);
+    union wi_inet addr;
+    socklen_t len = sizeof(addr);
+    weir_err rc =
+        wi_inet_decode(text, WI_INET_LISTEN | WI_INET_NAMES, &addr, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    t->listen_fd =
-        socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    t->listen_fd = socket(addr.any.sa_family,
+                          SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (t->listen_fd < 0) {
         return wi_fail_errno(err, errno,
                              "socket to listen at %s (if out of descriptors: "
@@ -122,18 +122,17 @@ static weir_err open_listener(struct tcp_transport *t, const char *text,
                              text);
     }
     (void)setsockopt(t->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (bind(t->listen_fd, (struct sockaddr *)&addr, len) != 0 ||
+    if (bind(t->listen_fd, &addr.any, wi_inet_len(&addr)) != 0 ||
         listen(t->listen_fd, SOMAXCONN) != 0) {
         return wi_fail_errno(err, errno,
                              "listen at %s (take another address, or port 0 "
                              "for a free one)",
                              text);
     }
-    len = sizeof(addr);
-    (void)getsockname(t->listen_fd, (struct sockaddr *)&addr, &len);
+    (void)getsockname(t->listen_fd, &addr.any, &len);
     wi_tcp_addr_reachable(&addr);
     memcpy(t->address, "tcp:", 4);
-    wi_tcp_addr_encode(&addr, t->address + 4);
+    wi_inet_encode(&addr, t->address + 4, sizeof(t->address) - 4);
     return WEIR_OK;
 }
 

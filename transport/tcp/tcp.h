@@ -35,10 +35,10 @@
 #ifndef WI_TCP_H
 #define WI_TCP_H
 
-#include <netinet/in.h>
 #include <sys/uio.h>
 
 #include "core/base/cc.h"
+#include "core/base/inet.h"
 #include "core/base/list.h"
 #include "core/transport.h"
 
@@ -207,17 +207,8 @@ static inline struct tcp_transport *tcp_home(const struct tcp_ep *ep)
 
 /* ---- tcp_addr.c ---------------------------------------------------------- */
 
-/** Resolve "HOST:PORT" or "[HOST]:PORT". Looks names up (which blocks) only
- *  if HOST is not numeric. WEIR_ERR_ARG says what is wrong. */
-weir_err wi_tcp_addr_decode(const char *text, bool listen,
-                            struct sockaddr_storage *addr_out,
-                            socklen_t *len_out, struct weir_error *err);
-
-/** "HOST:PORT" of an address, IPv6 in brackets; cut to WI_ADDRESS_BYTES - 8. */
-void wi_tcp_addr_encode(const struct sockaddr_storage *addr, char *text);
-
 /** If addr is a wildcard, replace it by an address that others can reach. */
-void wi_tcp_addr_reachable(struct sockaddr_storage *addr);
+void wi_tcp_addr_reachable(union wi_inet *addr);
 
 /* ---- tcp.c --------------------------------------------------------------- */
 extern const struct wi_transport_ops wi_tcp_ops;

@@ -239,19 +239,18 @@ weir_err wi_tcp_connect(struct wi_transport *base, const char *address,
                         struct wi_ep **ep_out, struct weir_error *err)
 {
     struct tcp_transport *t = tcp_of(base);
-    struct sockaddr_storage addr;
-    socklen_t len = 0;
+    union wi_inet addr;
     if (strncmp(address, "tcp:", 4) != 0) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "'%s' is not an address of tcp (tcp:HOST:PORT)",
                        address);
     }
-    weir_err rc = wi_tcp_addr_decode(address + 4, false, &addr, &len, err);
+    weir_err rc = wi_inet_decode(address + 4, WI_INET_NAMES, &addr, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    int fd =
-        socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(addr.any.sa_family,
+                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return no_socket(errno, address, err);
     }
@@ -263,9 +262,9 @@ weir_err wi_tcp_connect(struct wi_transport *base, const char *address,
     }
     const int one = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    wi_tcp_addr_encode(&addr, ep->peer);
+    wi_inet_encode(&addr, ep->peer, sizeof(ep->peer));
     wi_tcp_ep_watch(ep, EPOLL_CTL_ADD, 0);
-    if (connect(fd, (struct sockaddr *)&addr, len) == 0 ||
+    if (connect(fd, &addr.any, wi_inet_len(&addr)) == 0 ||
         errno == EINPROGRESS) {
         wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLOUT);
     } else {

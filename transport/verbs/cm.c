@@ -42,14 +42,14 @@ static bool is_active(struct rdma_cm_id *id)
 
 /* A new id bound to an address of an RDMA device, or NULL and errno. */
 static struct rdma_cm_id *bind_id(struct vb_transport *t,
-                                  const struct sockaddr_storage *addr)
+                                  const union wi_inet *addr)
 {
     struct rdma_cm_id *id = NULL;
-    struct sockaddr_storage copy = *addr;
+    union wi_inet copy = *addr;
     if (rdma_create_id(t->cm, &id, NULL, RDMA_PS_TCP) != 0) {
         return NULL;
     }
-    if (rdma_bind_addr(id, (struct sockaddr *)&copy) == 0) {
+    if (rdma_bind_addr(id, &copy.any) == 0) {
         if (is_active(id)) {
             return id;
         }
@@ -63,7 +63,7 @@ static struct rdma_cm_id *bind_id(struct vb_transport *t,
 
 /* The first address of this machine that belongs to a usable device. */
 static struct rdma_cm_id *bind_any(struct vb_transport *t,
-                                   const struct sockaddr_storage *like)
+                                   const union wi_inet *like)
 {
     struct ifaddrs *list = NULL;
     struct rdma_cm_id *id = NULL;
@@ -72,23 +72,13 @@ static struct rdma_cm_id *bind_any(struct vb_transport *t,
     }
     for (const struct ifaddrs *i = list; i != NULL && id == NULL;
          i = i->ifa_next) {
-        struct sockaddr_storage addr = *like;
         if (i->ifa_addr == NULL || (i->ifa_flags & IFF_UP) == 0 ||
-            i->ifa_addr->sa_family != like->ss_family) {
+            i->ifa_addr->sa_family != like->any.sa_family) {
             continue;
         }
-        if (like->ss_family == AF_INET6) {
-            struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&addr;
-            struct sockaddr_in6 found;
-            memcpy(&found, i->ifa_addr, sizeof(found));
-            in6->sin6_addr = found.sin6_addr;
-            in6->sin6_scope_id = found.sin6_scope_id;
-        } else {
-            struct sockaddr_in *in = (struct sockaddr_in *)&addr;
-            struct sockaddr_in found;
-            memcpy(&found, i->ifa_addr, sizeof(found));
-            in->sin_addr = found.sin_addr;
-        }
+        union wi_inet addr = *like;
+        union wi_inet found = wi_inet_of(i->ifa_addr);
+        wi_inet_set_host(&addr, &found);
         id = bind_id(t, &addr);
     }
     freeifaddrs(list);
@@ -114,11 +104,10 @@ static weir_err open_channel(struct vb_transport *t, struct weir_error *err)
 }
 
 static weir_err bind_listener(struct vb_transport *t, const char *text,
-                              const struct sockaddr_storage *addr,
-                              struct weir_error *err)
+                              const union wi_inet *addr, struct weir_error *err)
 {
     char what[128];
-    bool any = wi_vb_addr_is_any(addr);
+    bool any = wi_inet_is_any(addr);
     t->listen_id = any ? bind_any(t, addr) : bind_id(t, addr);
     if (t->listen_id != NULL) {
         return WEIR_OK;
@@ -139,9 +128,9 @@ static weir_err bind_listener(struct vb_transport *t, const char *text,
 weir_err wi_vb_listen(struct vb_transport *t, const char *text,
                       struct weir_error *err)
 {
-    struct sockaddr_storage wanted;
-    weir_err rc = wi_vb_addr_decode(text != NULL ? text : "0.0.0.0:0", true,
-                                    &wanted, err);
+    union wi_inet wanted;
+    weir_err rc = wi_inet_decode(text != NULL ? text : "0.0.0.0:0",
+                                 WI_INET_LISTEN, &wanted, err);
     if (rc == WEIR_OK) {
         rc = open_channel(t, err);
     }
@@ -155,12 +144,9 @@ weir_err wi_vb_listen(struct vb_transport *t, const char *text,
                            text != NULL ? text : "a port of its choice");
     }
     if (rc == WEIR_OK) {
-        const struct sockaddr *addr = rdma_get_local_addr(t->listen_id);
-        memcpy(&t->local, addr,
-               addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                           : sizeof(struct sockaddr_in));
+        t->local = wi_inet_of(rdma_get_local_addr(t->listen_id));
         memcpy(t->address, "verbs:", 6);
-        wi_vb_addr_encode(addr, t->address + 6);
+        wi_inet_encode(&t->local, t->address + 6, sizeof(t->address) - 6);
     }
     return rc;
 }
@@ -220,15 +206,15 @@ weir_err wi_vb_connect(struct wi_transport *base, const char *address,
                        struct wi_ep **ep_out, struct weir_error *err)
 {
     struct vb_transport *t = vb_of(base);
-    struct sockaddr_storage to;
-    struct sockaddr_storage from = t->local;
+    union wi_inet to;
+    union wi_inet from = t->local;
     struct rdma_cm_id *id = NULL;
     if (strncmp(address, "verbs:", 6) != 0) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "'%.100s' is not an address of verbs (verbs:IP:PORT)",
                        address);
     }
-    weir_err rc = wi_vb_addr_decode(address + 6, false, &to, err);
+    weir_err rc = wi_inet_decode(address + 6, 0, &to, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -245,14 +231,9 @@ weir_err wi_vb_connect(struct wi_transport *base, const char *address,
                        "no room for a link to %s beside %u others", address,
                        t->max_eps);
     }
-    wi_vb_addr_encode((struct sockaddr *)&to, ep->peer);
-    if (from.ss_family == AF_INET6) {
-        ((struct sockaddr_in6 *)&from)->sin6_port = 0;
-    } else {
-        ((struct sockaddr_in *)&from)->sin_port = 0;
-    }
-    if (rdma_resolve_addr(id, (struct sockaddr *)&from, (struct sockaddr *)&to,
-                          RESOLVE_MS) != 0) {
+    wi_inet_encode(&to, ep->peer, sizeof(ep->peer));
+    wi_inet_set_port(&from, 0);
+    if (rdma_resolve_addr(id, &from.any, &to.any, RESOLVE_MS) != 0) {
         wi_vb_ep_lose(ep, "address %s: %s (from %s)", ep->peer, strerror(errno),
                       t->address);
     }
@@ -385,7 +366,8 @@ static void on_request(struct vb_transport *t, struct rdma_cm_id *id,
         refuse(id, "no memory for another link");
         return;
     }
-    wi_vb_addr_encode(rdma_get_peer_addr(id), ep->peer);
+    union wi_inet peer = wi_inet_of(rdma_get_peer_addr(id));
+    wi_inet_encode(&peer, ep->peer, sizeof(ep->peer));
     if (!same_device(ep)) {
         (void)snprintf(ep->reason, sizeof(ep->reason), "listens on %s only",
                        t->dev.name);

@@ -63,11 +63,11 @@
 #define WI_VERBS_H
 
 #include <infiniband/verbs.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 
 #include "core/base/cc.h"
+#include "core/base/inet.h"
 #include "core/base/list.h"
 #include "core/transport.h"
 #include "transport/verbs/vb_flow.h"
@@ -186,7 +186,7 @@ struct vb_transport {
     bool huge_pages;
     char name[64];
     char address[WI_ADDRESS_BYTES];
-    struct sockaddr_storage local; /* listening address */
+    union wi_inet local; /* listening address */
 
     /* any thread, under mem_lock */
     pthread_mutex_t mem_lock;
@@ -361,18 +361,7 @@ static inline uint64_t vb_send_id(const struct vb_ep *ep, uint32_t wr)
     return VB_ID_SEND | (uint64_t)ep->idx << 32 | wr;
 }
 
-/* ---- addr.c -------------------------------------------------------------- */
-
-/** Decode "IP:PORT" or "[IP]:PORT"; names are not looked up. */
-weir_err wi_vb_addr_decode(const char *text, bool listen,
-                           struct sockaddr_storage *addr_out,
-                           struct weir_error *err);
-
-/** "IP:PORT", IPv6 in brackets, at most WI_ADDRESS_BYTES - 8 bytes. */
-void wi_vb_addr_encode(const struct sockaddr *addr, char *text);
-
-/** Is it 0.0.0.0 or [::]? */
-bool wi_vb_addr_is_any(const struct sockaddr_storage *addr);
+/* ---- status.c ------------------------------------------------------------ */
 
 /** One line for a completion that failed. */
 const char *wi_vb_status_text(enum ibv_wc_status status);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs transport as far as it goes without a device: addresses, windows,
- * counters, keys, and what it says where there is none. The rest runs where
+/* The verbs transport as far as it goes without a device: windows, counters,
+ * keys, and what it says where there is none. The rest runs where
  * devices are (test/vm). */
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,66 +9,6 @@
 
 #include "transport/registry.h"
 #include "transport/verbs/verbs.h"
-
-/* ---- addresses ----------------------------------------------------------- */
-
-Test(verbs, addresses_come_back_as_they_were)
-{
-    static const char *const good[] = {"10.0.0.1:1", "127.0.0.1:65535",
-                                       "[::1]:4791", "[2001:db8::7]:80"};
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        struct sockaddr_storage addr;
-        struct weir_error err = {0};
-        char text[WI_ADDRESS_BYTES];
-        cr_assert_eq(wi_vb_addr_decode(good[i], false, &addr, &err), WEIR_OK,
-                     "%s: %s", good[i], err.message);
-        wi_vb_addr_encode((struct sockaddr *)&addr, text);
-        cr_assert_str_eq(text, good[i]);
-    }
-}
-
-Test(verbs, addresses_that_are_none_are_named)
-{
-    static const char *const bad[] = {
-        "",
-        ":",
-        "10.0.0.1",
-        "10.0.0.1:",
-        "10.0.0.1:0",
-        "10.0.0.1:x",
-        "10.0.0.1:1x",
-        "1.2.3.4:-1",
-        "host:80",
-        "::1:80",
-        "[::1]",
-        "[]:80",
-        "10.0.0.1:65536",
-        "1.2.3:4",
-        "[1.2.3.4]:5",
-        "10.0.0.1:0000080",
-        "[0:0:0:0:0:0:0:0:0:0:0:0:0:0:0:0:0:0:0:0:0:1]:80"};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct sockaddr_storage addr = {.ss_family = 77};
-        struct weir_error err = {0};
-        cr_assert_eq(wi_vb_addr_decode(bad[i], false, &addr, &err),
-                     WEIR_ERR_ARG, "'%s'", bad[i]);
-        cr_assert_not_null(strstr(err.message, "IP:PORT"), "%s", err.message);
-        cr_assert_eq(addr.ss_family, 77, "output written on failure");
-    }
-}
-
-Test(verbs, port_0_is_for_listening_only)
-{
-    struct sockaddr_storage addr;
-    cr_assert_eq(wi_vb_addr_decode("0.0.0.0:0", true, &addr, NULL), WEIR_OK);
-    cr_assert(wi_vb_addr_is_any(&addr));
-    cr_assert_eq(wi_vb_addr_decode("[::]:0", true, &addr, NULL), WEIR_OK);
-    cr_assert(wi_vb_addr_is_any(&addr));
-    cr_assert_eq(wi_vb_addr_decode("10.0.0.1:0", true, &addr, NULL), WEIR_OK);
-    cr_assert_not(wi_vb_addr_is_any(&addr));
-    cr_assert_eq(wi_vb_addr_decode("10.0.0.1:0", false, &addr, NULL),
-                 WEIR_ERR_ARG);
-}
 
 /* ---- windows ------------------------------------------------------------- */
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Addresses of IP sockets as text, for the transports that have them.
+ *
+ *   10.0.0.1:4711   [2001:db8::7]:4711   [fe80::1%eth0]:4711   name:4711
+ *
+ * IPv4 has all four numbers: what inet_aton(3) makes of fewer is a typing
+ * error more often than not.
+ */
+#ifndef WI_BASE_INET_H
+#define WI_BASE_INET_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <weir/error.h>
+
+/** An address of either family, as bind(2) and its like take it: `any` and
+ *  wi_inet_len(). */
+union wi_inet {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+enum {
+    WI_INET_LISTEN = 1, /* port 0 is allowed: the system chooses one */
+    WI_INET_NAMES = 2,  /* hosts may be names */
+};
+
+/**
+ * Decode HOST:PORT.
+ *
+ * @param how  WI_INET_* or 0
+ * @param out  [out] set on WEIR_OK only
+ *
+ * Errors:     WEIR_ERR_ARG: what is wrong with the text
+ * Blocks:     never with numbers; names are looked up, which may take seconds
+ * Threads:    any
+ * Ownership:  nothing
+ */
+weir_err wi_inet_decode(const char *text, unsigned how, union wi_inet *out,
+                        struct weir_error *err);
+
+/** Write HOST:PORT with numbers; cut to `room` bytes. */
+void wi_inet_encode(const union wi_inet *addr, char *text, size_t room);
+
+/** Copy what the system says. Neither IPv4 nor IPv6: the family is 0. */
+union wi_inet wi_inet_of(const struct sockaddr *addr);
+
+/** Bytes of `addr` that count. */
+socklen_t wi_inet_len(const union wi_inet *addr);
+
+/** Is it 0.0.0.0 or [::]? */
+bool wi_inet_is_any(const union wi_inet *addr);
+
+/** Take over all but the port. */
+void wi_inet_set_host(union wi_inet *addr, const union wi_inet *from);
+
+void wi_inet_set_port(union wi_inet *addr, uint16_t port);
+
+#endif /* WI_BASE_INET_H */
