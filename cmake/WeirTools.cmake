@@ -26,7 +26,12 @@ function(weir_kit target)
     PUBLIC weir_static PkgConfig::WEIR_JANSSON ${WEIR_CSV_LIBRARY})
 endfunction()
 if(weir_bench_sources)
-  weir_kit(weir_bench ${weir_bench_sources})
+  set(weir_embedded ${PROJECT_BINARY_DIR}/embedded.c)
+  weir_embed(
+    ${weir_embedded} bench/plans/join.json bench/plans/join.sql
+    bench/plans/aggregation.json bench/plans/aggregation.sql
+    bench/opponents/duckdb_query.py)
+  weir_kit(weir_bench ${weir_bench_sources} ${weir_embedded})
   list(APPEND weir_kit_libraries weir_bench)
 endif()
 if(weir_cmd_sources)

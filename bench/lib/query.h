@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A query plan, run by forked processes, timed: the tables of the CH-benCHmark
+ * in memory, one process per node.
+ *
+ *   open | connect | read the plan | warm-up run | all meet | timed run | close
+ *
+ * The warm-up run generates the tables' rows and keeps them, so that the timed
+ * run reads memory. Timed is everything from opening the run, on the first
+ * member, until all members have ended it.
+ */
+#ifndef WB_QUERY_H
+#define WB_QUERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <weir/batch.h>
+#include <weir/error.h>
+
+#include "bench/lib/plan.h"
+
+#define WB_ANSWER_BYTES (UINT32_C(4) << 20)
+
+/** Print a batch as lines of CSV. Errors: any, with a message. */
+typedef weir_err (*wb_print_fn)(const struct ArrowSchema *schema,
+                                const struct ArrowArray *batch, FILE *out,
+                                struct weir_error *err);
+
+struct wb_query_params {
+    const char *plan;      /* JSON; its tables are all of "chbench" */
+    uint32_t warehouses;   /* in place of what the plan says */
+    uint64_t memory_bytes; /* of operators, per node */
+    wb_print_fn print;
+    struct wb_plan_params cluster; /* nodes, workers, transport, timeout */
+};
+
+/**
+ * Run the plan once.
+ *
+ * @param answer_out  [out] lines of CSV, NUL-terminated, WB_ANSWER_BYTES long
+ *
+ * Errors:     WEIR_ERR_ARG, as weir_plan_read and weir_run_wait, as wb_group_run;
+ *             WEIR_ERR_BUDGET: the answer is longer than WB_ANSWER_BYTES
+ * Blocks:     until the run has ended, at most cluster.timeout_ns
+ * Threads:    one, the only one of the process
+ * Ownership:  answer_out is the caller's
+ */
+weir_err wb_query_run(const struct wb_query_params *params, double *seconds_out,
+                      char *answer_out, struct weir_error *err);
+
+/**
+ * Are two answers the same? Lines are compared as a multiset; fields by their
+ * text or, if both are numbers and one has a point, to one part in 10^6:
+ * opponents differ in how many digits of a quotient they give. Integers
+ * are exact, and no field may hold a comma.
+ *
+ * Errors:     WEIR_ERR_INTEGRITY, with the first line that differs;
+ *             WEIR_ERR_NO_MEMORY
+ * Blocks:     never.  Threads: any.  Ownership: nothing
+ */
+weir_err wb_answer_compare(const char *a, const char *b,
+                           struct weir_error *err);
+
+#endif /* WB_QUERY_H */
