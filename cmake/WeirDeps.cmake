@@ -17,6 +17,7 @@ endmacro()
 
 weir_need(WEIR_URCU liburcu-dev liburcu-bp liburcu-cds)
 weir_need(WEIR_XXHASH libxxhash-dev libxxhash)
+weir_need(WEIR_JANSSON libjansson-dev jansson)
 
 # Looked for, not needed: without rdma-core there is no transport "verbs".
 if(WEIR_VERBS)
@@ -28,7 +29,6 @@ if(WEIR_VERBS)
 endif()
 
 if(WEIR_TOOLS)
-  weir_need(WEIR_JANSSON libjansson-dev jansson)
   # libcsv comes without a pkg-config file.
   find_library(WEIR_CSV_LIBRARY csv)
   find_path(WEIR_CSV_INCLUDE csv.h)
@@ -40,6 +40,7 @@ endif()
 
 if(WEIR_TESTS)
   weir_need(WEIR_CRITERION libcriterion-dev criterion)
+  weir_need(WEIR_SQLITE libsqlite3-dev sqlite3)
 endif()
 
 if(WEIR_TOOLS AND WEIR_MPI)

@@ -10,11 +10,12 @@ endif()
 add_library(weir_objects OBJECT ${weir_sources})
 set_target_properties(weir_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_link_libraries(weir_objects PRIVATE weir_flags PkgConfig::WEIR_URCU
-                                           PkgConfig::WEIR_XXHASH)
+                                           PkgConfig::WEIR_XXHASH
+                                           PkgConfig::WEIR_JANSSON)
 
 # What the library itself is linked to; dl and m for old C libraries.
 set(weir_library_deps PkgConfig::WEIR_URCU PkgConfig::WEIR_XXHASH
-                      Threads::Threads ${CMAKE_DL_LIBS} m)
+                      PkgConfig::WEIR_JANSSON Threads::Threads ${CMAKE_DL_LIBS} m)
 set(WEIR_PC_RDMA "") # for weir.pc
 if(WEIR_RDMA_FOUND)
   target_compile_definitions(weir_flags INTERFACE WEIR_HAVE_VERBS)

@@ -30,8 +30,10 @@ endif()
 if(weir_support_sources)
   # An archive: a test takes only the helpers that it calls.
   add_library(weir_test_support STATIC ${weir_support_sources})
-  target_link_libraries(weir_test_support PRIVATE weir_flags weir_static
-                                                  PkgConfig::WEIR_CRITERION)
+  target_link_libraries(
+    weir_test_support
+    PRIVATE weir_flags weir_static PkgConfig::WEIR_CRITERION
+            PkgConfig::WEIR_SQLITE ${WEIR_CSV_LIBRARY})
   set(weir_support_library weir_test_support)
 endif()
 

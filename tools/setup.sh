@@ -8,7 +8,7 @@ set -eu
 # libjemalloc2 is loaded at run time; util-linux has setarch.
 build="gcc g++ libc6-dev make cmake ninja-build pkgconf libcriterion-dev
        liburcu-dev libjansson-dev libcsv-dev libxxhash-dev libjemalloc2
-       libibverbs-dev librdmacm-dev util-linux"
+       libibverbs-dev librdmacm-dev libsqlite3-dev util-linux"
 check="clang clang-format clang-tidy doxygen spin"
 bench="openmpi-bin libopenmpi-dev"
 # The guest runs the host's programs, so these are the guest's too. gcc-12 is
