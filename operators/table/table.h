@@ -13,4 +13,17 @@ struct weir_table {
     struct wi_columns columns;
 };
 
+/** As weir_table_open, from a list of columns, which is taken over on WEIR_OK.
+ *  Errors: WEIR_ERR_SCHEMA (a name is there twice), WEIR_ERR_NO_MEMORY. */
+weir_err wi_table_open(struct wi_columns *columns,
+                       const struct weir_table_ops *ops, void *arg,
+                       weir_table **table_out, struct weir_error *err);
+
+/** Rows of one part: [first, end) of n, cut as evenly as whole rows allow. */
+struct wi_rows {
+    uint64_t first;
+    uint64_t end;
+};
+struct wi_rows wi_table_cut(uint64_t n, uint32_t part, uint32_t n_parts);
+
 #endif /* WI_OPERATORS_TABLE_H */
