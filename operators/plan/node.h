@@ -26,6 +26,7 @@
 
 #include <weir/plan.h>
 
+#include "operators/base/arrow.h"
 #include "operators/op/ops.h"
 
 enum wi_plan_kind {
@@ -51,6 +52,42 @@ struct wi_plan_shuffle {
     uint32_t n_order;
 };
 
+/** Where the rows of an operator are: see spread.h. */
+enum wi_spread_kind {
+    WI_SPREAD_ANY,    /* each on some worker */
+    WI_SPREAD_HASH,   /* equal keys on one worker, decided by hash and seed */
+    WI_SPREAD_RANGE,  /* the same, decided by bounds */
+    WI_SPREAD_SINGLE, /* all on worker 0 of member 0 */
+    WI_SPREAD_EVERY,  /* all of them on every worker */
+};
+
+struct wi_spread {
+    enum wi_spread_kind kind;
+    uint32_t n_keys; /* HASH, RANGE */
+    const uint32_t *keys;
+    uint64_t seed;
+    uint32_t n_bounds;
+    const char *const *bounds; /* RANGE: as they were given */
+};
+
+/** What only the plan itself needs of an operator, to check the next one. */
+struct wi_plan_notes {
+    bool hidden;     /* made by the plan: no name leads to it */
+    bool used;       /* the input of another, or the result */
+    uint32_t *value; /* per column: equal numbers are equal values, in all
+                        operators of the plan */
+    struct wi_spread spread;
+    const struct wi_sort_key *order; /* of the rows of each worker */
+    uint32_t n_order;
+    uint64_t cut;             /* each worker has its first `cut` rows only */
+    const char *detail;       /* for explain */
+    const char *const *texts; /* AGG: of the aggregates, and */
+    const char *const *names; /* their names */
+    struct wi_arrow_out *bounds;
+    struct wi_mem mem;
+    struct wi_plan_block *blocks; /* owned memory */
+};
+
 #define WI_PLAN_NAME_BYTES 64
 
 struct wi_plan_op {
@@ -71,14 +108,24 @@ struct wi_plan_op {
         struct wi_union_params all; /* union */
         struct wi_plan_shuffle shuffle;
     } p;
+    struct wi_plan_notes notes;
 };
 
 #define WI_PLAN_NO_RESULT UINT32_MAX
+
+struct wi_plan_table {
+    char *name;
+    weir_table *table;
+};
 
 struct weir_plan {
     uint32_t n_ops;
     struct wi_plan_op **ops; /* each stays where it is when the list grows */
     uint32_t result;         /* index into ops, or WI_PLAN_NO_RESULT */
+    uint32_t n_tables;
+    struct wi_plan_table *tables; /* their names, and what they are */
+    uint32_t n_values;            /* numbers given out for notes.value */
+    const char *place;            /* JSON path of the operator being added */
 };
 
 #endif /* WI_OPERATORS_NODE_H */
