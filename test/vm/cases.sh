@@ -2,27 +2,9 @@
 # The tests of suite.sh, one function each; success is their exit code. Set:
 # BUILD (build folder), DRIVER, WEIR_TEST_VERBS_ADDR (the device's address).
 
+. "${0%/*}/wait.sh"
 address=$WEIR_TEST_VERBS_ADDR
 device=${DRIVER}0
-
-# until_true <seconds> <command>...: try until it succeeds
-until_true() {
-    tries=$(($1 * 10))
-    shift
-    until "$@"; do
-        tries=$((tries - 1))
-        if [ $tries -eq 0 ]; then
-            echo "never came true: $*"
-            return 1
-        fi
-        sleep 0.1
-    done
-}
-
-# A program of that name has a listening identifier.
-is_listening() {
-    rdma resource show cm_id | grep -q "state LISTEN .*comm $1 "
-}
 
 # ---- reference programs: if they fail, it is not Weir -----------------------
 
