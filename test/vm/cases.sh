@@ -117,24 +117,6 @@ device_removed() {
         two_stage 2 5000 && return $result
 }
 
-# Down for a moment: the plan may live or fail, but it does not hang, and what
-# comes after works.
-link_flaps() {
-    netdev=$(netdev_of)
-    "$BUILD/weir" bench two-stage --nodes 4 --rows 100000 --repeat 1 \
-        --transports verbs --listen "$address" --timeout 30 >plan.log 2>&1 &
-    plan=$!
-    until_true 20 links 12 || return 1
-    ip link set "$netdev" down
-    sleep 0.3
-    ip link set "$netdev" up
-    if ! wait "$plan"; then
-        cat plan.log
-        grep -q "process [0-9] of 4: .*bench-[0-9-]*" plan.log || return 1
-    fi
-    until_true 10 device_is_up && rping_works && two_stage 2 5000
-}
-
 # Root may lock what it likes (siw does not know that), so without that right.
 little_memlock() {
     # shellcheck disable=SC3045 # dash has it
