@@ -16,18 +16,14 @@ libraries=/usr/lib/x86_64-linux-gnu
 
 # bench.sh is its own guest program: "bench.sh BUILD_DIR guest" runs there.
 if [ "${2:-}" = guest ]; then
+    . "$here/wait.sh"
     # The figures of perftest: MB/s on average, of 10^6 bytes as it says.
     perftest() {
         program=$1
         shift
         "$program" "$@" >/dev/null &
         server=$!
-        tries=0
-        until rdma resource show cm_id | grep -q "LISTEN .*comm $program "; do
-            tries=$((tries + 1))
-            [ $tries -lt 100 ]
-            sleep 0.1
-        done
+        until_true 10 is_listening "$program"
         "$program" "$@" "$WEIR_VM_SIW" >figures
         wait $server
         awk -v program="$program" '$1 == 65536 { print program, $4 }' figures
@@ -46,7 +42,7 @@ fi
 
 # boot <folder>: run the guest, sealed; its output is in the folder
 boot() {
-    files="$weir $here/bench.sh ib_send_bw ib_write_bw"
+    files="$weir $here/bench.sh $here/wait.sh ib_send_bw ib_write_bw"
     files="$files $libraries/libibverbs/libsiw-rdmav34.so"
     files="$files /etc/libibverbs.d/siw.driver $libraries/libjemalloc.so.2"
     "$here/vm.sh" run --timeout 900 --drivers siw --keep "$1" \

@@ -2,27 +2,9 @@
 # The tests of suite.sh, one function each; success is their exit code. Set:
 # BUILD (build folder), DRIVER, WEIR_TEST_VERBS_ADDR (the device's address).
 
+. "${0%/*}/wait.sh"
 address=$WEIR_TEST_VERBS_ADDR
 device=${DRIVER}0
-
-# until_true <seconds> <command>...: try until it succeeds
-until_true() {
-    tries=$(($1 * 10))
-    shift
-    until "$@"; do
-        tries=$((tries - 1))
-        if [ $tries -eq 0 ]; then
-            echo "never came true: $*"
-            return 1
-        fi
-        sleep 0.1
-    done
-}
-
-# A program of that name has a listening identifier.
-is_listening() {
-    rdma resource show cm_id | grep -q "state LISTEN .*comm $1 "
-}
 
 # ---- reference programs: if they fail, it is not Weir -----------------------
 
@@ -133,24 +115,6 @@ device_removed() {
     result=$?
     rdma link add "$device" type "$DRIVER" netdev "$netdev" &&
         two_stage 2 5000 && return $result
-}
-
-# Down for a moment: the plan may live or fail, but it does not hang, and what
-# comes after works.
-link_flaps() {
-    netdev=$(netdev_of)
-    "$BUILD/weir" bench two-stage --nodes 4 --rows 100000 --repeat 1 \
-        --transports verbs --listen "$address" --timeout 30 >plan.log 2>&1 &
-    plan=$!
-    until_true 20 links 12 || return 1
-    ip link set "$netdev" down
-    sleep 0.3
-    ip link set "$netdev" up
-    if ! wait "$plan"; then
-        cat plan.log
-        grep -q "process [0-9] of 4: .*bench-[0-9-]*" plan.log || return 1
-    fi
-    until_true 10 device_is_up && rping_works && two_stage 2 5000
 }
 
 # Root may lock what it likes (siw does not know that), so without that right.

@@ -1,38 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # pair.sh BUILD_DIR DRIVER: in two guests joined by a wire: rping, weir doctor,
-# and a machine that vanishes without a FIN. Guest A runs "pair.sh A BUILD_DIR",
-# guest B "pair.sh B BUILD_DIR"; the tests are one after the other.
+# a wire that is unplugged for a while, and a machine that vanishes without a
+# FIN. Guest A runs "pair.sh A BUILD_DIR", guest B "pair.sh B BUILD_DIR"; the
+# tests are one after the other.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/wait.sh"
 ip_a=10.77.3.1
 ip_b=10.77.3.2
 shared=/run/job/shared
-
-# wait_for <seconds> <command>...
-wait_for() {
-    tries=$(($1 * 5))
-    shift
-    until "$@"; do
-        tries=$((tries - 1))
-        if [ $tries -eq 0 ]; then
-            echo "never came true: $*"
-            exit 1
-        fi
-        sleep 0.2
-    done
-}
-
-is_listening() {
-    rdma resource show cm_id | grep -q "state LISTEN .*comm $1 "
-}
 
 say() {
     touch "$shared/$1"
 }
 
 ok() {
-    echo "ok     $*"
+    echo "ok     $(cut -d ' ' -f 1 /proc/uptime) s  $*"
 }
 
 fail() {
@@ -40,38 +24,76 @@ fail() {
     exit 1
 }
 
-all_listen() {
-    [ -e $shared/m0 ] && [ -e $shared/m1 ] && [ -e $shared/m2 ]
+# wait_for <seconds> <word>: until the other guest has said it
+wait_for() {
+    until_true "$1" test -e "$shared/$2" || fail "nobody said \"$2\""
 }
 
-# member <self>: one of the three of member.c
+all_listen() {
+    [ -e "$shared/$1.0" ] && [ -e "$shared/$1.1" ] && [ -e "$shared/$1.2" ]
+}
+
+# member <destroy or unplug> <self>: one of the three of member.c
 member() {
-    { wait_for 60 all_listen >&2 && echo go; } |
-        "$build/test/vm.member" "$1" "verbs:$ip_a:7100" "verbs:$ip_a:7101" \
-            "verbs:$ip_b:7102" "$shared/m$1"
+    port=7100
+    [ "$1" = destroy ] || port=7200
+    {
+        until_true 60 all_listen "$1" && echo go || exit
+        [ "$1" = destroy ] || { until_true 120 test -e $shared/mended && echo go; }
+    } | "$build/test/vm.member" "$1" "$2" "verbs:$ip_a:$port" \
+        "verbs:$ip_a:$((port + 1))" "verbs:$ip_b:$((port + 2))" \
+        "$shared/$1.$2"
+}
+
+# two_members <destroy or unplug>: members 0 and 1; both end well
+two_members() {
+    member "$1" 1 >member_1 2>&1 &
+    other=$!
+    member "$1" 0 2>&1 | tee member_0
+    wait $other
+    other=$?
+    cat member_1
+    [ $other -eq 0 ]
+}
+
+# exact <rows> <file>...: their sums say that no row was lost or doubled
+exact() {
+    rows=$1
+    shift
+    cat "$@" | awk -v rows="$rows" -v files=$# '
+        /^sums / { made += $2; got += $3; n++ }
+        END { exit !(n == files && made == rows && got == rows) }'
+}
+
+carrier_is() {
+    [ "$(cat /sys/class/net/eth0/carrier)" = "$1" ]
+}
+
+wire_is_unplugged() {
+    {
+        until_true 120 carrier_is 0 && until_true 120 carrier_is 1 && say mended
+    } &
+    two_members unplug && wait_for 60 over &&
+        exact 60000 member_0 member_1 $shared/member_2
 }
 
 guest_a() {
-    wait_for 60 test -e $shared/rping
+    wait_for 60 rping
     rping -c -a $ip_b -C 10 -S 20000 -V || fail "rping to the other guest"
     ok "rping to the other guest"
 
-    wait_for 60 test -e $shared/doctor
+    wait_for 60 doctor
     "$build/weir" doctor -t verbs --timeout 20 --peer $ip_b:7077 >report
     cat report
     grep -q "^ok  *peer .*round trip .* MB/s, over verbs" report ||
         fail "weir doctor --peer to the other guest"
     ok "weir doctor --peer to the other guest"
 
-    member 1 >member_1 2>&1 &
-    other=$!
-    member 0 | tee member_0
-    wait $other
-    other=$?
-    cat member_1
-    if [ $other -ne 0 ] || ! cat member_0 member_1 | awk '
-            /^sums / { made += $2; got += $3; n++ }
-            END { exit !(n == 2 && made == got && made == 40000) }'; then
+    wire_is_unplugged || fail "the wire is unplugged and plugged in"
+    ok "the wire is unplugged: its query failed, the other one went on," \
+        "a new one is exact"
+
+    if ! two_members destroy || ! exact 40000 member_0 member_1; then
         fail "the other guest vanishes"
     fi
     ok "the other guest vanishes: its query failed, the other one is exact"
@@ -79,14 +101,20 @@ guest_a() {
 
 guest_b() {
     rping -s -a $ip_b -C 10 -S 20000 -V &
-    wait_for 20 is_listening rping
+    until_true 20 is_listening rping
     say rping
     wait $! || fail "rping, server"
     "$build/weir" doctor -t verbs --listen=$ip_b:7077 --once &
-    wait_for 20 is_listening weir
+    until_true 20 is_listening weir
     say doctor
     wait $! || fail "weir doctor --listen"
-    member 2
+    member unplug 2 >$shared/member_2 2>&1
+    status=$?
+    cat $shared/member_2
+    [ $status -eq 0 ] || fail "the wire is unplugged, member 2"
+    say over
+    member destroy 2
+    fail "this machine was not destroyed"
 }
 
 case $1 in
@@ -102,8 +130,7 @@ A | B)
 *)
     build=$(cd "$1" && pwd) || exit 2
     echo "two guests on $2"
-    "$here/vm.sh" pair --driver "$2" --timeout 300 \
-        --destroy-b-after "destroy member 2" -- \
+    "$here/vm.sh" pair --driver "$2" --timeout 300 -- \
         "$here/pair.sh" A "$build" -- "$here/pair.sh" B "$build"
     ;;
 esac

@@ -87,6 +87,7 @@ take_modules() {
 
 make_kernel() {
     note "preparing Linux $abi ($version) in $dir"
+    rm -rf "$dir/work" # of a run that was killed
     mkdir "$dir/work"
     cd "$dir/work"
     fetch || { update_lists && fetch; } || die "cannot download Linux $version"

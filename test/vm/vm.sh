@@ -17,16 +17,24 @@
 #                         comes at the end
 #   --mem MiB             memory of a guest (4096; pair: 2048)
 #   --timeout S           wall seconds (300), after which it is a failure
-#   --destroy-b-after M   kill guest B when a line of either guest has M in it
 #   --keep DIR            leave console and output there
 #
 # Output is the command's, live (pair: each line begins "A: " or "B: "); so is
 # the exit code (pair: A's; B, unless destroyed, must exit with 0). 125: the
 # guest did not come up, broke down or ran out of time; the end of its console
-# is printed then. In a pair, A is 10.77.3.1 and B is 10.77.3.2; each sees
-# /run/job/shared, a folder that both may write, to wait for one another.
+# is printed then. When vm.sh ends, however it ends, so do its guests.
+#
+# In a pair, A is 10.77.3.1 and B is 10.77.3.2; each sees /run/job/shared, a
+# folder that both may write, to wait for one another. A line of theirs that is
+# one of these is carried out:
+#
+#   vm: pull the plug     of A's network device: A sees the carrier go, B sees
+#                         nothing but silence
+#   vm: plug in           again
+#   vm: destroy B         the machine vanishes without a word
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/wait.sh"
 cache=${WEIR_VM_CACHE:-$here/../../build/vm}
 
 usage() {
@@ -127,7 +135,9 @@ boot() {
         set -- "$@" -accel tcg,thread=multi -smp 2
         kernel=
     fi
-    timeout -k 5 "$limit" qemu-system-x86_64 -cpu max -m "$mem" \
+    # Each dies with who started it, also if that was killed.
+    setpriv --pdeathsig TERM timeout -k 5 "$limit" \
+        setpriv --pdeathsig KILL qemu-system-x86_64 -cpu max -m "$mem" \
         -serial "file:$folder/console" "$@" \
         -display none -monitor none -no-reboot \
         -pidfile "$folder/pid" \
@@ -140,14 +150,15 @@ boot() {
 
 # verdict <folder> <status of qemu>: print and return how the guest ended
 verdict() {
+    guest="guest ${1##*/}"
     if [ "$2" -eq 0 ] && [ -s "$1/exit" ]; then
         code=$(cat "$1/exit")
         # Whoever made 125 has said why; the console may say more.
         [ "$code" -eq 125 ] || return "$code"
     elif [ "$2" -eq 124 ]; then
-        echo "vm: FAILED: the guest had not ended after $limit s" >&2
+        echo "vm: FAILED: $guest had not ended after $limit s" >&2
     else
-        echo "vm: FAILED: the guest ended without an exit code" >&2
+        echo "vm: FAILED: $guest ended without an exit code" >&2
     fi
     echo "vm: the end of its console:" >&2
     tail -n 25 "$1/qemu" "$1/console" | tr -d '\r' >&2
@@ -158,57 +169,56 @@ verdict() {
 
 run() {
     [ $# -gt 0 ] || usage
-    write_job "$jobs/a" "$drivers" "$@"
-    boot "$jobs/a" -nic none
-    tail -n +1 -s 0.2 --pid="$pid" -f "$jobs/a/out" &
+    write_job "$jobs/guest" "$drivers" "$@"
+    boot "$jobs/guest" -nic none
+    tail -n +1 -s 0.2 --pid="$pid" -f "$jobs/guest/out" &
     printer=$!
     status=0
     wait "$pid" || status=$?
     wait "$printer"
-    verdict "$jobs/a" "$status"
+    verdict "$jobs/guest" "$status"
 }
 
-# pair_boot <a or b> <listen or connect> <last number of address> <command>...
+# pair_boot <A or B> <last number of address> <on or off: server> <command>...
 pair_boot() {
     guest=$1
-    wire=$2
-    number=$3
+    number=$2
+    server=$3
     shift 3
     write_job "$jobs/$guest" "$driver:10.77.3.$number" "$@"
-    boot "$jobs/$guest" -netdev "socket,id=n0,$wire=127.0.0.1:$port" \
+    mkfifo "$jobs/$guest/monitor.in" "$jobs/$guest/monitor.out"
+    boot "$jobs/$guest" \
+        -netdev "stream,id=n0,server=$server,addr.type=unix,addr.path=$jobs/wire" \
         -device "virtio-net-pci,netdev=n0,mac=52:54:00:77:03:0$number" \
+        -chardev "pipe,id=monitor,path=$jobs/$guest/monitor" \
+        -mon monitor \
         -virtfs "local,path=$jobs/shared,mount_tag=shared,$share"
 }
 
-free_port() {
-    port=$((20000 + $$ % 10000))
-    while ss -Hltn "sport = :$port" | grep -q .; do
-        port=$((port + 1))
-    done
+# monitor <A or B> <command>: opened for reading, too, which does not wait for
+# a guest that may have ended
+monitor() {
+    echo "$2" 1<>"$jobs/$1/monitor.in"
 }
 
-# Follow both outputs until A has ended; destroy B when the marker shows.
-follow_pair() {
-    tail -n +1 -s 0.2 --pid="$pid_a" -f "$jobs/a/out" | sed -u 's/^/A: /' &
-    printer_a=$!
-    tail -n +1 -s 0.2 --pid="$pid_b" -f "$jobs/b/out" | sed -u 's/^/B: /' &
-    printer_b=$!
-    destroyed=
-    while [ -n "$marker" ] && [ -z "$destroyed" ] && kill -0 "$pid_a"; do
-        if grep -qF "$marker" "$jobs/a/out" "$jobs/b/out"; then
-            destroyed=1
-            kill -KILL "$(cat "$jobs/b/pid")"
-            echo "vm: guest B is destroyed"
-        else
-            sleep 0.1
-        fi
-    done 2>/dev/null
+# follow <A or B> <pid>: print what a guest says, and do what it asks for
+follow() {
+    tail -n +1 -s 0.2 --pid="$2" -f "$jobs/$1/out" | while IFS= read -r line; do
+        printf '%s: %s\n' "$1" "$line"
+        case $line in
+        "vm: pull the plug") monitor A "set_link n0 off" ;;
+        "vm: plug in") monitor A "set_link n0 on" ;;
+        "vm: destroy B")
+            : >"$jobs/destroyed"
+            kill -KILL "$(cat "$jobs/B/pid")"
+            ;;
+        esac
+    done
 }
 
 pair() {
     [ "${1:-}" = -- ] || usage
     shift
-    free_port
     # Words up to the next "--" are A's, the rest is B's.
     n=0
     for word; do
@@ -225,11 +235,15 @@ pair() {
         shift
     done
     shift
-    pair_boot a listen 1 sh -c "$words_a"
+    pair_boot A 1 on sh -c "$words_a"
     pid_a=$pid
-    pair_boot b connect 2 "$@"
+    until_true 20 test -S "$jobs/wire" || die "guest A does not start"
+    pair_boot B 2 off "$@"
     pid_b=$pid
-    follow_pair
+    follow A "$pid_a" &
+    printer_a=$!
+    follow B "$pid_b" &
+    printer_b=$!
     status_a=0
     status_b=0
     wait "$pid_a" || status_a=$?
@@ -237,12 +251,8 @@ pair() {
     wait "$printer_a" "$printer_b"
     code_a=0
     code_b=0
-    verdict "$jobs/a" $status_a || code_a=$?
-    if [ -z "$marker" ]; then
-        verdict "$jobs/b" $status_b || code_b=$?
-    elif [ -z "$destroyed" ]; then
-        die "guest A ended and nobody said \"$marker\""
-    fi
+    verdict "$jobs/A" $status_a || code_a=$?
+    [ -e "$jobs/destroyed" ] || verdict "$jobs/B" $status_b || code_b=$?
     [ $code_a -ne 0 ] || [ $code_b -eq 0 ] ||
         die "guest A exited with 0, guest B with $code_b"
     return $code_a
@@ -258,7 +268,6 @@ clock=
 sealed=
 mem=
 limit=300
-marker=
 keep=
 while [ $# -gt 0 ]; do
     case $1 in
@@ -267,7 +276,7 @@ while [ $# -gt 0 ]; do
         shift
         continue
         ;;
-    --drivers | --driver | --sealed | --mem | --timeout | --destroy-b-after | --keep)
+    --drivers | --driver | --sealed | --mem | --timeout | --keep)
         [ $# -gt 1 ] || usage
         ;;
     *) break ;;
@@ -281,7 +290,6 @@ while [ $# -gt 0 ]; do
         ;;
     --mem) mem=$2 ;;
     --timeout) limit=$2 ;;
-    --destroy-b-after) marker=$2 ;;
     --keep) keep=$2 ;;
     esac
     shift 2

@@ -16,15 +16,12 @@
 #include <unistd.h>
 
 #include "core/base/err.h"
+#include "core/base/pages.h"
 
 /* Newer than the C library's headers may be. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 static const size_t chunk_bytes = (size_t)8 << 20;
 
 static int memfd_open(const char *name)
@@ -59,17 +56,6 @@ static weir_err check_room(size_t bytes, struct weir_error *err)
                        bytes, limit, (unsigned long long)room);
     }
     return WEIR_OK;
-}
-
-/* Enter the pages into the page table, so that no row pays for it. Kernels
- * that do not know how (before 5.14) do it at the first touch. */
-static int populate(void *base, size_t bytes)
-{
-    int rc;
-    do {
-        rc = madvise(base, bytes, MADV_POPULATE_WRITE);
-    } while (rc != 0 && errno == EINTR);
-    return rc == 0 || errno == EINVAL ? 0 : errno;
 }
 
 /* Piece by piece: a signal makes fallocate start its piece again. */
@@ -133,11 +119,11 @@ static weir_err fill(struct shm *t, int fd, size_t bytes, void **base_out,
         /* Only a fault makes a huge page where they are for who asks, so ask
          * and populate first; what that leaves is filled with small ones. */
         (void)madvise(*base_out, bytes, MADV_HUGEPAGE);
-        (void)populate(*base_out, bytes);
+        (void)wi_pages_populate(*base_out, bytes);
     }
     int errno_value = take_pages(fd, bytes);
     if (errno_value == 0) {
-        errno_value = populate(*base_out, bytes);
+        errno_value = wi_pages_populate(*base_out, bytes);
     }
     if (errno_value != 0) {
         return fail_pages(bytes, errno_value, err);
@@ -225,7 +211,7 @@ weir_err wi_shm_map(struct wi_ep *base, uint64_t key, size_t bytes,
     if (rc != WEIR_OK) {
         return rc;
     }
-    int errno_value = populate(at, bytes);
+    int errno_value = wi_pages_populate(at, bytes);
     if (errno_value != 0) {
         (void)munmap(at, bytes);
         return fail_pages(bytes, errno_value, err);

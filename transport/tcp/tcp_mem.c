@@ -2,91 +2,21 @@
 /* Memory and grants of the tcp transport. Sockets need no registration: a
  * grant is an entry in a table of the endpoint, and the bounds check. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 
 #include "core/base/err.h"
+#include "core/base/pages.h"
 #include "transport/tcp/tcp.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14, linux/mman.h */
-#endif
-#ifndef MAP_HUGE_2MB
-#define MAP_HUGE_2MB (21 << 26) /* asm-generic/hugetlb_encode.h */
-#endif
-#define HUGE_BYTES ((size_t)2 << 20)
-
-static WI_COLD weir_err no_memory(int why, size_t bytes, struct weir_error *err)
-{
-    struct rlimit lim = {RLIM_INFINITY, RLIM_INFINITY};
-    char limit[32] = "unlimited";
-    (void)getrlimit(RLIMIT_AS, &lim);
-    if (lim.rlim_cur != RLIM_INFINITY) {
-        (void)snprintf(limit, sizeof(limit), "%llu bytes",
-                       (unsigned long long)lim.rlim_cur);
-    }
-    return wi_fail(err, WEIR_ERR_NO_MEMORY,
-                   "no memory for %zu bytes of buffers: %s; the limit of the "
-                   "address space is %s (ulimit -v): raise it or lower "
-                   "memory_bytes",
-                   bytes, strerror(why), limit);
-}
-
-static void *map_pages(size_t bytes, bool huge)
-{
-    const int prot = PROT_READ | PROT_WRITE;
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-    if (huge && bytes % HUGE_BYTES == 0) {
-        void *base =
-            mmap(NULL, bytes, prot, flags | MAP_HUGETLB | MAP_HUGE_2MB, -1, 0);
-        if (base != MAP_FAILED) {
-            return base;
-        }
-    }
-    void *base = mmap(NULL, bytes, prot, flags, -1, 0);
-    if (base != MAP_FAILED && huge) {
-        (void)madvise(base, bytes, MADV_HUGEPAGE); /* a wish */
-    }
-    return base;
-}
-
-/* Make every page be there now. Kernels without the advice are made to by
- * touching; they have no way to say no. */
-static int populate(void *base, size_t bytes)
-{
-    if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0) {
-        return 0;
-    }
-    if (errno != EINVAL) {
-        return errno;
-    }
-    volatile uint8_t *page = base; /* volatile: the stores have no reader */
-    for (size_t off = 0; off < bytes; off += WI_PAGE) {
-        page[off] = 0;
-    }
-    return 0;
-}
 
 weir_err wi_tcp_mem_open(struct wi_transport *t, size_t bytes,
                          struct wi_mem *out, struct weir_error *err)
 {
-    if (bytes == 0 || bytes % WI_PAGE != 0) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "%zu bytes of buffers: not a multiple of %u", bytes,
-                       WI_PAGE);
-    }
-    void *base = map_pages(bytes, tcp_of(t)->huge_pages);
-    if (base == MAP_FAILED) {
-        return no_memory(errno, bytes, err);
-    }
-    int why = populate(base, bytes);
-    if (why != 0) {
-        (void)munmap(base, bytes);
-        return no_memory(why, bytes, err);
+    enum wi_huge huge = tcp_of(t)->huge_pages ? WI_HUGE_WANTED : WI_HUGE_NO;
+    void *base = NULL;
+    weir_err rc = wi_pages_open(bytes, huge, &base, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     *out = (struct wi_mem){.base = base, .bytes = bytes};
     return WEIR_OK;
@@ -95,7 +25,7 @@ weir_err wi_tcp_mem_open(struct wi_transport *t, size_t bytes,
 void wi_tcp_mem_close(struct wi_transport *t, struct wi_mem *mem)
 {
     (void)t;
-    (void)munmap(mem->base, mem->bytes);
+    wi_pages_close(mem->base, mem->bytes);
     *mem = (struct wi_mem){0};
 }
 

@@ -12,54 +12,23 @@
  * The base of every memory is a multiple of 2 MiB, which lets a key hold it.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "core/base/pages.h"
 #include "transport/verbs/verbs.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14, linux/mman.h */
-#endif
-#ifndef MAP_HUGE_2MB
-#define MAP_HUGE_2MB (21 << 26) /* asm-generic/hugetlb_encode.h */
-#endif
-
-/* ---- limits -------------------------------------------------------------- */
-
-static void put_limit(int resource, char *text, size_t room)
-{
-    struct rlimit lim = {RLIM_INFINITY, RLIM_INFINITY};
-    (void)getrlimit((__rlimit_resource_t)resource, &lim);
-    if (lim.rlim_cur == RLIM_INFINITY) {
-        (void)snprintf(text, room, "unlimited");
-    } else {
-        (void)snprintf(text, room, "%llu bytes",
-                       (unsigned long long)lim.rlim_cur);
-    }
-}
-
-static WI_COLD weir_err no_pages(int why, size_t bytes, struct weir_error *err)
-{
-    char limit[32];
-    put_limit(RLIMIT_AS, limit, sizeof(limit));
-    return wi_fail(err, WEIR_ERR_NO_MEMORY,
-                   "no memory for %zu bytes of buffers: %s; the limit of the "
-                   "address space is %s (ulimit -v): raise it or lower "
-                   "memory_bytes",
-                   bytes, strerror(why), limit);
-}
+/* ---- registration -------------------------------------------------------- */
 
 static WI_COLD weir_err not_registered(const struct vb_transport *t, int why,
                                        size_t bytes, struct weir_error *err)
 {
     char limit[32];
-    put_limit(RLIMIT_MEMLOCK, limit, sizeof(limit));
+    wi_limit_put(RLIMIT_MEMLOCK, limit, sizeof(limit));
     return wi_fail(err, WEIR_ERR_NO_MEMORY,
                    "%s did not register %zu bytes: %s; the limit of locked "
                    "memory is %s (ulimit -l): raise it (`ulimit -l "
@@ -85,100 +54,42 @@ struct ibv_mr *wi_vb_register(struct vb_transport *t, void *base, size_t bytes,
 
 /* ---- memory that travels ------------------------------------------------- */
 
-/* Ordinary pages at a multiple of 2 MiB: map more, and give the rest back. */
-static void *map_aligned(size_t bytes)
-{
-    size_t room = bytes + VB_GRANULE;
-    if (room < bytes) {
-        errno = ENOMEM;
-        return MAP_FAILED;
-    }
-    uint8_t *all = mmap(NULL, room, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED) {
-        return MAP_FAILED;
-    }
-    uint8_t *base = all + (-(uintptr_t)all & (VB_GRANULE - 1));
-    size_t before = (size_t)(base - all);
-    if (before > 0) {
-        (void)munmap(all, before);
-    }
-    if (room - before > bytes) {
-        (void)munmap(base + bytes, room - before - bytes);
-    }
-    return base;
-}
-
-/* Huge pages where the system has some set aside, whether or not they were
+/* Huge pages that the system has set aside are taken whether or not they were
  * asked for: registrations are shorter, and nobody else can use them. */
-static void *map_pages(size_t bytes, bool huge)
+static weir_err map_and_register(struct vb_transport *t, size_t bytes,
+                                 struct vb_mem *m, struct weir_error *err)
 {
-    if (bytes % VB_GRANULE == 0) {
-        void *base = mmap(
-            NULL, bytes, PROT_READ | PROT_WRITE,
-            MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_HUGE_2MB, -1, 0);
-        if (base != MAP_FAILED) {
-            return base;
-        }
-    }
-    void *base = map_aligned(bytes);
-    if (base != MAP_FAILED && huge) {
-        (void)madvise(base, bytes, MADV_HUGEPAGE); /* a wish */
-    }
-    return base;
-}
-
-/* Make every page be there now. Kernels without the advice are made to by
- * registration, which says no by an error as well. */
-static int populate(void *base, size_t bytes)
-{
-    if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL) {
-        return 0;
-    }
-    return errno;
-}
-
-static struct vb_mem *mem_make(struct vb_transport *t, size_t bytes,
-                               struct weir_error *err)
-{
-    struct vb_mem *m = calloc(1, sizeof(*m));
-    void *base = m != NULL ? map_pages(bytes, t->huge_pages) : MAP_FAILED;
-    if (base == MAP_FAILED) {
-        (void)no_pages(errno, bytes, err);
-        free(m);
-        return NULL;
-    }
-    int why = populate(base, bytes);
-    if (why != 0) {
-        (void)no_pages(why, bytes, err);
-    } else {
-        m->mr = wi_vb_register(t, base, bytes, err);
-    }
-    if (m->mr == NULL) {
-        (void)munmap(base, bytes);
-        free(m);
-        return NULL;
+    enum wi_huge huge = t->huge_pages ? WI_HUGE_WANTED : WI_HUGE_SET_ASIDE;
+    void *base = NULL;
+    weir_err rc = wi_pages_open(bytes, huge, &base, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     m->base = base;
     m->bytes = bytes;
-    return m;
+    m->mr = wi_vb_register(t, base, bytes, err);
+    if (m->mr == NULL) {
+        wi_pages_close(base, bytes);
+        return WEIR_ERR_NO_MEMORY;
+    }
+    return WEIR_OK;
 }
 
 weir_err wi_vb_mem_open(struct wi_transport *base, size_t bytes,
                         struct wi_mem *out, struct weir_error *err)
 {
     struct vb_transport *t = vb_of(base);
-    if (bytes == 0 || bytes % WI_PAGE != 0) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "%zu bytes of buffers: not a multiple of %u", bytes,
-                       WI_PAGE);
-    }
     if (t->released) {
         return wi_fail(err, WEIR_ERR_SYSTEM, "verbs: %s", t->dead_reason);
     }
-    struct vb_mem *m = mem_make(t, bytes, err);
+    struct vb_mem *m = calloc(1, sizeof(*m));
     if (m == NULL) {
-        return WEIR_ERR_NO_MEMORY;
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a memory");
+    }
+    weir_err rc = map_and_register(t, bytes, m, err);
+    if (rc != WEIR_OK) {
+        free(m);
+        return rc;
     }
     (void)pthread_mutex_lock(&t->mem_lock);
     wi_list_push_back(&t->mems, &m->on_transport);
@@ -201,7 +112,7 @@ void wi_vb_mem_close(struct wi_transport *base, struct wi_mem *mem)
     if (m->mr != NULL) {
         (void)ibv_dereg_mr(m->mr);
     }
-    (void)munmap(m->base, m->bytes);
+    wi_pages_close(m->base, m->bytes);
     free(m);
     *mem = (struct wi_mem){0};
 }
@@ -274,8 +185,8 @@ static bool choose_base(const struct vb_transport *t, const struct wi_mem *mem,
         if (getrandom(&noise, sizeof(noise), 0) != (ssize_t)sizeof(noise)) {
             return false;
         }
-        uint64_t places = (VB_KEY_SPAN - mem->bytes) / VB_GRANULE - 1;
-        *base_out = (1 + noise % places) * VB_GRANULE;
+        uint64_t places = (VB_KEY_SPAN - mem->bytes) / WI_HUGE_PAGE - 1;
+        *base_out = (1 + noise % places) * WI_HUGE_PAGE;
     }
     return *base_out < VB_KEY_SPAN && mem->bytes < VB_KEY_SPAN;
 }
@@ -331,18 +242,19 @@ static struct vb_slab *slab_make(struct vb_transport *t, struct weir_error *err)
     struct vb_slab *s = calloc(1, sizeof(*s));
     uint32_t n = bufs_of_next(t);
     size_t bytes = wi_align_up((size_t)(VB_SLOTS + n) * VB_BUF_BYTES, WI_PAGE);
-    if (s != NULL) {
-        s->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *base = NULL;
+    if (s == NULL) {
+        (void)wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a link");
+        return NULL;
     }
-    if (s == NULL || (void *)s->base == MAP_FAILED) {
-        (void)no_pages(errno, bytes, err);
+    if (wi_pages_open(bytes, WI_HUGE_NO, &base, err) != WEIR_OK) {
         free(s);
         return NULL;
     }
-    s->mr = wi_vb_register(t, s->base, bytes, err);
+    s->base = base;
+    s->mr = wi_vb_register(t, base, bytes, err);
     if (s->mr == NULL) {
-        (void)munmap(s->base, bytes);
+        wi_pages_close(base, bytes);
         free(s);
         return NULL;
     }
@@ -387,7 +299,7 @@ void wi_vb_slabs_close(struct vb_transport *t)
     while ((n = wi_list_take(&t->slabs)) != NULL) {
         struct vb_slab *s = wi_container_of(n, struct vb_slab, on_transport);
         (void)ibv_dereg_mr(s->mr);
-        (void)munmap(s->base, s->bytes);
+        wi_pages_close(s->base, s->bytes);
         free(s);
     }
     wi_list_init(&t->spare_slabs);

@@ -90,7 +90,6 @@ enum {
     VB_MAX_LINGER = 64,
 };
 
-#define VB_GRANULE ((size_t)2 << 20)        /* alignment of mem_open */
 #define VB_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent for */
 #define VB_LINGER_NS UINT64_C(2000000000)   /* for the last message to go */
 #define VB_ACK_DELAY_NS UINT64_C(100000000) /* an acknowledgement may wait */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/pages.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "core/base/cc.h"
+#include "core/base/err.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14, linux/mman.h */
+#endif
+#ifndef MAP_HUGE_2MB
+#define MAP_HUGE_2MB (21 << 26) /* asm-generic/hugetlb_encode.h */
+#endif
+
+void wi_limit_put(int resource, char *text, size_t room)
+{
+    struct rlimit lim = {RLIM_INFINITY, RLIM_INFINITY};
+    (void)getrlimit((__rlimit_resource_t)resource, &lim);
+    if (lim.rlim_cur == RLIM_INFINITY) {
+        (void)snprintf(text, room, "unlimited");
+    } else {
+        (void)snprintf(text, room, "%llu bytes",
+                       (unsigned long long)lim.rlim_cur);
+    }
+}
+
+static WI_COLD weir_err no_pages(int why, size_t bytes, struct weir_error *err)
+{
+    char limit[32];
+    wi_limit_put(RLIMIT_AS, limit, sizeof(limit));
+    return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                   "no memory for %zu bytes of buffers: %s; the limit of the "
+                   "address space is %s (ulimit -v): raise it or lower "
+                   "memory_bytes",
+                   bytes, strerror(why), limit);
+}
+
+static void *map(size_t bytes, int flags)
+{
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+
+/* Map more than is needed, and give back what does not fit the alignment. */
+static void *map_aligned(size_t bytes)
+{
+    size_t room = bytes + WI_HUGE_PAGE;
+    if (room < bytes) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    uint8_t *all = map(room, 0);
+    if (all == MAP_FAILED) {
+        return MAP_FAILED;
+    }
+    uint8_t *base = all + (-(uintptr_t)all & (WI_HUGE_PAGE - 1));
+    size_t before = (size_t)(base - all);
+    if (before > 0) {
+        (void)munmap(all, before);
+    }
+    (void)munmap(base + bytes, room - before - bytes);
+    return base;
+}
+
+static void *map_pages(size_t bytes, enum wi_huge huge)
+{
+    if (huge != WI_HUGE_NO && bytes % WI_HUGE_PAGE == 0) {
+        void *base = map(bytes, MAP_HUGETLB | MAP_HUGE_2MB);
+        if (base != MAP_FAILED) {
+            return base;
+        }
+    }
+    void *base = map_aligned(bytes);
+    if (base != MAP_FAILED && huge == WI_HUGE_WANTED) {
+        (void)madvise(base, bytes, MADV_HUGEPAGE);
+    }
+    return base;
+}
+
+int wi_pages_populate(void *base, size_t bytes)
+{
+    int rc;
+    do {
+        rc = madvise(base, bytes, MADV_POPULATE_WRITE);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 || errno == EINVAL ? 0 : errno;
+}
+
+weir_err wi_pages_open(size_t bytes, enum wi_huge huge, void **base_out,
+                       struct weir_error *err)
+{
+    if (bytes == 0 || bytes % WI_PAGE != 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "%zu bytes of buffers: not a multiple of %u", bytes,
+                       WI_PAGE);
+    }
+    void *base = map_pages(bytes, huge);
+    if (base == MAP_FAILED) {
+        return no_pages(errno, bytes, err);
+    }
+    int why = wi_pages_populate(base, bytes);
+    if (why != 0) {
+        (void)munmap(base, bytes);
+        return no_pages(why, bytes, err);
+    }
+    *base_out = base;
+    return WEIR_OK;
+}
+
+void wi_pages_close(void *base, size_t bytes)
+{
+    (void)munmap(base, bytes);
+}

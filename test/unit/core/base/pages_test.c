@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/pages.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <criterion/criterion.h>
+
+#include "core/base/cc.h"
+
+Test(pages, are_aligned_zero_and_there_whatever_was_wished)
+{
+    static const size_t sizes[] = {WI_PAGE, 3 * WI_PAGE, WI_HUGE_PAGE,
+                                   WI_HUGE_PAGE + WI_PAGE};
+    for (size_t i = 0; i < 3 * WI_ARRAY_LEN(sizes); i++) {
+        size_t bytes = sizes[i / 3];
+        void *base = NULL;
+        struct weir_error err = {0};
+        unsigned char there[WI_HUGE_PAGE / WI_PAGE + 1] = {0};
+        cr_assert_eq(wi_pages_open(bytes, (enum wi_huge)(i % 3), &base, &err),
+                     WEIR_OK, "%s", err.message);
+        cr_assert_eq((uintptr_t)base % WI_HUGE_PAGE, 0);
+        cr_assert_eq(mincore(base, bytes, there), 0);
+        for (size_t p = 0; p < bytes / WI_PAGE; p++) {
+            const uint8_t *page = (const uint8_t *)base + p * WI_PAGE;
+            cr_assert_eq(there[p] & 1, 1, "page %zu is not there", p);
+            cr_assert(page[0] == 0 && page[WI_PAGE - 1] == 0);
+        }
+        wi_pages_close(base, bytes);
+        cr_assert_neq(mincore(base, bytes, there), 0, "it is still mapped");
+    }
+}
+
+Test(pages, populating_keeps_what_they_hold)
+{
+    void *base = NULL;
+    cr_assert_eq(wi_pages_open(WI_PAGE, WI_HUGE_NO, &base, NULL), WEIR_OK);
+    memset(base, 7, WI_PAGE);
+    cr_assert_eq(wi_pages_populate(base, WI_PAGE), 0);
+    cr_assert_eq(((const uint8_t *)base)[WI_PAGE / 2], 7);
+    wi_pages_close(base, WI_PAGE);
+    cr_assert_neq(wi_pages_populate(base, WI_PAGE), 0, "nothing is there");
+}
+
+Test(pages, odd_sizes_are_argument_errors)
+{
+    static const size_t sizes[] = {0, 1, WI_PAGE - 1, WI_HUGE_PAGE + 1};
+    for (size_t i = 0; i < WI_ARRAY_LEN(sizes); i++) {
+        void *base = &base;
+        cr_assert_eq(wi_pages_open(sizes[i], WI_HUGE_NO, &base, NULL),
+                     WEIR_ERR_ARG);
+        cr_assert_eq(base, &base, "output written on failure");
+    }
+}
+
+Test(pages, what_does_not_fit_names_the_limit)
+{
+    const size_t too_many[] = {SIZE_MAX - WI_PAGE + 1, (size_t)1 << 40};
+    struct rlimit lim;
+    cr_assert_eq(getrlimit(RLIMIT_AS, &lim), 0);
+    lim.rlim_cur = (rlim_t)1 << 36;
+    cr_assert_eq(setrlimit(RLIMIT_AS, &lim), 0);
+    for (size_t i = 0; i < WI_ARRAY_LEN(too_many); i++) {
+        void *base = NULL;
+        struct weir_error err = {0};
+        cr_assert_eq(wi_pages_open(too_many[i], WI_HUGE_NO, &base, &err),
+                     WEIR_ERR_NO_MEMORY);
+        cr_assert_not_null(strstr(err.message, "68719476736 bytes (ulimit -v)"),
+                           "%s", err.message);
+    }
+}
