@@ -11,7 +11,10 @@
  *   weir_run_stats
  *   weir_run_close
  *
- * What fails one member's run fails it on all, with the same code and message.
+ * What fails one member's run fails it on all, with the same code and message:
+ * also a table that cannot be read on one of them, once its run is open there.
+ * A member that has done its part waits for the first one to have the whole
+ * answer, so that it hears of faults elsewhere.
  */
 #ifndef WEIR_RUN_H
 #define WEIR_RUN_H
@@ -22,6 +25,7 @@
 #include <weir/error.h>
 #include <weir/node.h>
 #include <weir/plan.h>
+#include <weir/shuffle.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,14 +55,22 @@ struct weir_run_params {
     uint64_t reserved[8]; /* must be zero */
 };
 
+/** Most shuffles that a run of this plan has open, for
+ *  weir_node_params.max_shuffles.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
+WEIR_API uint32_t weir_run_shuffles(const weir_plan *plan);
+
 /**
  * Open a run on this member: its query, its shuffles, its operators.
  *
+ * Once the query is open, this does not fail any more: what goes wrong then,
+ * such as too few shuffles or a file that is not there, is the outcome of the
+ * run on every member.
+ *
  * @param plan  with a result; must outlive the run, and not change meanwhile
  *
- * Errors:     as weir_query_open, weir_shuffle_open, WEIR_ERR_STATE (the plan
- * has
- *             no result), and what the sources of rows say
+ * Errors:     as weir_query_open, WEIR_ERR_ARG, WEIR_ERR_STATE (the plan has no
+ *             result)
  * Blocks:     on files
  * Threads:    any
  * Ownership:  weir_run_close
@@ -104,7 +116,7 @@ WEIR_API void weir_run_cancel(weir_run *run, const char *reason);
 struct weir_op_stats {
     char name[64]; /* the plan's; "result" for what hands out the answer */
     char what[24]; /* "join", "scan", ... */
-    uint64_t rows; /* given out, or sent */
+    uint64_t rows; /* given out; shuffles: sent; result: handed over */
     uint64_t batches;
     uint64_t bytes;          /* shuffles: of frames sent, else 0 */
     uint64_t busy_ns;        /* without its inputs */
@@ -112,18 +124,27 @@ struct weir_op_stats {
     uint64_t wait_output_ns; /* a ring was full */
     uint64_t memory_bytes;   /* most that was held */
     uint64_t rows_least;     /* of its workers: the one with the least and */
-    uint64_t rows_most;      /* the most rows: skew */
+    uint64_t rows_most;      /* the most rows: skew; shuffles: received */
 };
 
-/** Number of operators with statistics. Errors: none. Blocks: never. Threads:
+/** Number of operators with statistics: those that run, and "result". Errors: none. Blocks: never. Threads:
  *  any. Ownership: nothing. */
 WEIR_API uint32_t weir_run_operators(const weir_run *run);
 
-/** Statistics of one operator, in the plan's order; after the run has ended.
+/** Statistics of one operator, in the plan's order, "result" last; once no
+ *  worker steps the run any more.
  *  Errors: WEIR_ERR_NOT_FOUND. Blocks: never. Threads: one. Ownership:
  *  nothing. */
 WEIR_API weir_err weir_run_stats(const weir_run *run, uint32_t idx,
                                  struct weir_op_stats *stats_out);
+
+/** What a worker of this node sent to a destination of a shuffle; idx as in
+ *  weir_run_stats, when as there.
+ *  Errors: WEIR_ERR_NOT_FOUND (no shuffle, or the worker sends nothing there).
+ *  Blocks: never. Threads: one. Ownership: nothing. */
+WEIR_API weir_err weir_run_edge(const weir_run *run, uint32_t idx,
+                                uint32_t worker, uint32_t dest,
+                                struct weir_edge_stats *stats_out);
 
 /** Rows handed to shuffles and to the program so far, for a progress display;
  *  any thread, at any time. */

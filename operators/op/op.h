@@ -22,10 +22,11 @@
  *    every later step. WI_FAILED: ctx->err says why, also from every later
  *    step.
  *  - What step gives out is valid until its next step (vec.h).
- *  - stop: nobody wants more rows. It passes on to the inputs (a receiver stops
- *    its senders), and from then on step returns WI_DONE. It may come at any
- *    time, and more than once.
- *  - An operator owns its inputs: close closes them, too.
+ *  - stop: nobody wants more rows. wi_op_stop passes it on to the inputs (a
+ *    receiver stops its senders), and from then on wi_op_step returns WI_DONE.
+ *    It may come at any time, and more than once; the last chunk stays valid.
+ *  - An operator owns its inputs: wi_op_close closes them, too.
+ *  - An operator that is done with rows left in an input stops that input.
  */
 #ifndef WI_OPERATORS_OP_H
 #define WI_OPERATORS_OP_H
@@ -47,8 +48,11 @@ struct wi_op;
 /** Called by wi_op_*, by one worker's thread; no locks are held. */
 struct wi_op_ops {
     const char *name;
+    /** One bounded piece of work. out->n is 0 before. */
     enum wi_state (*step)(struct wi_op *op, struct wi_chunk *out);
+    /** What stopping means to this operator itself; wi_op_ignore_stop. */
     void (*stop)(struct wi_op *op);
+    /** Free the operator's struct; its inputs are closed by wi_op_close. */
     void (*close)(struct wi_op *op);
 };
 
@@ -73,7 +77,8 @@ struct wi_ctx {
     uint32_t n_parts;
     bool timed; /* fill the _ns counters */
     struct wi_mem mem;
-    struct weir_error err; /* the first failure */
+    struct weir_error err;      /* the first failure */
+    const struct wi_op *failed; /* where it was; NULL: none */
 };
 
 #define WI_OP_INPUTS 2u /* more: an array of its own (union) */
@@ -85,7 +90,7 @@ struct wi_op {
     struct wi_op *input[WI_OP_INPUTS]; /* owned; NULL: none */
     struct wi_mem mem;                 /* above it: ctx->mem */
     struct wi_op_stats stats;
-    uint32_t id; /* of the plan's operator, for statistics */
+    uint32_t id; /* of the plan's operator */
 };
 
 /** Fill the members; takes the inputs over. Never fails. */
@@ -95,13 +100,22 @@ void wi_op_init(struct wi_op *op, const struct wi_op_ops *ops,
 /** Step, and count. Everybody steps an operator through here. */
 enum wi_state wi_op_step(struct wi_op *op, struct wi_chunk *out);
 
+/** Stop it and its inputs. NULL is allowed. */
 void wi_op_stop(struct wi_op *op);
+
+/** For operators whose stop has nothing to do. */
+void wi_op_ignore_stop(struct wi_op *op);
 
 /** Close it and its inputs. NULL is allowed. */
 void wi_op_close(struct wi_op *op);
 
 /** ctx->err is set: returns WI_FAILED. For `return wi_op_failed(op)`. Other
- *  members of the query are told by the scheduler. */
+ *  members of the query are told by the run. */
 enum wi_state wi_op_failed(struct wi_op *op);
+
+/** A call of the core returned `code`: sets ctx->err, to what failed the query
+ *  if it has failed, and returns WI_FAILED. */
+enum wi_state wi_op_core_failed(struct wi_op *op, weir_err code,
+                                const char *what);
 
 #endif /* WI_OPERATORS_OP_H */

@@ -150,6 +150,7 @@ weir_err wi_limit_open(struct wi_ctx *ctx, const struct wi_limit_params *p,
 
 /* ---- union all: whichever input has rows --------------------------------- */
 
+/** Inputs may be NULL: they have no rows on this worker. */
 struct wi_union_params {
     const struct wi_columns *columns;
     uint32_t n_inputs;
@@ -163,7 +164,8 @@ struct wi_send_params {
     const struct wi_columns *columns;
 };
 /** Root of a fragment: pushes its input's rows, then finishes. Gives out no
- *  rows. Takes the writer over. */
+ *  rows; its statistics count those that it pushed. Takes the writer over on
+ *  WEIR_OK; else it stays open, so that the fault can be reported first. */
 weir_err wi_send_open(struct wi_ctx *ctx, const struct wi_send_params *p,
                       weir_writer *writer, struct wi_op *input,
                       struct wi_op **out);
@@ -171,12 +173,17 @@ weir_err wi_send_open(struct wi_ctx *ctx, const struct wi_send_params *p,
 struct wi_receive_params {
     const struct wi_columns *columns;
 };
+/** What a send operator has sent to a destination. As weir_writer_stats. */
+weir_err wi_send_stats(const struct wi_op *op, uint32_t dest,
+                       struct weir_edge_stats *stats_out);
+
 /** Rows as they arrive. Takes the reader over. */
 weir_err wi_receive_open(struct wi_ctx *ctx, const struct wi_receive_params *p,
                          weir_reader *reader, struct wi_op **out);
 
-/** Rows in order from senders whose rows are each in that order: keeps what
- *  arrives until every sender has ended or has a row waiting. */
+/** Rows in order from senders whose rows are each in that order: gives some out
+ *  while every sender has ended or has a row waiting. What arrives meanwhile is
+ *  kept where it is, so that the senders' rings bound it. */
 struct wi_merge_params {
     const struct wi_columns *columns;
     uint32_t n_keys;
@@ -196,7 +203,8 @@ struct wi_result_params {
     wi_result_fn fn; /* WEIR_OK | WEIR_DONE (enough) | an error */
     void *arg;
 };
-/** Root of the last fragment. Gives out no rows. */
+/** Root of the last fragment. Gives out no rows; its statistics count those that
+ *  it handed over. */
 weir_err wi_result_open(struct wi_ctx *ctx, const struct wi_result_params *p,
                         struct wi_op *input, struct wi_op **out);
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Receive: the consuming end of a shuffle. Holds one batch at a time, whose
+ * columns stay in the ring, and gives it out in chunks. */
+#include <stdlib.h>
+
+#include "operators/base/arrow.h"
+#include "operators/base/fail.h"
+#include "operators/op/ops.h"
+
+struct receive {
+    struct wi_op op;
+    weir_reader *reader;
+    struct wi_arrow_in *arrow;
+    struct ArrowArray batch; /* release is NULL: none is held */
+    int64_t at;              /* rows of it given out */
+};
+
+static void release(struct receive *r)
+{
+    if (r->batch.release != NULL) {
+        r->batch.release(&r->batch);
+    }
+}
+
+static enum wi_state take(struct receive *r)
+{
+    release(r);
+    r->at = 0;
+    weir_err rc = weir_reader_next(r->reader, &r->batch);
+    if (rc < 0) {
+        return wi_op_core_failed(&r->op, rc, "receive");
+    }
+    if (rc == WEIR_OK) {
+        return WI_MOVED;
+    }
+    return rc == WEIR_AGAIN ? WI_WAIT_INPUT : WI_DONE;
+}
+
+static enum wi_state step(struct wi_op *op, struct wi_chunk *out)
+{
+    struct receive *r = (struct receive *)op;
+    if (r->batch.release == NULL || r->at == r->batch.length) {
+        enum wi_state state = take(r);
+        if (state != WI_MOVED) {
+            return state;
+        }
+    }
+    int64_t left = r->batch.length - r->at;
+    uint32_t n = left < WI_CHUNK_ROWS ? (uint32_t)left : WI_CHUNK_ROWS;
+    wi_arrow_in_slice(r->arrow, &r->batch, r->at, n, out);
+    r->at += n;
+    return WI_MOVED;
+}
+
+static void stop(struct wi_op *op)
+{
+    weir_reader_stop(((struct receive *)op)->reader);
+}
+
+static void close(struct wi_op *op)
+{
+    struct receive *r = (struct receive *)op;
+    release(r);
+    weir_reader_close(r->reader);
+    wi_arrow_in_close(r->arrow);
+    free(r);
+}
+
+static const struct wi_op_ops ops = {"receive", step, stop, close};
+
+weir_err wi_receive_open(struct wi_ctx *ctx, const struct wi_receive_params *p,
+                         weir_reader *reader, struct wi_op **out)
+{
+    struct receive *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        weir_reader_close(reader);
+        return wi_exec_no_memory(&ctx->err, sizeof(*r));
+    }
+    wi_op_init(&r->op, &ops, ctx, NULL, NULL);
+    r->reader = reader;
+    weir_err rc =
+        wi_arrow_in_open(p->columns, &r->op.mem, &r->arrow, &ctx->err);
+    if (rc != WEIR_OK) {
+        wi_op_close(&r->op);
+        return rc;
+    }
+    *out = &r->op;
+    return WEIR_OK;
+}

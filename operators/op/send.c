@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Send: the producing end of a shuffle.
+ *
+ *   input --chunk--> wi_arrow_out --batch--> weir_writer_push
+ *                                   ^ WEIR_AGAIN: kept, and pushed again
+ */
+#include <stdlib.h>
+
+#include "operators/base/arrow.h"
+#include "operators/base/fail.h"
+#include "operators/op/ops.h"
+
+struct send {
+    struct wi_op op;
+    weir_writer *writer;
+    struct wi_arrow_out *arrow;
+    const struct ArrowArray *batch; /* not taken yet, or NULL */
+    bool ending;                    /* the input has no more */
+};
+
+static enum wi_state push(struct send *s)
+{
+    struct wi_op *op = &s->op;
+    weir_err rc = weir_writer_push(s->writer, s->batch);
+    if (rc < 0) {
+        return wi_op_core_failed(op, rc, "push");
+    }
+    if (rc == WEIR_AGAIN) {
+        return WI_WAIT_OUTPUT;
+    }
+    if (rc == WEIR_OK) {
+        op->stats.rows += (uint64_t)s->batch->length;
+        op->stats.chunks++;
+    } else { /* nobody wants rows any more */
+        wi_op_stop(op->input[0]);
+        s->ending = true;
+    }
+    s->batch = NULL;
+    return WI_MOVED;
+}
+
+static enum wi_state finish(struct send *s)
+{
+    weir_err rc = weir_writer_finish(s->writer);
+    if (rc < 0) {
+        return wi_op_core_failed(&s->op, rc, "finish");
+    }
+    return rc == WEIR_AGAIN ? WI_WAIT_OUTPUT : WI_DONE;
+}
+
+static enum wi_state step(struct wi_op *op, struct wi_chunk *out)
+{
+    struct send *s = (struct send *)op;
+    struct wi_chunk in;
+    (void)out;
+    if (s->batch != NULL) {
+        return push(s);
+    }
+    if (s->ending) {
+        return finish(s);
+    }
+    enum wi_state state = wi_op_step(op->input[0], &in);
+    if (state == WI_DONE) {
+        s->ending = true;
+        return finish(s);
+    }
+    if (in.n == 0) {
+        return state;
+    }
+    if (wi_arrow_out_put(s->arrow, &in, &s->batch, &op->ctx->err) != WEIR_OK) {
+        return wi_op_failed(op);
+    }
+    return push(s);
+}
+
+static void close(struct wi_op *op)
+{
+    struct send *s = (struct send *)op;
+    weir_writer_close(s->writer);
+    wi_arrow_out_close(s->arrow);
+    free(s);
+}
+
+static const struct wi_op_ops ops = {"send", step, wi_op_ignore_stop, close};
+
+weir_err wi_send_open(struct wi_ctx *ctx, const struct wi_send_params *p,
+                      weir_writer *writer, struct wi_op *input,
+                      struct wi_op **out)
+{
+    struct send *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        wi_op_close(input);
+        return wi_exec_no_memory(&ctx->err, sizeof(*s));
+    }
+    wi_op_init(&s->op, &ops, ctx, input, NULL);
+    weir_err rc =
+        wi_arrow_out_open(p->columns, &s->op.mem, &s->arrow, &ctx->err);
+    if (rc != WEIR_OK) {
+        wi_op_close(&s->op);
+        return rc;
+    }
+    s->writer = writer;
+    *out = &s->op;
+    return WEIR_OK;
+}
+
+weir_err wi_send_stats(const struct wi_op *op, uint32_t dest,
+                       struct weir_edge_stats *stats_out)
+{
+    return weir_writer_stats(((const struct send *)op)->writer, dest,
+                             stats_out);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Downstream first: see sched.h. */
+#include "operators/plan/sched.h"
+
+/* A root that is done stays in the list, without a step. */
+static bool is_done(const struct wi_op *root)
+{
+    return root->stats.state == WI_DONE;
+}
+
+enum wi_state wi_sched_step(struct wi_sched *sched)
+{
+    for (uint32_t i = 0; i < sched->n; i++) {
+        struct wi_op *root = sched->root[i];
+        struct wi_chunk none;
+        if (is_done(root)) {
+            continue;
+        }
+        enum wi_state state = wi_op_step(root, &none);
+        if (state == WI_MOVED || state == WI_FAILED) {
+            return state;
+        }
+        if (state == WI_DONE) {
+            wi_op_stop(root); /* whatever of it is not done yet */
+            sched->n_done++;
+            return WI_MOVED;
+        }
+    }
+    return sched->n_done == sched->n ? WI_DONE : WI_WAIT_INPUT;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The scheduler of one worker: which fragment moves next.
+ *
+ *     fragment 0    result <- sort <- receive "by_no"     farthest downstream
+ *     fragment 1    send "by_no" <- join <- receive ...
+ *     fragment 2    send ... <- filter <- scan
+ *
+ * Every step goes to the first fragment that can move, in this order, and then
+ * begins with fragment 0 again. So a worker that waits for room in the rings of
+ * one fragment goes on with every fragment downstream of it (and with others
+ * that can move), and says that it waits only when none can: the rule that
+ * keeps plans from deadlocks (weir/shuffle.h).
+ */
+#ifndef WI_OPERATORS_SCHED_H
+#define WI_OPERATORS_SCHED_H
+
+#include "operators/op/op.h"
+
+/** Fragments of one worker. written by: the worker */
+struct wi_sched {
+    struct wi_op **root; /* [n], downstream first; owned by whoever fills it */
+    uint32_t n;
+    uint32_t n_done;
+};
+
+/**
+ * Step the fragment farthest downstream that can move.
+ *
+ * Returns:    WI_MOVED | WI_WAIT_INPUT (none can move) | WI_DONE (all are done)
+ *             | WI_FAILED (ctx->err of its operators)
+ * Errors:     none
+ * Blocks:     on files only
+ * Threads:    the worker's
+ * Ownership:  nothing
+ */
+enum wi_state wi_sched_step(struct wi_sched *sched);
+
+#endif /* WI_OPERATORS_SCHED_H */
