@@ -11,17 +11,23 @@
 #ifndef WI_OPERATORS_STORE_H
 #define WI_OPERATORS_STORE_H
 
+#include "operators/base/text.h"
 #include "operators/base/vec.h"
 
-struct wi_store_text; /* blocks of copied strings */
+/** Rows that a column has memory for. */
+struct wi_store_room {
+    uint64_t values;
+    uint64_t nulls;
+};
 
+/* written by: the worker */
 struct wi_store {
     struct wi_mem *mem;
     uint32_t n_cols;
     uint64_t n;         /* rows */
-    uint64_t room;      /* rows that fit before the columns must grow */
     struct wi_vec *col; /* `null` NULL until the column's first null */
-    struct wi_store_text *text;
+    struct wi_store_room *room;
+    struct wi_text text;
 };
 
 /** A row number that is none: gathering it gives null. */
@@ -38,14 +44,25 @@ void wi_store_fini(struct wi_store *store);
 
 /** Copy a chunk's rows to the end; chunk column i becomes column i.
  *  Errors: as wi_mem_take; WEIR_ERR_QUERY_MEMORY (over WI_STORE_ROWS). The
- *  store
- *  is unchanged then. */
+ *  store has the same rows as before then. */
 weir_err wi_store_append(struct wi_store *store, const struct wi_chunk *chunk,
                          struct weir_error *err);
+
+/** Forget all rows and free the strings; the columns' memory stays. */
+void wi_store_clear(struct wi_store *store);
+
+/** Give back the columns' memory. The store has no rows. */
+void wi_store_trim(struct wi_store *store);
 
 /** Column `col` of rows[0..n) into positions 0..n-1; WI_NOWHERE gives null. */
 void wi_store_gather(const struct wi_store *store, uint32_t col,
                      const uint32_t *rows, uint32_t n, struct wi_vec *out);
+
+/** The same into positions at[0..n), for a chunk that has `at` as selection.
+ *  NULL means 0..n-1. */
+void wi_store_gather_at(const struct wi_store *store, uint32_t col,
+                        const uint32_t *rows, uint32_t n, const uint32_t *at,
+                        struct wi_vec *out);
 
 /** Rows first..first+n-1 as a chunk that points into the store; no copy.
  *  @param n  1..WI_CHUNK_ROWS
