@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hash join. Left chunks are passed on without a copy, with a selection, where
+ * each row matches once at most; else pairs of rows are gathered, at most a
+ * chunk of them per step, and the next step goes on where they ended. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/base/fail.h"
+#include "operators/op/join_table.h"
+
+enum phase { TAKE_RIGHT, BUILD, LOOK_UP, PAIRS, ENDED };
+
+struct join {
+    struct wi_op op; /* first */
+    const struct wi_join_params *p;
+    enum phase phase;
+    struct wi_join_table table;
+    uint32_t n_left;
+    struct wi_chunk left;
+    struct wi_vec *left_vecs;  /* [n_left] of PAIRS; NULL until needed */
+    struct wi_vec *right_vecs; /* [n_right_out] */
+    struct wi_vec *cols;       /* what is given out */
+    /* PAIRS: the left row under way, and its next match if begun */
+    uint32_t row;
+    uint32_t match;
+    bool begun;
+    uint32_t head[WI_CHUNK_ROWS];
+    uint32_t pos[WI_CHUNK_ROWS];
+    uint32_t right[WI_CHUNK_ROWS];
+};
+
+static enum wi_state end(struct join *j)
+{
+    j->phase = ENDED;
+    wi_join_table_fini(&j->table);
+    return WI_DONE;
+}
+
+/* ---- right --------------------------------------------------------------- */
+
+static enum wi_state take_right(struct join *j)
+{
+    struct wi_chunk chunk = {0};
+    enum wi_state state = wi_op_step(j->op.input[1], &chunk);
+    if (state == WI_DONE) {
+        j->phase = BUILD;
+        return WI_MOVED;
+    }
+    if (state != WI_MOVED || chunk.n == 0) {
+        return state;
+    }
+    weir_err code = wi_join_table_add(&j->table, &chunk, &j->op.ctx->err);
+    return code == WEIR_OK ? WI_MOVED : wi_op_failed(&j->op);
+}
+
+static enum wi_state build(struct join *j)
+{
+    weir_err code = wi_join_table_build(&j->table, &j->op.ctx->err);
+    if (code != WEIR_OK) {
+        return wi_op_failed(&j->op);
+    }
+    if (j->table.n_built < j->table.store.n) {
+        return WI_MOVED;
+    }
+    bool needs_match =
+        j->p->kind == WI_JOIN_INNER || j->p->kind == WI_JOIN_SEMI;
+    if (j->table.store.n == 0 && needs_match) {
+        wi_op_stop(j->op.input[0]);
+        return end(j);
+    }
+    j->phase = LOOK_UP;
+    return WI_MOVED;
+}
+
+/* ---- each left row once at most ------------------------------------------ */
+
+/* Positions of the left rows that have a match, or of those that have not, and
+ * those matches. */
+static uint32_t select_rows(struct join *j, bool matched)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < j->left.n; i++) {
+        uint32_t head = j->head[i];
+        j->pos[n] = wi_chunk_pos(&j->left, i);
+        j->right[n] = head;
+        n += (head != WI_NOWHERE) == matched;
+    }
+    return n;
+}
+
+static void give_left(struct join *j, struct wi_chunk *out)
+{
+    memcpy(j->cols, j->left.col, j->n_left * sizeof(*j->cols));
+    *out = j->left;
+    out->col = j->cols;
+    out->n_cols = j->p->columns->n;
+    if (j->p->kind == WI_JOIN_LEFT) {
+        return;
+    }
+    uint32_t n = select_rows(j, j->p->kind != WI_JOIN_ANTI);
+    if (n < j->left.n) {
+        out->n = n;
+        out->sel = j->pos;
+    }
+}
+
+static void give_right(struct join *j, const uint32_t *rows,
+                       struct wi_chunk *out)
+{
+    for (uint32_t c = 0; out->n > 0 && c < j->p->n_right_out; c++) {
+        struct wi_vec *vec = &j->cols[j->n_left + c];
+        *vec = j->right_vecs[c];
+        wi_store_gather_at(&j->table.store, j->p->n_keys + c, rows, out->n,
+                           out->sel, vec);
+    }
+}
+
+/* ---- any number of matches ----------------------------------------------- */
+
+/* The next pairs of a left position and a right row (WI_NOWHERE for a left row
+ * without one). Returns how many; j->row is left.n at the end. */
+static uint32_t next_pairs(struct join *j)
+{
+    const uint32_t *next = j->table.next;
+    uint32_t n = 0;
+    while (j->row < j->left.n && n < WI_CHUNK_ROWS) {
+        uint32_t pos = wi_chunk_pos(&j->left, j->row);
+        uint32_t match = j->begun ? j->match : j->head[j->row];
+        if (match == WI_NOWHERE && j->p->kind == WI_JOIN_LEFT) {
+            j->pos[n] = pos;
+            j->right[n++] = WI_NOWHERE;
+        }
+        while (match != WI_NOWHERE && n < WI_CHUNK_ROWS) {
+            j->pos[n] = pos;
+            j->right[n++] = match;
+            match = next[match];
+        }
+        j->match = match;
+        j->begun = match != WI_NOWHERE;
+        j->row += !j->begun;
+    }
+    return n;
+}
+
+static enum wi_state give_pairs(struct join *j, struct wi_chunk *out)
+{
+    uint32_t n = next_pairs(j);
+    *out = (struct wi_chunk){n, j->p->columns->n, NULL, j->cols};
+    for (uint32_t c = 0; n > 0 && c < j->n_left; c++) {
+        const struct wi_vec *from = &j->left.col[c];
+        j->cols[c] = j->left_vecs[c];
+        wi_vec_gather(from, j->pos, n, &j->cols[c]);
+        if (from->null == NULL) {
+            j->cols[c].null = NULL;
+        }
+    }
+    give_right(j, j->right, out);
+    if (j->row == j->left.n) {
+        j->phase = LOOK_UP;
+    }
+    return WI_MOVED;
+}
+
+/* ---- operator ------------------------------------------------------------ */
+
+static enum wi_state look_up(struct join *j, struct wi_chunk *out)
+{
+    enum wi_state state = wi_op_step(j->op.input[0], &j->left);
+    if (state == WI_DONE) {
+        return end(j);
+    }
+    if (state != WI_MOVED || j->left.n == 0) {
+        return state;
+    }
+    wi_join_table_find(&j->table, &j->left, j->head);
+    if (j->table.next == NULL) {
+        give_left(j, out);
+        give_right(j, j->p->kind == WI_JOIN_LEFT ? j->head : j->right, out);
+        return WI_MOVED;
+    }
+    if (j->left_vecs == NULL &&
+        wi_vecs_open(j->p->left, &j->op.mem, &j->left_vecs, &j->op.ctx->err) !=
+            WEIR_OK) {
+        return wi_op_failed(&j->op);
+    }
+    j->phase = PAIRS;
+    j->row = 0;
+    j->begun = false;
+    return give_pairs(j, out);
+}
+
+static enum wi_state step_join(struct wi_op *op, struct wi_chunk *out)
+{
+    struct join *j = (struct join *)op;
+    switch (j->phase) {
+    case TAKE_RIGHT:
+        return take_right(j);
+    case BUILD:
+        return build(j);
+    case LOOK_UP:
+        return look_up(j, out);
+    case PAIRS:
+        return give_pairs(j, out);
+    case ENDED:
+        break;
+    }
+    return WI_DONE;
+}
+
+static void close_join(struct wi_op *op)
+{
+    struct join *j = (struct join *)op;
+    wi_join_table_fini(&j->table);
+    wi_vecs_close(j->left_vecs, j->n_left, &op->mem);
+    wi_vecs_close(j->right_vecs, j->p->n_right_out, &op->mem);
+    free(j->cols);
+    free(j);
+}
+
+static const struct wi_op_ops join_ops = {
+    .name = "join",
+    .step = step_join,
+    .stop = wi_op_ignore_stop,
+    .close = close_join,
+};
+
+static weir_err open_parts(struct join *j, struct weir_error *err)
+{
+    const struct wi_join_params *p = j->p;
+    j->cols = calloc(p->columns->n + 1, sizeof(*j->cols));
+    if (j->cols == NULL) {
+        return wi_exec_no_memory(err, p->columns->n * sizeof(*j->cols));
+    }
+    struct wi_columns right = {p->columns->at + j->n_left, p->n_right_out};
+    weir_err code = wi_vecs_open(&right, &j->op.mem, &j->right_vecs, err);
+    if (code != WEIR_OK) {
+        return code;
+    }
+    return wi_join_table_init(&j->table, p, &j->op.mem, err);
+}
+
+weir_err wi_join_open(struct wi_ctx *ctx, const struct wi_join_params *p,
+                      struct wi_op *left, struct wi_op *right,
+                      struct wi_op **out)
+{
+    struct join *j = calloc(1, sizeof(*j));
+    if (j == NULL) {
+        wi_op_close(left);
+        wi_op_close(right);
+        return wi_exec_no_memory(&ctx->err, sizeof(*j));
+    }
+    wi_op_init(&j->op, &join_ops, ctx, left, right);
+    j->p = p;
+    j->n_left = p->left->n;
+    weir_err code = open_parts(j, &ctx->err);
+    if (code != WEIR_OK) {
+        wi_op_close(&j->op);
+        return code;
+    }
+    *out = &j->op;
+    return WEIR_OK;
+}
