@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What aggregates give out of their cells. */
+#ifndef WI_OPERATORS_AGG_VALUE_H
+#define WI_OPERATORS_AGG_VALUE_H
+
+#include "operators/op/cells.h"
+#include "operators/op/ops.h"
+
+/** Groups to give out, and how. */
+struct wi_agg_give {
+    uint64_t first; /* group */
+    uint32_t n;
+    const struct wi_column *column; /* of what is given out; its name is in
+                                       messages */
+};
+
+/** Sum, count, least or most: a value, or a state's column.
+ *  @param vec  [in, out] a vector's memory; points to the values then
+ *  Errors: WEIR_ERR_QUERY_DATA (overflow). Blocks: never. Threads: the
+ *  worker's. Ownership: vec may point into the cell. */
+weir_err wi_agg_give_cell(const struct wi_cell *cell,
+                          const struct wi_agg_give *give, struct wi_vec *vec,
+                          struct weir_error *err);
+
+/** An average. @param sum  and after it, in an array, its count
+ *  @param scale  of the sum, if it is a decimal. The same lines. */
+weir_err wi_agg_give_avg(const struct wi_cell *sum, uint8_t scale,
+                         const struct wi_agg_give *give, struct wi_vec *vec,
+                         struct weir_error *err);
+
+#endif /* WI_OPERATORS_AGG_VALUE_H */
