@@ -430,8 +430,10 @@ weir_err weir_query_fail(weir_query *query, const struct weir_error *cause)
     }
     char text[WI_TEXT_BYTES];
     struct weir_node *node = query->node;
-    (void)snprintf(text, sizeof(text), "%s: %s", query->engine->name,
-                   cause->message);
+    const char *name = query->engine->name;
+    int room =
+        (int)(sizeof(text) - strlen(name) - sizeof(": ")); /* it is cut */
+    (void)snprintf(text, sizeof(text), "%s: %.*s", name, room, cause->message);
     wi_node_lock(node);
     report(query, cause->code, text);
     wi_node_unlock(node);
