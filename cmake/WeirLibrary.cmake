@@ -7,6 +7,13 @@ if(NOT WEIR_RDMA_FOUND)
   list(FILTER weir_sources EXCLUDE REGEX "^transport/verbs/")
 endif()
 
+# Loops over vectors gain from what -O3 adds; elsewhere it only adds code.
+set(weir_kernels ${weir_sources})
+list(FILTER weir_kernels INCLUDE REGEX "^operators/expr/(kernel|cast|set)")
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set_source_files_properties(${weir_kernels} PROPERTIES COMPILE_OPTIONS -O3)
+endif()
+
 add_library(weir_objects OBJECT ${weir_sources})
 set_target_properties(weir_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_link_libraries(weir_objects PRIVATE weir_flags PkgConfig::WEIR_URCU

@@ -71,7 +71,8 @@ function(weir_criterion test label timeout)
     ${target} PROPERTIES OUTPUT_NAME ${test} RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/test)
   target_compile_definitions(
-    ${target} PRIVATE WEIR_BUILD_DIR="${PROJECT_BINARY_DIR}")
+    ${target} PRIVATE WEIR_BUILD_DIR="${PROJECT_BINARY_DIR}"
+                      WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(
     ${target} PRIVATE weir_flags ${weir_support_library} ${arg_LIBRARIES}
                       PkgConfig::WEIR_CRITERION ${CMAKE_DL_LIBS} m)

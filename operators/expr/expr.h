@@ -3,28 +3,24 @@
  * Expressions: text, checked once against the columns it reads, then computed
  * a vector at a time.
  *
- *   "qty * price > 100.00"   --wi_expr_open-->  struct wi_expr   (shared,
- *   const)
+ *   "qty * price > 100.00"  --wi_expr_open-->  struct wi_expr  (shared, const)
  *                                                   |  per worker
  *                                              wi_eval_open
  *                                                   v
- *   struct wi_chunk  ------wi_eval_run-->  struct wi_vec, positions as in the
- *   chunk
- *                    ------wi_eval_select-->  positions where it is true
+ *   struct wi_chunk  --wi_eval_run-->     struct wi_vec, positions as in the
+ *                                         chunk
+ *                    --wi_eval_select-->  positions where it is true
  *
- * docs/plan.md specifies the language: grammar, types of results, nulls.
+ * docs/expressions.md specifies the language: grammar, types of results, nulls.
  *
  * Rules
  *  - Nothing is interpreted per row: each node of the tree is one loop over
  *    the chunk's selected positions.
  *  - Only selected positions are computed: AND, OR, CASE and COALESCE narrow
- *    the
- *    selection of what stands to their right, so `b <> 0 and a / b > 2` never
- *    divides
- *    by zero.
+ *    the selection of what stands to their right, so `b <> 0 and a / b > 2`
+ *    never divides by zero.
  *  - An overflow, a division by zero or a cast that does not fit is an error
- *    and
- *    never a wrong value.
+ *    and never a wrong value.
  */
 #ifndef WI_OPERATORS_EXPR_H
 #define WI_OPERATORS_EXPR_H
@@ -42,7 +38,7 @@ struct wi_eval;
  * @param out      [out] set on WEIR_OK only
  *
  * Errors:     WEIR_ERR_ARG with the place in the text, what was found and what
- *             was expected: `column 7: int64 + utf8: both must be numbers`;
+ *             was expected: `character 7: int64 + utf8: both must be numbers`;
  *             WEIR_ERR_NOT_FOUND (no such column; lists those there are);
  *             WEIR_ERR_NO_MEMORY
  * Blocks:     never
@@ -63,8 +59,7 @@ int wi_expr_column(const struct wi_expr *expr);
 bool wi_expr_reads(const struct wi_expr *expr, uint32_t column);
 
 /** Scratch memory to compute it, for one worker. The expression must outlive
- *  it.
- *  Errors: as wi_mem_take. Ownership: wi_eval_close. */
+ *  it. Errors: as wi_mem_take. Ownership: wi_eval_close. */
 weir_err wi_eval_open(const struct wi_expr *expr, struct wi_mem *mem,
                       struct wi_eval **out, struct weir_error *err);
 void wi_eval_close(struct wi_eval *eval);
@@ -73,8 +68,7 @@ void wi_eval_close(struct wi_eval *eval);
  * Compute it for a chunk's rows.
  *
  * @param out  [out] borrowed: points into eval or into the chunk; valid until
- *             the
- *             next call, and while the chunk is
+ *             the next call, and while the chunk is
  *
  * Errors:     WEIR_ERR_QUERY_DATA (overflow, division by zero, cast): names the
  *             operation, the values and the expression; as wi_mem_take

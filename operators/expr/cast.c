@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Casts between numbers, and between dates and timestamps. Digits that are
+ * lost are rounded half away from zero; times are rounded down. */
+#include <float.h>
+#include <math.h>
+
+#include "operators/expr/check.h"
+#include "operators/expr/date.h"
+#include "operators/expr/kernel.h"
+#include "operators/expr/number.h"
+#include "operators/expr/value.h"
+
+static uint32_t scale_of(const struct wi_type *type)
+{
+    return type->kind == WI_KIND_DECIMAL ? type->scale : 0;
+}
+
+/* Are all values of `from`, times `factor`, values of `to`? */
+static bool covers(const struct wi_type *from, wi_i128 factor,
+                   const struct wi_type *to)
+{
+    struct wi_range x = wi_type_range(from);
+    struct wi_range z = wi_type_range(to);
+    wi_i128 least;
+    wi_i128 most;
+    return !wi_mul_i128(x.least, factor, &least) &&
+           !wi_mul_i128(x.most, factor, &most) && least >= z.least &&
+           most <= z.most;
+}
+
+static bool is_whole(const struct wi_type *type)
+{
+    return wi_type_is_number(type) && !wi_type_is_float(type);
+}
+
+bool wi_cast_is_free(const struct wi_type *from, const struct wi_type *to)
+{
+    if (wi_type_rep(from) != wi_type_rep(to)) {
+        return false;
+    }
+    if (wi_type_rep(from) == WI_STR) {
+        return to->kind == WI_KIND_BINARY || from->kind == to->kind;
+    }
+    if (is_whole(from) && is_whole(to)) {
+        return scale_of(from) == scale_of(to) && covers(from, 1, to);
+    }
+    return wi_type_same(from, to) ||
+           (from->kind == WI_KIND_FLOAT32 && to->kind == WI_KIND_FLOAT64);
+}
+
+/* ---- numbers that are exact ---------------------------------------------- */
+
+struct exact {
+    wi_i128 factor; /* 10^n */
+    struct wi_range range;
+};
+
+static inline uint64_t outside(wi_i128 v, const struct exact *e)
+{
+    return (v < e->range.least) | (v > e->range.most);
+}
+
+/* In 64 bits where everything fits there. */
+struct exact64 {
+    int64_t factor;
+    int64_t least;
+    int64_t most;
+};
+
+static inline uint64_t up_64_64(int64_t x, const struct exact64 *e, int64_t *z)
+{
+    int64_t v;
+    uint64_t bad = __builtin_mul_overflow(x, e->factor, &v);
+    *z = v;
+    return bad | (v < e->least) | (v > e->most);
+}
+
+static inline uint64_t down_64_64(int64_t x, const struct exact64 *e,
+                                  int64_t *z)
+{
+    int64_t q = x / e->factor;
+    uint64_t r = (uint64_t)(x % e->factor);
+    r = x < 0 ? -r : r;
+    q += r >= (uint64_t)e->factor - r ? (x < 0 ? -1 : 1) : 0;
+    *z = q;
+    return (q < e->least) | (q > e->most);
+}
+
+static inline uint64_t up_any(wi_i128 x, const struct exact *e, wi_i128 *v)
+{
+    bool wraps = wi_mul_i128(x, e->factor, v);
+    return wraps || outside(*v, e);
+}
+
+static inline uint64_t down_any(wi_i128 x, const struct exact *e, wi_i128 *v)
+{
+    *v = wi_round_div_i128(x, e->factor);
+    return outside(*v, e);
+}
+
+static inline uint64_t up_64_128(int64_t x, const struct exact *e, wi_i128 *z)
+{
+    return up_any(x, e, z);
+}
+
+static inline uint64_t down_64_128(int64_t x, const struct exact *e, wi_i128 *z)
+{
+    return down_any(x, e, z);
+}
+
+static inline uint64_t up_128_64(wi_i128 x, const struct exact *e, int64_t *z)
+{
+    wi_i128 v;
+    uint64_t bad = up_any(x, e, &v);
+    *z = (int64_t)v;
+    return bad;
+}
+
+static inline uint64_t down_128_64(wi_i128 x, const struct exact *e, int64_t *z)
+{
+    wi_i128 v;
+    uint64_t bad = down_any(x, e, &v);
+    *z = (int64_t)v;
+    return bad;
+}
+
+static inline uint64_t widen(int64_t x, wi_i128 *z)
+{
+    *z = x;
+    return 0;
+}
+
+WI_KERNEL1(run_widen, int64_t, wi_i128, widen)
+WI_KERNEL1_WITH(run_up_64_64, int64_t, int64_t, struct exact64, up_64_64)
+WI_KERNEL1_WITH(run_down_64_64, int64_t, int64_t, struct exact64, down_64_64)
+WI_KERNEL1_WITH(run_up_64_128, int64_t, wi_i128, struct exact, up_64_128)
+WI_KERNEL1_WITH(run_down_64_128, int64_t, wi_i128, struct exact, down_64_128)
+WI_KERNEL1_WITH(run_up_128_64, wi_i128, int64_t, struct exact, up_128_64)
+WI_KERNEL1_WITH(run_down_128_64, wi_i128, int64_t, struct exact, down_128_64)
+WI_KERNEL1_WITH(run_up_128_128, wi_i128, wi_i128, struct exact, up_any)
+WI_KERNEL1_WITH(run_down_128_128, wi_i128, wi_i128, struct exact, down_any)
+
+static weir_err cast_exact_64(struct wi_call *c, const struct exact *e, bool up)
+{
+    struct exact64 e64 = {(int64_t)e->factor, (int64_t)e->range.least,
+                          (int64_t)e->range.most};
+    return up ? run_up_64_64(c, &e64) : run_down_64_64(c, &e64);
+}
+
+static weir_err cast_exact(struct wi_call *c)
+{
+    const struct wi_type *from = &c->node->arg[0]->type;
+    const struct wi_type *to = &c->node->type;
+    uint32_t s = scale_of(from);
+    uint32_t t = scale_of(to);
+    bool up = t >= s;
+    struct exact e = {.factor = wi_pow10(up ? t - s : s - t),
+                      .range = wi_type_range(to)};
+    bool wide_from = c->arg[0].rep == WI_I128;
+    bool wide_to = c->out->rep == WI_I128;
+    if (!wide_from && wide_to && e.factor == 1 && covers(from, 1, to)) {
+        return run_widen(c);
+    }
+    if (!wide_from && !wide_to && wi_fits_i64(e.factor)) {
+        return cast_exact_64(c, &e, up);
+    }
+    if (wide_from) {
+        return wide_to ? (up ? run_up_128_128(c, &e) : run_down_128_128(c, &e))
+                       : (up ? run_up_128_64(c, &e) : run_down_128_64(c, &e));
+    }
+    return up ? run_up_64_128(c, &e) : run_down_64_128(c, &e);
+}
+
+/* ---- floats -------------------------------------------------------------- */
+
+struct scaled {
+    double factor;
+    uint32_t scale;
+    struct wi_range range;
+};
+
+static inline uint64_t f64_of_64(int64_t x, const struct scaled *s, double *z)
+{
+    *z = (double)x / s->factor;
+    return 0;
+}
+
+static inline uint64_t f64_of_128(wi_i128 x, const struct scaled *s, double *z)
+{
+    *z = (double)x / s->factor;
+    return 0;
+}
+
+static inline uint64_t f32_of_f64(double x, double *z)
+{
+    *z = (double)(float)x;
+    return isinf(*z) && !isinf(x);
+}
+
+static inline uint64_t i128_of_f64(double x, const struct scaled *s, wi_i128 *z)
+{
+    *z = 0;
+    return !wi_f64_scaled(x, s->scale, z) || *z < s->range.least ||
+           *z > s->range.most;
+}
+
+static inline uint64_t i64_of_f64(double x, const struct scaled *s, int64_t *z)
+{
+    wi_i128 v;
+    uint64_t bad = i128_of_f64(x, s, &v);
+    *z = (int64_t)v;
+    return bad;
+}
+
+WI_KERNEL1_WITH(run_f64_of_64, int64_t, double, struct scaled, f64_of_64)
+WI_KERNEL1_WITH(run_f64_of_128, wi_i128, double, struct scaled, f64_of_128)
+WI_KERNEL1_WITH(run_i64_of_f64, double, int64_t, struct scaled, i64_of_f64)
+WI_KERNEL1_WITH(run_i128_of_f64, double, wi_i128, struct scaled, i128_of_f64)
+WI_KERNEL1(run_f32_of_f64, double, double, f32_of_f64)
+
+static void round_to_float32(struct wi_call *c)
+{
+    double *z = c->out->values;
+    WI_EACH(c->rows, z[p] = (double)(float)z[p];);
+}
+
+static weir_err cast_float(struct wi_call *c)
+{
+    const struct wi_type *from = &c->node->arg[0]->type;
+    const struct wi_type *to = &c->node->type;
+    if (wi_type_is_float(from) && wi_type_is_float(to)) {
+        return run_f32_of_f64(c);
+    }
+    struct scaled s = {.scale = scale_of(wi_type_is_float(to) ? from : to),
+                       .range = wi_type_range(to)};
+    s.factor = (double)wi_pow10(s.scale);
+    if (wi_type_is_float(from)) {
+        return c->out->rep == WI_I64 ? run_i64_of_f64(c, &s)
+                                     : run_i128_of_f64(c, &s);
+    }
+    weir_err code =
+        c->arg[0].rep == WI_I64 ? run_f64_of_64(c, &s) : run_f64_of_128(c, &s);
+    if (to->kind == WI_KIND_FLOAT32) {
+        round_to_float32(c);
+    }
+    return code;
+}
+
+/* ---- dates and timestamps ------------------------------------------------ */
+
+static inline uint64_t down_time(int64_t x, const struct exact64 *e, int64_t *z)
+{
+    int64_t v = wi_floor_div(x, e->factor);
+    *z = v;
+    return (v < e->least) | (v > e->most);
+}
+
+WI_KERNEL1_WITH(run_down_time, int64_t, int64_t, struct exact64, down_time)
+
+/* Ticks per day. */
+static int64_t ticks_of(const struct wi_type *type)
+{
+    return type->kind == WI_KIND_DATE32
+               ? 1
+               : WI_DAY_SECONDS * wi_unit_ticks(type->unit);
+}
+
+static weir_err cast_time(struct wi_call *c)
+{
+    int64_t from = ticks_of(&c->node->arg[0]->type);
+    int64_t to = ticks_of(&c->node->type);
+    struct wi_range range = wi_type_range(&c->node->type);
+    struct exact64 e = {to >= from ? to / from : from / to,
+                        (int64_t)range.least, (int64_t)range.most};
+    return to >= from ? run_up_64_64(c, &e) : run_down_time(c, &e);
+}
+
+weir_err wi_kernel_cast(struct wi_call *c)
+{
+    const struct wi_type *from = &c->node->arg[0]->type;
+    const struct wi_type *to = &c->node->type;
+    if (wi_type_is_float(from) || wi_type_is_float(to)) {
+        return cast_float(c);
+    }
+    /* An integer becomes a date only where a date and days are added. */
+    return wi_type_is_time(from) && wi_type_is_time(to) ? cast_time(c)
+                                                        : cast_exact(c);
+}

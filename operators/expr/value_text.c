@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values as text, limits of types, and numbers between kinds. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/expr/date.h"
+#include "operators/expr/value.h"
+
+wi_i128 wi_pow10(uint32_t n)
+{
+    wi_i128 v = 1;
+    for (; n > 0; n--) {
+        v *= 10;
+    }
+    return v;
+}
+
+struct wi_range wi_type_range(const struct wi_type *type)
+{
+    static const struct {
+        int64_t least;
+        uint64_t most;
+    } integers[] = {
+        [WI_KIND_INT8] = {INT8_MIN, INT8_MAX},
+        [WI_KIND_INT16] = {INT16_MIN, INT16_MAX},
+        [WI_KIND_INT32] = {INT32_MIN, INT32_MAX},
+        [WI_KIND_INT64] = {INT64_MIN, INT64_MAX},
+        [WI_KIND_UINT8] = {0, UINT8_MAX},
+        [WI_KIND_UINT16] = {0, UINT16_MAX},
+        [WI_KIND_UINT32] = {0, UINT32_MAX},
+        [WI_KIND_UINT64] = {0, UINT64_MAX},
+    };
+    if (wi_type_is_integer(type)) {
+        return (struct wi_range){integers[type->kind].least,
+                                 integers[type->kind].most};
+    }
+    if (type->kind == WI_KIND_DECIMAL) {
+        wi_i128 most = wi_pow10(type->precision) - 1;
+        return (struct wi_range){-most, most};
+    }
+    if (type->kind == WI_KIND_DATE32) {
+        return (struct wi_range){INT32_MIN, INT32_MAX};
+    }
+    return (struct wi_range){INT64_MIN, INT64_MAX};
+}
+
+/* Digits of |v| with a point before the last `scale`. */
+static uint32_t exact_text(wi_i128 v, uint32_t scale,
+                           char text[WI_VALUE_TEXT_BYTES])
+{
+    char turned[WI_VALUE_TEXT_BYTES];
+    uint32_t n = 0;
+    wi_u128 left = v < 0 ? -(wi_u128)v : (wi_u128)v;
+    for (uint32_t digits = 0; left > 0 || digits <= scale; digits++) {
+        if (digits == scale && scale > 0) {
+            turned[n++] = '.';
+        }
+        turned[n++] = (char)('0' + (int)(left % 10));
+        left /= 10;
+    }
+    uint32_t at = 0;
+    if (v < 0) {
+        text[at++] = '-';
+    }
+    while (n > 0) {
+        text[at++] = turned[--n];
+    }
+    text[at] = '\0';
+    return at;
+}
+
+/* The shortest that is read back as the same number. */
+static uint32_t float_text(double v, bool single,
+                           char text[WI_VALUE_TEXT_BYTES])
+{
+    if (isnan(v)) {
+        return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES, "nan");
+    }
+    int n = 0;
+    int digits = single ? 6 : 15;
+    for (int most = single ? 9 : 17; digits <= most; digits++) {
+        n = snprintf(text, WI_VALUE_TEXT_BYTES, "%.*g", digits, v);
+        double back = strtod(text, NULL);
+        if ((single ? (double)(float)back : back) == v) {
+            break;
+        }
+    }
+    return (uint32_t)n;
+}
+
+static uint32_t date_text(int64_t days, char text[WI_VALUE_TEXT_BYTES])
+{
+    struct wi_civil c = wi_civil_of_days(days);
+    return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES,
+                              "%04" PRId64 "-%02u-%02u", c.year, c.month,
+                              c.day);
+}
+
+/* The unit's digits behind the point, none if they are 0. */
+static uint32_t timestamp_text(int64_t v, uint8_t unit,
+                               char text[WI_VALUE_TEXT_BYTES])
+{
+    int64_t ticks = wi_unit_ticks(unit);
+    int64_t seconds = wi_floor_div(v, ticks);
+    int64_t rest = wi_floor_mod(v, ticks);
+    int64_t of_day = wi_floor_mod(seconds, WI_DAY_SECONDS);
+    uint32_t n = date_text(wi_floor_div(seconds, WI_DAY_SECONDS), text);
+    n += (uint32_t)snprintf(text + n, WI_VALUE_TEXT_BYTES - n,
+                            " %02d:%02d:%02d", (int)(of_day / 3600),
+                            (int)(of_day / 60 % 60), (int)(of_day % 60));
+    if (rest != 0) {
+        n += (uint32_t)snprintf(text + n, WI_VALUE_TEXT_BYTES - n,
+                                ".%0*" PRId64, 3 * unit, rest);
+    }
+    return n;
+}
+
+uint32_t wi_value_text(const struct wi_type *type, const struct wi_value *value,
+                       char text[WI_VALUE_TEXT_BYTES])
+{
+    switch (type->kind) {
+    case WI_KIND_BOOL:
+        return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES, "%s",
+                                  value->b ? "true" : "false");
+    case WI_KIND_FLOAT32:
+    case WI_KIND_FLOAT64:
+        return float_text(value->f, type->kind == WI_KIND_FLOAT32, text);
+    case WI_KIND_DATE32:
+        return date_text(value->i, text);
+    case WI_KIND_TIMESTAMP:
+        return timestamp_text(value->i, type->unit, text);
+    default:
+        return exact_text(wi_type_rep(type) == WI_I128 ? value->w : value->i,
+                          type->scale, text);
+    }
+}
+
+static const char *show_string(struct wi_str s, bool text_type,
+                               char text[WI_VALUE_TEXT_BYTES])
+{
+    enum { MOST = 24 };
+    uint32_t most = s.n_bytes < MOST ? s.n_bytes : MOST;
+    const char *more = most < s.n_bytes ? "..." : "";
+    if (text_type) {
+        while (most > 0 && most < s.n_bytes &&
+               ((unsigned char)s.data[most] & 0xc0) == 0x80) {
+            most--;
+        }
+        (void)snprintf(text, WI_VALUE_TEXT_BYTES, "'%.*s%s'", (int)most,
+                       most == 0 ? "" : s.data, more);
+        return text;
+    }
+    int n = snprintf(text, WI_VALUE_TEXT_BYTES, "x'");
+    for (uint32_t i = 0; i < most; i++) {
+        n += snprintf(text + n, WI_VALUE_TEXT_BYTES - (size_t)n, "%02x",
+                      (unsigned char)s.data[i]);
+    }
+    (void)snprintf(text + n, WI_VALUE_TEXT_BYTES - (size_t)n, "%s'", more);
+    return text;
+}
+
+const char *wi_value_show(const struct wi_type *type,
+                          const struct wi_value *value,
+                          char text[WI_VALUE_TEXT_BYTES])
+{
+    if (value->null) {
+        (void)snprintf(text, WI_VALUE_TEXT_BYTES, "null");
+        return text;
+    }
+    if (wi_type_rep(type) == WI_STR) {
+        return show_string(value->s, type->kind == WI_KIND_UTF8, text);
+    }
+    (void)wi_value_text(type, value, text);
+    return text;
+}
+
+int wi_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* Bytes of the character at s, of at most n; 0: malformed. The second byte's
+ * bounds exclude overlong forms, surrogates and what is above U+10FFFF
+ * (RFC 3629, section 4). */
+static uint32_t utf8_bytes(const unsigned char *s, size_t n)
+{
+    unsigned char least = 0x80;
+    unsigned char most = 0xbf;
+    uint32_t bytes = 0;
+    if (s[0] < 0x80) {
+        return 1;
+    }
+    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
+        bytes = 2;
+    } else if (s[0] >= 0xe0 && s[0] <= 0xef) {
+        bytes = 3;
+        least = s[0] == 0xe0 ? 0xa0 : least;
+        most = s[0] == 0xed ? 0x9f : most;
+    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+        bytes = 4;
+        least = s[0] == 0xf0 ? 0x90 : least;
+        most = s[0] == 0xf4 ? 0x8f : most;
+    }
+    if (bytes == 0 || bytes > n || s[1] < least || s[1] > most) {
+        return 0;
+    }
+    for (uint32_t i = 2; i < bytes; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return bytes;
+}
+
+bool wi_utf8_check(struct wi_str s)
+{
+    for (uint32_t i = 0; i < s.n_bytes;) {
+        uint32_t bytes =
+            utf8_bytes((const unsigned char *)s.data + i, s.n_bytes - i);
+        if (bytes == 0) {
+            return false;
+        }
+        i += bytes;
+    }
+    return true;
+}
+
+/* The fraction's digits one by one: part / 2^bits, bits <= 124. */
+static wi_u128 fraction_digits(wi_u128 part, int bits, uint32_t scale,
+                               wi_u128 whole)
+{
+    wi_u128 mask = ((wi_u128)1 << bits) - 1;
+    for (uint32_t i = 0; i < scale; i++) {
+        part *= 10;
+        whole = whole * 10 + (part >> bits);
+        part &= mask;
+    }
+    return whole + (part >= (wi_u128)1 << (bits - 1));
+}
+
+bool wi_f64_scaled(double v, uint32_t scale, wi_i128 *out)
+{
+    /* What is left times 10 must fit 128 bits. Numbers below 2^-71 lose bits,
+     * which only scales above 36 would show. */
+    enum { FINEST = 124 };
+    double whole = trunc(fabs(v));
+    double most = ldexp(1.0, 127) / pow(10.0, scale);
+    if (!(whole < most)) {
+        return false;
+    }
+    wi_u128 part = (wi_u128)ldexp(fabs(v) - whole, FINEST);
+    wi_u128 scaled = fraction_digits(part, FINEST, scale, (wi_u128)whole);
+    *out = v < 0 ? -(wi_i128)scaled : (wi_i128)scaled;
+    return true;
+}
+
+double wi_f64_unscaled(wi_i128 v, uint32_t scale)
+{
+    return scale == 0 ? (double)v : (double)v / (double)wi_pow10(scale);
+}
