@@ -118,7 +118,7 @@ static weir_err shuffle(weir_node *node, const struct wb_idle_params *p,
     if (rc != WEIR_OK) {
         return rc;
     }
-    struct wb_task *task = wb_two_stage_task(plan, &worker, NULL);
+    struct wb_task *task = wb_two_stage_task(plan, &worker);
     while ((rc = wb_task_step(task)) != WEIR_DONE) {
         if (rc == WEIR_AGAIN) {
             (void)weir_worker_wait(node, 0, WEIR_FOREVER);

@@ -26,7 +26,6 @@
 struct wb_task {
     struct wb_two_stage *plan;
     struct wb_worker *worker;
-    struct wb_progress *progress;
     weir_writer *writer[WB_STAGES];
     weir_reader *reader[WB_STAGES];
 
@@ -184,12 +183,10 @@ static void release_nothing(struct ArrowArray *array)
 }
 
 struct wb_task *wb_two_stage_task(struct wb_two_stage *plan,
-                                  struct wb_worker *worker,
-                                  struct wb_progress *progress)
+                                  struct wb_worker *worker)
 {
     struct wb_task *t = plan->tasks[worker->worker];
     t->worker = worker;
-    t->progress = progress;
     t->children[0] = &t->column;
     t->batch_buffers[0] = NULL;
     t->column_buffers[0] = NULL;
@@ -206,12 +203,6 @@ struct wb_task *wb_two_stage_task(struct wb_two_stage *plan,
 }
 
 /* ---- one round --------------------------------------------------------------------------- */
-
-/* The counters are read for display only, by whoever likes: relaxed. */
-static void add_progress(_Atomic uint64_t *counter, uint64_t rows)
-{
-    (void)wi_add_rlx(counter, rows);
-}
 
 /* Note that a batch came over an edge. */
 static weir_err note_source(struct wb_task *t, uint32_t stage, uint64_t rows)
@@ -237,8 +228,9 @@ static weir_err count_batch(struct wb_task *t, struct ArrowArray *batch)
     t->worker->tally->got_sum += wb_keys_sum(keys, rows);
     weir_err rc = note_source(t, 1, rows);
     batch->release(batch);
-    if (t->progress != NULL) {
-        add_progress(&t->progress->counted_rows, rows);
+    if (t->worker->counter != NULL) {
+        /* Relaxed: it is shown, and nothing else follows from it. */
+        wi_store_rlx(&t->worker->counter->rows, t->worker->tally->got_rows);
     }
     return rc;
 }
@@ -285,9 +277,6 @@ static weir_err push_moving(struct wb_task *t)
     if (rc != WEIR_OK) {
         /* No reader of this plan stops early. */
         return rc == WEIR_DONE ? WEIR_ERR_STATE : rc;
-    }
-    if (t->progress != NULL) {
-        add_progress(&t->progress->forwarded_rows, (uint64_t)t->moving.length);
     }
     t->moving.release(&t->moving);
     t->holds_moving = false;
@@ -349,9 +338,6 @@ static weir_err step_make(struct wb_task *t)
         return rc == WEIR_DONE ? WEIR_ERR_STATE : rc;
     }
     t->holds_made = false;
-    if (t->progress != NULL) {
-        add_progress(&t->progress->made_rows, (uint64_t)t->batch.length);
-    }
     return WEIR_OK;
 }
 

@@ -105,7 +105,7 @@ static weir_err engine_work(void *engine, struct wb_worker *worker,
                             struct weir_error *err)
 {
     struct engine *e = engine;
-    struct wb_task *task = wb_two_stage_task(e->two_stage, worker, NULL);
+    struct wb_task *task = wb_two_stage_task(e->two_stage, worker);
     for (;;) {
         weir_err rc = wb_task_step(task);
         if (rc == WEIR_DONE) {
