@@ -305,8 +305,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
             return rc;
         }
     }
-    weir_err rc =
-        r->ops->open(&r->node, r->node.address[self], &r->engine, err);
+    weir_err rc = r->ops->open(&r->node, &r->engine, err);
     if (rc != WEIR_OK) {
         return rc;
     }

@@ -107,8 +107,9 @@ struct wb_node {
 struct wb_engine_ops {
     const char *name;
 
-    /** Listen; write the own address. Ownership: *out is freed by close. */
-    weir_err (*open)(const struct wb_node *node, char *address, void **out,
+    /** Listen; write the own address into node->address. Ownership: *out is
+     *  freed by close. */
+    weir_err (*open)(const struct wb_node *node, void **out,
                      struct weir_error *err);
     /** Connect to the others. Blocks: until connected or failed. */
     weir_err (*connect)(void *engine, struct weir_error *err);
