@@ -20,8 +20,8 @@
 #include "bench/lib/clock.h"
 #include "bench/lib/median.h"
 #include "bench/lib/pin.h"
+#include "bench/lib/weir_engine.h"
 #include "bench/opponents/sockets.h"
-#include "tools/demo_engine.h"
 #include "tools/fail.h"
 #include "tools/progress.h"
 
@@ -47,6 +47,7 @@ struct way {
     const struct wb_engine_ops *ops;
     const char *transport;
     const char *what;
+    struct wb_counter *counters; /* NULL: they are not shown */
     double seconds[ROUNDS];
     double median;
 };
@@ -72,6 +73,7 @@ static weir_err run_way(const struct way *way, uint64_t rows,
         .workers = 1,
         .rows_per_node = rows,
         .transport = way->transport,
+        .counters = way->counters,
     };
     struct weir_error why = {.code = WEIR_OK};
     weir_err rc = wb_plan_run(way->ops, &params, seconds_out, &why);
@@ -106,7 +108,7 @@ static weir_err run_main(struct demo *d, struct weir_error *err)
     progress_begin(d->progress, PHASE_MAIN, d->main_rows * NODES);
     weir_err rc = run_way(&d->ways[0], d->main_rows, &d->main_seconds, err);
     for (uint32_t i = 0; i < NODES; i++) {
-        d->counted[i] = *progress_counter(d->progress, i);
+        d->counted[i] = progress_counters(d->progress)[i].rows;
     }
     return rc;
 }
@@ -116,13 +118,13 @@ static weir_err run_comparison(struct demo *d, struct weir_error *err)
     weir_err rc = WEIR_OK;
     uint32_t done = 0;
     progress_begin(d->progress, PHASE_COMPARE, ROUNDS * N_WAYS);
-    demo_engine_show(NULL);
+    d->ways[0].counters = NULL; /* runs are counted, not rows */
     while (rc == WEIR_OK && d->rounds < ROUNDS &&
            (d->rounds == 0 || wb_now_ns() - d->begin_ns < LAST_ROUND_NS)) {
         for (uint32_t w = 0; rc == WEIR_OK && w < N_WAYS; w++) {
             rc = run_way(&d->ways[w], d->compare_rows,
                          &d->ways[w].seconds[d->rounds], err);
-            *progress_counter(d->progress, 0) = ++done;
+            progress_counters(d->progress)[0].rows = ++done;
         }
         d->rounds++;
     }
@@ -236,7 +238,7 @@ static weir_err run_part(struct demo *d,
     if (rc != WEIR_OK) {
         return rc;
     }
-    demo_engine_show(d->progress);
+    d->ways[0].counters = progress_counters(d->progress);
     rc = part(d, err);
     progress_close(d->progress); /* wipes the line before a result is printed */
     return rc;
@@ -278,18 +280,20 @@ int cmd_demo(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, NULL) != 0) {
         return 2;
     }
-    struct demo d = {
-        .begin_ns = wb_now_ns(),
-        .ways = {
-            {"shm", &demo_engine, "shm", "Weir over shared memory", {0}, 0},
-            {"tcp", &demo_engine, "tcp", "Weir over TCP", {0}, 0},
-            {"sockets",
-             &wb_sockets_engine,
-             NULL,
-             "plain blocking sockets, no Weir",
-             {0},
-             0},
-        }};
+    struct demo d = {.begin_ns = wb_now_ns(),
+                     .ways = {
+                         {.name = "shm",
+                          .ops = &wb_weir_engine,
+                          .transport = "shm",
+                          .what = "Weir over shared memory"},
+                         {.name = "tcp",
+                          .ops = &wb_weir_engine,
+                          .transport = "tcp",
+                          .what = "Weir over TCP"},
+                         {.name = "sockets",
+                          .ops = &wb_sockets_engine,
+                          .what = "plain blocking sockets, no Weir"},
+                     }};
     print_begin();
     if (run(&d, &err) != WEIR_OK) {
         (void)fprintf(stderr, "weir demo: %s\n", err.message);

@@ -284,7 +284,8 @@ static int run(const struct shuffle_args *a, struct csv_plan *plan,
         return STATUS_USAGE;
     }
     progress_begin(progress, PHASE_READ, plan->bytes);
-    if (csv_plan_scan(plan, progress_counter(progress, 0), err) != WEIR_OK) {
+    if (csv_plan_scan(plan, &progress_counters(progress)[0].rows, err) !=
+        WEIR_OK) {
         return STATUS_INPUT;
     }
     struct csv_job job = {

@@ -83,7 +83,7 @@ weir_err csv_worker_open(const struct csv_worker_params *params,
     w->p = *params;
     w->fd = -1;
     w->out = file;
-    w->shown = progress_counter(params->job->progress, params->id);
+    w->shown = &progress_counters(params->job->progress)[params->id].rows;
     *out = w;
     weir_err rc = open_ends(w, err);
     return rc == WEIR_OK ? open_files(w, err) : rc;

@@ -19,18 +19,14 @@
 
 enum { PAINT_MS = 100, BAR_WIDTH = 24, LINE_BYTES = 160 };
 
-/* Counters need no order among themselves or with anything else: they are only
- * shown. C's default for _Atomic is stronger than that and cheap enough, as
- * each is written once for many rows. */
-struct counter {
-    _Alignas(64) _Atomic uint64_t value;
-};
-
+/* None of this needs an order with anything else: it is only shown. C's default
+ * for _Atomic is stronger than that and cheap enough, as each is written once
+ * for many rows. */
 struct shared {
     _Atomic uint32_t phase;
     _Atomic uint64_t total;
     _Atomic uint64_t begin_ns; /* 0: no phase has begun */
-    struct counter counter[];
+    struct wb_counter counter[];
 };
 
 struct progress {
@@ -93,7 +89,7 @@ static uint64_t sum(const struct progress *p)
 {
     uint64_t all = 0;
     for (uint32_t i = 0; i < p->counters; i++) {
-        all += p->shared->counter[i].value;
+        all += p->shared->counter[i].rows;
     }
     return all;
 }
@@ -175,7 +171,8 @@ weir_err progress_open(int fd, uint32_t counters,
         return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
     }
     *p = (struct progress){.fd = fd, .counters = counters, .phases = phases};
-    p->shared_bytes = sizeof(struct shared) + counters * sizeof(struct counter);
+    p->shared_bytes =
+        sizeof(struct shared) + counters * sizeof(struct wb_counter);
     void *map = mmap(NULL, p->shared_bytes, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
@@ -198,16 +195,16 @@ void progress_begin(struct progress *p, uint32_t phase, uint64_t total)
 {
     p->shared->begin_ns = 0;
     for (uint32_t i = 0; i < p->counters; i++) {
-        p->shared->counter[i].value = 0;
+        p->shared->counter[i].rows = 0;
     }
     p->shared->phase = phase;
     p->shared->total = total;
     p->shared->begin_ns = wb_now_ns();
 }
 
-_Atomic uint64_t *progress_counter(struct progress *p, uint32_t idx)
+struct wb_counter *progress_counters(struct progress *p)
 {
-    return &p->shared->counter[idx].value;
+    return p->shared->counter;
 }
 
 void progress_close(struct progress *p)

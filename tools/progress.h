@@ -3,7 +3,7 @@
  * One line on a terminal that says how far the work is, while this process and
  * its children do it.
  *
- *   progress_open --> progress_phase, progress_counter ... --> progress_close
+ *   progress_open --> progress_begin, progress_counters ... --> progress_close
  *
  * Counters lie in shared memory; a process of its own adds them up and paints
  * ten times a second, so that workers never do. Where the output is no terminal
@@ -14,10 +14,11 @@
 #ifndef WEIR_PROGRESS_H
 #define WEIR_PROGRESS_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 #include <weir/error.h>
+
+#include "bench/lib/plan.h"
 
 struct progress;
 
@@ -45,9 +46,9 @@ weir_err progress_open(int fd, uint32_t counters,
  *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
 void progress_begin(struct progress *p, uint32_t phase, uint64_t total);
 
-/** A counter, on a cache line of its own; one thread of any process writes it.
+/** The counters; one thread of any process writes each.
  *  Errors: none. Blocks: never. Threads: any. Ownership: progress's. */
-_Atomic uint64_t *progress_counter(struct progress *p, uint32_t idx);
+struct wb_counter *progress_counters(struct progress *p);
 
 /** Wipe the line and end. NULL is allowed. Errors: none.
  *  Blocks: shortly. Threads: as open. Ownership: frees p. */

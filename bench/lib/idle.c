@@ -15,16 +15,15 @@
 #include "bench/lib/clock.h"
 #include "bench/lib/group.h"
 #include "bench/lib/keys.h"
+#include "bench/lib/nodes.h"
 #include "bench/lib/two_stage.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
 
-#define NAME_BYTES 64
 #define MAX_NODES 64u
 
 /* What a process reports. */
 struct report {
-    char address[WB_ADDRESS_BYTES];
     char plan[256];
     uint64_t cpu_ns;
     uint64_t switches;
@@ -34,10 +33,11 @@ struct report {
     struct wb_tally tally;
 };
 
-static void name_node(char name[NAME_BYTES], uint32_t i)
-{
-    (void)snprintf(name, NAME_BYTES, "idle-%ld-%u", (long)getppid(), i);
-}
+/* In shared memory. */
+struct shared {
+    char address[MAX_NODES][WB_ADDRESS_BYTES];
+    struct report reports[MAX_NODES];
+};
 
 static uint64_t ns_of(const struct timeval *tv)
 {
@@ -67,40 +67,17 @@ static uint64_t resident(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static weir_err open_node(const struct wb_idle_params *p, uint32_t self,
-                          struct report *r, weir_node **out,
-                          struct weir_error *err)
+static struct wb_nodes nodes_of(const struct wb_idle_params *p,
+                                struct shared *shared)
 {
-    char name[NAME_BYTES];
-    name_node(name, self);
-    struct weir_node_params params = {
-        .name = name,
-        .transport = p->transport,
-        .max_members = p->nodes,
-        .max_shuffles = 4,
-        .frame_bytes = p->frame_bytes,
-        .memory_bytes = p->memory_bytes,
-    };
-    weir_err rc = weir_node_open(&params, out, err);
-    if (rc == WEIR_OK) {
-        (void)snprintf(r->address, sizeof(r->address), "%s",
-                       weir_node_address(*out));
-        (void)snprintf(r->plan, sizeof(r->plan), "%s", weir_node_plan(*out));
-    }
-    return rc;
-}
-
-static weir_err join(weir_node *node, const struct wb_idle_params *p,
-                     const struct report *reports, struct weir_error *err)
-{
-    char names[MAX_NODES][NAME_BYTES];
-    struct weir_member members[MAX_NODES];
-    for (uint32_t i = 0; i < p->nodes; i++) {
-        name_node(names[i], i);
-        members[i] = (struct weir_member){
-            .name = names[i], .address = reports[i].address, .workers = 1};
-    }
-    return weir_node_join(node, members, p->nodes, err);
+    return (struct wb_nodes){.kind = "idle",
+                             .n = p->nodes,
+                             .address = shared->address,
+                             .params = {.transport = p->transport,
+                                        .workers = 1,
+                                        .max_shuffles = 4,
+                                        .frame_bytes = p->frame_bytes,
+                                        .memory_bytes = p->memory_bytes}};
 }
 
 static weir_err shuffle(weir_node *node, const struct wb_idle_params *p,
@@ -118,7 +95,7 @@ static weir_err shuffle(weir_node *node, const struct wb_idle_params *p,
     if (rc != WEIR_OK) {
         return rc;
     }
-    struct wb_task *task = wb_two_stage_task(plan, &worker, NULL);
+    struct wb_task *task = wb_two_stage_task(plan, &worker);
     while ((rc = wb_task_step(task)) != WEIR_DONE) {
         if (rc == WEIR_AGAIN) {
             (void)weir_worker_wait(node, 0, WEIR_FOREVER);
@@ -153,16 +130,18 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
     const struct wb_idle_params *p = arg;
-    struct report *reports = wb_group_shared(group);
-    struct report *r = &reports[self];
+    struct shared *shared = wb_group_shared(group);
+    const struct wb_nodes nodes = nodes_of(p, shared);
+    struct report *r = &shared->reports[self];
     uint64_t rss = resident();
     weir_node *node = NULL;
-    weir_err rc = open_node(p, self, r, &node, err);
+    weir_err rc = wb_nodes_open(&nodes, self, &node, err);
     if (rc != WEIR_OK) {
         return rc;
     }
+    (void)snprintf(r->plan, sizeof(r->plan), "%s", weir_node_plan(node));
     wb_group_meet(group);
-    rc = join(node, p, reports, err);
+    rc = wb_nodes_join(&nodes, node, err);
     if (rc == WEIR_OK) {
         rc = shuffle(node, p, self, &r->tally, err);
     }
@@ -203,7 +182,7 @@ static weir_err sum_up(const struct report *reports, struct wb_idle *out,
         all.got_rows += r->tally.got_rows;
         all.got_sum += r->tally.got_sum;
     }
-    (void)snprintf(out->plan, sizeof(out->plan), "%s", reports[0].plan);
+    memcpy(out->plan, reports[0].plan, sizeof(out->plan));
     out->plan_bytes = planned(out->plan);
     if (out->params.sleep_ns != 0) {
         out->cpu_pct =
@@ -230,7 +209,7 @@ weir_err wb_idle_run(const struct wb_idle_params *params, struct wb_idle *out,
     }
     struct wb_group_params gp = {
         .members = p.nodes,
-        .shared_bytes = p.nodes * sizeof(struct report),
+        .shared_bytes = sizeof(struct shared),
         .timeout_ns = p.sleep_ns + UINT64_C(60000000000),
     };
     struct wb_group *group = NULL;
@@ -241,7 +220,8 @@ weir_err wb_idle_run(const struct wb_idle_params *params, struct wb_idle *out,
     rc = wb_group_run(group, member, &p, err);
     if (rc == WEIR_OK) {
         *out = (struct wb_idle){.params = p};
-        rc = sum_up(wb_group_shared(group), out, err);
+        const struct shared *shared = wb_group_shared(group);
+        rc = sum_up(shared->reports, out, err);
     }
     wb_group_close(group);
     return rc;

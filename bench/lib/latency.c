@@ -10,19 +10,14 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <weir/node.h>
-#include <weir/query.h>
-#include <weir/shuffle.h>
-
+#include "bench/lib/batch.h"
 #include "bench/lib/clock.h"
 #include "bench/lib/group.h"
 #include "bench/lib/median.h"
+#include "bench/lib/pair.h"
 #include "bench/lib/pin.h"
-#include "bench/lib/plan.h"
 #include "core/base/atomic.h"
-#include "core/base/cc.h"
 #include "core/base/err.h"
 
 #define MAX_BLOCKS 10000u
@@ -38,20 +33,14 @@ struct shared {
 struct player {
     const struct wb_latency_params *params;
     struct shared *shared;
-    uint32_t self;
     uint64_t bare_trips;
     uint64_t row_trips;
     uint32_t n_samples[KINDS];
-    weir_node *node;
-    weir_query *query;
+    struct wb_pair pair;
     weir_writer *writer; /* to the other */
     weir_reader *reader; /* from the other */
 
-    struct ArrowArray batch; /* one row: `value` */
-    struct ArrowArray column;
-    struct ArrowArray *children[1];
-    const void *batch_buffers[1];
-    const void *column_buffers[2];
+    struct wb_batch batch; /* one row: `value` */
     int64_t value;
     struct ArrowArray last; /* the batch that was read last, or released */
 };
@@ -87,7 +76,7 @@ static weir_err send_row(struct player *p, uint64_t value)
     weir_err rc;
     p->value = (int64_t)value;
     do {
-        rc = weir_writer_push(p->writer, &p->batch);
+        rc = weir_writer_push(p->writer, &p->batch.array);
     } while (rc == WEIR_AGAIN);
     return rc == WEIR_OK ? weir_writer_flush(p->writer) : rc;
 }
@@ -110,10 +99,8 @@ static weir_err receive_row(struct player *p, uint64_t value)
     if (rc != WEIR_OK) {
         return rc == WEIR_DONE ? WEIR_ERR_INTEGRITY : rc;
     }
-    const struct ArrowArray *column = p->last.children[0];
-    const int64_t *values = column->buffers[1];
-    int64_t got = values[p->last.offset + column->offset];
-    bool right = p->last.length == 1 && got == (int64_t)value;
+    bool right =
+        p->last.length == 1 && *wb_batch_values(&p->last) == (int64_t)value;
     return right ? WEIR_OK : WEIR_ERR_INTEGRITY;
 }
 
@@ -143,8 +130,8 @@ static weir_err trips(struct player *p, enum kind kind)
     weir_err rc = WEIR_OK;
     for (uint32_t i = 0; i < WB_LATENCY_TRIPS && rc == WEIR_OK; i++) {
         if (kind == ROW) {
-            rc = p->self == 0 ? row_serve(p) : row_answer(p);
-        } else if (p->self == 0) {
+            rc = p->pair.self == 0 ? row_serve(p) : row_answer(p);
+        } else if (p->pair.self == 0) {
             bare_serve(p);
         } else {
             bare_answer(p);
@@ -163,7 +150,7 @@ static weir_err play_block(struct player *p, enum kind kind)
             return rc;
         }
         uint64_t now_ns = wb_now_ns();
-        if (p->self == 0) {
+        if (p->pair.self == 0) {
             half_ns[p->n_samples[kind]++] =
                 (double)(now_ns - then_ns) / (2.0 * WB_LATENCY_TRIPS);
         }
@@ -184,99 +171,21 @@ static weir_err play(struct player *p)
     return rc;
 }
 
-/* ---- the two nodes ---------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------------- */
 
-static weir_err open_node(struct player *p, struct weir_error *err)
+static weir_err open_streams(struct player *p, struct weir_error *err)
 {
-    char name[64];
-    (void)snprintf(name, sizeof(name), "latency-%d-%u", (int)getppid(),
-                   p->self);
-    struct weir_node_params params = {
-        .name = name, .transport = p->params->transport, .max_members = 2};
-    weir_err rc = weir_node_open(&params, &p->node, err);
+    struct wb_pair_end there;
+    struct wb_pair_end back;
+    weir_err rc = wb_pair_shuffle(&p->pair, 1, 0, &there, err);
     if (rc == WEIR_OK) {
-        (void)snprintf(p->shared->address[p->self], WB_ADDRESS_BYTES, "%s",
-                       weir_node_address(p->node));
+        rc = wb_pair_shuffle(&p->pair, 2, 1, &back, err);
+    }
+    if (rc == WEIR_OK) {
+        p->writer = p->pair.self == 0 ? there.writer : back.writer;
+        p->reader = p->pair.self == 0 ? back.reader : there.reader;
     }
     return rc;
-}
-
-static weir_err join_node(struct player *p, struct weir_error *err)
-{
-    char names[2][64];
-    struct weir_member members[2];
-    for (uint32_t i = 0; i < 2; i++) {
-        (void)snprintf(names[i], sizeof(names[i]), "latency-%d-%u",
-                       (int)getppid(), i);
-        members[i] = (struct weir_member){
-            .name = names[i], .address = p->shared->address[i], .workers = 1};
-    }
-    return weir_node_join(p->node, members, 2, err);
-}
-
-/* The shuffle from `from` to the other. */
-static weir_err open_shuffle(struct player *p, const struct ArrowSchema *schema,
-                             uint32_t from, struct weir_error *err)
-{
-    uint32_t to = 1 - from;
-    weir_shuffle *shuffle = NULL;
-    struct weir_shuffle_params params = {
-        .id = from + 1,
-        .schema = schema,
-        .partitioning = WEIR_GATHER,
-        .producers = &from,
-        .n_producers = 1,
-        .consumers = &to,
-        .n_consumers = 1,
-    };
-    weir_err rc = weir_shuffle_open(p->query, &params, &shuffle, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    return from == p->self ? weir_writer_open(shuffle, 0, &p->writer, err)
-                           : weir_reader_open(shuffle, 0, &p->reader, err);
-}
-
-static weir_err open_query(struct player *p, struct weir_error *err)
-{
-    static const struct weir_field field = {.name = "value", .format = "l"};
-    struct weir_query_params params = {.id = 1};
-    struct ArrowSchema schema;
-    weir_err rc = weir_query_open(p->node, &params, &p->query, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    rc = weir_schema_build(&field, 1, &schema, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    for (uint32_t from = 0; from < 2 && rc == WEIR_OK; from++) {
-        rc = open_shuffle(p, &schema, from, err);
-    }
-    schema.release(&schema);
-    return rc;
-}
-
-/* The batch borrows its memory; Arrow takes one without release as released. */
-static void release_nothing(struct ArrowArray *array)
-{
-    array->release = NULL;
-}
-
-static void point_batch(struct player *p)
-{
-    p->children[0] = &p->column;
-    p->column_buffers[1] = &p->value;
-    p->column = (struct ArrowArray){.length = 1,
-                                    .n_buffers = 2,
-                                    .buffers = p->column_buffers,
-                                    .release = release_nothing};
-    p->batch = (struct ArrowArray){.length = 1,
-                                   .n_buffers = 1,
-                                   .n_children = 1,
-                                   .buffers = p->batch_buffers,
-                                   .children = p->children,
-                                   .release = release_nothing};
 }
 
 /* Both streams to their ends, so that the query closes well. */
@@ -302,26 +211,28 @@ static weir_err play_all(struct player *p, struct weir_error *err)
     if (rc == WEIR_OK) {
         rc = end_streams(p);
     }
-    if (rc == WEIR_OK) {
-        return rc;
-    }
-    weir_err why = weir_query_status(p->query, err);
-    return why != WEIR_OK ? why : wi_fail(err, rc, "%s", weir_err_text(rc));
+    return rc == WEIR_OK ? rc : wb_pair_status(&p->pair, rc, err);
 }
 
 static weir_err member(struct wb_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
-    struct player p = {.params = arg, .self = self};
-    p.shared = wb_group_shared(group);
-    point_batch(&p);
-    weir_err rc = open_node(&p, err);
-    wb_group_meet(group); /* an error ends the other one's wait, too */
-    if (rc == WEIR_OK) {
-        rc = join_node(&p, err);
+    struct player p = {.params = arg, .shared = wb_group_shared(group)};
+    p.pair = (struct wb_pair){
+        .nodes = {.kind = "latency",
+                  .address = p.shared->address,
+                  .params = {.transport = p.params->transport}},
+        .self = self,
+    };
+    wb_batch_point(&p.batch, &p.value, 1);
+    weir_err rc = wb_pair_open(&p.pair, err);
+    if (rc != WEIR_OK) {
+        return rc; /* ends the other one, too */
     }
+    wb_group_meet(group);
+    rc = wb_pair_join(&p.pair, err);
     if (rc == WEIR_OK) {
-        rc = open_query(&p, err);
+        rc = open_streams(&p, err);
     }
     if (rc == WEIR_OK) {
         /* After the node's own threads have started: they stay unbound. */
@@ -336,8 +247,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
         return rc;
     }
     wb_group_meet(group);
-    weir_query_close(p.query);
-    weir_node_close(p.node);
+    wb_pair_close(&p.pair);
     return WEIR_OK;
 }
 

@@ -236,15 +236,14 @@ static void engine_close(void *engine)
     free(e);
 }
 
-static weir_err engine_open(const struct wb_node *node, char *address,
-                            void **out, struct weir_error *err)
+static weir_err engine_open(const struct wb_node *node, void **out,
+                            struct weir_error *err)
 {
     uint32_t workers = node->params.workers;
     struct engine *e = calloc(1, sizeof(*e) + workers * sizeof(e->limits[0]));
     if (e == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the limit");
     }
-    address[0] = '\0';
     e->workers = workers;
     for (uint32_t w = 0; w < workers; w++) {
         e->limits[w].n_dest = workers * node->params.nodes;

@@ -226,6 +226,7 @@ static weir_err run_workers(struct run *r, uint64_t rows,
                             struct weir_error *err)
 {
     uint32_t n = r->node.params.workers;
+    struct wb_counter *counters = r->node.params.counters;
     struct thread threads[MAX_WORKERS];
     struct rusage before;
     (void)getrusage(RUSAGE_SELF, &before);
@@ -239,6 +240,7 @@ static weir_err run_workers(struct run *r, uint64_t rows,
             .rows = wb_worker_rows(rows, n, w),
             .distinct = r->node.params.distinct,
             .tally = &r->board.tally[id],
+            .counter = counters != NULL ? &counters[id] : NULL,
         };
     }
     for (uint32_t w = 1; w < n; w++) {
@@ -303,8 +305,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
             return rc;
         }
     }
-    weir_err rc =
-        r->ops->open(&r->node, r->node.address[self], &r->engine, err);
+    weir_err rc = r->ops->open(&r->node, &r->engine, err);
     if (rc != WEIR_OK) {
         return rc;
     }

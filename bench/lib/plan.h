@@ -24,6 +24,8 @@
 #ifndef WB_PLAN_H
 #define WB_PLAN_H
 
+#include <stdalign.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,6 +38,12 @@
 struct wb_usage {
     double user_s;
     double sys_s;
+};
+
+/** Rows that a worker has counted in the running phase, for whoever shows how
+ *  far it is. Written by that worker. */
+struct wb_counter {
+    alignas(64) _Atomic uint64_t rows;
 };
 
 struct wb_plan_params {
@@ -55,6 +63,7 @@ struct wb_plan_params {
     uint32_t frame_bytes;
     uint32_t ring_frames;
     int no_checksum;
+    struct wb_counter *counters; /* of all workers, in shared memory [NULL] */
 };
 
 /** What a worker reports; in shared memory, a cache line each. */
@@ -77,8 +86,9 @@ struct wb_worker {
     uint64_t rows; /* to make */
     uint64_t distinct;
     struct wb_tally *tally;
-    uint64_t *edge[WB_STAGES]; /* rows received from each producer, by id;
+    uint64_t *edge[WB_STAGES];  /* rows received from each producer, by id;
                                   written by this worker */
+    struct wb_counter *counter; /* NULL: nobody looks */
 };
 
 /** What an engine knows of the plan; valid until its close. */
@@ -97,8 +107,9 @@ struct wb_node {
 struct wb_engine_ops {
     const char *name;
 
-    /** Listen; write the own address. Ownership: *out is freed by close. */
-    weir_err (*open)(const struct wb_node *node, char *address, void **out,
+    /** Listen; write the own address into node->address. Ownership: *out is
+     *  freed by close. */
+    weir_err (*open)(const struct wb_node *node, void **out,
                      struct weir_error *err);
     /** Connect to the others. Blocks: until connected or failed. */
     weir_err (*connect)(void *engine, struct weir_error *err);

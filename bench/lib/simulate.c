@@ -119,8 +119,7 @@ static weir_err open_plan(struct run *r, uint32_t i, uint64_t query,
     if (rc != WEIR_OK) {
         return rc;
     }
-    rc = weir_sim_task(r->sim, i, 0, step,
-                       wb_two_stage_task(r->plans[i], w, NULL));
+    rc = weir_sim_task(r->sim, i, 0, step, wb_two_stage_task(r->plans[i], w));
     return rc == WEIR_OK ? rc : wi_fail(err, rc, "%s", weir_err_text(rc));
 }
 

@@ -10,15 +10,11 @@
 #include <jansson.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <weir/node.h>
-#include <weir/query.h>
-#include <weir/shuffle.h>
-
+#include "bench/lib/batch.h"
 #include "bench/lib/clock.h"
 #include "bench/lib/group.h"
-#include "core/base/cc.h"
+#include "bench/lib/pair.h"
 #include "core/base/err.h"
 
 #define BATCH_ROWS 8192u
@@ -39,53 +35,28 @@ struct shared {
 struct end {
     const struct wb_stream_params *params;
     struct shared *shared;
-    uint32_t self;
-    weir_node *node;
-    weir_query *query;
-    weir_writer *writer[2]; /* process 0: warm-up, measured */
-    weir_reader *reader[2]; /* process 1: the same */
-
-    struct ArrowArray batch;
-    struct ArrowArray column;
-    struct ArrowArray *children[1];
-    const void *batch_buffers[1];
-    const void *column_buffers[2];
+    struct wb_pair pair;
+    struct wb_pair_end end[2]; /* of the warm-up, of what is measured */
+    struct wb_batch batch;
     int64_t values[BATCH_ROWS];
 };
 
 /* ---- rows ------------------------------------------------------------------ */
-
-/* The batch borrows its memory. */
-static void release_nothing(struct ArrowArray *array)
-{
-    array->release = NULL;
-}
 
 static void make_batch(struct end *e)
 {
     for (uint32_t i = 0; i < BATCH_ROWS; i++) {
         e->values[i] = FIRST_VALUE + i;
     }
-    e->children[0] = &e->column;
-    e->column_buffers[1] = e->values;
-    e->column = (struct ArrowArray){.length = BATCH_ROWS,
-                                    .n_buffers = 2,
-                                    .buffers = e->column_buffers,
-                                    .release = release_nothing};
-    e->batch = (struct ArrowArray){.length = BATCH_ROWS,
-                                   .n_buffers = 1,
-                                   .n_children = 1,
-                                   .buffers = e->batch_buffers,
-                                   .children = e->children,
-                                   .release = release_nothing};
+    wb_batch_point(&e->batch, e->values, BATCH_ROWS);
 }
 
 static weir_err send_rows(struct end *e, weir_writer *writer, uint64_t rows)
 {
     weir_err rc = WEIR_OK;
     for (uint64_t sent = 0; sent < rows && rc == WEIR_OK; sent += BATCH_ROWS) {
-        while ((rc = weir_writer_push(writer, &e->batch)) == WEIR_AGAIN) {
-            (void)weir_worker_wait(e->node, 0, WEIR_FOREVER);
+        while ((rc = weir_writer_push(writer, &e->batch.array)) == WEIR_AGAIN) {
+            (void)weir_worker_wait(e->pair.node, 0, WEIR_FOREVER);
         }
     }
     return rc == WEIR_OK ? weir_writer_finish_wait(writer) : rc;
@@ -99,7 +70,7 @@ static weir_err take_rows(struct end *e, weir_reader *reader, uint64_t rows,
     for (;;) {
         weir_err rc = weir_reader_next(reader, &batch);
         if (rc == WEIR_AGAIN) {
-            (void)weir_worker_wait(e->node, 0, WEIR_FOREVER);
+            (void)weir_worker_wait(e->pair.node, 0, WEIR_FOREVER);
             continue;
         }
         if (rc != WEIR_OK) {
@@ -110,9 +81,7 @@ static weir_err take_rows(struct end *e, weir_reader *reader, uint64_t rows,
                                  "%" PRIu64 " rows came, must be %" PRIu64, got,
                                  rows);
         }
-        const struct ArrowArray *column = batch.children[0];
-        const int64_t *values = column->buffers[1];
-        int64_t value = values[batch.offset + column->offset];
+        int64_t value = *wb_batch_values(&batch);
         int64_t must = FIRST_VALUE + (int64_t)(got % BATCH_ROWS);
         got += (uint64_t)batch.length;
         batch.release(&batch);
@@ -124,104 +93,16 @@ static weir_err take_rows(struct end *e, weir_reader *reader, uint64_t rows,
     }
 }
 
-/* ---- the two nodes ------------------------------------------------------------ */
-
-static void name_node(uint32_t i, char name[64])
-{
-    (void)snprintf(name, 64, "stream-%d-%u", (int)getppid(), i);
-}
-
-static weir_err open_node(struct end *e, struct weir_error *err)
-{
-    char name[64];
-    char listen[WB_ADDRESS_BYTES];
-    const struct wb_stream_params *p = e->params;
-    name_node(e->self, name);
-    struct weir_node_params params = {
-        .name = name,
-        .transport = p->transport,
-        .max_members = 2,
-        .frame_bytes = p->frame_bytes,
-        .ring_frames = p->ring_frames,
-    };
-    if (p->listen != NULL && strcmp(p->transport, "shm") != 0) {
-        (void)snprintf(listen, sizeof(listen), "%s:0", p->listen);
-        params.listen = listen;
-    }
-    weir_err rc = weir_node_open(&params, &e->node, err);
-    if (rc == WEIR_OK) {
-        (void)snprintf(e->shared->address[e->self], WB_ADDRESS_BYTES, "%s",
-                       weir_node_address(e->node));
-    }
-    return rc;
-}
-
-static weir_err join_node(struct end *e, struct weir_error *err)
-{
-    char names[2][64];
-    struct weir_member members[2];
-    for (uint32_t i = 0; i < 2; i++) {
-        name_node(i, names[i]);
-        members[i] = (struct weir_member){
-            .name = names[i], .address = e->shared->address[i], .workers = 1};
-    }
-    return weir_node_join(e->node, members, 2, err);
-}
-
-static weir_err open_shuffle(struct end *e, const struct ArrowSchema *schema,
-                             uint32_t i, struct weir_error *err)
-{
-    static const uint32_t from = 0;
-    static const uint32_t to = 1;
-    weir_shuffle *shuffle = NULL;
-    struct weir_shuffle_params params = {
-        .id = i + 1,
-        .schema = schema,
-        .partitioning = WEIR_GATHER,
-        .producers = &from,
-        .n_producers = 1,
-        .consumers = &to,
-        .n_consumers = 1,
-    };
-    weir_err rc = weir_shuffle_open(e->query, &params, &shuffle, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    return e->self == from ? weir_writer_open(shuffle, 0, &e->writer[i], err)
-                           : weir_reader_open(shuffle, 0, &e->reader[i], err);
-}
-
-static weir_err open_query(struct end *e, struct weir_error *err)
-{
-    static const struct weir_field field = {.name = "value", .format = "l"};
-    struct weir_query_params params = {.id = 1};
-    struct ArrowSchema schema;
-    weir_err rc = weir_query_open(e->node, &params, &e->query, err);
-    if (rc == WEIR_OK) {
-        rc = weir_schema_build(&field, 1, &schema, err);
-    }
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    for (uint32_t i = 0; i < 2 && rc == WEIR_OK; i++) {
-        rc = open_shuffle(e, &schema, i, err);
-    }
-    schema.release(&schema);
-    return rc;
-}
-
 /* ---- a run --------------------------------------------------------------------- */
 
 static weir_err move(struct end *e, uint32_t i, uint64_t rows,
                      struct weir_error *err)
 {
-    weir_err rc = e->self == 0 ? send_rows(e, e->writer[i], rows)
-                               : take_rows(e, e->reader[i], rows, err);
-    if (rc == WEIR_OK || rc == WEIR_ERR_INTEGRITY) {
-        return rc;
-    }
-    weir_err why = weir_query_status(e->query, err);
-    return why != WEIR_OK ? why : wi_fail(err, rc, "%s", weir_err_text(rc));
+    weir_err rc = e->pair.self == 0 ? send_rows(e, e->end[i].writer, rows)
+                                    : take_rows(e, e->end[i].reader, rows, err);
+    return rc == WEIR_OK || rc == WEIR_ERR_INTEGRITY
+               ? rc
+               : wb_pair_status(&e->pair, rc, err);
 }
 
 static double seconds_of(const struct timeval *after,
@@ -242,34 +123,48 @@ static weir_err measure(struct end *e, struct wb_group *group,
     struct rusage before;
     struct rusage after;
     (void)getrusage(RUSAGE_SELF, &before);
-    if (e->self == 0) {
+    if (e->pair.self == 0) {
         e->shared->begin_ns = wb_now_ns();
     }
     rc = move(e, 1, e->params->mib * (uint64_t)MIB_ROWS, err);
-    if (e->self == 1) {
+    if (e->pair.self == 1) {
         e->shared->end_ns = wb_now_ns();
     }
     (void)getrusage(RUSAGE_SELF, &after);
-    e->shared->usage[e->self] = (struct wb_usage){
+    e->shared->usage[e->pair.self] = (struct wb_usage){
         .user_s = seconds_of(&after.ru_utime, &before.ru_utime),
         .sys_s = seconds_of(&after.ru_stime, &before.ru_stime)};
     return rc;
 }
 
+static struct wb_pair make_pair(const struct wb_stream_params *p,
+                                struct shared *shared, uint32_t self)
+{
+    return (struct wb_pair){
+        .nodes = {.kind = "stream",
+                  .address = shared->address,
+                  .params = {.transport = p->transport,
+                             .listen = p->listen,
+                             .frame_bytes = p->frame_bytes,
+                             .ring_frames = p->ring_frames}},
+        .self = self,
+    };
+}
+
 static weir_err member(struct wb_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
-    struct end e = {.params = arg, .self = self};
-    e.shared = wb_group_shared(group);
+    struct end e = {.params = arg, .shared = wb_group_shared(group)};
+    e.pair = make_pair(e.params, e.shared, self);
     make_batch(&e);
-    weir_err rc = open_node(&e, err);
+    weir_err rc = wb_pair_open(&e.pair, err);
     if (rc != WEIR_OK) {
         return rc; /* ends the other one, too */
     }
     wb_group_meet(group);
-    rc = join_node(&e, err);
-    if (rc == WEIR_OK) {
-        rc = open_query(&e, err);
+    rc = wb_pair_join(&e.pair, err);
+    for (uint32_t i = 0; i < 2 && rc == WEIR_OK; i++) {
+        rc = wb_pair_shuffle(&e.pair, i + 1, 0, &e.end[i], err);
     }
     if (rc == WEIR_OK) {
         rc = measure(&e, group, err);
@@ -278,8 +173,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
         return rc;
     }
     wb_group_meet(group);
-    weir_query_close(e.query);
-    weir_node_close(e.node);
+    wb_pair_close(&e.pair);
     return WEIR_OK;
 }
 

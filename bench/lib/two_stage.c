@@ -14,6 +14,7 @@
 #include <weir/query.h>
 #include <weir/shuffle.h>
 
+#include "bench/lib/batch.h"
 #include "bench/lib/keys.h"
 #include "core/base/atomic.h"
 #include "core/base/cc.h"
@@ -26,7 +27,6 @@
 struct wb_task {
     struct wb_two_stage *plan;
     struct wb_worker *worker;
-    struct wb_progress *progress;
     weir_writer *writer[WB_STAGES];
     weir_reader *reader[WB_STAGES];
 
@@ -38,11 +38,7 @@ struct wb_task {
     uint64_t made_rows;
 
     /* What is pushed into writer 1: one column over `keys`. */
-    struct ArrowArray batch;
-    struct ArrowArray column;
-    struct ArrowArray *children[1];
-    const void *batch_buffers[1];
-    const void *column_buffers[2];
+    struct wb_batch batch;
     alignas(64) int64_t keys[WB_BATCH_ROWS];
 };
 
@@ -177,41 +173,15 @@ weir_err wb_two_stage_status(struct wb_two_stage *plan, weir_err rc,
     return why != WEIR_OK ? why : wi_fail(err, rc, "%s", weir_err_text(rc));
 }
 
-/* The batch borrows its memory; Arrow takes one without release as released. */
-static void release_nothing(struct ArrowArray *array)
-{
-    array->release = NULL;
-}
-
 struct wb_task *wb_two_stage_task(struct wb_two_stage *plan,
-                                  struct wb_worker *worker,
-                                  struct wb_progress *progress)
+                                  struct wb_worker *worker)
 {
     struct wb_task *t = plan->tasks[worker->worker];
     t->worker = worker;
-    t->progress = progress;
-    t->children[0] = &t->column;
-    t->batch_buffers[0] = NULL;
-    t->column_buffers[0] = NULL;
-    t->column_buffers[1] = t->keys;
-    t->column = (struct ArrowArray){.n_buffers = 2,
-                                    .buffers = t->column_buffers,
-                                    .release = release_nothing};
-    t->batch = (struct ArrowArray){.n_buffers = 1,
-                                   .n_children = 1,
-                                   .buffers = t->batch_buffers,
-                                   .children = t->children,
-                                   .release = release_nothing};
     return t;
 }
 
 /* ---- one round --------------------------------------------------------------------------- */
-
-/* The counters are read for display only, by whoever likes: relaxed. */
-static void add_progress(_Atomic uint64_t *counter, uint64_t rows)
-{
-    (void)wi_add_rlx(counter, rows);
-}
 
 /* Note that a batch came over an edge. */
 static weir_err note_source(struct wb_task *t, uint32_t stage, uint64_t rows)
@@ -229,16 +199,14 @@ static weir_err note_source(struct wb_task *t, uint32_t stage, uint64_t rows)
 
 static weir_err count_batch(struct wb_task *t, struct ArrowArray *batch)
 {
-    const struct ArrowArray *column = batch->children[0];
-    const int64_t *keys = column->buffers[1];
     uint64_t rows = (uint64_t)batch->length;
-    keys += batch->offset + column->offset;
     t->worker->tally->got_rows += rows;
-    t->worker->tally->got_sum += wb_keys_sum(keys, rows);
+    t->worker->tally->got_sum += wb_keys_sum(wb_batch_values(batch), rows);
     weir_err rc = note_source(t, 1, rows);
     batch->release(batch);
-    if (t->progress != NULL) {
-        add_progress(&t->progress->counted_rows, rows);
+    if (t->worker->counter != NULL) {
+        /* Relaxed: it is shown, and nothing else follows from it. */
+        wi_store_rlx(&t->worker->counter->rows, t->worker->tally->got_rows);
     }
     return rc;
 }
@@ -286,9 +254,6 @@ static weir_err push_moving(struct wb_task *t)
         /* No reader of this plan stops early. */
         return rc == WEIR_DONE ? WEIR_ERR_STATE : rc;
     }
-    if (t->progress != NULL) {
-        add_progress(&t->progress->forwarded_rows, (uint64_t)t->moving.length);
-    }
     t->moving.release(&t->moving);
     t->holds_moving = false;
     return WEIR_OK;
@@ -324,8 +289,7 @@ static void make_batch(struct wb_task *t)
     if (w->distinct != 0) {
         sum = wb_keys_fold(t->keys, n, w->distinct);
     }
-    t->batch.length = n;
-    t->column.length = n;
+    wb_batch_point(&t->batch, t->keys, n);
     t->made_rows += n;
     t->holds_made = true;
     w->tally->made_rows += n;
@@ -344,14 +308,11 @@ static weir_err step_make(struct wb_task *t)
         }
         make_batch(t);
     }
-    weir_err rc = weir_writer_push(t->writer[0], &t->batch);
+    weir_err rc = weir_writer_push(t->writer[0], &t->batch.array);
     if (rc != WEIR_OK) {
         return rc == WEIR_DONE ? WEIR_ERR_STATE : rc;
     }
     t->holds_made = false;
-    if (t->progress != NULL) {
-        add_progress(&t->progress->made_rows, (uint64_t)t->batch.length);
-    }
     return WEIR_OK;
 }
 

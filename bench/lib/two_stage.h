@@ -18,13 +18,11 @@
  * they lie in the ring.
  *
  * Of the library it uses the public interface only, so it is also an example of
- * a plan, runs under weir_sim_task (return what wb_task_step returns), and serves `weir
- * demo` with its progress counters.
+ * a plan, and runs under weir_sim_task (return what wb_task_step returns).
  */
 #ifndef WB_TWO_STAGE_H
 #define WB_TWO_STAGE_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 #include <weir/batch.h>
@@ -35,13 +33,6 @@
 
 struct wb_two_stage;
 struct wb_task;
-
-/** Rows so far, for a progress display; each written by one worker. */
-struct wb_progress {
-    _Atomic uint64_t made_rows;
-    _Atomic uint64_t forwarded_rows;
-    _Atomic uint64_t counted_rows;
-};
 
 /**
  * Open the query, its two shuffles, and writers and readers of all workers.
@@ -77,8 +68,7 @@ weir_err wb_two_stage_status(struct wb_two_stage *plan, weir_err rc,
 /**
  * The task of one worker.
  *
- * @param worker    what to make and where to report; borrowed until close
- * @param progress  NULL: none; borrowed until close
+ * @param worker  what to make and where to report; borrowed until close
  *
  * Errors:     none
  * Blocks:     never
@@ -86,8 +76,7 @@ weir_err wb_two_stage_status(struct wb_two_stage *plan, weir_err rc,
  * Ownership:  the plan's
  */
 struct wb_task *wb_two_stage_task(struct wb_two_stage *plan,
-                                  struct wb_worker *worker,
-                                  struct wb_progress *progress);
+                                  struct wb_worker *worker);
 
 /**
  * One round of a task.

@@ -266,8 +266,8 @@ static weir_err open_descriptors(struct wb_sockets *s, uint16_t *port_out,
 }
 
 /* A failure ends the process (see wb_plan_run), so nothing is undone here. */
-static weir_err sockets_open(const struct wb_node *node, char *address,
-                             void **out, struct weir_error *err)
+static weir_err sockets_open(const struct wb_node *node, void **out,
+                             struct weir_error *err)
 {
     struct wb_sockets *s = calloc(1, sizeof(*s));
     if (s == NULL) {
@@ -284,7 +284,7 @@ static weir_err sockets_open(const struct wb_node *node, char *address,
         rc = open_descriptors(s, &port, err);
     }
     if (rc == WEIR_OK) {
-        (void)snprintf(address, WB_ADDRESS_BYTES, "%u", port);
+        (void)snprintf(node->address[node->self], WB_ADDRESS_BYTES, "%u", port);
         *out = s;
     }
     return rc;

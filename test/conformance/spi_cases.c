@@ -443,6 +443,19 @@ static void arm(struct wt_spi *spi, uint32_t node)
     }
 }
 
+/* As arm. A transport may also wake for its own sake (verbs has a timer for
+ * acknowledgements), but not again and again. */
+static void fall_asleep(struct wt_spi *spi, uint32_t node)
+{
+    uint32_t woken = 0;
+    arm(spi, node);
+    while (is_readable(spi->t[node], 0)) {
+        cr_assert_lt(++woken, 10, "readable with no event");
+        wt_spi_drain(spi);
+        arm(spi, node);
+    }
+}
+
 void wt_spi_arm_sleeps_and_wakes(const struct wt_spi_fixture *fixture)
 {
     struct wt_spi spi;
@@ -454,8 +467,7 @@ void wt_spi_arm_sleeps_and_wakes(const struct wt_spi_fixture *fixture)
     wt_spi_connect(&spi, 0, 1, &a, &b);
     for (uint32_t i = 0; i < 50; i++) {
         wt_spi_drain(&spi);
-        arm(&spi, 1);
-        cr_assert_not(is_readable(spi.t[1], 0), "readable with no event");
+        fall_asleep(&spi, 1);
         cr_assert(wt_end_send(a, "wake", 4) && wt_end_kick(a));
         cr_assert(is_readable(spi.t[1], 20000), "slept over an event");
         WT_UNTIL(&spi, b->messages == i + 1);

@@ -133,12 +133,11 @@ Test(plan, refuses_what_it_cannot_do)
 }
 
 /* An engine that says it did the work. */
-static weir_err idle_open(const struct wb_node *node, char *address, void **out,
+static weir_err idle_open(const struct wb_node *node, void **out,
                           struct weir_error *err)
 {
     (void)node;
     (void)err;
-    address[0] = '\0';
     *out = NULL;
     return WEIR_OK;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/lib/batch.h"
+
+#include <stddef.h>
+
+/* Arrow takes an array without a release function as released. */
+static void release_nothing(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
+void wb_batch_point(struct wb_batch *batch, const int64_t *values,
+                    uint32_t rows)
+{
+    batch->children[0] = &batch->column;
+    batch->array_buffers[0] = NULL;
+    batch->column_buffers[0] = NULL;
+    batch->column_buffers[1] = values;
+    batch->column = (struct ArrowArray){.length = rows,
+                                        .n_buffers = 2,
+                                        .buffers = batch->column_buffers,
+                                        .release = release_nothing};
+    batch->array = (struct ArrowArray){.length = rows,
+                                       .n_buffers = 1,
+                                       .n_children = 1,
+                                       .buffers = batch->array_buffers,
+                                       .children = batch->children,
+                                       .release = release_nothing};
+}
+
+const int64_t *wb_batch_values(const struct ArrowArray *array)
+{
+    const struct ArrowArray *column = array->children[0];
+    const int64_t *values = column->buffers[1];
+    return values + array->offset + column->offset;
+}

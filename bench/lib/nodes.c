@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE 1
+#include "bench/lib/nodes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+
+#define NAME_BYTES 64
+
+/* The parent's number keeps apart what runs on one machine at a time. */
+static void name_node(const struct wb_nodes *nodes, uint32_t i,
+                      char name[NAME_BYTES])
+{
+    (void)snprintf(name, NAME_BYTES, "%s-%d-%u-%u", nodes->kind, (int)getppid(),
+                   nodes->run, i);
+}
+
+static bool has_ports(const char *transport)
+{
+    return transport != NULL && strcmp(transport, "shm") != 0;
+}
+
+weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
+                       weir_node **out, struct weir_error *err)
+{
+    char name[NAME_BYTES];
+    char listen[WB_ADDRESS_BYTES];
+    struct weir_node_params params = nodes->params;
+    name_node(nodes, self, name);
+    params.name = name;
+    params.max_members = nodes->n;
+    params.listen = NULL;
+    if (nodes->params.listen != NULL && has_ports(params.transport)) {
+        (void)snprintf(listen, sizeof(listen), "%s:0", nodes->params.listen);
+        params.listen = listen;
+    }
+    weir_err rc = weir_node_open(&params, out, err);
+    if (rc == WEIR_OK) {
+        (void)snprintf(nodes->address[self], WB_ADDRESS_BYTES, "%s",
+                       weir_node_address(*out));
+    }
+    return rc;
+}
+
+weir_err wb_nodes_join(const struct wb_nodes *nodes, weir_node *node,
+                       struct weir_error *err)
+{
+    uint32_t n = nodes->n;
+    struct weir_member *members = calloc(n, sizeof(*members));
+    char(*names)[NAME_BYTES] = calloc(n, sizeof(*names));
+    weir_err rc = WEIR_ERR_NO_MEMORY;
+    if (members == NULL || names == NULL) {
+        rc = wi_fail(err, rc, "no memory for %u members", n);
+    } else {
+        for (uint32_t i = 0; i < n; i++) {
+            name_node(nodes, i, names[i]);
+            members[i] = (struct weir_member){
+                .name = names[i],
+                .address = nodes->address[i],
+                .workers = nodes->params.workers,
+            };
+        }
+        rc = weir_node_join(node, members, n, err);
+    }
+    free(names);
+    free(members);
+    return rc;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Nodes of the library in the processes of a group (group.h): what to call
+ * them, where they listen, and how they find each other.
+ *
+ *   each process:  open (writes its address) --> wb_group_meet --> join
+ */
+#ifndef WB_NODES_H
+#define WB_NODES_H
+
+#include <stdint.h>
+
+#include <weir/error.h>
+#include <weir/node.h>
+
+#include "bench/lib/plan.h"
+
+/** The same in all processes of the group. */
+struct wb_nodes {
+    const char *kind; /* of program, in the names of the nodes */
+    uint32_t run;     /* keeps apart what one parent runs */
+    uint32_t n;
+    char (*address)[WB_ADDRESS_BYTES]; /* [n], in memory of the group */
+    struct weir_node_params params;    /* of each; name and max_members are
+                                          filled in, `listen` has no port */
+};
+
+/**
+ * Open the node of this process and write down its address.
+ *
+ * Errors:     as weir_node_open
+ * Blocks:     shortly
+ * Threads:    one
+ * Ownership:  weir_node_close
+ */
+weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
+                       weir_node **out, struct weir_error *err);
+
+/**
+ * Join the others; all of them are open.
+ *
+ * Errors:     as weir_node_join
+ * Blocks:     as weir_node_join
+ * Threads:    one
+ * Ownership:  nothing
+ */
+weir_err wb_nodes_join(const struct wb_nodes *nodes, weir_node *node,
+                       struct weir_error *err);
+
+#endif /* WB_NODES_H */
