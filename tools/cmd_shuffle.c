@@ -242,7 +242,7 @@ static void print_summary(const struct shuffle_args *a,
     (void)printf("columns:");
     for (uint32_t i = 0; i < plan->n_columns; i++) {
         (void)printf("%s %s %s%s", i == 0 ? "" : ",", plan->columns[i].name,
-                     csv_type_name(plan->columns[i].type),
+                     wi_csv_type_name(plan->columns[i].type),
                      plan->columns[i].type.nulls ? "?" : "");
     }
     (void)printf("\n%u partition%s by %s: rows min %" PRIu64 ", median %" PRIu64

@@ -11,11 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "operators/table/csv_part.h"
 #include "tools/fail.h"
 
-enum { MAX_COLUMNS = 1024, BOM_BYTES = 3 };
-
-static const char utf8_bom[] = "\xef\xbb\xbf";
+enum { MAX_COLUMNS = 1024 };
 
 static weir_err open_file(struct csv_plan *plan, struct weir_error *err)
 {
@@ -34,7 +33,7 @@ static weir_err open_file(struct csv_plan *plan, struct weir_error *err)
     return WEIR_OK;
 }
 
-static weir_err take_name(struct csv_column *c, const struct csv_field *f,
+static weir_err take_name(struct csv_column *c, const struct wi_csv_field *f,
                           struct weir_error *err)
 {
     c->name = calloc(1, f->len + 1);
@@ -48,7 +47,8 @@ static weir_err take_name(struct csv_column *c, const struct csv_field *f,
     return WEIR_OK;
 }
 
-static weir_err take_header(struct csv_plan *plan, const struct csv_record *r,
+static weir_err take_header(struct csv_plan *plan,
+                            const struct wi_csv_record *r,
                             struct weir_error *err)
 {
     weir_err rc = WEIR_OK;
@@ -69,26 +69,18 @@ static weir_err take_header(struct csv_plan *plan, const struct csv_record *r,
     return rc;
 }
 
-static uint64_t bom_bytes(const struct csv_plan *plan)
-{
-    char head[BOM_BYTES];
-    ssize_t n = pread(plan->fd, head, sizeof(head), 0);
-    return n == BOM_BYTES && memcmp(head, utf8_bom, BOM_BYTES) == 0 ? BOM_BYTES
-                                                                    : 0;
-}
-
 static weir_err read_header(struct csv_plan *plan, struct weir_error *err)
 {
-    struct csv_record record;
-    csv_scan_range(plan->scan, bom_bytes(plan), plan->bytes, 1);
-    weir_err rc = csv_scan_next(plan->scan, &record, err);
+    struct wi_csv_record record;
+    wi_csv_scan_range(plan->scan, wi_csv_first_byte(plan->fd), plan->bytes, 1);
+    weir_err rc = wi_csv_scan_next(plan->scan, &record, err);
     if (rc == WEIR_DONE) {
         return tool_fail(err, WEIR_ERR_DATA,
                          "%s: no header line, the file is empty", plan->path);
     }
     if (rc == WEIR_OK) {
         rc = take_header(plan, &record, err);
-        csv_scan_columns(plan->scan, record.n_fields);
+        wi_csv_scan_columns(plan->scan, record.n_fields);
     }
     return rc;
 }
@@ -105,7 +97,8 @@ weir_err csv_plan_open(struct csv_plan *plan, const char *path,
     plan->n_parts = n_parts;
     weir_err rc = open_file(plan, err);
     if (rc == WEIR_OK) {
-        rc = csv_scan_open(plan->fd, path, 0, &plan->scan, err);
+        const struct wi_csv_file file = {plan->fd, path, plan->bytes, ','};
+        rc = wi_csv_scan_open(&file, 0, &plan->scan, err);
     }
     return rc == WEIR_OK ? read_header(plan, err) : rc;
 }
@@ -117,7 +110,7 @@ void csv_plan_close(struct csv_plan *plan)
     }
     free(plan->columns);
     free(plan->parts);
-    csv_scan_close(plan->scan);
+    wi_csv_scan_close(plan->scan);
     if (plan->fd >= 0) {
         (void)close(plan->fd);
     }
@@ -127,7 +120,7 @@ void csv_plan_close(struct csv_plan *plan)
 
 /* Part k begins with the first record at or behind k n-ths of the file. */
 static uint32_t cut(struct csv_plan *plan, uint32_t begun,
-                    const struct csv_record *r)
+                    const struct wi_csv_record *r)
 {
     while (begun < plan->n_parts &&
            r->begin >= plan->bytes * begun / plan->n_parts) {
@@ -156,15 +149,16 @@ static void end_parts(struct csv_plan *plan, uint32_t begun)
 weir_err csv_plan_scan(struct csv_plan *plan, _Atomic uint64_t *done_bytes,
                        struct weir_error *err)
 {
-    struct csv_record r;
+    struct wi_csv_record r;
     uint32_t begun = 0;
     weir_err rc;
-    while ((rc = csv_scan_next(plan->scan, &r, err)) == WEIR_OK) {
+    while ((rc = wi_csv_scan_next(plan->scan, &r, err)) == WEIR_OK) {
         begun = cut(plan, begun, &r);
         plan->parts[begun - 1].rows++;
         for (uint32_t i = 0; i < plan->n_columns; i++) {
-            csv_guess_add(&plan->columns[i].guess, r.fields[i].text,
-                          r.fields[i].len);
+            const struct wi_csv_field *f = &r.fields[i];
+            wi_csv_guess_add(&plan->columns[i].guess,
+                             wi_csv_is_empty(f) ? NULL : f->text, f->len);
         }
         if (plan->rows++ % 1024 == 0) {
             *done_bytes = r.end;
@@ -176,7 +170,7 @@ weir_err csv_plan_scan(struct csv_plan *plan, _Atomic uint64_t *done_bytes,
     *done_bytes = plan->bytes;
     end_parts(plan, begun);
     for (uint32_t i = 0; i < plan->n_columns; i++) {
-        plan->columns[i].type = csv_guess_type(&plan->columns[i].guess);
+        plan->columns[i].type = wi_csv_guess_type(&plan->columns[i].guess);
     }
     return WEIR_OK;
 }
@@ -236,7 +230,7 @@ weir_err csv_plan_schema(const struct csv_plan *plan,
         csv_plan_column_name(i, names[i]);
         fields[i] = (struct weir_field){
             .name = names[i],
-            .format = csv_type_format(plan->columns[i].type),
+            .format = wi_csv_type_format(plan->columns[i].type),
             .nullable = plan->columns[i].type.nulls,
         };
     }

@@ -17,14 +17,14 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 
-#include "tools/csv_scan.h"
-#include "tools/csv_type.h"
+#include "operators/table/csv_scan.h"
+#include "operators/table/csv_type.h"
 
 struct csv_column {
     char *name; /* terminated; as any text it may hold a NUL */
     size_t name_len;
-    struct csv_guess guess;
-    struct csv_type type;
+    struct wi_csv_guess guess;
+    struct wi_csv_type type;
 };
 
 /** Records [begin, end) of the file, the first on `line`. */
@@ -44,7 +44,7 @@ struct csv_plan {
     struct csv_column *columns;
     uint32_t n_parts;
     struct csv_part *parts;
-    struct csv_scan *scan; /* behind the header, until csv_plan_scan */
+    struct wi_csv_scan *scan; /* behind the header, until csv_plan_scan */
 };
 
 /**

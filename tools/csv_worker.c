@@ -20,7 +20,7 @@ struct csv_worker {
     weir_writer *writer;
     weir_reader *reader;
     weir_row_writer *rows;
-    struct csv_scan *scan;
+    struct wi_csv_scan *scan;
     struct csv_out *out;
     int fd;
     _Atomic uint64_t *shown; /* rows written, for the progress display */
@@ -57,10 +57,10 @@ static weir_err open_files(struct csv_worker *w, struct weir_error *err)
 {
     const struct csv_plan *plan = w->p.job->plan;
     const struct csv_part *part = &plan->parts[w->p.id];
-    weir_err rc =
-        csv_scan_open(plan->fd, plan->path, plan->n_columns, &w->scan, err);
+    const struct wi_csv_file file = {plan->fd, plan->path, plan->bytes, ','};
+    weir_err rc = wi_csv_scan_open(&file, plan->n_columns, &w->scan, err);
     if (rc == WEIR_OK) {
-        csv_scan_range(w->scan, part->begin, part->end, part->line);
+        wi_csv_scan_range(w->scan, part->begin, part->end, part->line);
         rc = csv_dir_part_open(w->p.job->dir, w->p.id, &w->fd, err);
     }
     if (rc == WEIR_OK) {
@@ -97,7 +97,7 @@ void csv_worker_close(struct csv_worker *w)
     weir_row_writer_close(w->rows);
     weir_writer_close(w->writer);
     weir_reader_close(w->reader);
-    csv_scan_close(w->scan);
+    wi_csv_scan_close(w->scan);
     if (w->fd >= 0) {
         (void)close(w->fd);
     }
@@ -108,31 +108,31 @@ void csv_worker_close(struct csv_worker *w)
 /* ---- sending -------------------------------------------------------------------- */
 
 static weir_err set_field(struct csv_worker *w, uint32_t column,
-                          const struct csv_field *f)
+                          const struct wi_csv_field *f)
 {
     int64_t number;
     double real;
-    if (f->text == NULL) {
+    if (wi_csv_is_empty(f)) {
         return WEIR_OK; /* what is not set is null */
     }
     switch (w->p.job->plan->columns[column].type.kind) {
-    case CSV_INT64:
-        return csv_parse_int64(f->text, f->len, &number)
+    case WI_CSV_INT64:
+        return wi_csv_parse_int64(f->text, f->len, &number)
                    ? weir_row_set_int64(w->rows, column, number)
                    : WEIR_ERR_DATA;
-    case CSV_BOOL:
-        return csv_parse_bool(f->text, f->len, &number)
+    case WI_CSV_BOOL:
+        return wi_csv_parse_bool(f->text, f->len, &number)
                    ? weir_row_set_int64(w->rows, column, number)
                    : WEIR_ERR_DATA;
-    case CSV_DATE32:
-        return csv_parse_date32(f->text, f->len, &number)
+    case WI_CSV_DATE32:
+        return wi_csv_parse_date32(f->text, f->len, &number)
                    ? weir_row_set_int64(w->rows, column, number)
                    : WEIR_ERR_DATA;
-    case CSV_FLOAT64:
-        return csv_parse_float64(f->text, f->len, &real)
+    case WI_CSV_FLOAT64:
+        return wi_csv_parse_float64(f->text, f->len, &real)
                    ? weir_row_set_double(w->rows, column, real)
                    : WEIR_ERR_DATA;
-    case CSV_UTF8:
+    case WI_CSV_UTF8:
         break;
     }
     return weir_row_set_bytes(w->rows, column, f->text, f->len);
@@ -147,7 +147,7 @@ static weir_err say_changed(struct csv_worker *w, uint64_t line,
 }
 
 /* The first pass has seen every field, so none can be of another type now. */
-static weir_err send_row(struct csv_worker *w, const struct csv_record *r,
+static weir_err send_row(struct csv_worker *w, const struct wi_csv_record *r,
                          struct weir_error *err)
 {
     for (uint32_t i = 0; i < r->n_fields; i++) {
@@ -171,9 +171,9 @@ static weir_err send_row(struct csv_worker *w, const struct csv_record *r,
 
 static weir_err send_rows(struct csv_worker *w, struct weir_error *err)
 {
-    struct csv_record record;
+    struct wi_csv_record record;
     for (int i = 0; i < ROWS_PER_STEP; i++) {
-        weir_err rc = csv_scan_next(w->scan, &record, err);
+        weir_err rc = wi_csv_scan_next(w->scan, &record, err);
         if (rc == WEIR_DONE) {
             const struct csv_part *part = &w->p.job->plan->parts[w->p.id];
             w->sending = FLUSHING;
@@ -218,8 +218,8 @@ static weir_err step_send(struct csv_worker *w, struct weir_error *err)
 static void write_field(struct csv_worker *w, const struct weir_row_cursor *c,
                         uint32_t column)
 {
-    const struct csv_type type = w->p.job->plan->columns[column].type;
-    char value[CSV_VALUE_BYTES];
+    const struct wi_csv_type type = w->p.job->plan->columns[column].type;
+    char value[WI_CSV_VALUE_BYTES];
     const char *text = value;
     uint64_t len = 0;
     if (weir_row_is_null(c, column)) {
@@ -227,20 +227,20 @@ static void write_field(struct csv_worker *w, const struct weir_row_cursor *c,
         return;
     }
     switch (type.kind) {
-    case CSV_INT64:
-        len = csv_print_int64(weir_row_int64(c, column), value);
+    case WI_CSV_INT64:
+        len = wi_csv_print_int64(weir_row_int64(c, column), value);
         break;
-    case CSV_BOOL:
-        len = csv_print_bool(weir_row_int64(c, column), value);
+    case WI_CSV_BOOL:
+        len = wi_csv_print_bool(weir_row_int64(c, column), value);
         break;
-    case CSV_DATE32:
-        len = csv_print_date32(weir_row_int64(c, column), value);
+    case WI_CSV_DATE32:
+        len = wi_csv_print_date32(weir_row_int64(c, column), value);
         break;
-    case CSV_FLOAT64:
-        len =
-            csv_print_float64(weir_row_double(c, column), type.decimals, value);
+    case WI_CSV_FLOAT64:
+        len = wi_csv_print_float64(weir_row_double(c, column), type.decimals,
+                                   value);
         break;
-    case CSV_UTF8:
+    case WI_CSV_UTF8:
         text = weir_row_bytes(c, column, &len);
         break;
     }

@@ -21,11 +21,11 @@ cat >"$tmp/rules" <<'RULES'
 ^transport/verbs/           SYS <weir/error.h> <infiniband/ <rdma/ "core/transport.h" "core/base/ OWN
 ^transport/ucx/             SYS <weir/error.h> <ucp/ <uct/ <ucs/ "core/transport.h" "core/base/ OWN
 ^transport/[a-z]*/          SYS <weir/error.h> "core/transport.h" "core/base/ OWN
-^operators/                 SYS <weir/ <jansson.h> <csv.h> "operators/
+^operators/                 SYS <weir/ <jansson.h> "operators/
 ^examples/                  SYS <weir/ OWN
 ^bench/shuffle/             SYS <weir/ OWN
 ^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "bench/
-^tools/                     SYS <weir/ <jansson.h> <csv.h> "tools/ "bench/
+^tools/                     SYS <weir/ <jansson.h> "operators/table/ "tools/ "bench/
 ^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/ "test/
 ^test/unit/transport/       SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/csv_scan.h"
+#include "operators/table/csv_scan.h"
 
 static struct csv_out out;
 
@@ -60,8 +60,8 @@ Test(csv_out, long_fields_come_back_across_the_buffer)
 {
     enum { MOST = CSV_OUT_BYTES + 40 };
     char *text = malloc(MOST);
-    struct csv_scan *scan;
-    struct csv_record r;
+    struct wi_csv_scan *scan;
+    struct wi_csv_record r;
     int fd = new_file();
     uint32_t rows = 0;
     cr_assert_not_null(text);
@@ -73,17 +73,18 @@ Test(csv_out, long_fields_come_back_across_the_buffer)
         csv_out_end(&out);
     }
     cr_assert_eq(csv_out_sync(&out, "file", NULL), WEIR_OK);
-    cr_assert_eq(csv_scan_open(fd, "file", 2, &scan, NULL), WEIR_OK);
-    csv_scan_range(scan, 0, out.bytes, 1);
+    const struct wi_csv_file file = {fd, "file", out.bytes, ','};
+    cr_assert_eq(wi_csv_scan_open(&file, 2, &scan, NULL), WEIR_OK);
+    wi_csv_scan_range(scan, 0, out.bytes, 1);
     for (size_t len = MOST - 80; len < MOST; len += 7) {
-        cr_assert_eq(csv_scan_next(scan, &r, NULL), WEIR_OK);
+        cr_assert_eq(wi_csv_scan_next(scan, &r, NULL), WEIR_OK);
         cr_assert_eq(r.fields[0].len, len);
         cr_assert_eq(memcmp(r.fields[0].text, text, len), 0);
         rows++;
     }
-    cr_assert_eq(csv_scan_next(scan, &r, NULL), WEIR_DONE);
+    cr_assert_eq(wi_csv_scan_next(scan, &r, NULL), WEIR_DONE);
     cr_assert_eq(rows, 12);
-    csv_scan_close(scan);
+    wi_csv_scan_close(scan);
     (void)close(fd);
     free(text);
 }

@@ -2,11 +2,9 @@
 /*
  * Which texts survive as values.
  *
- * Days from dates and back: the usual arithmetic of the proleptic Gregorian
- * calendar over eras of 400 years, with years that begin in March so that the
- * leap day is the last.
+ * Dates from days: the reverse of what csv_value.c does.
  */
-#include "tools/csv_type.h"
+#include "operators/table/csv_type.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "operators/table/csv_value.h"
+
 enum {
     MAX_INT_DIGITS = 19,
     DAYS_OF_ERA = 146097, /* 400 years */
     EPOCH_DAYS = 719468,  /* 0000-03-01 to 1970-01-01 */
-    DATE_BYTES = 10,
 };
 
 static bool is_digit(char c)
@@ -37,7 +36,7 @@ static size_t count_digits(const char *text, size_t len)
 
 /* ---- int64 ------------------------------------------------------------------ */
 
-bool csv_parse_int64(const char *text, size_t len, int64_t *out)
+bool wi_csv_parse_int64(const char *text, size_t len, int64_t *out)
 {
     size_t sign = len > 0 && text[0] == '-';
     size_t digits = len - sign;
@@ -57,9 +56,9 @@ bool csv_parse_int64(const char *text, size_t len, int64_t *out)
     return true;
 }
 
-size_t csv_print_int64(int64_t value, char text[CSV_VALUE_BYTES])
+size_t wi_csv_print_int64(int64_t value, char text[WI_CSV_VALUE_BYTES])
 {
-    char digits[CSV_VALUE_BYTES];
+    char digits[WI_CSV_VALUE_BYTES];
     uint64_t v = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     size_t n = 0;
     size_t len = 0;
@@ -78,7 +77,7 @@ size_t csv_print_int64(int64_t value, char text[CSV_VALUE_BYTES])
 
 /* ---- bool ------------------------------------------------------------------- */
 
-bool csv_parse_bool(const char *text, size_t len, int64_t *out)
+bool wi_csv_parse_bool(const char *text, size_t len, int64_t *out)
 {
     bool is_true = len == 4 && memcmp(text, "true", 4) == 0;
     if (!is_true && !(len == 5 && memcmp(text, "false", 5) == 0)) {
@@ -88,7 +87,7 @@ bool csv_parse_bool(const char *text, size_t len, int64_t *out)
     return true;
 }
 
-size_t csv_print_bool(int64_t value, char text[CSV_VALUE_BYTES])
+size_t wi_csv_print_bool(int64_t value, char text[WI_CSV_VALUE_BYTES])
 {
     const char *word = value != 0 ? "true" : "false";
     size_t len = strlen(word);
@@ -98,42 +97,9 @@ size_t csv_print_bool(int64_t value, char text[CSV_VALUE_BYTES])
 
 /* ---- date32 ----------------------------------------------------------------- */
 
-static int number(const char *text, size_t digits)
+bool wi_csv_parse_date32(const char *text, size_t len, int64_t *out)
 {
-    int v = 0;
-    for (size_t i = 0; i < digits; i++) {
-        v = v * 10 + (text[i] - '0');
-    }
-    return v;
-}
-
-static int days_in_month(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return days[month - 1] + (month == 2 && leap);
-}
-
-bool csv_parse_date32(const char *text, size_t len, int64_t *out)
-{
-    if (len != DATE_BYTES || count_digits(text, 4) != 4 || text[4] != '-' ||
-        count_digits(text + 5, 2) != 2 || text[7] != '-' ||
-        count_digits(text + 8, 2) != 2) {
-        return false;
-    }
-    int year = number(text, 4);
-    int month = number(text + 5, 2);
-    int day = number(text + 8, 2);
-    if (month < 1 || month > 12 || day < 1 ||
-        day > days_in_month(year, month)) {
-        return false;
-    }
-    int y = year + 400 - (month <= 2); /* one era up: never negative */
-    int from_march = (month + 9) % 12;
-    int of_year = (153 * from_march + 2) / 5 + day - 1;
-    int of_era = y % 400 * 365 + y % 400 / 4 - y % 400 / 100 + of_year;
-    *out = (int64_t)(y / 400 - 1) * DAYS_OF_ERA + of_era - EPOCH_DAYS;
-    return true;
+    return wi_csv_date(text, len, out);
 }
 
 static size_t print_digits(char *text, int value, size_t digits)
@@ -145,7 +111,7 @@ static size_t print_digits(char *text, int value, size_t digits)
     return digits;
 }
 
-size_t csv_print_date32(int64_t days, char text[CSV_VALUE_BYTES])
+size_t wi_csv_print_date32(int64_t days, char text[WI_CSV_VALUE_BYTES])
 {
     int z = (int)days + EPOCH_DAYS + DAYS_OF_ERA;
     int of_era = z % DAYS_OF_ERA;
@@ -214,10 +180,10 @@ static double decimal_value(const struct decimal *d)
     return d->negative ? -v : v;
 }
 
-bool csv_parse_float64(const char *text, size_t len, double *out)
+bool wi_csv_parse_float64(const char *text, size_t len, double *out)
 {
     struct decimal d;
-    char copy[CSV_VALUE_BYTES];
+    char copy[WI_CSV_VALUE_BYTES];
     if (parse_decimal(text, len, &d)) {
         *out = decimal_value(&d);
         return true;
@@ -246,7 +212,7 @@ static size_t print_decimal(const struct decimal *d, char *text)
 {
     size_t len = 0;
     uint64_t rest = d->digits;
-    char back[CSV_VALUE_BYTES];
+    char back[WI_CSV_VALUE_BYTES];
     size_t n = 0;
     while (rest != 0 || n <= (size_t)d->decimals) {
         back[n++] = (char)('0' + rest % 10);
@@ -296,17 +262,18 @@ static bool find_shortest(double value, struct decimal *d)
 static int print_by_library(double value, int decimals, char *text)
 {
     if (decimals >= 0) {
-        return snprintf(text, CSV_VALUE_BYTES, "%.*f", decimals, value);
+        return snprintf(text, WI_CSV_VALUE_BYTES, "%.*f", decimals, value);
     }
-    int n = snprintf(text, CSV_VALUE_BYTES, "%.15g", value);
+    int n = snprintf(text, WI_CSV_VALUE_BYTES, "%.15g", value);
     for (int digits = 16; digits <= 17 && strtod(text, NULL) != value;
          digits++) {
-        n = snprintf(text, CSV_VALUE_BYTES, "%.*g", digits, value);
+        n = snprintf(text, WI_CSV_VALUE_BYTES, "%.*g", digits, value);
     }
     return n;
 }
 
-size_t csv_print_float64(double value, int decimals, char text[CSV_VALUE_BYTES])
+size_t wi_csv_print_float64(double value, int decimals,
+                            char text[WI_CSV_VALUE_BYTES])
 {
     struct decimal d;
     if (decimals < 0
@@ -315,21 +282,21 @@ size_t csv_print_float64(double value, int decimals, char text[CSV_VALUE_BYTES])
         return print_decimal(&d, text);
     }
     int n = print_by_library(value, decimals, text);
-    return n < CSV_VALUE_BYTES ? (size_t)n : CSV_VALUE_BYTES - 1;
+    return n < WI_CSV_VALUE_BYTES ? (size_t)n : WI_CSV_VALUE_BYTES - 1;
 }
 
 static bool survives_as_shortest(const char *text, size_t len)
 {
-    char again[CSV_VALUE_BYTES];
+    char again[WI_CSV_VALUE_BYTES];
     double value;
-    return csv_parse_float64(text, len, &value) &&
-           csv_print_float64(value, -1, again) == len &&
+    return wi_csv_parse_float64(text, len, &value) &&
+           wi_csv_print_float64(value, -1, again) == len &&
            memcmp(text, again, len) == 0;
 }
 
 /* ---- the guess -------------------------------------------------------------- */
 
-static void guess_float(struct csv_guess *g, const char *text, size_t len)
+static void guess_float(struct wi_csv_guess *g, const char *text, size_t len)
 {
     struct decimal d;
     if (!g->no_fixed) {
@@ -342,9 +309,9 @@ static void guess_float(struct csv_guess *g, const char *text, size_t len)
     g->no_short = g->no_short || !survives_as_shortest(text, len);
 }
 
-void csv_guess_add(struct csv_guess *guess, const char *text, size_t len)
+void wi_csv_guess_add(struct wi_csv_guess *guess, const char *text, size_t len)
 {
-    struct csv_guess *g = guess;
+    struct wi_csv_guess *g = guess;
     int64_t value;
     if (text == NULL) {
         g->nulls = true;
@@ -354,9 +321,9 @@ void csv_guess_add(struct csv_guess *guess, const char *text, size_t len)
     if (g->no_int && g->no_bool && g->no_date && g->no_short && g->no_fixed) {
         return;
     }
-    g->no_bool = g->no_bool || !csv_parse_bool(text, len, &value);
-    g->no_date = g->no_date || !csv_parse_date32(text, len, &value);
-    bool is_int = csv_parse_int64(text, len, &value);
+    g->no_bool = g->no_bool || !wi_csv_parse_bool(text, len, &value);
+    g->no_date = g->no_date || !wi_csv_parse_date32(text, len, &value);
+    bool is_int = wi_csv_parse_int64(text, len, &value);
     g->no_int = g->no_int || !is_int;
     if (is_int && len <= DBL_DIG) {
         g->no_fixed = true; /* an integer of 15 digits is its own shortest */
@@ -365,36 +332,36 @@ void csv_guess_add(struct csv_guess *guess, const char *text, size_t len)
     }
 }
 
-struct csv_type csv_guess_type(const struct csv_guess *guess)
+struct wi_csv_type wi_csv_guess_type(const struct wi_csv_guess *guess)
 {
-    const struct csv_guess *g = guess;
-    struct csv_type type = {CSV_UTF8, -1, g->nulls};
+    const struct wi_csv_guess *g = guess;
+    struct wi_csv_type type = {WI_CSV_UTF8, -1, g->nulls};
     if (!g->seen) {
         return type;
     }
     if (!g->no_int) {
-        type.kind = CSV_INT64;
+        type.kind = WI_CSV_INT64;
     } else if (!g->no_bool) {
-        type.kind = CSV_BOOL;
+        type.kind = WI_CSV_BOOL;
     } else if (!g->no_date) {
-        type.kind = CSV_DATE32;
+        type.kind = WI_CSV_DATE32;
     } else if (!g->no_short) {
-        type.kind = CSV_FLOAT64;
+        type.kind = WI_CSV_FLOAT64;
     } else if (!g->no_fixed) {
-        type.kind = CSV_FLOAT64;
+        type.kind = WI_CSV_FLOAT64;
         type.decimals = g->decimals;
     }
     return type;
 }
 
-const char *csv_type_name(struct csv_type type)
+const char *wi_csv_type_name(struct wi_csv_type type)
 {
     static const char *const names[] = {"int64", "bool", "date32", "float64",
                                         "utf8"};
     return names[type.kind];
 }
 
-const char *csv_type_format(struct csv_type type)
+const char *wi_csv_type_format(struct wi_csv_type type)
 {
     static const char *const formats[] = {"l", "b", "tdD", "g", "u"};
     return formats[type.kind];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records and where they are; parts of a file that together are the file. */
-#include "tools/csv_scan.h"
+#include "operators/table/csv_scan.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -30,37 +30,43 @@ static int file_of(const char *bytes, size_t len, char *path)
 
 struct scanned {
     int fd;
-    struct csv_scan *scan;
-    struct csv_record record;
+    struct wi_csv_scan *scan;
+    struct wi_csv_record record;
     struct weir_error err;
 };
+
+/* A scanner of the open file, which is said to have len bytes. */
+static void open_scan(struct scanned *s, uint64_t len, uint32_t columns)
+{
+    const struct wi_csv_file file = {s->fd, "file", len, ','};
+    cr_assert_eq(wi_csv_scan_open(&file, columns, &s->scan, &s->err), WEIR_OK);
+    wi_csv_scan_range(s->scan, 0, len, 1);
+}
 
 static void open_text(struct scanned *s, const char *text, uint32_t columns)
 {
     size_t len = strlen(text);
     memset(s, 0, sizeof(*s));
     s->fd = file_of(text, len, NULL);
-    cr_assert_eq(csv_scan_open(s->fd, "file", columns, &s->scan, &s->err),
-                 WEIR_OK);
-    csv_scan_range(s->scan, 0, len, 1);
+    open_scan(s, len, columns);
 }
 
 static void close_text(struct scanned *s)
 {
-    csv_scan_close(s->scan);
+    wi_csv_scan_close(s->scan);
     (void)close(s->fd);
 }
 
 static weir_err next(struct scanned *s)
 {
-    return csv_scan_next(s->scan, &s->record, &s->err);
+    return wi_csv_scan_next(s->scan, &s->record, &s->err);
 }
 
 static bool field_is(const struct scanned *s, uint32_t i, const char *text)
 {
-    const struct csv_field *f = &s->record.fields[i];
-    if (text == NULL || f->text == NULL) {
-        return f->text == text;
+    const struct wi_csv_field *f = &s->record.fields[i];
+    if (text == NULL || wi_csv_is_empty(f)) {
+        return text == NULL && wi_csv_is_empty(f);
     }
     return f->len == strlen(text) && memcmp(f->text, text, f->len) == 0;
 }
@@ -153,7 +159,7 @@ Test(csv_scan, errors_say_the_line_and_what_is_wrong)
 
 Test(csv_scan, a_quote_that_is_never_closed_does_not_take_all_memory)
 {
-    size_t len = (size_t)CSV_MAX_RECORD_BYTES + 1000;
+    size_t len = (size_t)WI_CSV_MAX_RECORD_BYTES + 1000;
     char *text = malloc(len);
     struct scanned s;
     cr_assert_not_null(text);
@@ -164,8 +170,7 @@ Test(csv_scan, a_quote_that_is_never_closed_does_not_take_all_memory)
     }
     memset(&s, 0, sizeof(s));
     s.fd = file_of(text, len, NULL);
-    cr_assert_eq(csv_scan_open(s.fd, "file", 2, &s.scan, &s.err), WEIR_OK);
-    csv_scan_range(s.scan, 0, len, 1);
+    open_scan(&s, len, 2);
     cr_assert_eq(next(&s), WEIR_OK);
     cr_assert_eq(next(&s), WEIR_ERR_DATA);
     cr_expect(strstr(s.err.message, "file:2: the record that begins here is "
@@ -178,8 +183,9 @@ Test(csv_scan, a_quote_that_is_never_closed_does_not_take_all_memory)
 Test(csv_scan, a_file_that_became_shorter_is_an_error)
 {
     struct scanned s;
-    open_text(&s, "1,2\n3,4\n", 2);
-    csv_scan_range(s.scan, 0, 100, 1);
+    memset(&s, 0, sizeof(s));
+    s.fd = file_of("1,2\n3,4\n", 8, NULL);
+    open_scan(&s, 100, 2);
     cr_assert_eq(next(&s), WEIR_OK);
     cr_assert_eq(next(&s), WEIR_OK);
     cr_assert_eq(next(&s), WEIR_ERR_DATA);
@@ -223,10 +229,10 @@ static char *make_table(uint64_t seed, size_t rows, size_t *len_out)
 }
 
 /* Order-dependent hash of a record: FNV-1a over fields, with their nulls. */
-static uint64_t mix(uint64_t h, const struct csv_record *r)
+static uint64_t mix(uint64_t h, const struct wi_csv_record *r)
 {
     for (uint32_t i = 0; i < r->n_fields; i++) {
-        h = (h ^ (r->fields[i].text == NULL ? 1u : 2u)) * 0x100000001b3u;
+        h = (h ^ (wi_csv_is_empty(&r->fields[i]) ? 1u : 2u)) * 0x100000001b3u;
         for (size_t b = 0; b < r->fields[i].len; b++) {
             h = (h ^ (uint8_t)r->fields[i].text[b]) * 0x100000001b3u;
         }
@@ -238,8 +244,8 @@ static void check_parts(const char *path, uint32_t n_parts)
 {
     struct csv_plan plan;
     struct weir_error err = {0};
-    struct csv_record r;
-    struct csv_scan *scan;
+    struct wi_csv_record r;
+    struct wi_csv_scan *scan;
     _Atomic uint64_t done = 0;
     uint64_t whole = 7;
     uint64_t parts = 7;
@@ -249,16 +255,17 @@ static void check_parts(const char *path, uint32_t n_parts)
     rc = csv_plan_scan(&plan, &done, &err);
     cr_assert_eq(rc, WEIR_OK, "%s", err.message);
     cr_assert_eq(done, plan.bytes);
-    cr_assert_eq(csv_scan_open(plan.fd, path, 3, &scan, &err), WEIR_OK);
-    csv_scan_range(scan, 6, plan.bytes, 2);
-    while (csv_scan_next(scan, &r, &err) == WEIR_OK) {
+    const struct wi_csv_file file = {plan.fd, path, plan.bytes, ','};
+    cr_assert_eq(wi_csv_scan_open(&file, 3, &scan, &err), WEIR_OK);
+    wi_csv_scan_range(scan, 6, plan.bytes, 2);
+    while (wi_csv_scan_next(scan, &r, &err) == WEIR_OK) {
         whole = mix(whole, &r);
     }
     for (uint32_t i = 0; i < n_parts; i++) {
         const struct csv_part *p = &plan.parts[i];
         uint64_t got = 0;
-        csv_scan_range(scan, p->begin, p->end, p->line);
-        while ((rc = csv_scan_next(scan, &r, &err)) == WEIR_OK) {
+        wi_csv_scan_range(scan, p->begin, p->end, p->line);
+        while ((rc = wi_csv_scan_next(scan, &r, &err)) == WEIR_OK) {
             parts = mix(parts, &r);
             got++;
         }
@@ -268,7 +275,7 @@ static void check_parts(const char *path, uint32_t n_parts)
     }
     cr_assert_eq(rows, plan.rows);
     cr_assert_eq(parts, whole, "%u parts", n_parts);
-    csv_scan_close(scan);
+    wi_csv_scan_close(scan);
     csv_plan_close(&plan);
 }
 

@@ -13,23 +13,29 @@
  *            the same number of decimals in every value and at most 15 digits
  *   utf8     everything else, and columns without any value
  */
-#ifndef WEIR_CSV_TYPE_H
-#define WEIR_CSV_TYPE_H
+#ifndef WI_OPERATORS_CSV_TYPE_H
+#define WI_OPERATORS_CSV_TYPE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum csv_kind { CSV_INT64, CSV_BOOL, CSV_DATE32, CSV_FLOAT64, CSV_UTF8 };
+enum wi_csv_kind {
+    WI_CSV_INT64,
+    WI_CSV_BOOL,
+    WI_CSV_DATE32,
+    WI_CSV_FLOAT64,
+    WI_CSV_UTF8
+};
 
-struct csv_type {
-    enum csv_kind kind;
-    int decimals; /* CSV_FLOAT64: that many, or -1: shortest */
+struct wi_csv_type {
+    enum wi_csv_kind kind;
+    int decimals; /* WI_CSV_FLOAT64: that many, or -1: shortest */
     bool nulls;   /* there are some */
 };
 
 /** What a column may still be. Zeroed: nothing was seen. */
-struct csv_guess {
+struct wi_csv_guess {
     bool seen; /* a value that is not null */
     bool nulls;
     bool no_int;
@@ -40,18 +46,18 @@ struct csv_guess {
     int decimals;
 };
 
-#define CSV_VALUE_BYTES 32 /* longest text of a value that is no utf8 */
+#define WI_CSV_VALUE_BYTES 32 /* longest text of a value that is no utf8 */
 
 /** Take one value into account; text NULL is null.
  *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
-void csv_guess_add(struct csv_guess *guess, const char *text, size_t len);
+void wi_csv_guess_add(struct wi_csv_guess *guess, const char *text, size_t len);
 
 /** What the column is. Errors: none. Blocks: never. Threads: any. */
-struct csv_type csv_guess_type(const struct csv_guess *guess);
+struct wi_csv_type wi_csv_guess_type(const struct wi_csv_guess *guess);
 
 /** Name of a type as in the table above, and its Arrow format. Static. */
-const char *csv_type_name(struct csv_type type);
-const char *csv_type_format(struct csv_type type);
+const char *wi_csv_type_name(struct wi_csv_type type);
+const char *wi_csv_type_format(struct wi_csv_type type);
 
 /**
  * Text to value. False if the text is not of that type, in which case nothing
@@ -60,17 +66,17 @@ const char *csv_type_format(struct csv_type type);
  * Errors:     false
  * Blocks:     never.  Threads: any.  Ownership: nothing
  */
-bool csv_parse_int64(const char *text, size_t len, int64_t *out);
-bool csv_parse_bool(const char *text, size_t len, int64_t *out);
-bool csv_parse_date32(const char *text, size_t len, int64_t *out);
-bool csv_parse_float64(const char *text, size_t len, double *out);
+bool wi_csv_parse_int64(const char *text, size_t len, int64_t *out);
+bool wi_csv_parse_bool(const char *text, size_t len, int64_t *out);
+bool wi_csv_parse_date32(const char *text, size_t len, int64_t *out);
+bool wi_csv_parse_float64(const char *text, size_t len, double *out);
 
 /** Value to text, not terminated; returns its length.
  *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
-size_t csv_print_int64(int64_t value, char text[CSV_VALUE_BYTES]);
-size_t csv_print_bool(int64_t value, char text[CSV_VALUE_BYTES]);
-size_t csv_print_date32(int64_t days, char text[CSV_VALUE_BYTES]);
-size_t csv_print_float64(double value, int decimals,
-                         char text[CSV_VALUE_BYTES]);
+size_t wi_csv_print_int64(int64_t value, char text[WI_CSV_VALUE_BYTES]);
+size_t wi_csv_print_bool(int64_t value, char text[WI_CSV_VALUE_BYTES]);
+size_t wi_csv_print_date32(int64_t days, char text[WI_CSV_VALUE_BYTES]);
+size_t wi_csv_print_float64(double value, int decimals,
+                            char text[WI_CSV_VALUE_BYTES]);
 
-#endif /* WEIR_CSV_TYPE_H */
+#endif /* WI_OPERATORS_CSV_TYPE_H */

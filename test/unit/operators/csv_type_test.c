@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types of CSV columns: whatever is not text comes back as the text it was. */
-#include "tools/csv_type.h"
+#include "operators/table/csv_type.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct csv_type guess(const char *const *texts)
+static struct wi_csv_type guess(const char *const *texts)
 {
-    struct csv_guess g = {.seen = false};
+    struct wi_csv_guess g = {.seen = false};
     for (; *texts != NULL; texts++) {
-        csv_guess_add(&g, *texts, strlen(*texts));
+        wi_csv_guess_add(&g, *texts, strlen(*texts));
     }
-    return csv_guess_type(&g);
+    return wi_csv_guess_type(&g);
 }
 
 #define GUESS(...) guess((const char *const[]){__VA_ARGS__, NULL})
 #define EXPECT_KIND(kind_, ...)                                                \
-    cr_expect_str_eq(csv_type_name(GUESS(__VA_ARGS__)), (kind_),               \
+    cr_expect_str_eq(wi_csv_type_name(GUESS(__VA_ARGS__)), (kind_),            \
                      "column of " #__VA_ARGS__)
 
 Test(csv_type, a_column_has_the_narrowest_type_that_keeps_its_texts)
@@ -64,51 +64,51 @@ Test(csv_type, texts_that_would_change_stay_texts)
 
 Test(csv_type, a_late_value_changes_the_type_of_all)
 {
-    struct csv_guess g = {.seen = false};
+    struct wi_csv_guess g = {.seen = false};
     for (int i = 0; i < 100000; i++) {
-        csv_guess_add(&g, "12", 2);
+        wi_csv_guess_add(&g, "12", 2);
     }
-    cr_assert_eq(csv_guess_type(&g).kind, CSV_INT64);
-    csv_guess_add(&g, "1.5", 3);
-    cr_assert_eq(csv_guess_type(&g).kind, CSV_FLOAT64);
-    csv_guess_add(&g, "x", 1);
-    cr_assert_eq(csv_guess_type(&g).kind, CSV_UTF8);
+    cr_assert_eq(wi_csv_guess_type(&g).kind, WI_CSV_INT64);
+    wi_csv_guess_add(&g, "1.5", 3);
+    cr_assert_eq(wi_csv_guess_type(&g).kind, WI_CSV_FLOAT64);
+    wi_csv_guess_add(&g, "x", 1);
+    cr_assert_eq(wi_csv_guess_type(&g).kind, WI_CSV_UTF8);
 }
 
 Test(csv_type, nulls_are_noted_and_do_not_decide)
 {
-    struct csv_guess g = {.seen = false};
-    csv_guess_add(&g, NULL, 0);
-    cr_assert_eq(csv_guess_type(&g).kind, CSV_UTF8);
-    csv_guess_add(&g, "5", 1);
-    cr_assert_eq(csv_guess_type(&g).kind, CSV_INT64);
-    cr_assert(csv_guess_type(&g).nulls);
+    struct wi_csv_guess g = {.seen = false};
+    wi_csv_guess_add(&g, NULL, 0);
+    cr_assert_eq(wi_csv_guess_type(&g).kind, WI_CSV_UTF8);
+    wi_csv_guess_add(&g, "5", 1);
+    cr_assert_eq(wi_csv_guess_type(&g).kind, WI_CSV_INT64);
+    cr_assert(wi_csv_guess_type(&g).nulls);
 }
 
 Test(csv_type, a_nul_byte_is_no_end_of_a_number)
 {
-    struct csv_guess g = {.seen = false};
-    csv_guess_add(&g, "1.5\0", 4);
-    cr_assert_eq(csv_guess_type(&g).kind, CSV_UTF8);
+    struct wi_csv_guess g = {.seen = false};
+    wi_csv_guess_add(&g, "1.5\0", 4);
+    cr_assert_eq(wi_csv_guess_type(&g).kind, WI_CSV_UTF8);
 }
 
 Test(csv_type, every_day_of_ten_millennia_comes_back)
 {
-    char text[CSV_VALUE_BYTES];
-    char last[CSV_VALUE_BYTES] = "";
+    char text[WI_CSV_VALUE_BYTES];
+    char last[WI_CSV_VALUE_BYTES] = "";
     int64_t first;
     int64_t end;
     int64_t days;
-    cr_assert(csv_parse_date32("0000-01-01", 10, &first));
-    cr_assert(csv_parse_date32("9999-12-31", 10, &end));
-    cr_assert(csv_parse_date32("1970-01-01", 10, &days));
+    cr_assert(wi_csv_parse_date32("0000-01-01", 10, &first));
+    cr_assert(wi_csv_parse_date32("9999-12-31", 10, &end));
+    cr_assert(wi_csv_parse_date32("1970-01-01", 10, &days));
     cr_assert_eq(days, 0);
-    cr_assert(csv_parse_date32("2000-03-01", 10, &days));
+    cr_assert(wi_csv_parse_date32("2000-03-01", 10, &days));
     cr_assert_eq(days, 11017);
     cr_assert_eq(end - first, 3652424);
     for (int64_t d = first; d <= end; d++) {
-        cr_assert_eq(csv_print_date32(d, text), 10);
-        cr_assert(csv_parse_date32(text, 10, &days), "%.10s", text);
+        cr_assert_eq(wi_csv_print_date32(d, text), 10);
+        cr_assert(wi_csv_parse_date32(text, 10, &days), "%.10s", text);
         cr_assert_eq(days, d);
         cr_assert_gt(memcmp(text, last, 10), 0); /* in order, none twice */
         memcpy(last, text, 10);
@@ -140,9 +140,9 @@ static size_t print_slowly(double value, int decimals, char *text)
 
 static void expect_as_library(double value, int decimals)
 {
-    char fast[CSV_VALUE_BYTES];
+    char fast[WI_CSV_VALUE_BYTES];
     char slow[64];
-    size_t len = csv_print_float64(value, decimals, fast);
+    size_t len = wi_csv_print_float64(value, decimals, fast);
     size_t expected = print_slowly(value, decimals, slow);
     cr_assert(len == expected && memcmp(fast, slow, len) == 0,
               "%.17g: \"%.*s\", not \"%s\"", value, (int)len, fast, slow);
@@ -151,7 +151,7 @@ static void expect_as_library(double value, int decimals)
 Test(csv_type, short_decimals_print_and_parse_as_the_c_library_does)
 {
     uint64_t state = 1;
-    char text[CSV_VALUE_BYTES];
+    char text[WI_CSV_VALUE_BYTES];
     for (int i = 0; i < 200000; i++) {
         int digits = 1 + (int)(next_random(&state) % 15);
         int decimals = (int)(next_random(&state) % (uint64_t)(digits + 1));
@@ -165,7 +165,8 @@ Test(csv_type, short_decimals_print_and_parse_as_the_c_library_does)
         }
         (void)snprintf(text, sizeof(text), "%.*f", decimals, value);
         double parsed;
-        cr_assert(csv_parse_float64(text, strlen(text), &parsed), "%s", text);
+        cr_assert(wi_csv_parse_float64(text, strlen(text), &parsed), "%s",
+                  text);
         cr_assert_eq(parsed, strtod(text, NULL), "%s", text);
         expect_as_library(parsed, -1);
         expect_as_library(-parsed, -1);
@@ -201,15 +202,15 @@ Test(csv_type, any_double_prints_as_the_c_library_does)
 Test(csv_type, integers_come_back_at_their_limits)
 {
     static const int64_t values[] = {0, 1, -1, INT64_MAX, INT64_MIN, 1000000};
-    char text[CSV_VALUE_BYTES];
+    char text[WI_CSV_VALUE_BYTES];
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         int64_t again = 7;
-        char expected[CSV_VALUE_BYTES];
+        char expected[WI_CSV_VALUE_BYTES];
         (void)snprintf(expected, sizeof(expected), "%" PRId64, values[i]);
-        size_t len = csv_print_int64(values[i], text);
+        size_t len = wi_csv_print_int64(values[i], text);
         cr_assert_eq(len, strlen(expected));
         cr_assert_eq(memcmp(text, expected, len), 0);
-        cr_assert(csv_parse_int64(text, len, &again));
+        cr_assert(wi_csv_parse_int64(text, len, &again));
         cr_assert_eq(again, values[i]);
     }
 }

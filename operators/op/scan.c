@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scan: the worker's part of a table, cut into chunks. */
+#include <stdlib.h>
+
+#include "operators/base/arrow.h"
+#include "operators/base/fail.h"
+#include "operators/op/ops.h"
+#include "operators/table/table.h"
+
+struct scan {
+    struct wi_op op;
+    const struct wi_scan_params *p;
+    struct wi_arrow_in *in;
+    void *part; /* of the table */
+    struct ArrowArray batch;
+    int64_t at; /* next row of the batch */
+    bool failed;
+    bool done;
+};
+
+static void drop_batch(struct scan *s)
+{
+    if (s->batch.release != NULL) {
+        s->batch.release(&s->batch);
+        s->batch.release = NULL;
+    }
+    s->batch.length = 0;
+    s->at = 0;
+}
+
+static void stop(struct wi_op *op)
+{
+    struct scan *s = (struct scan *)op;
+    s->done = true;
+}
+
+static enum wi_state next_batch(struct scan *s)
+{
+    struct wi_ctx *ctx = s->op.ctx;
+    drop_batch(s);
+    weir_err rc = s->p->table->ops.next(s->part, &s->batch, &ctx->err);
+    if (rc == WEIR_OK) {
+        return WI_MOVED;
+    }
+    s->batch.release = NULL;
+    s->batch.length = 0;
+    if (rc == WEIR_DONE) {
+        s->done = true;
+        return WI_DONE;
+    }
+    s->failed = true;
+    ctx->err.code = rc; /* a table of the program's may have left it out */
+    return wi_op_failed(&s->op);
+}
+
+static enum wi_state step(struct wi_op *op, struct wi_chunk *out)
+{
+    struct scan *s = (struct scan *)op;
+    *out = (struct wi_chunk){0};
+    if (s->failed) {
+        return WI_FAILED;
+    }
+    if (s->done) {
+        return WI_DONE;
+    }
+    if (s->at == s->batch.length) {
+        enum wi_state state = next_batch(s);
+        if (state != WI_MOVED || s->batch.length == 0) {
+            return state;
+        }
+    }
+    int64_t left = s->batch.length - s->at;
+    uint32_t n = left < WI_CHUNK_ROWS ? (uint32_t)left : WI_CHUNK_ROWS;
+    wi_arrow_in_slice(s->in, &s->batch, s->at, n, out);
+    s->at += n;
+    return WI_MOVED;
+}
+
+static void close_scan(struct wi_op *op)
+{
+    struct scan *s = (struct scan *)op;
+    drop_batch(s);
+    if (s->part != NULL) {
+        s->p->table->ops.close(s->part);
+    }
+    wi_arrow_in_close(s->in);
+    free(s);
+}
+
+static const struct wi_op_ops ops = {
+    .name = "scan", .step = step, .stop = stop, .close = close_scan};
+
+weir_err wi_scan_open(struct wi_ctx *ctx, const struct wi_scan_params *p,
+                      struct wi_op **out)
+{
+    const struct weir_table_part part = {.part = ctx->part,
+                                         .n_parts = ctx->n_parts,
+                                         .worker = ctx->worker,
+                                         .n_workers = ctx->workers,
+                                         .columns = p->table_cols,
+                                         .n_columns = p->columns->n};
+    struct scan *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        return wi_exec_no_memory(&ctx->err, sizeof(*s));
+    }
+    wi_op_init(&s->op, &ops, ctx, NULL, NULL);
+    s->p = p;
+    weir_err rc = wi_arrow_in_open(p->columns, &s->op.mem, &s->in, &ctx->err);
+    if (rc == WEIR_OK) {
+        rc = p->table->ops.open(p->table->arg, &part, &s->part, &ctx->err);
+    }
+    if (rc != WEIR_OK) {
+        ctx->err.code = rc;
+        close_scan(&s->op);
+        return rc;
+    }
+    *out = &s->op;
+    return WEIR_OK;
+}

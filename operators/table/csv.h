@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** A CSV table: what csv_open.c finds out, and the scans of csv.c read by. */
+#ifndef WI_OPERATORS_CSV_H
+#define WI_OPERATORS_CSV_H
+
+#include <string.h>
+
+#include "operators/table/csv_scan.h"
+#include "operators/table/table.h"
+
+struct wi_csv {
+    char *path;
+    char *null_text;
+    uint32_t null_bytes;
+    struct wi_csv_file file;
+    uint64_t data;             /* where the first record begins */
+    uint64_t data_line;        /* and on which line */
+    uint32_t n_fields;         /* of each record */
+    uint32_t *field_of;        /* of each column */
+    struct wi_columns columns; /* a view of the table's */
+};
+
+/** arg is a struct wi_csv, from malloc. */
+extern const struct weir_table_ops wi_csv_ops;
+
+static inline bool wi_csv_is_null(const struct wi_csv *csv,
+                                  const struct wi_csv_field *f)
+{
+    return f->len == csv->null_bytes && !f->quoted &&
+           memcmp(f->text, csv->null_text, f->len) == 0;
+}
+
+#endif /* WI_OPERATORS_CSV_H */

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a CSV table: where the records begin, and which columns they have. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "operators/base/fail.h"
+#include "operators/table/csv.h"
+#include "operators/table/csv_part.h"
+#include "operators/table/csv_type.h"
+
+enum { MAX_COLUMNS = 1024 };
+
+/* What the file itself says: its header, and the guesses of its types. */
+struct header {
+    uint32_t n;
+    char **names;
+    struct wi_csv_guess *guesses;
+};
+
+static void header_fini(struct header *h)
+{
+    for (uint32_t i = 0; h->names != NULL && i < h->n; i++) {
+        free(h->names[i]);
+    }
+    free(h->names);
+    free(h->guesses);
+}
+
+static weir_err open_file(struct wi_csv *csv, struct weir_error *err)
+{
+    struct stat st;
+    csv->file.fd = open(csv->path, O_RDONLY | O_CLOEXEC);
+    if (csv->file.fd < 0 || fstat(csv->file.fd, &st) != 0) {
+        return wi_exec_fail(err, WEIR_ERR_SYSTEM, "%s: %s", csv->path,
+                            strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return wi_exec_fail(err, WEIR_ERR_DATA,
+                            "%s: not a regular file; it is read at several "
+                            "places, so store it in a file first",
+                            csv->path);
+    }
+    csv->file.bytes = (uint64_t)st.st_size;
+    csv->file.name = csv->path;
+    csv->data = wi_csv_first_byte(csv->file.fd);
+    csv->data_line = 1;
+    return WEIR_OK;
+}
+
+static weir_err check_names(const struct wi_csv *csv, const struct header *h,
+                            uint64_t line, struct weir_error *err)
+{
+    for (uint32_t i = 0; i < h->n; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            if (strcmp(h->names[i], h->names[j]) == 0) {
+                return wi_exec_fail(err, WEIR_ERR_DATA,
+                                    "%s:%" PRIu64 ": columns %u and %u are "
+                                    "both named \"%s\"",
+                                    csv->path, line, j + 1, i + 1, h->names[i]);
+            }
+        }
+    }
+    return WEIR_OK;
+}
+
+static weir_err take_header(struct wi_csv *csv,
+                            const struct wi_csv_record *record,
+                            struct header *h, struct weir_error *err)
+{
+    if (record->n_fields > MAX_COLUMNS) {
+        return wi_exec_fail(err, WEIR_ERR_DATA,
+                            "%s:%" PRIu64 ": %u columns, at most %d are "
+                            "possible",
+                            csv->path, record->line, record->n_fields,
+                            (int)MAX_COLUMNS);
+    }
+    h->names = calloc(record->n_fields, sizeof(*h->names));
+    h->guesses = calloc(record->n_fields, sizeof(*h->guesses));
+    bool ok = h->names != NULL && h->guesses != NULL;
+    h->n = record->n_fields;
+    for (uint32_t i = 0; ok && i < h->n; i++) {
+        h->names[i] = strndup(record->fields[i].text, record->fields[i].len);
+        ok = h->names[i] != NULL;
+    }
+    return ok ? check_names(csv, h, record->line, err)
+              : wi_exec_no_memory(err, h->n * sizeof(*h->guesses));
+}
+
+static weir_err read_header(struct wi_csv *csv, struct header *h,
+                            struct weir_error *err)
+{
+    struct wi_csv_scan *scan;
+    struct wi_csv_record record;
+    weir_err rc = wi_csv_scan_open(&csv->file, 0, &scan, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    wi_csv_scan_range(scan, csv->data, csv->file.bytes, 1);
+    rc = wi_csv_scan_next(scan, &record, err);
+    if (rc == WEIR_DONE) {
+        rc = wi_exec_fail(err, WEIR_ERR_DATA,
+                          "%s: no header line, the file is empty", csv->path);
+    }
+    if (rc == WEIR_OK) {
+        rc = take_header(csv, &record, h, err);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_csv_find(&csv->file, csv->data, record.end, &csv->data, err);
+        csv->data_line = record.next_line;
+        csv->n_fields = h->n;
+    }
+    wi_csv_scan_close(scan);
+    return rc;
+}
+
+/* Types of the whole file's values. */
+static weir_err guess_types(const struct wi_csv *csv, struct header *h,
+                            struct weir_error *err)
+{
+    struct wi_csv_scan *scan;
+    struct wi_csv_record record;
+    weir_err rc = wi_csv_scan_open(&csv->file, h->n, &scan, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    wi_csv_scan_range(scan, csv->data, csv->file.bytes, csv->data_line);
+    while ((rc = wi_csv_scan_next(scan, &record, err)) == WEIR_OK) {
+        for (uint32_t i = 0; i < h->n; i++) {
+            const struct wi_csv_field *f = &record.fields[i];
+            wi_csv_guess_add(&h->guesses[i],
+                             wi_csv_is_null(csv, f) ? NULL : f->text, f->len);
+        }
+    }
+    wi_csv_scan_close(scan);
+    return rc == WEIR_DONE ? WEIR_OK : rc;
+}
+
+/* ---- columns --------------------------------------------------------------- */
+
+static weir_err build_columns(const struct weir_field *fields, uint32_t n,
+                              struct wi_columns *out, struct weir_error *err)
+{
+    struct ArrowSchema schema;
+    weir_err rc = weir_schema_build(fields, n, &schema, err);
+    if (rc == WEIR_OK) {
+        rc = wi_columns_from_arrow(&schema, out, err);
+        schema.release(&schema);
+    }
+    return rc;
+}
+
+static weir_err columns_of_guess(struct wi_csv *csv, struct header *h,
+                                 struct wi_columns *out, struct weir_error *err)
+{
+    weir_err rc = guess_types(csv, h, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    struct weir_field *fields = calloc(h->n, sizeof(*fields));
+    if (fields == NULL) {
+        return wi_exec_no_memory(err, h->n * sizeof(*fields));
+    }
+    for (uint32_t i = 0; i < h->n; i++) {
+        const struct wi_csv_type type = wi_csv_guess_type(&h->guesses[i]);
+        fields[i] = (struct weir_field){.name = h->names[i],
+                                        .format = wi_csv_type_format(type),
+                                        .nullable = type.nulls};
+        csv->field_of[i] = i;
+    }
+    rc = build_columns(fields, h->n, out, err);
+    free(fields);
+    return rc;
+}
+
+static weir_err say_not_found(const struct wi_csv *csv, const struct header *h,
+                              const char *name, struct weir_error *err)
+{
+    char list[WEIR_ERROR_MESSAGE_BYTES / 2];
+    size_t used = 0;
+    for (uint32_t i = 0; i < h->n && used < sizeof(list); i++) {
+        int n = snprintf(list + used, sizeof(list) - used, "%s%s",
+                         i == 0 ? "" : ", ", h->names[i]);
+        used += n < 0 ? 0 : (size_t)n;
+    }
+    return wi_exec_fail(err, WEIR_ERR_NOT_FOUND,
+                        "%s has no column \"%s\"; its columns are: %s%s",
+                        csv->path, name, list,
+                        used < sizeof(list) ? "" : " ...");
+}
+
+/* Where the columns are that the program names. */
+static weir_err find_columns(struct wi_csv *csv, const struct header *h,
+                             const struct wi_columns *columns,
+                             struct weir_error *err)
+{
+    for (uint32_t c = 0; c < columns->n; c++) {
+        uint32_t i = 0;
+        while (i < h->n && strcmp(h->names[i], columns->at[c].name) != 0) {
+            i++;
+        }
+        if (i == h->n) {
+            return say_not_found(csv, h, columns->at[c].name, err);
+        }
+        csv->field_of[c] = i;
+    }
+    return WEIR_OK;
+}
+
+static weir_err columns_of_header(struct wi_csv *csv,
+                                  const struct weir_csv_params *p,
+                                  struct wi_columns *out,
+                                  struct weir_error *err)
+{
+    struct header h = {0};
+    weir_err rc = read_header(csv, &h, err);
+    if (rc == WEIR_OK) {
+        csv->field_of = calloc(h.n + p->n_fields, sizeof(*csv->field_of));
+        rc = csv->field_of == NULL ? wi_exec_no_memory(err, h.n)
+             : p->n_fields == 0
+                 ? columns_of_guess(csv, &h, out, err)
+                 : build_columns(p->fields, p->n_fields, out, err);
+    }
+    if (rc == WEIR_OK && p->n_fields > 0) {
+        rc = find_columns(csv, &h, out, err);
+    }
+    header_fini(&h);
+    return rc;
+}
+
+static weir_err columns_of_fields(struct wi_csv *csv,
+                                  const struct weir_csv_params *p,
+                                  struct wi_columns *out,
+                                  struct weir_error *err)
+{
+    csv->field_of = calloc(p->n_fields, sizeof(*csv->field_of));
+    if (csv->field_of == NULL) {
+        return wi_exec_no_memory(err, p->n_fields * sizeof(*csv->field_of));
+    }
+    csv->n_fields = p->n_fields;
+    for (uint32_t i = 0; i < p->n_fields; i++) {
+        csv->field_of[i] = i;
+    }
+    return build_columns(p->fields, p->n_fields, out, err);
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+static weir_err check_params(const struct weir_csv_params *p,
+                             struct weir_error *err)
+{
+    if (p == NULL || p->path == NULL || (p->n_fields > 0 && !p->fields)) {
+        return wi_exec_fail(err, WEIR_ERR_ARG, "a CSV table needs a path");
+    }
+    for (size_t i = 0; i < sizeof(p->reserved) / sizeof(p->reserved[0]); i++) {
+        if (p->reserved[i] != 0) {
+            return wi_exec_fail(err, WEIR_ERR_ARG,
+                                "reserved members of weir_csv_params must be "
+                                "zero");
+        }
+    }
+    if (p->no_header && p->n_fields == 0) {
+        return wi_exec_fail(err, WEIR_ERR_ARG,
+                            "%s: without a header line the columns must be "
+                            "given (fields)",
+                            p->path);
+    }
+    if (p->delimiter == '"' || p->delimiter == '\n' || p->delimiter == '\r') {
+        return wi_exec_fail(err, WEIR_ERR_ARG,
+                            "%s: the delimiter cannot be a quote or a line end",
+                            p->path);
+    }
+    return WEIR_OK;
+}
+
+static weir_err open_csv(const struct weir_csv_params *p, struct wi_csv *csv,
+                         struct wi_columns *columns, struct weir_error *err)
+{
+    csv->path = strdup(p->path);
+    csv->null_text = strdup(p->null_text == NULL ? "" : p->null_text);
+    csv->file.delimiter = p->delimiter == '\0' ? ',' : p->delimiter;
+    if (csv->path == NULL || csv->null_text == NULL) {
+        return wi_exec_no_memory(err, strlen(p->path));
+    }
+    csv->null_bytes = (uint32_t)strlen(csv->null_text);
+    weir_err rc = open_file(csv, err);
+    if (rc == WEIR_OK) {
+        rc = p->no_header ? columns_of_fields(csv, p, columns, err)
+                          : columns_of_header(csv, p, columns, err);
+    }
+    return rc;
+}
+
+weir_err weir_table_csv_open(const struct weir_csv_params *params,
+                             weir_table **table_out, struct weir_error *err)
+{
+    struct wi_columns columns = {0};
+    weir_err rc = check_params(params, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    struct wi_csv *csv = calloc(1, sizeof(*csv));
+    if (csv == NULL) {
+        return wi_exec_no_memory(err, sizeof(*csv));
+    }
+    csv->file.fd = -1;
+    rc = open_csv(params, csv, &columns, err);
+    csv->columns = columns;
+    if (rc == WEIR_OK) {
+        rc = wi_table_open(&columns, &wi_csv_ops, csv, table_out, err);
+    }
+    if (rc != WEIR_OK) {
+        wi_csv_ops.free(csv);
+    }
+    wi_columns_fini(&columns);
+    return rc;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Parts of a CSV file by byte range.
+ *
+ *   data ......|..........."..\n.."....|......       | where part k begins
+ *                                  ^ its first record: the first that begins
+ *                                    at or behind
+ *
+ * Whether a line end there is data or ends a record depends on every quote
+ * before it. In a file without errors quotes come in pairs, also those that are
+ * written twice: so it depends on whether their number is odd, and counting
+ * them is enough. In a file with an error a part behind it may begin at a wrong
+ * place; but then the part that has the error finds it, and the scan fails.
+ */
+#ifndef WI_OPERATORS_CSV_PART_H
+#define WI_OPERATORS_CSV_PART_H
+
+#include "operators/table/csv_scan.h"
+
+/** Where text begins: behind a byte order mark, if there is one. */
+uint64_t wi_csv_first_byte(int fd);
+
+/**
+ * Find the first record that begins at or behind a byte.
+ *
+ * @param data       where the first record of all begins
+ * @param at         data .. file->bytes
+ * @param begin_out  [out] file->bytes if there is none
+ *
+ * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_DATA (the file became shorter),
+ *             WEIR_ERR_NO_MEMORY
+ * Blocks:     on the file: it is read up to there
+ * Threads:    any
+ * Ownership:  nothing
+ */
+weir_err wi_csv_find(const struct wi_csv_file *file, uint64_t data, uint64_t at,
+                     uint64_t *begin_out, struct weir_error *err);
+
+#endif /* WI_OPERATORS_CSV_PART_H */

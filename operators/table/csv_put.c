@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "operators/table/csv_put.h"
+
+#include "operators/table/csv_value.h"
+
+/* Of signed and unsigned integers, by bits. */
+static void set_range(struct wi_csv_put *put, int bits, bool with_sign)
+{
+    put->most =
+        with_sign ? (INT64_C(1) << (bits - 1)) - 1 : (INT64_C(1) << bits) - 1;
+    put->least = with_sign ? -put->most - 1 : 0;
+}
+
+struct wi_csv_put wi_csv_put_of(uint32_t field, struct wi_build_col *col)
+{
+    struct wi_csv_put put = {field, col, INT64_MIN, INT64_MAX};
+    switch (col->type.kind) {
+    case WI_KIND_INT8:
+    case WI_KIND_INT16:
+    case WI_KIND_INT32:
+        set_range(&put, 8 * (int)col->value_bytes, true);
+        break;
+    case WI_KIND_UINT8:
+    case WI_KIND_UINT16:
+    case WI_KIND_UINT32:
+        set_range(&put, 8 * (int)col->value_bytes, false);
+        break;
+    default:
+        break;
+    }
+    return put;
+}
+
+static bool put_int(const struct wi_csv_put *put, uint32_t row,
+                    const struct wi_csv_field *f)
+{
+    int64_t value;
+    if (!wi_csv_int64(f->text, f->len, &value) || value < put->least ||
+        value > put->most) {
+        return false;
+    }
+    switch (put->col->value_bytes) {
+    case 1:
+        ((uint8_t *)put->col->values)[row] = (uint8_t)value;
+        break;
+    case 2:
+        ((uint16_t *)put->col->values)[row] = (uint16_t)value;
+        break;
+    case 4:
+        ((uint32_t *)put->col->values)[row] = (uint32_t)value;
+        break;
+    default:
+        ((int64_t *)put->col->values)[row] = value;
+        break;
+    }
+    return true;
+}
+
+static bool put_date(const struct wi_csv_put *put, uint32_t row,
+                     const struct wi_csv_field *f)
+{
+    int64_t days;
+    if (!wi_csv_date(f->text, f->len, &days)) {
+        return false;
+    }
+    ((int32_t *)put->col->values)[row] = (int32_t)days;
+    return true;
+}
+
+static bool put_bool(const struct wi_csv_put *put, uint32_t row,
+                     const struct wi_csv_field *f)
+{
+    bool value;
+    if (!wi_csv_bool(f->text, f->len, &value)) {
+        return false;
+    }
+    wi_build_bool(put->col, row, value);
+    return true;
+}
+
+static bool put_fixed(const struct wi_csv_put *put, uint32_t row,
+                      const struct wi_csv_field *f)
+{
+    const size_t n = put->col->value_bytes;
+    if (f->len != n) {
+        return false;
+    }
+    memcpy((char *)put->col->values + row * n, f->text, n);
+    return true;
+}
+
+static bool put_fixed_size(const struct wi_csv_put *put, uint32_t row,
+                           const struct wi_csv_field *f)
+{
+    void *values = put->col->values;
+    const struct wi_type *type = &put->col->type;
+    switch (type->kind) {
+    case WI_KIND_BOOL:
+        return put_bool(put, row, f);
+    case WI_KIND_UINT64:
+        return wi_csv_uint64(f->text, f->len, (uint64_t *)values + row);
+    case WI_KIND_FLOAT32:
+        return wi_csv_float32(f->text, f->len, (float *)values + row);
+    case WI_KIND_FLOAT64:
+        return wi_csv_float64(f->text, f->len, (double *)values + row);
+    case WI_KIND_DATE32:
+        return put_date(put, row, f);
+    case WI_KIND_TIMESTAMP:
+        return wi_csv_timestamp(f->text, f->len, type->unit,
+                                (int64_t *)values + row);
+    case WI_KIND_DECIMAL:
+        return wi_csv_decimal(f->text, f->len, type, (wi_i128 *)values + row);
+    case WI_KIND_FIXED:
+        return put_fixed(put, row, f);
+    default:
+        return put_int(put, row, f);
+    }
+}
+
+weir_err wi_csv_put_value(const struct wi_csv_put *put, uint32_t row,
+                          const struct wi_csv_field *f)
+{
+    if (put->col->offsets != NULL) {
+        return wi_build_text(put->col, row, f->text, f->len)
+                   ? WEIR_OK
+                   : WEIR_ERR_NO_MEMORY;
+    }
+    return put_fixed_size(put, row, f) ? WEIR_OK : WEIR_ERR_DATA;
+}
+
+void wi_csv_put_null(const struct wi_csv_put *put, uint32_t row)
+{
+    struct wi_build_col *col = put->col;
+    if (col->offsets != NULL) {
+        col->offsets[row + 1] = (int32_t)col->text_bytes;
+    } else if (col->type.kind == WI_KIND_BOOL) {
+        wi_build_bool(col, row, false);
+    } else {
+        memset((char *)col->values + (size_t)row * col->value_bytes, 0,
+               col->value_bytes);
+    }
+    wi_build_null(col, row);
+}
