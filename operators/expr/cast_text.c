@@ -53,7 +53,7 @@ static weir_err write_values(struct wi_call *c)
             struct wi_value v = wi_value_at(&c->arg[0], p);
             uint32_t n = wi_value_text(from, &v, text);
             char *at;
-            weir_err code = wi_text_take(c->eval, n, &at);
+            weir_err code = wi_eval_text_take(c->eval, n, &at);
             if (code != WEIR_OK) {
                 return code;
             }

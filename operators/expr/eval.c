@@ -101,7 +101,7 @@ void wi_eval_close(struct wi_eval *eval)
         wi_mem_put(eval->mem, slot->sel[0], sel_bytes);
         wi_mem_put(eval->mem, slot->sel[1], sel_bytes);
     }
-    wi_text_fini(eval);
+    wi_eval_text_fini(eval);
     free(eval->slots);
     free(eval);
 }
@@ -345,7 +345,7 @@ static struct wi_rows begin(struct wi_eval *eval, const struct wi_chunk *chunk,
 {
     eval->chunk = chunk;
     eval->err = err;
-    wi_text_reset(eval);
+    wi_eval_text_reset(eval);
     return (struct wi_rows){chunk->sel, chunk->n};
 }
 

@@ -48,10 +48,10 @@ struct wi_slot {
 };
 
 /** Bytes of computed strings; all are given back at once. */
-struct wi_text_block;
+struct wi_eval_text_block;
 struct wi_text {
-    struct wi_text_block *first;
-    struct wi_text_block *now;
+    struct wi_eval_text_block *first;
+    struct wi_eval_text_block *now;
 };
 
 /* written by: the worker */
@@ -111,9 +111,9 @@ weir_err wi_eval_blame(const struct wi_call *c, uint32_t pos)
     __attribute__((cold));
 
 /** n bytes for a string. Errors: as wi_mem_take. */
-weir_err wi_text_take(struct wi_eval *e, uint64_t n_bytes, char **out);
-void wi_text_reset(struct wi_eval *e);
-void wi_text_fini(struct wi_eval *e);
+weir_err wi_eval_text_take(struct wi_eval *e, uint64_t n_bytes, char **out);
+void wi_eval_text_reset(struct wi_eval *e);
+void wi_eval_text_fini(struct wi_eval *e);
 
 static inline bool wi_is_null(const uint8_t *null, uint32_t p)
 {

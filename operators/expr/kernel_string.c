@@ -49,7 +49,7 @@ static weir_err run_case(struct wi_call *c)
     uint64_t total = 0;
     WI_EACH(c->rows, total += x[p].n_bytes;);
     char *at;
-    weir_err code = wi_text_take(c->eval, total, &at);
+    weir_err code = wi_eval_text_take(c->eval, total, &at);
     if (code != WEIR_OK) {
         return code;
     }
@@ -77,7 +77,7 @@ static weir_err run_concat(struct wi_call *c)
         total += z[p].n_bytes;
     });
     char *at;
-    weir_err code = wi_text_take(c->eval, total, &at);
+    weir_err code = wi_eval_text_take(c->eval, total, &at);
     if (code != WEIR_OK) {
         return code;
     }

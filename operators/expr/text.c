@@ -9,8 +9,8 @@
 
 enum { BLOCK_BYTES = 64 * 1024 };
 
-struct wi_text_block {
-    struct wi_text_block *next;
+struct wi_eval_text_block {
+    struct wi_eval_text_block *next;
     size_t used;
     size_t room;
     char at[];
@@ -20,13 +20,13 @@ static weir_err add_block(struct wi_eval *e, size_t n_bytes)
 {
     size_t room = n_bytes > BLOCK_BYTES ? n_bytes : BLOCK_BYTES;
     void *at = NULL;
-    weir_err code =
-        wi_mem_take(e->mem, sizeof(struct wi_text_block) + room, &at, e->err);
+    weir_err code = wi_mem_take(
+        e->mem, sizeof(struct wi_eval_text_block) + room, &at, e->err);
     if (code != WEIR_OK) {
         return code;
     }
-    struct wi_text_block *block = at;
-    *block = (struct wi_text_block){.room = room};
+    struct wi_eval_text_block *block = at;
+    *block = (struct wi_eval_text_block){.room = room};
     if (e->text.now == NULL) {
         block->next = e->text.first;
         e->text.first = block;
@@ -38,9 +38,9 @@ static weir_err add_block(struct wi_eval *e, size_t n_bytes)
     return WEIR_OK;
 }
 
-weir_err wi_text_take(struct wi_eval *e, uint64_t n_bytes, char **out)
+weir_err wi_eval_text_take(struct wi_eval *e, uint64_t n_bytes, char **out)
 {
-    struct wi_text_block *block = e->text.now;
+    struct wi_eval_text_block *block = e->text.now;
     while (block != NULL && block->room - block->used < n_bytes) {
         block = block->next;
     }
@@ -58,18 +58,18 @@ weir_err wi_text_take(struct wi_eval *e, uint64_t n_bytes, char **out)
     return WEIR_OK;
 }
 
-void wi_text_reset(struct wi_eval *e)
+void wi_eval_text_reset(struct wi_eval *e)
 {
-    for (struct wi_text_block *b = e->text.first; b != NULL; b = b->next) {
+    for (struct wi_eval_text_block *b = e->text.first; b != NULL; b = b->next) {
         b->used = 0;
     }
     e->text.now = e->text.first;
 }
 
-void wi_text_fini(struct wi_eval *e)
+void wi_eval_text_fini(struct wi_eval *e)
 {
-    for (struct wi_text_block *b = e->text.first; b != NULL;) {
-        struct wi_text_block *next = b->next;
+    for (struct wi_eval_text_block *b = e->text.first; b != NULL;) {
+        struct wi_eval_text_block *next = b->next;
         wi_mem_put(e->mem, b, sizeof(*b) + b->room);
         b = next;
     }
