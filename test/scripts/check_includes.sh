@@ -24,6 +24,7 @@ cat >"$tmp/rules" <<'RULES'
 ^operators/                 SYS <weir/ <jansson.h> "operators/
 ^examples/                  SYS <weir/ OWN
 ^bench/shuffle/             SYS <weir/ OWN
+^bench/micro/               SYS <weir/ "core/ "operators/ "bench/
 ^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "bench/
 ^tools/                     SYS <weir/ <jansson.h> "operators/table/ "tools/ "bench/
 ^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/ "test/
