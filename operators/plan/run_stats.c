@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statistics of a run: sums over its workers. */
+#include "operators/plan/run.h"
+
+#include <stdio.h>
+
+/* The plan's operator with statistics number idx: n_ops is "result", more is
+ * none. */
+static uint32_t find(const struct weir_run *run, uint32_t idx)
+{
+    const struct weir_plan *plan = run->plan;
+    for (uint32_t i = 0; i < plan->n_ops && run->layout.live != NULL; i++) {
+        if (run->layout.live[i] && idx-- == 0) {
+            return i;
+        }
+    }
+    return idx == 0 ? plan->n_ops : UINT32_MAX;
+}
+
+uint32_t weir_run_operators(const weir_run *run)
+{
+    uint32_t n = 1;
+    for (uint32_t i = 0; i < run->plan->n_ops && run->layout.live != NULL;
+         i++) {
+        n += run->layout.live[i];
+    }
+    return n;
+}
+
+static const char *kind_name(const struct wi_plan_op *op)
+{
+    static const char *const names[] = {
+        [WI_PLAN_SCAN] = "scan",       [WI_PLAN_FILTER] = "filter",
+        [WI_PLAN_PROJECT] = "project", [WI_PLAN_JOIN] = "join",
+        [WI_PLAN_AGG] = "aggregate",   [WI_PLAN_SORT] = "sort",
+        [WI_PLAN_LIMIT] = "limit",     [WI_PLAN_UNION] = "union",
+        [WI_PLAN_SHUFFLE] = "shuffle"};
+    bool merge = op->kind == WI_PLAN_SHUFFLE && op->p.shuffle.n_order != 0;
+    return merge ? "merge" : names[op->kind];
+}
+
+static uint64_t edge_bytes(const struct wi_op *send)
+{
+    struct weir_edge_stats edge;
+    uint64_t bytes = 0;
+    for (uint32_t d = 0; wi_send_stats(send, d, &edge) == WEIR_OK; d++) {
+        bytes += edge.bytes;
+    }
+    return bytes;
+}
+
+/* The producing end. It works for its input, too, whose time is taken off. */
+static void add_send(struct weir_op_stats *sum, const struct wi_op *send)
+{
+    const struct wi_op_stats *s = &send->stats;
+    sum->rows += s->rows;
+    sum->batches += s->chunks;
+    sum->bytes += edge_bytes(send);
+    sum->busy_ns += s->busy_ns;
+    sum->wait_output_ns += s->wait_output_ns;
+    sum->memory_bytes += send->mem.peak_bytes;
+}
+
+/* What gives out the rows. */
+static void add_op(struct weir_op_stats *sum, const struct wi_op *op,
+                   bool shuffle)
+{
+    const struct wi_op_stats *s = &op->stats;
+    if (!shuffle) {
+        sum->rows += s->rows;
+        sum->batches += s->chunks;
+        sum->wait_output_ns += s->wait_output_ns;
+    }
+    sum->busy_ns += s->busy_ns;
+    sum->wait_input_ns += s->wait_input_ns;
+    sum->memory_bytes += op->mem.peak_bytes;
+    sum->rows_least = s->rows < sum->rows_least ? s->rows : sum->rows_least;
+    sum->rows_most = s->rows > sum->rows_most ? s->rows : sum->rows_most;
+}
+
+/* Time that a worker's operator spent in its inputs. */
+static uint64_t inputs_ns(const struct wi_tree *t, const struct wi_plan_op *op)
+{
+    uint64_t ns = 0;
+    for (uint32_t k = 0; k < op->n_inputs; k++) {
+        const struct wi_op *input = t->op[op->inputs[k]];
+        ns += input != NULL ? input->stats.busy_ns : 0;
+    }
+    return ns;
+}
+
+static void add_worker(struct weir_op_stats *sum, const struct wi_tree *t,
+                       const struct weir_plan *plan, uint32_t i)
+{
+    const struct wi_plan_op *op = plan->ops[i];
+    if (t->send[i] != NULL) {
+        add_send(sum, t->send[i]);
+    }
+    if (t->op[i] != NULL) {
+        add_op(sum, t->op[i], op->kind == WI_PLAN_SHUFFLE);
+    }
+    if (t->send[i] != NULL || t->op[i] != NULL) {
+        sum->busy_ns -= inputs_ns(t, op);
+    }
+}
+
+static void add_result(struct weir_op_stats *sum, const struct wi_tree *t,
+                       const struct weir_plan *plan)
+{
+    if (t->result != NULL) {
+        add_op(sum, t->result, false);
+        sum->busy_ns -= t->op[plan->result]->stats.busy_ns;
+    }
+}
+
+weir_err weir_run_stats(const weir_run *run, uint32_t idx,
+                        struct weir_op_stats *stats_out)
+{
+    const struct weir_plan *plan = run->plan;
+    uint32_t i = find(run, idx);
+    if (i == UINT32_MAX) {
+        return WEIR_ERR_NOT_FOUND;
+    }
+    bool result = i == plan->n_ops;
+    struct weir_op_stats sum = {.rows_least = UINT64_MAX};
+    (void)snprintf(sum.name, sizeof(sum.name), "%s",
+                   result ? "result" : plan->ops[i]->name);
+    (void)snprintf(sum.what, sizeof(sum.what), "%s",
+                   result ? "result" : kind_name(plan->ops[i]));
+    for (uint32_t w = 0; w < run->n_workers && !run->broken; w++) {
+        const struct wi_tree *t = &run->workers[w].tree;
+        if (result) {
+            add_result(&sum, t, plan);
+        } else {
+            add_worker(&sum, t, plan, i);
+        }
+    }
+    if (sum.rows_least == UINT64_MAX) {
+        sum.rows_least = 0; /* it is on no worker of this node */
+    }
+    *stats_out = sum;
+    return WEIR_OK;
+}
+
+weir_err weir_run_edge(const weir_run *run, uint32_t idx, uint32_t worker,
+                       uint32_t dest, struct weir_edge_stats *stats_out)
+{
+    uint32_t i = find(run, idx);
+    if (i >= run->plan->n_ops || worker >= run->n_workers || run->broken) {
+        return WEIR_ERR_NOT_FOUND;
+    }
+    const struct wi_op *send = run->workers[worker].tree.send[i];
+    if (send == NULL || wi_send_stats(send, dest, stats_out) != WEIR_OK) {
+        return WEIR_ERR_NOT_FOUND;
+    }
+    return WEIR_OK;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes one worker's operators, inputs first, in the plan's order. */
+#include "operators/plan/tree.h"
+
+#include <stdlib.h>
+
+#include "operators/base/fail.h"
+
+/* Hand an operator to the one that reads it; NULL if it is not here. */
+static struct wi_op *take(struct wi_tree *t, uint32_t i)
+{
+    struct wi_op *op = t->loose[i];
+    t->loose[i] = NULL;
+    return op;
+}
+
+/* ---- one operator -------------------------------------------------------- */
+
+static weir_err make_union(struct wi_tree *t, const struct wi_plan_op *op,
+                           struct wi_op **out)
+{
+    struct wi_op **inputs = calloc((size_t)op->n_inputs + 1, sizeof(*inputs));
+    if (inputs == NULL) {
+        return wi_exec_no_memory(&t->ctx.err, op->n_inputs * sizeof(*inputs));
+    }
+    for (uint32_t k = 0; k < op->n_inputs; k++) {
+        inputs[k] = take(t, op->inputs[k]);
+    }
+    weir_err rc = wi_union_open(&t->ctx, &op->p.all, inputs, out);
+    free(inputs);
+    return rc;
+}
+
+static weir_err make_one(struct wi_tree *t, const struct wi_plan_op *op,
+                         struct wi_op **out)
+{
+    struct wi_ctx *ctx = &t->ctx;
+    struct wi_op *left = NULL;
+    if (op->kind == WI_PLAN_UNION) {
+        return make_union(t, op, out);
+    }
+    if (op->n_inputs != 0) {
+        left = take(t, op->inputs[0]);
+    }
+    switch (op->kind) {
+    case WI_PLAN_FILTER:
+        return wi_filter_open(ctx, &op->p.filter, left, out);
+    case WI_PLAN_PROJECT:
+        return wi_project_open(ctx, &op->p.project, left, out);
+    case WI_PLAN_JOIN:
+        return wi_join_open(ctx, &op->p.join, left, take(t, op->inputs[1]),
+                            out);
+    case WI_PLAN_AGG:
+        return wi_agg_open(ctx, &op->p.agg, left, out);
+    case WI_PLAN_SORT:
+        return wi_sort_open(ctx, &op->p.sort, left, out);
+    case WI_PLAN_LIMIT:
+        return wi_limit_open(ctx, &op->p.limit, left, out);
+    default:
+        return wi_scan_open(ctx, &op->p.scan, out);
+    }
+}
+
+/* ---- the ends of a shuffle ----------------------------------------------- */
+
+static weir_err make_send(struct wi_tree *t, const struct wi_layout *l,
+                          uint32_t i)
+{
+    struct wi_ctx *ctx = &t->ctx;
+    const struct wi_exchange *x = &l->exchange[i];
+    weir_writer *writer;
+    weir_err rc = weir_writer_open(x->shuffle, ctx->worker, &writer, &ctx->err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    return wi_send_open(ctx, &x->send, writer,
+                        take(t, l->plan->ops[i]->inputs[0]), &t->send[i]);
+}
+
+static weir_err make_receive(struct wi_tree *t, const struct wi_layout *l,
+                             uint32_t i, struct wi_op **out)
+{
+    struct wi_ctx *ctx = &t->ctx;
+    const struct wi_exchange *x = &l->exchange[i];
+    weir_reader *reader;
+    weir_err rc = weir_reader_open(x->shuffle, ctx->worker, &reader, &ctx->err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    return x->merge.n_keys != 0
+               ? wi_merge_open(ctx, &x->merge, reader, out)
+               : wi_receive_open(ctx, &x->receive, reader, out);
+}
+
+/* ---- the tree ------------------------------------------------------------ */
+
+static weir_err make(struct wi_tree *t, const struct wi_layout *l, uint32_t i)
+{
+    const struct wi_plan_op *op = l->plan->ops[i];
+    bool shuffle = op->kind == WI_PLAN_SHUFFLE;
+    t->making = i;
+    uint32_t worker = t->ctx.worker;
+    weir_err rc = WEIR_OK;
+    if (shuffle && wi_layout_present(l, op->inputs[0], worker)) {
+        rc = make_send(t, l, i);
+    }
+    if (rc == WEIR_OK && wi_layout_present(l, i, worker)) {
+        rc = shuffle ? make_receive(t, l, i, &t->op[i])
+                     : make_one(t, op, &t->op[i]);
+    }
+    if (t->send[i] != NULL) {
+        t->send[i]->id = i;
+    }
+    if (t->op[i] != NULL) {
+        t->op[i]->id = i;
+        t->loose[i] = t->op[i];
+    }
+    return rc;
+}
+
+/* Roots of the fragments, downstream first. */
+static weir_err make_sched(struct wi_tree *t, const struct wi_layout *l)
+{
+    t->sched.root = calloc((size_t)l->n_cuts + 1, sizeof(struct wi_op *));
+    if (t->sched.root == NULL) {
+        return wi_exec_no_memory(&t->ctx.err,
+                                 l->n_cuts * sizeof(struct wi_op *));
+    }
+    if (t->result != NULL) {
+        t->sched.root[t->sched.n++] = t->result;
+    }
+    for (uint32_t k = 0; k < l->n_cuts; k++) {
+        if (t->send[l->cut[k]] != NULL) {
+            t->sched.root[t->sched.n++] = t->send[l->cut[k]];
+        }
+    }
+    return WEIR_OK;
+}
+
+static weir_err open_end(struct wi_tree *t, const struct wi_layout *l)
+{
+    struct wi_ctx *ctx = &t->ctx;
+    if (l->end == NULL || ctx->worker != 0) {
+        return WEIR_OK;
+    }
+    return l->self == 0
+               ? weir_writer_open(l->end, 0, &t->end_writer, &ctx->err)
+               : weir_reader_open(l->end, 0, &t->end_reader, &ctx->err);
+}
+
+static weir_err make_all(struct wi_tree *t, const struct wi_layout *l,
+                         const struct wi_result_params *result)
+{
+    weir_err rc = WEIR_OK;
+    for (uint32_t i = 0; i < t->n_ops && rc == WEIR_OK; i++) {
+        if (l->live[i]) {
+            rc = make(t, l, i);
+        }
+    }
+    if (rc == WEIR_OK && wi_layout_present(l, l->plan->result, t->ctx.worker)) {
+        rc = wi_result_open(&t->ctx, result, take(t, l->plan->result),
+                            &t->result);
+    }
+    if (rc == WEIR_OK && t->result != NULL) {
+        t->result->id = t->n_ops;
+    }
+    rc = rc == WEIR_OK ? make_sched(t, l) : rc;
+    return rc == WEIR_OK ? open_end(t, l) : rc;
+}
+
+weir_err wi_tree_init(struct wi_tree *tree, const struct wi_layout *layout,
+                      const struct wi_ctx *ctx,
+                      const struct wi_result_params *result)
+{
+    size_t n = (size_t)layout->plan->n_ops + 1;
+    *tree = (struct wi_tree){.ctx = *ctx, .n_ops = layout->plan->n_ops};
+    tree->op = calloc(n, sizeof(struct wi_op *));
+    tree->send = calloc(n, sizeof(struct wi_op *));
+    tree->loose = calloc(n, sizeof(struct wi_op *));
+    if (tree->op == NULL || tree->send == NULL || tree->loose == NULL) {
+        return wi_exec_no_memory(&tree->ctx.err, n * sizeof(struct wi_op *));
+    }
+    return make_all(tree, layout, result);
+}
+
+void wi_tree_fini(struct wi_tree *tree)
+{
+    wi_op_close(tree->result);
+    for (uint32_t i = 0; tree->send != NULL && i < tree->n_ops; i++) {
+        wi_op_close(tree->send[i]);
+    }
+    for (uint32_t i = 0; tree->loose != NULL && i < tree->n_ops; i++) {
+        wi_op_close(tree->loose[i]);
+    }
+    free(tree->sched.root);
+    free(tree->op);
+    free(tree->send);
+    free(tree->loose);
+    weir_writer_close(tree->end_writer);
+    weir_reader_close(tree->end_reader);
+}
+
+uint64_t wi_tree_rows(const struct wi_tree *tree)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < tree->sched.n; i++) {
+        rows += tree->sched.root[i]->stats.rows;
+    }
+    return rows;
+}
