@@ -21,15 +21,14 @@
  *  - Everything is checked when it is added: names, types, expressions. A call
  *    that failed changed nothing.
  *  - Rows stay on the worker where they are until a shuffle or merge moves
- *    them.
- *    Operators that need rows together (join, final aggregate, sort, limit) get
+ *    them. Operators that need rows together (join, final aggregate, limit) get
  *    them together only if a shuffle below brought them together; the plan
- *    refuses
- *    what it can tell would give another answer on two nodes than on one.
+ *    refuses what it can tell would give another answer on two nodes than on
+ *    one, and says which shuffle to put where.
  *  - A plan does not depend on the number of nodes, workers, or on the
  *    transport.
- *  - Expressions are text, in the language of docs/plan.md, which is close to
- *    SQL's: "price * (1 - discount) > 10.00 and name like 'A%'".
+ *  - Expressions are text, in the language of docs/expressions.md, which is
+ *    close to SQL's: "price * (1 - discount) > 10.00 and name like 'A%'".
  */
 #ifndef WEIR_PLAN_H
 #define WEIR_PLAN_H
@@ -92,13 +91,13 @@ WEIR_API weir_err weir_plan_table(weir_plan *plan, const char *name,
  * Operators. All of them:
  *
  * @param name  of the new operator, unique, 1..63 bytes; copied, as all that
- *              the
- *              params point to
+ *              the params point to
  *
  * Errors:     WEIR_ERR_NOT_FOUND (table, operator or column; lists what there
  *             is), WEIR_ERR_DUPLICATE (name; or the input has a consumer
- *             already), WEIR_ERR_ARG (types, expressions: with the place),
- *             WEIR_ERR_NO_MEMORY
+ *             already), WEIR_ERR_ARG (types, expressions, rows that are not
+ *             together), WEIR_ERR_NO_MEMORY. Messages name the field as the
+ *             JSON does: `sort "s", by[0].column: ...`
  * Blocks:     never
  * Threads:    as weir_plan_open
  * Ownership:  nothing
@@ -136,8 +135,7 @@ typedef enum weir_join_kind {
 /** Hash join: the right input is kept in memory, so it should be the smaller.
  *  Null keys never match. Gives the left columns, then (INNER, LEFT) the right
  *  ones; names must not meet, except that right keys named as their left key
- *  are
- *  left out. */
+ *  are left out. */
 struct weir_join_params {
     const char *left;
     const char *right;
@@ -206,8 +204,9 @@ struct weir_plan_shuffle_params {
     const char *const *keys;        /* HASH, RANGE */
     uint32_t n_keys;
     uint64_t seed;
-    const char *const *bounds; /* RANGE: n_bounds x n_keys literals, ascending;
-                                  more destinations than bounds+1 get no rows */
+    const char *const *bounds; /* RANGE: n_bounds x n_keys values as text,
+                                  "2013-07-01", ascending; more destinations
+                                  than bounds+1 get no rows */
     uint32_t n_bounds;
 };
 WEIR_API weir_err weir_plan_shuffle(
@@ -220,17 +219,42 @@ WEIR_API weir_err weir_plan_merge(weir_plan *plan, const char *name,
                                   const char *input, struct weir_error *err);
 
 /** Say which operator's rows are the answer. They are gathered to the first
- *  worker of the first member, unless they are there already. */
+ *  worker of the first member, in order if a sort has ordered them, unless they
+ *  are there already. */
 WEIR_API weir_err weir_plan_result(weir_plan *plan, const char *input,
                                    struct weir_error *err);
 
 /** Columns that an operator gives out. @param name  [NULL: the result's]
- *  Errors: WEIR_ERR_NOT_FOUND,
- *  WEIR_ERR_NO_MEMORY. Blocks: never. Threads: any. Ownership: the caller
+ *  Errors: WEIR_ERR_NOT_FOUND, WEIR_ERR_NO_MEMORY. Blocks: never. Threads: any. Ownership: the caller
  *  releases schema_out. */
 WEIR_API weir_err weir_plan_schema(const weir_plan *plan, const char *name,
                                    struct ArrowSchema *schema_out,
                                    struct weir_error *err);
+
+/** An operator as it is in the plan, for programs that show plans. */
+struct weir_plan_operator {
+    const char *name; /* of operators that the plan made by itself: that of the
+                         one they serve */
+    const char *kind; /* "scan", "join", ... as in JSON */
+    const char *detail;     /* "by hash of a, b"; its parameters */
+    const uint32_t *inputs; /* numbers of operators */
+    uint32_t n_inputs;
+    int single; /* its rows are on one worker only */
+};
+
+/** Number of operators, those that the plan made by itself included; inputs
+ *  come before what reads them. Errors: none. Blocks: never. Threads: any.
+ *  Ownership: nothing. */
+WEIR_API uint32_t weir_plan_operators(const weir_plan *plan);
+
+/** Number of the operator whose rows are the answer; UINT32_MAX: none yet.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
+WEIR_API uint32_t weir_plan_root(const weir_plan *plan);
+
+/** An operator by number. Errors: WEIR_ERR_NOT_FOUND. Blocks: never. Threads:
+ *  any. Ownership: the plan's, until it is closed. */
+WEIR_API weir_err weir_plan_operator(const weir_plan *plan, uint32_t idx,
+                                     struct weir_plan_operator *op_out);
 
 typedef enum weir_explain_format {
     WEIR_EXPLAIN_TEXT, /* a tree */

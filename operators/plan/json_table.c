@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables from JSON: which kind it is says the one field of csv, chbench,
+ * series and rows that it has. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operators/base/fail.h"
+#include "operators/plan/draft.h"
+#include "operators/plan/json.h"
+#include "operators/plan/literal.h"
+
+#define TYPES "a type (int64, utf8?, decimal(12,2), date32, timestamp(us), ...)"
+
+/* ---- columns ------------------------------------------------------------- */
+
+static weir_err read_type(struct wi_json *j, const json_t *at,
+                          struct wi_type *out)
+{
+    const json_t *value = json_object_get(at, "type");
+    if (json_is_string(value) && wi_type_parse(json_string_value(value), out)) {
+        return WEIR_OK;
+    }
+    (void)wi_json_enter(j, ".type");
+    return wi_json_fail_type(j, TYPES, value);
+}
+
+static weir_err add_column(struct wi_json *j, const json_t *at,
+                           struct wi_columns *columns)
+{
+    static const char *const needed[] = {"name", "type", NULL};
+    const char *name = NULL;
+    struct wi_type type = {0};
+    weir_err rc = wi_json_need(j, at, "a column", needed);
+    if (rc == WEIR_OK) {
+        rc = wi_json_text(j, at, "name", &name);
+    }
+    if (rc == WEIR_OK) {
+        rc = read_type(j, at, &type);
+    }
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (wi_columns_find(columns, name) >= 0) {
+        (void)wi_json_enter(j, ".name");
+        return wi_json_fail(j, WEIR_ERR_DUPLICATE,
+                            "another column is called \"%s\"", name);
+    }
+    return wi_columns_add(columns, name, &type) == WEIR_OK
+               ? WEIR_OK
+               : wi_exec_no_memory(j->err, sizeof(type));
+}
+
+weir_err wi_json_columns(struct wi_json *j, const json_t *at,
+                         const char *const *fields, struct wi_columns *columns)
+{
+    const json_t *array = NULL;
+    weir_err rc = wi_json_array(j, at, "columns", &array);
+    const size_t n = json_array_size(array);
+    if (rc == WEIR_OK && array != NULL && (n == 0 || n > WI_PLAN_COLUMNS)) {
+        (void)wi_json_enter(j, ".columns");
+        return wi_json_fail(j, WEIR_ERR_DATA,
+                            "1..%u columns were expected, found %zu",
+                            WI_PLAN_COLUMNS, n);
+    }
+    for (size_t i = 0; rc == WEIR_OK && i < n; i++) {
+        const size_t length = wi_json_enter(j, ".columns[%zu]", i);
+        const json_t *column = json_array_get(array, i);
+        rc = wi_json_check(j, column, "a column", fields);
+        if (rc == WEIR_OK) {
+            rc = add_column(j, column, columns);
+        }
+        wi_json_leave(j, length);
+    }
+    return rc;
+}
+
+static const char *const column_fields[] = {"name", "type", NULL};
+
+/* ---- chbench ------------------------------------------------------------- */
+
+static weir_err read_chbench(struct wi_json *j, const json_t *at,
+                             weir_table **out)
+{
+    const char *name = NULL;
+    uint64_t warehouses = 1;
+    uint64_t seed = 0;
+    weir_err rc = wi_json_text(j, at, "chbench", &name);
+    if (rc == WEIR_OK) {
+        rc = wi_json_u64(j, at, "warehouses", &warehouses);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_json_u64(j, at, "seed", &seed);
+    }
+    if (rc == WEIR_OK) {
+        const uint32_t n =
+            warehouses > UINT32_MAX ? UINT32_MAX : (uint32_t)warehouses;
+        rc = weir_table_chbench_open(name, n, seed, out, j->err);
+        rc = rc == WEIR_OK ? rc : wi_json_fail_in(j, rc);
+    }
+    return rc;
+}
+
+/* ---- series -------------------------------------------------------------- */
+
+static const char *const series_fields[] = {"name", "type", "kind",     "first",
+                                            "last", "step", "null_pct", NULL};
+
+static weir_err series_column(struct wi_json *j, const json_t *at,
+                              struct weir_series_column *out)
+{
+    static const char *const kinds[] = {"sequence", "uniform", "constant",
+                                        NULL};
+    uint32_t kind = WEIR_SERIES_SEQUENCE;
+    uint64_t null_pct = 0;
+    out->step = 1;
+    weir_err rc = wi_json_word(j, at, "kind", kinds, &kind);
+    if (rc == WEIR_OK) {
+        rc = wi_json_i64(j, at, "first", &out->first);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_json_i64(j, at, "last", &out->last);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_json_i64(j, at, "step", &out->step);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_json_u64(j, at, "null_pct", &null_pct);
+    }
+    out->kind = (weir_series_kind)kind;
+    out->null_pct = null_pct > 100 ? UINT32_MAX : (uint32_t)null_pct;
+    return rc;
+}
+
+static weir_err series_open(struct wi_json *j, const json_t *at,
+                            const struct ArrowSchema *schema, weir_table **out)
+{
+    const json_t *array = json_object_get(at, "columns");
+    const uint32_t n = (uint32_t)json_array_size(array);
+    uint64_t rows = 0;
+    uint64_t seed = 0;
+    struct weir_series_column *columns = calloc(n + 1u, sizeof(*columns));
+    weir_err rc = columns == NULL ? wi_exec_no_memory(j->err, sizeof(*columns))
+                                  : wi_json_u64(j, at, "rows", &rows);
+    if (rc == WEIR_OK) {
+        rc = wi_json_u64(j, at, "seed", &seed);
+    }
+    for (uint32_t i = 0; rc == WEIR_OK && i < n; i++) {
+        const size_t length = wi_json_enter(j, ".columns[%" PRIu32 "]", i);
+        columns[i].name = schema->children[i]->name;
+        columns[i].format = schema->children[i]->format;
+        rc = series_column(j, json_array_get(array, i), &columns[i]);
+        wi_json_leave(j, length);
+    }
+    if (rc == WEIR_OK) {
+        rc = weir_table_series_open(columns, n, rows, seed, out, j->err);
+        rc = rc == WEIR_OK ? rc : wi_json_fail_in(j, rc);
+    }
+    free(columns);
+    return rc;
+}
+
+static weir_err read_series(struct wi_json *j, const json_t *at,
+                            weir_table **out)
+{
+    static const char *const fields[] = {"rows", "seed", "columns", NULL};
+    static const char *const needed[] = {"rows", "columns", NULL};
+    struct wi_columns columns = {0};
+    struct ArrowSchema schema = {0};
+    const json_t *series = json_object_get(at, "series");
+    (void)wi_json_enter(j, ".series");
+    weir_err rc = wi_json_check(j, series, "a series", fields);
+    if (rc == WEIR_OK) {
+        rc = wi_json_need(j, series, "a series", needed);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_json_columns(j, series, series_fields, &columns);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_columns_to_arrow(&columns, &schema, j->err);
+    }
+    if (rc == WEIR_OK) {
+        rc = series_open(j, series, &schema, out);
+        schema.release(&schema);
+    }
+    wi_columns_fini(&columns);
+    return rc;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+static weir_err put_value(struct wi_json *j, const json_t *value,
+                          struct wi_literals *lit, uint32_t col)
+{
+    char number[WI_JSON_SCALAR_BYTES];
+    const char *text = NULL;
+    weir_err rc = wi_json_scalar(j, value, number, &text);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (text == NULL) {
+        return lit->columns->at[col].type.nullable
+                   ? WEIR_OK
+                   : wi_json_fail(j, WEIR_ERR_DATA,
+                                  "column \"%s\" holds no nulls: its type has "
+                                  "no ? at its end",
+                                  lit->columns->at[col].name);
+    }
+    const struct wi_str str = {.data = text, .n_bytes = (uint32_t)strlen(text)};
+    rc = wi_literals_put(lit, col, str, j->err);
+    return rc == WEIR_OK ? rc : wi_json_fail_in(j, rc);
+}
+
+static weir_err put_row(struct wi_json *j, const json_t *row,
+                        struct wi_literals *lit)
+{
+    const uint32_t n = lit->columns->n;
+    if (!json_is_array(row) || json_array_size(row) != n) {
+        return wi_json_fail(j, WEIR_ERR_DATA,
+                            "an array of %" PRIu32 " values, one per column, "
+                            "was expected",
+                            n);
+    }
+    weir_err rc = wi_literals_row(lit, j->err);
+    for (uint32_t c = 0; rc == WEIR_OK && c < n; c++) {
+        const size_t length = wi_json_enter(j, "[%" PRIu32 "]", c);
+        rc = put_value(j, json_array_get(row, c), lit, c);
+        wi_json_leave(j, length);
+    }
+    return rc;
+}
+
+static weir_err fill_rows(struct wi_json *j, const json_t *at,
+                          struct wi_literals *lit)
+{
+    const json_t *array = NULL;
+    weir_err rc = wi_json_array(j, at, "rows", &array);
+    for (size_t i = 0; rc == WEIR_OK && i < json_array_size(array); i++) {
+        const size_t length = wi_json_enter(j, ".rows[%zu]", i);
+        rc = put_row(j, json_array_get(array, i), lit);
+        wi_json_leave(j, length);
+    }
+    return rc;
+}
+
+static weir_err read_rows(struct wi_json *j, const json_t *at, weir_table **out)
+{
+    static const char *const needed[] = {"columns", NULL};
+    struct wi_columns columns = {0};
+    struct wi_literals lit = {0};
+    weir_err rc = wi_json_need(j, at, "a table of rows", needed);
+    if (rc == WEIR_OK) {
+        rc = wi_json_columns(j, at, column_fields, &columns);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_literals_init(&lit, &columns, j->err);
+    }
+    if (rc == WEIR_OK) {
+        rc = fill_rows(j, at, &lit);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_literals_table(&lit, &columns, out, j->err);
+    }
+    wi_literals_fini(&lit);
+    wi_columns_fini(&columns);
+    return rc;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+enum { FIELDS = 8 };
+
+static const struct kind {
+    const char *field;
+    const char *what;
+    weir_err (*read)(struct wi_json *j, const json_t *at, weir_table **out);
+    const char *fields[FIELDS];
+} kinds[] = {
+    {"chbench",
+     "a table of the CH-benCHmark",
+     read_chbench,
+     {"chbench", "warehouses", "seed"}},
+    {"series", "a series table", read_series, {"series"}},
+    {"rows", "a table of rows", read_rows, {"rows", "columns"}},
+};
+enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static weir_err read_table(struct wi_json *j, const json_t *at,
+                           weir_table **out)
+{
+    const struct kind *kind = NULL;
+    if (!json_is_object(at)) {
+        return wi_json_fail_type(j, "an object", at);
+    }
+    for (size_t i = 0; kind == NULL && i < N_KINDS; i++) {
+        kind = json_object_get(at, kinds[i].field) == NULL ? NULL : &kinds[i];
+    }
+    if (kind == NULL) {
+        return wi_json_fail(j, WEIR_ERR_DATA,
+                            "a table needs one of \"csv\", \"chbench\", "
+                            "\"series\", \"rows\"");
+    }
+    weir_err rc = wi_json_check(j, at, kind->what, kind->fields);
+    return rc == WEIR_OK ? kind->read(j, at, out) : rc;
+}
+
+static weir_err add_table(struct wi_json *j, const char *name, const json_t *at)
+{
+    weir_table *table = NULL;
+    weir_err rc = read_table(j, at, &table);
+    if (rc == WEIR_OK) {
+        rc = weir_plan_table(j->plan, name, table, j->err);
+        if (rc != WEIR_OK) {
+            weir_table_close(table);
+            rc = wi_json_fail_in(j, rc);
+        }
+    }
+    return rc;
+}
+
+weir_err wi_json_tables(struct wi_json *j, const json_t *tables)
+{
+    const char *name;
+    json_t *value;
+    weir_err rc = WEIR_OK;
+    if (!json_is_object(tables)) {
+        (void)wi_json_enter(j, ".tables");
+        return wi_json_fail_type(j, "an object", tables);
+    }
+    json_object_foreach((json_t *)(uintptr_t)tables, name, value)
+    {
+        const size_t length = wi_json_enter(j, ".tables.%.64s", name);
+        rc = add_table(j, name, value);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+        wi_json_leave(j, length);
+    }
+    return rc;
+}
