@@ -24,6 +24,7 @@ struct command {
 static const struct command commands[] = {
     {"demo", cmd_demo, "show a shuffle between processes at work"},
     {"shuffle", cmd_shuffle, "partition the rows of a CSV file"},
+    {"explain", cmd_explain, "check a query plan and print it as a tree"},
     {"doctor", cmd_doctor, "check what links run over, and say what fixes it"},
     {"bench", cmd_bench, "measure against other ways to exchange rows"},
 };

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/plan_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/fail.h"
+
+enum { READ_BYTES = 1 << 16 };
+
+/* The whole stream; free() it. */
+static weir_err read_all(FILE *from, char **text_out, size_t *n_out,
+                         struct weir_error *err)
+{
+    char *text = NULL;
+    size_t used = 0;
+    size_t room = 0;
+    size_t n;
+    do {
+        if (room - used < READ_BYTES) {
+            room = 2 * room + READ_BYTES;
+            char *more = realloc(text, room);
+            if (more == NULL) {
+                free(text);
+                return tool_fail(err, WEIR_ERR_NO_MEMORY,
+                                 "no memory for the plan");
+            }
+            text = more;
+        }
+        n = fread(text + used, 1, room - used, from);
+        used += n;
+    } while (n > 0);
+    if (ferror(from) != 0) {
+        free(text);
+        return tool_fail_errno(err, "read the plan");
+    }
+    *text_out = text;
+    *n_out = used;
+    return WEIR_OK;
+}
+
+static weir_err read_file(const char *path, char **text_out, size_t *n_out,
+                          struct weir_error *err)
+{
+    if (strcmp(path, "-") == 0) {
+        return read_all(stdin, text_out, n_out, err);
+    }
+    FILE *from = fopen(path, "re");
+    if (from == NULL) {
+        return tool_fail_errno(err, "%s", path);
+    }
+    weir_err rc = read_all(from, text_out, n_out, err);
+    (void)fclose(from);
+    return rc;
+}
+
+weir_err plan_file_read(const char *path, const char *data_dir,
+                        weir_plan **plan_out, struct weir_error *err)
+{
+    const struct weir_plan_read_params params = {.data_dir = data_dir};
+    char *text;
+    size_t n;
+    weir_err rc = read_file(path, &text, &n, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = weir_plan_read(text, n, &params, plan_out, err);
+    free(text);
+    if (rc != WEIR_OK) {
+        const struct weir_error cause = *err;
+        (void)tool_fail(err, rc, "%s: %s", path, cause.message);
+    }
+    return rc;
+}

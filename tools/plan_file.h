@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Plans from files, for the commands that take one. */
+#ifndef WEIR_PLAN_FILE_H
+#define WEIR_PLAN_FILE_H
+
+#include <weir/plan.h>
+
+/**
+ * Read a plan; "-" is standard input.
+ *
+ * @param data_dir  where its relative paths begin
+ *
+ * Errors:     WEIR_ERR_SYSTEM (the file); as weir_plan_read, with the file's
+ *             name in front
+ * Blocks:     on files
+ * Threads:    any
+ * Ownership:  weir_plan_close
+ */
+weir_err plan_file_read(const char *path, const char *data_dir,
+                        weir_plan **plan_out, struct weir_error *err);
+
+#endif /* WEIR_PLAN_FILE_H */

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows as a table, CSV or JSON lines. */
+#include "tools/rows_out.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/arrow_text.h"
+#include "tools/fail.h"
+
+/* A table's cells lie one behind the other, each terminated. */
+struct cells {
+    char *text;
+    size_t used;
+    size_t room;
+};
+
+struct rows_out {
+    FILE *to;
+    enum rows_format format;
+    const struct ArrowSchema *schema;
+    uint32_t n_columns;
+    struct arrow_column *columns;
+    size_t *widths; /* characters */
+    struct cells cells;
+    uint64_t rows;
+    char *hex; /* of one value */
+    size_t hex_room;
+};
+
+/* ---- cells of any format ------------------------------------------------- */
+
+/* The value as printable text; false: no memory. */
+static bool cell(struct rows_out *out, uint32_t col, int64_t row,
+                 struct arrow_text *value)
+{
+    arrow_text(&out->columns[col], row, value);
+    if (!value->bytes || value->text == NULL) {
+        return true;
+    }
+    const size_t need = 2 * value->n_bytes + 1;
+    if (need > out->hex_room) {
+        char *hex = realloc(out->hex, need);
+        if (hex == NULL) {
+            return false;
+        }
+        out->hex = hex;
+        out->hex_room = need;
+    }
+    arrow_text_hex(value->text, value->n_bytes, out->hex);
+    value->text = out->hex;
+    value->n_bytes *= 2;
+    return true;
+}
+
+/* ---- CSV ----------------------------------------------------------------- */
+
+static bool needs_quotes(const char *text, size_t n)
+{
+    if (n == 0 || text[0] == ' ' || text[n - 1] == ' ') {
+        return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == ',' || text[i] == '"' || text[i] == '\n' ||
+            text[i] == '\r') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void csv_field(FILE *to, const char *text, size_t n)
+{
+    if (!needs_quotes(text, n)) {
+        (void)fwrite(text, 1, n, to);
+        return;
+    }
+    (void)fputc('"', to);
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '"') {
+            (void)fputc('"', to);
+        }
+        (void)fputc(text[i], to);
+    }
+    (void)fputc('"', to);
+}
+
+static void csv_header(const struct rows_out *out)
+{
+    for (uint32_t c = 0; c < out->n_columns; c++) {
+        const char *name = out->schema->children[c]->name;
+        (void)fputs(c == 0 ? "" : ",", out->to);
+        csv_field(out->to, name, strlen(name));
+    }
+    (void)fputc('\n', out->to);
+}
+
+static bool csv_row(struct rows_out *out, int64_t row)
+{
+    for (uint32_t c = 0; c < out->n_columns; c++) {
+        struct arrow_text value;
+        if (!cell(out, c, row, &value)) {
+            return false;
+        }
+        (void)fputs(c == 0 ? "" : ",", out->to);
+        if (value.text != NULL) {
+            csv_field(out->to, value.text, value.n_bytes);
+        }
+    }
+    (void)fputc('\n', out->to);
+    return true;
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static void json_string(FILE *to, const char *text, size_t n)
+{
+    (void)fputc('"', to);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\') {
+            (void)fprintf(to, "\\%c", c);
+        } else if (c == '\n') {
+            (void)fputs("\\n", to);
+        } else if (c < 0x20) {
+            (void)fprintf(to, "\\u%04x", c);
+        } else {
+            (void)fputc(c, to);
+        }
+    }
+    (void)fputc('"', to);
+}
+
+/* JSON has no inf and no nan; decimals would be rounded by readers. */
+static bool is_json_number(const struct arrow_column *c,
+                           const struct arrow_text *value)
+{
+    return c->number && c->kind != 'd' &&
+           (c->kind == 'b' || memchr(value->text, 'n', value->n_bytes) == NULL);
+}
+
+static bool json_row(struct rows_out *out, int64_t row)
+{
+    for (uint32_t c = 0; c < out->n_columns; c++) {
+        const char *name = out->schema->children[c]->name;
+        struct arrow_text value;
+        if (!cell(out, c, row, &value)) {
+            return false;
+        }
+        (void)fputs(c == 0 ? "{" : ", ", out->to);
+        json_string(out->to, name, strlen(name));
+        (void)fputs(": ", out->to);
+        if (value.text == NULL) {
+            (void)fputs("null", out->to);
+        } else if (is_json_number(&out->columns[c], &value)) {
+            (void)fwrite(value.text, 1, value.n_bytes, out->to);
+        } else {
+            json_string(out->to, value.text, value.n_bytes);
+        }
+    }
+    (void)fputs("}\n", out->to);
+    return true;
+}
+
+/* ---- table --------------------------------------------------------------- */
+
+/* Characters: bytes that do not continue one (UTF-8). */
+static size_t width(const char *text, size_t n)
+{
+    size_t w = 0;
+    for (size_t i = 0; i < n; i++) {
+        w += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return w;
+}
+
+/* Appends a cell; line ends and other control characters become spaces. */
+static bool keep(struct cells *cells, const char *text, size_t n)
+{
+    if (cells->room - cells->used <= n) {
+        const size_t room = 2 * (cells->room + n + 1);
+        char *more = realloc(cells->text, room);
+        if (more == NULL) {
+            return false;
+        }
+        cells->text = more;
+        cells->room = room;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const char c = text[i];
+        cells->text[cells->used++] = (unsigned char)c < 0x20 ? ' ' : c;
+    }
+    cells->text[cells->used++] = '\0';
+    return true;
+}
+
+static bool table_row(struct rows_out *out, int64_t row)
+{
+    static const char null[] = "null";
+    for (uint32_t c = 0; c < out->n_columns; c++) {
+        struct arrow_text value;
+        if (!cell(out, c, row, &value)) {
+            return false;
+        }
+        if (value.text == NULL) {
+            value.text = null;
+            value.n_bytes = sizeof(null) - 1;
+        }
+        const size_t w = width(value.text, value.n_bytes);
+        out->widths[c] = w > out->widths[c] ? w : out->widths[c];
+        if (!keep(&out->cells, value.text, value.n_bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void table_cell(const struct rows_out *out, uint32_t c, const char *text)
+{
+    const size_t n = strlen(text);
+    const int pad = (int)(out->widths[c] - width(text, n));
+    const bool last = c + 1 == out->n_columns;
+    (void)fputs(c == 0 ? " " : " | ", out->to);
+    if (out->columns[c].number) {
+        (void)fprintf(out->to, "%*s%s", pad, "", text);
+    } else {
+        (void)fprintf(out->to, "%s%*s", text, last ? 0 : pad, "");
+    }
+}
+
+static void table_end(const struct rows_out *out)
+{
+    const char *at = out->cells.text;
+    for (uint32_t c = 0; c < out->n_columns; c++) {
+        table_cell(out, c, out->schema->children[c]->name);
+    }
+    (void)fputc('\n', out->to);
+    for (uint32_t c = 0; c < out->n_columns; c++) {
+        (void)fputs(c == 0 ? "-" : "-+-", out->to);
+        for (size_t i = 0; i < out->widths[c]; i++) {
+            (void)fputc('-', out->to);
+        }
+    }
+    (void)fputs("-\n", out->to);
+    for (uint64_t row = 0; row < out->rows; row++) {
+        for (uint32_t c = 0; c < out->n_columns; c++) {
+            table_cell(out, c, at);
+            at += strlen(at) + 1;
+        }
+        (void)fputc('\n', out->to);
+    }
+    (void)fprintf(out->to, "(%" PRIu64 " row%s)\n", out->rows,
+                  out->rows == 1 ? "" : "s");
+}
+
+/* ---- all ----------------------------------------------------------------- */
+
+static weir_err check_stream(const struct rows_out *out, struct weir_error *err)
+{
+    return ferror(out->to) != 0 ? tool_fail_errno(err, "write the rows")
+                                : WEIR_OK;
+}
+
+static weir_err no_memory(struct weir_error *err)
+{
+    return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the rows");
+}
+
+weir_err rows_out_open(FILE *to, enum rows_format format,
+                       const struct ArrowSchema *schema, struct rows_out **out,
+                       struct weir_error *err)
+{
+    struct rows_out *o = calloc(1, sizeof(*o));
+    if (o == NULL) {
+        return no_memory(err);
+    }
+    o->to = to;
+    o->format = format;
+    o->schema = schema;
+    o->n_columns = (uint32_t)schema->n_children;
+    o->columns = calloc(o->n_columns + 1u, sizeof(*o->columns));
+    o->widths = calloc(o->n_columns + 1u, sizeof(*o->widths));
+    if (o->columns == NULL || o->widths == NULL) {
+        rows_out_close(o);
+        return no_memory(err);
+    }
+    for (uint32_t c = 0; c < o->n_columns; c++) {
+        const char *name = schema->children[c]->name;
+        o->widths[c] = width(name, strlen(name));
+    }
+    if (format == ROWS_CSV) {
+        csv_header(o);
+    }
+    *out = o;
+    return WEIR_OK;
+}
+
+weir_err rows_out_put(struct rows_out *out, const struct ArrowArray *batch,
+                      struct weir_error *err)
+{
+    static bool (*const rows[])(struct rows_out *, int64_t) = {
+        [ROWS_TABLE] = table_row,
+        [ROWS_CSV] = csv_row,
+        [ROWS_JSON] = json_row,
+    };
+    for (uint32_t c = 0; c < out->n_columns; c++) {
+        if (!arrow_column_init(&out->columns[c], out->schema, batch, c)) {
+            return tool_fail(err, WEIR_ERR_SCHEMA,
+                             "column \"%s\": Arrow format \"%s\" cannot be "
+                             "printed",
+                             out->schema->children[c]->name,
+                             out->schema->children[c]->format);
+        }
+    }
+    for (int64_t row = 0; row < batch->length; row++) {
+        if (!rows[out->format](out, row)) {
+            return no_memory(err);
+        }
+    }
+    out->rows += (uint64_t)batch->length;
+    return check_stream(out, err);
+}
+
+weir_err rows_out_end(struct rows_out *out, struct weir_error *err)
+{
+    if (out->format == ROWS_TABLE) {
+        table_end(out);
+    }
+    return fflush(out->to) != 0 ? tool_fail_errno(err, "write the rows")
+                                : check_stream(out, err);
+}
+
+void rows_out_close(struct rows_out *out)
+{
+    if (out != NULL) {
+        free(out->columns);
+        free(out->widths);
+        free(out->cells.text);
+        free(out->hex);
+        free(out);
+    }
+}
