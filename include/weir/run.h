@@ -146,8 +146,9 @@ WEIR_API weir_err weir_run_edge(const weir_run *run, uint32_t idx,
                                 uint32_t worker, uint32_t dest,
                                 struct weir_edge_stats *stats_out);
 
-/** Rows handed to shuffles and to the program so far, for a progress display;
- *  any thread, at any time. */
+/** Rows handed to shuffles and to the program so far by this node, for a
+ *  progress display. Errors: none. Blocks: shortly. Threads: any, at any time.
+ *  Ownership: nothing. */
 WEIR_API uint64_t weir_run_progress(const weir_run *run);
 
 /** Close a run; one that has not ended is aborted on all members. NULL is
