@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Random plans over the oracle's tables (oracle_data.h), with the same query in
+ * SQL: filters, projections, joins, aggregates, unions and shuffles in any
+ * order that makes sense.
+ */
+#ifndef WT_RANDOM_PLAN_H
+#define WT_RANDOM_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wt_random_plan {
+    char *json;
+    char *sql;
+    bool ordered;
+};
+
+/** A function of the seed. */
+void wt_random_plan_init(struct wt_random_plan *plan, uint64_t seed);
+void wt_random_plan_fini(struct wt_random_plan *plan);
+
+#endif /* WT_RANDOM_PLAN_H */
