@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Query plans against opponents: runs, answers, report. */
+#define _GNU_SOURCE 1
+#include "bench/lib/query_series.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/err.h"
+
+/* Every ratio is one's time over this one's. */
+static const char base[] = "shm";
+
+#define RATIO_BYTES 64
+
+static weir_err run_one(const struct wb_query_series *s,
+                        const struct wb_query_opponent *o, double *seconds_out,
+                        char *answer, struct weir_error *err)
+{
+    struct weir_error why = {.code = WEIR_OK};
+    struct wb_query_params params = s->params;
+    params.cluster.transport = o->name;
+    weir_err rc = o->run != NULL
+                      ? o->run(o->arg, seconds_out, answer, &why)
+                      : wb_query_run(&params, seconds_out, answer, &why);
+    return rc == WEIR_OK ? rc
+                         : wi_fail(err, rc, "%s: %s", o->name, why.message);
+}
+
+static uint32_t count_rows(const char *answer)
+{
+    uint32_t n = 0;
+    for (const char *p = answer; *p != '\0'; p++) {
+        n += *p == '\n';
+    }
+    return n;
+}
+
+/* The first answer stays; the others must be the same. */
+static weir_err judge(struct wb_query_series *s, const char *name, char **first,
+                      const char *answer, struct weir_error *err)
+{
+    if (*first == NULL) {
+        *first = strdup(answer);
+        s->answer_rows = count_rows(answer);
+        return *first != NULL ? WEIR_OK
+                              : wi_fail(err, WEIR_ERR_NO_MEMORY,
+                                        "no memory for an answer");
+    }
+    struct weir_error why = {.code = WEIR_OK};
+    weir_err rc = wb_answer_compare(*first, answer, &why);
+    return rc == WEIR_OK ? rc
+                         : wi_fail(err, rc, "%s and %s: %s",
+                                   s->opponents[0].name, name, why.message);
+}
+
+static weir_err run_round(struct wb_query_series *s, double *seconds,
+                          uint32_t round, char **first, char *answer,
+                          FILE *note, struct weir_error *err)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        double *out = &seconds[i * s->repeat + round];
+        weir_err rc = run_one(s, &s->opponents[i], out, answer, err);
+        if (rc == WEIR_OK) {
+            rc = judge(s, s->opponents[i].name, first, answer, err);
+        }
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+        if (note != NULL) {
+            (void)fprintf(note, "run %" PRIu32 ": %-8s %.4f s\n", round + 1,
+                          s->opponents[i].name, *out);
+        }
+    }
+    return WEIR_OK;
+}
+
+weir_err wb_query_series_run(struct wb_query_series *s, FILE *note,
+                             struct weir_error *err)
+{
+    double *seconds = calloc((size_t)s->n * s->repeat, sizeof(*seconds));
+    char *answer = malloc(WB_ANSWER_BYTES);
+    char *first = NULL;
+    weir_err rc = WEIR_OK;
+    if (seconds == NULL || answer == NULL) {
+        rc = wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u runs",
+                     s->n * s->repeat);
+    }
+    for (uint32_t round = 0; round < s->repeat && rc == WEIR_OK; round++) {
+        rc = run_round(s, seconds, round, &first, answer, note, err);
+    }
+    for (uint32_t i = 0; i < s->n && rc == WEIR_OK; i++) {
+        s->opponents[i].seconds =
+            wb_spread_of(&seconds[i * s->repeat], s->repeat);
+    }
+    free(first);
+    free(answer);
+    free(seconds);
+    return rc;
+}
+
+/* ---- report ------------------------------------------------------------------ */
+
+static const struct wb_query_opponent *base_of(const struct wb_query_series *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (strcmp(s->opponents[i].name, base) == 0) {
+            return &s->opponents[i];
+        }
+    }
+    return NULL;
+}
+
+static double ratio(const struct wb_query_opponent *over,
+                    const struct wb_query_opponent *under)
+{
+    return over->seconds.median / under->seconds.median;
+}
+
+void wb_query_series_print(const struct wb_query_series *s, FILE *out)
+{
+    const struct wb_query_opponent *under = base_of(s);
+    (void)fprintf(out,
+                  "%s query, %u nodes x %u workers, %u warehouses, %u "
+                  "repeats, %u rows in the answer, the same from all\n\n"
+                  "%-10s %10s %10s %10s\n",
+                  s->plan_name, s->params.cluster.nodes,
+                  s->params.cluster.workers, s->params.warehouses, s->repeat,
+                  s->answer_rows, "", "median s", "min s", "max s");
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct wb_query_opponent *o = &s->opponents[i];
+        (void)fprintf(out, "%-10s %10.4f %10.4f %10.4f\n", o->name,
+                      o->seconds.median, o->seconds.min, o->seconds.max);
+    }
+    (void)fputc('\n', out);
+    for (uint32_t i = 0; i < s->n && under != NULL; i++) {
+        if (&s->opponents[i] != under) {
+            (void)fprintf(out, "%s/%s %.2f\n", s->opponents[i].name, base,
+                          ratio(&s->opponents[i], under));
+        }
+    }
+}
+
+static json_t *results_json(const struct wb_query_series *s)
+{
+    json_t *results = json_array();
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct wb_query_opponent *o = &s->opponents[i];
+        (void)json_array_append_new(
+            results, json_pack("{sssfsfsfsb}", "name", o->name, "median_s",
+                               o->seconds.median, "min_s", o->seconds.min,
+                               "max_s", o->seconds.max, "rows_ok", 1));
+    }
+    return results;
+}
+
+static json_t *ratios_json(const struct wb_query_series *s)
+{
+    json_t *ratios = json_object();
+    const struct wb_query_opponent *under = base_of(s);
+    for (uint32_t i = 0; i < s->n && under != NULL; i++) {
+        char name[RATIO_BYTES];
+        if (&s->opponents[i] != under) {
+            (void)snprintf(name, sizeof(name), "%s/%s", s->opponents[i].name,
+                           base);
+            (void)json_object_set_new(
+                ratios, name, json_real(ratio(&s->opponents[i], under)));
+        }
+    }
+    return ratios;
+}
+
+weir_err wb_query_series_print_json(const struct wb_query_series *s, FILE *out,
+                                    struct weir_error *err)
+{
+    json_t *report =
+        json_pack("{sssssisisisisoso}", "benchmark", "query", "plan",
+                  s->plan_name, "nodes", (int)s->params.cluster.nodes,
+                  "workers", (int)s->params.cluster.workers, "warehouses",
+                  (int)s->params.warehouses, "answer_rows", (int)s->answer_rows,
+                  "results", results_json(s), "ratios", ratios_json(s));
+    if (report == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a report");
+    }
+    (void)json_dumpf(report, out, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    (void)fputc('\n', out);
+    json_decref(report);
+    return WEIR_OK;
+}
