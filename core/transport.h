@@ -339,6 +339,10 @@ struct wi_transport_ops {
  */
 const struct wi_transport_ops *wi_transport_find(const char *name);
 
+/** Add a transport that is not part of the library, for benchmarks: ops stay
+ *  valid, and pass wi_transport_check. One, before any node is opened. */
+void wi_transport_add(const struct wi_transport_ops *ops);
+
 /** Names of all transports, separated by commas. Static. */
 const char *wi_transport_names(void);
 

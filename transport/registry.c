@@ -25,9 +25,20 @@ static const char names[] = "shm, tcp, sim, auto"
 #endif
     ;
 
+static const struct wi_transport_ops *added; /* set before threads start */
+
+void wi_transport_add(const struct wi_transport_ops *ops)
+{
+    added = ops;
+}
+
 const struct wi_transport_ops *wi_transport_find(const char *name)
 {
     size_t len = strcspn(name, ":");
+    if (added != NULL && strlen(added->name) == len &&
+        memcmp(added->name, name, len) == 0) {
+        return added;
+    }
     for (size_t i = 0; i < WI_ARRAY_LEN(transports); i++) {
         const char *candidate = transports[i]->name;
         if (strlen(candidate) == len && memcmp(candidate, name, len) == 0) {
