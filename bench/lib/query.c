@@ -13,7 +13,6 @@
 
 #include "bench/lib/clock.h"
 #include "bench/lib/group.h"
-#include "bench/lib/weir_engine.h"
 #include "core/base/err.h"
 
 /* What the parent reads afterwards; in shared memory. */
@@ -26,7 +25,8 @@ struct query {
     const struct wb_query_params *params;
     char *plan_text; /* with the tables that the run is to have */
     struct wb_group *group;
-    struct wb_node node;
+    struct wb_nodes nodes;
+    uint32_t self;
     struct board *board;
 };
 
@@ -130,7 +130,7 @@ static weir_err run_plan(struct member *m, uint64_t id, struct weir_error *err)
 static weir_err phase(struct member *m, uint64_t id, struct weir_error *err)
 {
     struct query *q = m->query;
-    bool first = q->node.self == 0;
+    bool first = q->self == 0;
     weir_err rc = first ? open_answer(m, err) : WEIR_OK;
     if (rc != WEIR_OK) {
         return rc;
@@ -168,25 +168,32 @@ static weir_err run_phases(struct member *m, struct weir_error *err)
     return rc;
 }
 
+static weir_err join(struct query *q, weir_node *node, struct weir_error *err)
+{
+    wb_group_meet(q->group);
+    weir_err rc = wb_nodes_join(&q->nodes, node, err);
+    if (rc == WEIR_OK) {
+        wb_group_meet(q->group);
+    }
+    return rc;
+}
+
 static weir_err member(struct wb_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
     struct query *q = arg;
-    void *engine = NULL;
-    q->node.self = self;
-    weir_err rc =
-        wb_weir_engine.open(&q->node, q->node.address[self], &engine, err);
+    struct member m = {.query = q};
+    q->group = group;
+    q->self = self;
+    weir_err rc = wb_nodes_open(&q->nodes, self, &m.node, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(group);
-    rc = wb_weir_engine.connect(engine, err);
+    rc = join(q, m.node, err);
     if (rc == WEIR_OK) {
-        wb_group_meet(group);
-        struct member m = {.query = q, .node = wb_weir_engine_node(engine)};
         rc = run_phases(&m, err);
     }
-    wb_weir_engine.close(engine);
+    weir_node_close(m.node);
     return rc;
 }
 
@@ -197,12 +204,15 @@ weir_err wb_query_run(const struct wb_query_params *params, double *seconds_out,
 {
     static uint32_t runs; /* the caller has one thread */
     struct query q = {.params = params,
-                      .node = {.params = params->cluster, .run = ++runs}};
+                      .nodes = {.kind = "query",
+                                .run = ++runs,
+                                .n = params->nodes,
+                                .params = params->node}};
     struct wb_group_params gp = {
-        .members = params->cluster.nodes,
-        .shared_bytes = sizeof(struct board) +
-                        params->cluster.nodes * (size_t)WB_ADDRESS_BYTES,
-        .timeout_ns = params->cluster.timeout_ns,
+        .members = params->nodes,
+        .shared_bytes =
+            sizeof(struct board) + params->nodes * (size_t)WB_ADDRESS_BYTES,
+        .timeout_ns = params->timeout_ns,
     };
     weir_err rc = make_text(&q, err);
     if (rc == WEIR_OK) {
@@ -210,7 +220,7 @@ weir_err wb_query_run(const struct wb_query_params *params, double *seconds_out,
     }
     if (rc == WEIR_OK) {
         q.board = wb_group_shared(q.group);
-        q.node.address = (char(*)[WB_ADDRESS_BYTES])(void *)(q.board + 1);
+        q.nodes.address = (char(*)[WB_ADDRESS_BYTES])(void *)(q.board + 1);
         rc = wb_group_run(q.group, member, &q, err);
         if (rc == WEIR_OK) {
             *seconds_out = q.board->seconds;

@@ -19,7 +19,7 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 
-#include "bench/lib/plan.h"
+#include "bench/lib/nodes.h"
 
 #define WB_ANSWER_BYTES (UINT32_C(4) << 20)
 
@@ -33,7 +33,9 @@ struct wb_query_params {
     uint32_t warehouses;   /* in place of what the plan says */
     uint64_t memory_bytes; /* of operators, per node */
     wb_print_fn print;
-    struct wb_plan_params cluster; /* nodes, workers, transport, timeout */
+    uint32_t nodes;               /* processes */
+    struct weir_node_params node; /* transport, workers, ... of each */
+    uint64_t timeout_ns;          /* [120 s] */
 };
 
 /**
@@ -43,7 +45,7 @@ struct wb_query_params {
  *
  * Errors:     WEIR_ERR_ARG, as weir_plan_read and weir_run_wait, as wb_group_run;
  *             WEIR_ERR_BUDGET: the answer is longer than WB_ANSWER_BYTES
- * Blocks:     until the run has ended, at most cluster.timeout_ns
+ * Blocks:     until the run has ended, at most timeout_ns
  * Threads:    one, the only one of the process
  * Ownership:  answer_out is the caller's
  */

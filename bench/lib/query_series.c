@@ -21,7 +21,7 @@ static weir_err run_one(const struct wb_query_series *s,
 {
     struct weir_error why = {.code = WEIR_OK};
     struct wb_query_params params = s->params;
-    params.cluster.transport = o->name;
+    params.node.transport = o->name;
     weir_err rc = o->run != NULL
                       ? o->run(o->arg, seconds_out, answer, &why)
                       : wb_query_run(&params, seconds_out, answer, &why);
@@ -126,9 +126,9 @@ void wb_query_series_print(const struct wb_query_series *s, FILE *out)
                   "%s query, %u nodes x %u workers, %u warehouses, %u "
                   "repeats, %u rows in the answer, the same from all\n\n"
                   "%-10s %10s %10s %10s\n",
-                  s->plan_name, s->params.cluster.nodes,
-                  s->params.cluster.workers, s->params.warehouses, s->repeat,
-                  s->answer_rows, "", "median s", "min s", "max s");
+                  s->plan_name, s->params.nodes, s->params.node.workers,
+                  s->params.warehouses, s->repeat, s->answer_rows, "",
+                  "median s", "min s", "max s");
     for (uint32_t i = 0; i < s->n; i++) {
         const struct wb_query_opponent *o = &s->opponents[i];
         (void)fprintf(out, "%-10s %10.4f %10.4f %10.4f\n", o->name,
@@ -177,8 +177,8 @@ weir_err wb_query_series_print_json(const struct wb_query_series *s, FILE *out,
 {
     json_t *report =
         json_pack("{sssssisisisisoso}", "benchmark", "query", "plan",
-                  s->plan_name, "nodes", (int)s->params.cluster.nodes,
-                  "workers", (int)s->params.cluster.workers, "warehouses",
+                  s->plan_name, "nodes", (int)s->params.nodes, "workers",
+                  (int)s->params.node.workers, "warehouses",
                   (int)s->params.warehouses, "answer_rows", (int)s->answer_rows,
                   "results", results_json(s), "ratios", ratios_json(s));
     if (report == NULL) {

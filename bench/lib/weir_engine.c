@@ -103,12 +103,6 @@ static void engine_close(void *engine)
     free(e);
 }
 
-weir_node *wb_weir_engine_node(void *engine)
-{
-    struct engine *e = engine;
-    return e->node;
-}
-
 const struct wb_engine_ops wb_weir_engine = {
     .name = "weir",
     .open = engine_open,
