@@ -79,6 +79,19 @@ WEIR_API weir_err weir_table_open(const struct ArrowSchema *schema,
  *  Errors: none. Blocks: never. Threads: any. Ownership: frees table. */
 WEIR_API void weir_table_close(weir_table *table);
 
+/**
+ * Keep rows in memory: the first whole scan of a part keeps its columns, and
+ * later scans of the same columns of that part read them there. For tables
+ * that several runs of a plan read. The memory is the table's, outside of
+ * weir_run_params.memory_bytes, until the table is closed.
+ *
+ * Errors:     WEIR_ERR_NO_MEMORY
+ * Blocks:     never
+ * Threads:    any; before the first scan
+ * Ownership:  the table's
+ */
+WEIR_API weir_err weir_table_keep(weir_table *table, struct weir_error *err);
+
 /** Schema of the table. Errors: WEIR_ERR_NO_MEMORY. Blocks: never.
  *  Threads: any. Ownership: the caller releases schema_out. */
 WEIR_API weir_err weir_table_schema(const weir_table *table,

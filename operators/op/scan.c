@@ -4,6 +4,7 @@
 
 #include "operators/base/arrow.h"
 #include "operators/base/fail.h"
+#include "operators/op/kept_scan.h"
 #include "operators/op/ops.h"
 #include "operators/table/table.h"
 
@@ -90,8 +91,8 @@ static void close_scan(struct wi_op *op)
 static const struct wi_op_ops ops = {
     .name = "scan", .step = step, .stop = stop, .close = close_scan};
 
-weir_err wi_scan_open(struct wi_ctx *ctx, const struct wi_scan_params *p,
-                      struct wi_op **out)
+static weir_err open_plain(struct wi_ctx *ctx, const struct wi_scan_params *p,
+                           struct wi_op **out)
 {
     const struct weir_table_part part = {.part = ctx->part,
                                          .n_parts = ctx->n_parts,
@@ -116,4 +117,30 @@ weir_err wi_scan_open(struct wi_ctx *ctx, const struct wi_scan_params *p,
     }
     *out = &s->op;
     return WEIR_OK;
+}
+
+weir_err wi_scan_open(struct wi_ctx *ctx, const struct wi_scan_params *p,
+                      struct wi_op **out)
+{
+    struct wi_kept *kept = p->table->kept;
+    struct wi_kept_part *part =
+        kept == NULL ? NULL : wi_kept_part(kept, ctx->part);
+    struct wi_op *plain = NULL;
+    if (part != NULL &&
+        wi_kept_has(part, ctx->n_parts, p->table_cols, p->columns->n)) {
+        return wi_kept_scan_open(ctx, p, part, NULL, out);
+    }
+    weir_err rc = open_plain(ctx, p, &plain);
+    if (rc != WEIR_OK || part == NULL || part->state == WI_KEPT_FILLING ||
+        part->n_readers > 0) {
+        *out = plain;
+        return rc;
+    }
+    rc =
+        wi_kept_begin(part, ctx->n_parts, p->table_cols, p->columns, &ctx->err);
+    if (rc != WEIR_OK) {
+        wi_op_close(plain);
+        return rc;
+    }
+    return wi_kept_scan_open(ctx, p, part, plain, out);
 }

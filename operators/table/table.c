@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/table/kept.h"
 
 static weir_err check_names(const struct wi_columns *columns,
                             struct weir_error *err)
@@ -72,10 +73,16 @@ weir_err weir_table_open(const struct ArrowSchema *schema,
 void weir_table_close(weir_table *table)
 {
     if (table != NULL) {
+        wi_kept_close(table->kept);
         table->ops.free(table->arg);
         wi_columns_fini(&table->columns);
         free(table);
     }
+}
+
+weir_err weir_table_keep(weir_table *table, struct weir_error *err)
+{
+    return table->kept != NULL ? WEIR_OK : wi_kept_open(&table->kept, err);
 }
 
 weir_err weir_table_schema(const weir_table *table,

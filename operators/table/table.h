@@ -7,10 +7,13 @@
 
 #include "operators/base/type.h"
 
+struct wi_kept;
+
 struct weir_table {
     struct weir_table_ops ops;
     void *arg;
     struct wi_columns columns;
+    struct wi_kept *kept; /* what scans keep in memory; NULL: nothing */
 };
 
 /** As weir_table_open, from a list of columns, which is taken over on WEIR_OK.
