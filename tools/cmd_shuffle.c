@@ -257,7 +257,7 @@ static int run_job(const struct shuffle_args *a, const struct csv_plan *plan,
                    struct weir_error *err)
 {
     struct csv_dir *dir;
-    if (csv_dir_open(a->out, plan->n_parts, &dir, err) != WEIR_OK) {
+    if (csv_dir_open(a->out, NULL, plan->n_parts, &dir, err) != WEIR_OK) {
         return STATUS_FAILED;
     }
     job->dir = dir;

@@ -19,8 +19,10 @@ struct csv_dir {
     int fd;
     bool made; /* by us */
     uint32_t parts;
+    bool numbered; /* not named */
     pid_t owner;
-    char (*temporary)[CSV_PART_NAME_BYTES]; /* spelled out for the handler */
+    char (*temporary)[CSV_PART_NAME_BYTES]; /* spelled out for the handler:
+                                               ".NAME.tmp" */
 };
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -98,7 +100,7 @@ weir_err csv_dir_check(const char *path, bool force, struct weir_error *err)
     if (e != NULL && !force) {
         rc = tool_fail(err, WEIR_ERR_ARG,
                        "directory %s is not empty (it holds %s); name another "
-                       "one, or replace its part files with --force",
+                       "one, or replace its files with --force",
                        path, e->d_name);
     }
     (void)closedir(d);
@@ -133,24 +135,29 @@ static weir_err make_temporaries(struct csv_dir *dir, struct weir_error *err)
     return WEIR_OK;
 }
 
-weir_err csv_dir_open(const char *path, uint32_t parts, struct csv_dir **out,
+weir_err csv_dir_open(const char *path, const char *const *names,
+                      uint32_t parts, struct csv_dir **out,
                       struct weir_error *err)
 {
     struct csv_dir *dir = calloc(1, sizeof(*dir));
-    char(*names)[CSV_PART_NAME_BYTES] = calloc(parts, sizeof(*names));
-    if (dir == NULL || names == NULL) {
+    char(*temporary)[CSV_PART_NAME_BYTES] = calloc(parts, sizeof(*temporary));
+    if (dir == NULL || temporary == NULL) {
         free(dir);
-        free(names);
+        free(temporary);
         return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u parts",
                          parts);
     }
     *dir = (struct csv_dir){.path = path,
                             .fd = -1,
                             .parts = parts,
+                            .numbered = names == NULL,
                             .owner = getpid(),
-                            .temporary = names};
+                            .temporary = temporary};
     for (uint32_t i = 0; i < parts; i++) {
-        (void)snprintf(names[i], sizeof(names[i]), ".part-%05u.csv.tmp", i);
+        char number[CSV_PART_NAME_BYTES];
+        csv_dir_part_name(i, number);
+        (void)snprintf(temporary[i], CSV_PART_NAME_BYTES, ".%.26s.tmp",
+                       names == NULL ? number : names[i]);
     }
     weir_err rc = open_directory(dir, err);
     if (rc == WEIR_OK) {
@@ -235,17 +242,26 @@ static weir_err remove_old_parts(const struct csv_dir *dir,
     return rc;
 }
 
+/* The name without the dot before it and the ".tmp" behind. */
+static void final_name(const struct csv_dir *dir, uint32_t part,
+                       char name[CSV_PART_NAME_BYTES])
+{
+    const char *temporary = dir->temporary[part];
+    (void)snprintf(name, CSV_PART_NAME_BYTES, "%.*s",
+                   (int)strlen(temporary) - 5, temporary + 1);
+}
+
 static weir_err rename_all(const struct csv_dir *dir, struct weir_error *err)
 {
     char name[CSV_PART_NAME_BYTES];
     for (uint32_t i = 0; i < dir->parts; i++) {
-        csv_dir_part_name(i, name);
+        final_name(dir, i, name);
         if (renameat(dir->fd, dir->temporary[i], dir->fd, name) == 0) {
             continue;
         }
         weir_err rc = tool_fail_errno(err, "rename to %s/%s", dir->path, name);
         while (i > 0) {
-            csv_dir_part_name(--i, name);
+            final_name(dir, --i, name);
             (void)unlinkat(dir->fd, name, 0);
         }
         return rc;
@@ -255,7 +271,7 @@ static weir_err rename_all(const struct csv_dir *dir, struct weir_error *err)
 
 weir_err csv_dir_commit(struct csv_dir *dir, struct weir_error *err)
 {
-    weir_err rc = remove_old_parts(dir, err);
+    weir_err rc = dir->numbered ? remove_old_parts(dir, err) : WEIR_OK;
     if (rc == WEIR_OK) {
         rc = rename_all(dir, err);
     }

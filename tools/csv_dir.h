@@ -6,7 +6,7 @@
  *                                                            \-> csv_dir_abandon
  *
  * Rows go to DIR/.part-00000.csv.tmp ..., which become DIR/part-00000.csv ...
- * when all are on the disk. Between open and its end the directory removes
+ * when all are on the disk; or to files with names of their own. Between open and its end the directory removes
  * these files also when the program is ended by SIGINT, SIGTERM or SIGHUP.
  */
 #ifndef WEIR_CSV_DIR_H
@@ -28,6 +28,8 @@ weir_err csv_dir_check(const char *path, bool force, struct weir_error *err);
  * Make DIR if it is not there, and its temporary files.
  *
  * @param path   borrowed until the end
+ * @param names  of the files, shorter than CSV_PART_NAME_BYTES - 5; copied
+ *               [NULL: part-00000.csv ...]
  * @param parts  1 .. 99999
  *
  * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_NO_MEMORY; nothing is left behind
@@ -35,7 +37,8 @@ weir_err csv_dir_check(const char *path, bool force, struct weir_error *err);
  * Threads:    the only one of the process; one directory at a time
  * Ownership:  csv_dir_commit or csv_dir_abandon
  */
-weir_err csv_dir_open(const char *path, uint32_t parts, struct csv_dir **out,
+weir_err csv_dir_open(const char *path, const char *const *names,
+                      uint32_t parts, struct csv_dir **out,
                       struct weir_error *err);
 
 /** Open a temporary file to write, in any process.

@@ -25,6 +25,7 @@ static const struct command commands[] = {
     {"demo", cmd_demo, "show a shuffle between processes at work"},
     {"shuffle", cmd_shuffle, "partition the rows of a CSV file"},
     {"explain", cmd_explain, "check a query plan and print it as a tree"},
+    {"gen", cmd_gen, "write the tables of a benchmark as CSV files"},
     {"doctor", cmd_doctor, "check what links run over, and say what fixes it"},
     {"bench", cmd_bench, "measure against other ways to exchange rows"},
 };
