@@ -614,6 +614,7 @@ int cmd_bench(int argc, char **argv)
         {"idle", "weir bench idle", idle},
         {"memory", "weir bench memory", memory},
         {"sim", "weir bench sim", sim},
+        {"query", "weir bench query", cmd_bench_query},
     };
     const char *which = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {

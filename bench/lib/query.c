@@ -37,6 +37,7 @@ struct member {
     weir_plan *plan;
     struct ArrowSchema schema;
     FILE *answer; /* member 0: into the board */
+    void *printer;
 };
 
 /* ---- the plan -------------------------------------------------------------- */
@@ -87,7 +88,8 @@ static weir_err take_rows(void *arg, const struct ArrowArray *batch,
                           struct weir_error *err)
 {
     struct member *m = arg;
-    return m->query->params->print(&m->schema, batch, m->answer, err);
+    return m->query->params->print(&m->printer, &m->schema, batch, m->answer,
+                                   err);
 }
 
 static weir_err open_answer(struct member *m, struct weir_error *err)
@@ -100,9 +102,14 @@ static weir_err open_answer(struct member *m, struct weir_error *err)
 
 static weir_err close_answer(struct member *m, struct weir_error *err)
 {
+    weir_err rc = take_rows(m, NULL, err);
     bool fits = fflush(m->answer) == 0 && !ferror(m->answer);
     (void)fclose(m->answer);
     m->answer = NULL;
+    m->printer = NULL;
+    if (rc != WEIR_OK) {
+        return rc;
+    }
     return fits ? WEIR_OK
                 : wi_fail(err, WEIR_ERR_BUDGET,
                           "the answer is longer than %" PRIu32 " bytes",

@@ -23,8 +23,11 @@
 
 #define WB_ANSWER_BYTES (UINT32_C(4) << 20)
 
-/** Print a batch as lines of CSV. Errors: any, with a message. */
-typedef weir_err (*wb_print_fn)(const struct ArrowSchema *schema,
+/** Print an answer as CSV: a line with the names of the columns, then the rows
+ *  of each batch. *printer is NULL in the first call; batch is NULL in the last.
+ *  Errors: any, with a message. */
+typedef weir_err (*wb_print_fn)(void **printer,
+                                const struct ArrowSchema *schema,
                                 const struct ArrowArray *batch, FILE *out,
                                 struct weir_error *err);
 

@@ -9,7 +9,7 @@ and then for every line "run" on standard input runs the query, fetches its
 rows, and answers with
 
     rows N
-    N lines of CSV, values as text
+    N lines of CSV, names of columns first, values as text
     seconds S        of the query and the fetch alone
 """
 import csv
@@ -33,10 +33,13 @@ def load(connection, folder):
 def run(connection, query, out):
     """Run and time the query once, then print what it gave."""
     begin = time.perf_counter()
-    rows = connection.execute(query).fetchall()
+    result = connection.execute(query)
+    rows = result.fetchall()
     seconds = time.perf_counter() - begin
-    print(f"rows {len(rows)}", file=out)
-    csv.writer(out, lineterminator="\n").writerows(rows)
+    print(f"rows {len(rows) + 1}", file=out)
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow([column[0] for column in result.description])
+    lines.writerows(rows)
     print(f"seconds {seconds:.9f}", file=out, flush=True)
 
 
