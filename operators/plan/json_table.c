@@ -271,18 +271,33 @@ static weir_err read_rows(struct wi_json *j, const json_t *at, weir_table **out)
 
 enum { FIELDS = 8 };
 
+/* Any table may have "keep". */
+static weir_err keep(struct wi_json *j, const json_t *at, weir_table *table)
+{
+    const json_t *value = json_object_get(at, "keep");
+    if (value != NULL && !json_is_boolean(value)) {
+        (void)wi_json_enter(j, ".keep");
+        return wi_json_fail_type(j, "true or false", value);
+    }
+    return json_is_true(value) ? weir_table_keep(table, j->err) : WEIR_OK;
+}
+
 static const struct kind {
     const char *field;
     const char *what;
     weir_err (*read)(struct wi_json *j, const json_t *at, weir_table **out);
     const char *fields[FIELDS];
 } kinds[] = {
+    {"csv",
+     "a table of a CSV file",
+     wi_json_csv,
+     {"csv", "columns", "delimiter", "header", "null", "keep"}},
     {"chbench",
      "a table of the CH-benCHmark",
      read_chbench,
-     {"chbench", "warehouses", "seed"}},
-    {"series", "a series table", read_series, {"series"}},
-    {"rows", "a table of rows", read_rows, {"rows", "columns"}},
+     {"chbench", "warehouses", "seed", "keep"}},
+    {"series", "a series table", read_series, {"series", "keep"}},
+    {"rows", "a table of rows", read_rows, {"rows", "columns", "keep"}},
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -309,12 +324,16 @@ static weir_err add_table(struct wi_json *j, const char *name, const json_t *at)
 {
     weir_table *table = NULL;
     weir_err rc = read_table(j, at, &table);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = keep(j, at, table);
     if (rc == WEIR_OK) {
         rc = weir_plan_table(j->plan, name, table, j->err);
-        if (rc != WEIR_OK) {
-            weir_table_close(table);
-            rc = wi_json_fail_in(j, rc);
-        }
+        rc = rc == WEIR_OK ? rc : wi_json_fail_in(j, rc);
+    }
+    if (rc != WEIR_OK) {
+        weir_table_close(table);
     }
     return rc;
 }

@@ -185,7 +185,8 @@ static void parse_file(struct load *l, FILE *in)
     struct csv_parser parser;
     char buffer[READ_BYTES];
     size_t n;
-    cr_assert_eq(csv_init(&parser, CSV_STRICT | CSV_EMPTY_IS_NULL), 0);
+    cr_assert_eq(
+        csv_init(&parser, CSV_STRICT | CSV_EMPTY_IS_NULL | CSV_APPEND_NULL), 0);
     while ((n = fread(buffer, 1, sizeof(buffer), in)) > 0) {
         cr_assert_eq(csv_parse(&parser, buffer, n, take_field, end_row, l), n);
     }
