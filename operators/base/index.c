@@ -99,20 +99,66 @@ void wi_probe_begin(const struct wi_index *index, struct wi_probe *probe,
     probe->n_todo = n;
 }
 
-/* `claim` is a constant wherever this is inlined. */
-static inline __attribute__((always_inline)) void
-walk(struct wi_index *index, struct wi_probe *probe, enum wi_claim claim,
-     uint32_t first, uint32_t *number_out)
+static inline void fetch_ahead(const struct wi_index *index,
+                               const struct wi_probe *probe, uint32_t i)
+{
+    if (i + AHEAD < probe->n_todo) {
+        __builtin_prefetch(
+            &index->slots[probe->slot[probe->todo[i + AHEAD]]]);
+    }
+}
+
+/* One look at the next slot of each row to do. What is found there is random,
+ * and a branch on it would cost more than all else: so each row is written to
+ * all three lists, and only their lengths depend on the slot. Rows that found
+ * another tag stay to do; number_out is WI_NOWHERE beforehand. */
+static void look(const struct wi_index *index, struct wi_probe *probe)
+{
+    const uint64_t *slots = index->slots;
+    uint32_t mask = (uint32_t)((UINT64_C(1) << index->bits) - 1);
+    uint32_t n_pairs = probe->n_pairs;
+    uint32_t n_todo = 0;
+    for (uint32_t i = 0; i < probe->n_todo; i++) {
+        fetch_ahead(index, probe, i);
+        uint32_t row = probe->todo[i];
+        uint32_t at = probe->slot[row] & mask;
+        uint64_t entry = slots[at];
+        bool used = entry != 0;
+        bool same = (uint32_t)(entry >> 32) == tag_of(probe->hash[row]);
+        probe->pair_row[n_pairs] = row;
+        probe->pair_store[n_pairs] = (uint32_t)entry - 1;
+        probe->todo[n_todo] = row;
+        probe->slot[row] = at + (used & !same);
+        n_pairs += used & same;
+        n_todo += used & !same;
+    }
+    probe->n_pairs = n_pairs;
+    probe->n_todo = n_todo;
+}
+
+static void look_up(const struct wi_index *index, struct wi_probe *probe,
+                    uint32_t *number_out)
+{
+    for (uint32_t i = 0; i < probe->n_todo; i++) {
+        number_out[probe->todo[i]] = WI_NOWHERE;
+    }
+    while (probe->n_todo > 0) {
+        look(index, probe);
+    }
+}
+
+/* Rows go one after the other, as each may take the slot that the next one
+ * looks at. */
+static void look_up_or_claim(struct wi_index *index, struct wi_probe *probe,
+                             enum wi_claim claim, uint32_t first,
+                             uint32_t *number_out)
 {
     uint64_t *slots = index->slots;
     uint64_t mask = (UINT64_C(1) << index->bits) - 1;
     uint32_t n_pairs = 0;
     uint32_t n_claimed = 0;
     for (uint32_t i = 0; i < probe->n_todo; i++) {
-        if (i + AHEAD < probe->n_todo) {
-            __builtin_prefetch(
-                &slots[probe->slot[probe->todo[i + AHEAD]] & mask]);
-        }
+        fetch_ahead(index, probe, i);
         uint32_t row = probe->todo[i];
         uint32_t tag = tag_of(probe->hash[row]);
         uint64_t at = probe->slot[row] & mask;
@@ -125,15 +171,12 @@ walk(struct wi_index *index, struct wi_probe *probe, enum wi_claim claim,
             probe->pair_row[n_pairs] = row;
             probe->pair_store[n_pairs++] = (uint32_t)entry - 1;
             probe->slot[row] = (uint32_t)at;
-        } else if (claim == WI_CLAIM_NONE) {
-            number_out[row] = WI_NOWHERE;
-        } else {
-            uint32_t number =
-                first + (claim == WI_CLAIM_NEXT ? n_claimed : row);
-            slots[at] = (uint64_t)tag << 32 | (number + 1);
-            probe->claimed[n_claimed++] = row;
-            number_out[row] = number;
+            continue;
         }
+        uint32_t number = first + (claim == WI_CLAIM_NEXT ? n_claimed : row);
+        slots[at] = (uint64_t)tag << 32 | (number + 1);
+        probe->claimed[n_claimed++] = row;
+        number_out[row] = number;
     }
     probe->n_pairs = n_pairs;
     probe->n_claimed = n_claimed;
@@ -143,20 +186,16 @@ walk(struct wi_index *index, struct wi_probe *probe, enum wi_claim claim,
 void wi_index_walk(struct wi_index *index, struct wi_probe *probe,
                    enum wi_claim claim, uint32_t first, uint32_t *number_out)
 {
-    switch (claim) {
-    case WI_CLAIM_NONE:
-        walk(index, probe, WI_CLAIM_NONE, first, number_out);
-        break;
-    case WI_CLAIM_NEXT:
-        walk(index, probe, WI_CLAIM_NEXT, first, number_out);
-        break;
-    case WI_CLAIM_BY_ROW:
-        walk(index, probe, WI_CLAIM_BY_ROW, first, number_out);
-        break;
+    probe->n_pairs = 0;
+    probe->n_claimed = 0;
+    if (claim == WI_CLAIM_NONE) {
+        look_up(index, probe, number_out);
+    } else {
+        look_up_or_claim(index, probe, claim, first, number_out);
     }
 }
 
-/* Both lists ascend: todo has the rows of all pairs, pair_row those that
+/* todo has the rows of all pairs, pair_row in the same order those that
  * matched. The others go on behind the slot that they looked at. */
 static void keep_losers(struct wi_probe *probe, uint32_t n_matched)
 {
@@ -190,48 +229,9 @@ bool wi_probe_settle(struct wi_probe *probe, const struct wi_match *match,
     return probe->n_todo > 0;
 }
 
-/* One whole-number key without nulls: compared on the spot. */
-static bool is_simple(const struct wi_match *match)
-{
-    const struct wi_vec *a = &match->chunk->col[match->chunk_cols[0]];
-    const struct wi_vec *b = &match->store->col[match->store_cols[0]];
-    return match->n_cols == 1 && a->rep == WI_I64 && a->null == NULL &&
-           b->null == NULL;
-}
-
-static void find_simple(const struct wi_index *index,
-                        const struct wi_probe *probe,
-                        const struct wi_match *match, uint32_t *number_out)
-{
-    const int64_t *key = wi_vec_i64(&match->chunk->col[match->chunk_cols[0]]);
-    const int64_t *kept = wi_vec_i64(&match->store->col[match->store_cols[0]]);
-    const uint64_t *slots = index->slots;
-    uint64_t mask = (UINT64_C(1) << index->bits) - 1;
-    for (uint32_t i = 0; i < probe->n_todo; i++) {
-        if (i + AHEAD < probe->n_todo) {
-            __builtin_prefetch(&slots[probe->slot[probe->todo[i + AHEAD]]]);
-        }
-        uint32_t row = probe->todo[i];
-        int64_t wanted = key[wi_chunk_pos(match->chunk, row)];
-        uint32_t tag = tag_of(probe->hash[row]);
-        uint64_t at = probe->slot[row];
-        uint64_t entry = slots[at];
-        while (entry != 0 && ((uint32_t)(entry >> 32) != tag ||
-                              kept[(uint32_t)entry - 1] != wanted)) {
-            at = (at + 1) & mask;
-            entry = slots[at];
-        }
-        number_out[row] = entry == 0 ? WI_NOWHERE : (uint32_t)entry - 1;
-    }
-}
-
 void wi_index_find(struct wi_index *index, struct wi_probe *probe,
                    const struct wi_match *match, uint32_t *number_out)
 {
-    if (is_simple(match)) {
-        find_simple(index, probe, match, number_out);
-        return;
-    }
     do {
         wi_index_walk(index, probe, WI_CLAIM_NONE, 0, number_out);
     } while (wi_probe_settle(probe, match, number_out));

@@ -38,7 +38,8 @@ struct wi_probe {
     uint32_t todo[WI_CHUNK_ROWS]; /* rows of this round */
     uint32_t pair_row[WI_CHUNK_ROWS];
     uint32_t pair_store[WI_CHUNK_ROWS];
-    uint32_t claimed[WI_CHUNK_ROWS]; /* rows that got a slot in this round */
+    uint32_t claimed[WI_CHUNK_ROWS]; /* rows that got a slot in this round, in
+                                        the order of their numbers */
     uint32_t n_todo;
     uint32_t n_pairs;
     uint32_t n_claimed;
@@ -65,8 +66,9 @@ enum wi_claim {
     WI_CLAIM_BY_ROW /* it gets first + row */
 };
 
-/** One round. Rows that find no key are settled. There must be room for as
- *  many keys as there are rows to do. */
+/** One round: each row to do finds a candidate or a free slot. Those that find
+ *  a slot are settled. There must be room for as many keys as there are rows to
+ *  do. */
 void wi_index_walk(struct wi_index *index, struct wi_probe *probe,
                    enum wi_claim claim, uint32_t first, uint32_t *number_out);
 
