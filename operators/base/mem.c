@@ -6,10 +6,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "operators/base/fail.h"
 
 #define ALIGN 64u
+#define LARGE_PAGE ((size_t)2 << 20)
+#define LARGE_BYTES (2 * LARGE_PAGE)
 
 static size_t rounded(size_t bytes)
 {
@@ -29,6 +32,21 @@ static weir_err refuse(const struct wi_mem *mem, size_t bytes,
                         mem->limit_bytes);
 }
 
+/* Large pieces lie in large pages where the system has them: hash tables touch
+ * a page per row, and the first touch of a page costs as much as many rows. */
+static void *take_pages(size_t size)
+{
+    if (size < LARGE_BYTES) {
+        return aligned_alloc(ALIGN, size);
+    }
+    void *at = NULL;
+    if (posix_memalign(&at, LARGE_PAGE, size) != 0) {
+        return NULL;
+    }
+    (void)madvise(at, size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+    return at;
+}
+
 weir_err wi_mem_take(struct wi_mem *mem, size_t bytes, void **out,
                      struct weir_error *err)
 {
@@ -38,7 +56,7 @@ weir_err wi_mem_take(struct wi_mem *mem, size_t bytes, void **out,
             return refuse(m, size, err);
         }
     }
-    void *at = aligned_alloc(ALIGN, size);
+    void *at = take_pages(size);
     if (at == NULL) {
         return wi_exec_no_memory(err, size);
     }
