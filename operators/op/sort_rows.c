@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting row numbers: prefixes by their bytes, least byte first, which is
- * stable and does not compare; rows whose prefixes are equal but whose keys may
- * differ by merging. Source: Knuth, The Art of Computer Programming, volume 3,
- * 5.2.5 (radix) and 5.2.4 (merging). */
+/* Sorting row numbers: distributed by the bytes of their prefixes, highest
+ * first, into parts that fit the caches; small parts, and rows whose prefixes
+ * are equal but whose keys may differ, by merging. Both are stable. Source:
+ * Knuth, The Art of Computer Programming, volume 3, 5.2.5 and 5.2.4. */
 #include "operators/op/sort_rows.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "operators/base/fail.h"
 
-enum { RUN = 16, RADIX_LEAST = 512, BYTES = 8, VALUES = 256 };
+enum { RUN = 16, RADIX_LEAST = 48, VALUES = 256, TOP_SHIFT = 56 };
 
 struct sort {
     const struct wi_store *store;
@@ -82,61 +82,60 @@ static void merge_sort(const struct sort *s, struct wi_sort_row *rows,
 
 /* ---- by bytes ------------------------------------------------------------ */
 
-static void count_bytes(const struct wi_sort_row *rows, uint64_t n,
-                        uint64_t (*count)[VALUES])
+static inline unsigned byte_of(const struct wi_sort_row *row, unsigned shift)
 {
-    memset(count, 0, BYTES * sizeof(*count));
-    for (uint64_t i = 0; i < n; i++) {
-        for (unsigned b = 0; b < BYTES; b++) {
-            count[b][rows[i].prefix >> (8 * b) & 0xff]++;
-        }
-    }
+    return row->prefix >> shift & 0xff;
 }
 
-/* One pass: move all rows by one byte. */
-static void scatter(const struct wi_sort_row *from, struct wi_sort_row *to,
-                    uint64_t n, unsigned byte, uint64_t *count)
+/* Distribute rows by one byte of their prefixes. start_out[v] is where those
+ * with byte v begin. Returns false, and moves nothing, if all have the same. */
+static bool distribute(const struct sort *s, struct wi_sort_row *rows,
+                       uint64_t n, unsigned shift, uint64_t *start_out)
 {
+    uint64_t at[VALUES] = {0};
     uint64_t start = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        at[byte_of(&rows[i], shift)]++;
+    }
+    if (at[byte_of(&rows[0], shift)] == n) {
+        return false;
+    }
     for (unsigned v = 0; v < VALUES; v++) {
-        uint64_t n_rows = count[v];
-        count[v] = start;
+        uint64_t n_rows = at[v];
+        start_out[v] = at[v] = start;
         start += n_rows;
     }
+    start_out[VALUES] = n;
     for (uint64_t i = 0; i < n; i++) {
-        to[count[from[i].prefix >> (8 * byte) & 0xff]++] = from[i];
+        s->spare[at[byte_of(&rows[i], shift)]++] = rows[i];
     }
+    memcpy(rows, s->spare, n * sizeof(*rows));
+    return true;
 }
 
+/* Highest byte first; few rows, and those with equal prefixes, by merging.
+ * Recurses once per byte at most. */
 static void radix_sort(const struct sort *s, struct wi_sort_row *rows,
-                       uint64_t n)
+                       uint64_t n, unsigned shift)
 {
-    uint64_t count[BYTES][VALUES];
-    struct wi_sort_row *from = rows;
-    struct wi_sort_row *to = s->spare;
-    count_bytes(rows, n, count);
-    for (unsigned b = 0; b < BYTES; b++) {
-        if (count[b][rows[0].prefix >> (8 * b) & 0xff] == n) {
-            continue; /* the same byte in all rows */
+    uint64_t start[VALUES + 1];
+    if (n < RADIX_LEAST) {
+        merge_sort(s, rows, n);
+        return;
+    }
+    while (!distribute(s, rows, n, shift, start)) {
+        if (shift == 0) {
+            if (s->n_keys > 0) {
+                merge_sort(s, rows, n);
+            }
+            return;
         }
-        scatter(from, to, n, b, count[b]);
-        struct wi_sort_row *other = from;
-        from = to;
-        to = other;
+        shift -= 8;
     }
-    if (from != rows) {
-        memcpy(rows, from, n * sizeof(*rows));
-    }
-}
-
-static void sort_ties(const struct sort *s, struct wi_sort_row *rows,
-                      uint64_t n)
-{
-    uint64_t first = 0;
-    for (uint64_t i = 1; i <= n; i++) {
-        if (i == n || rows[i].prefix != rows[first].prefix) {
-            merge_sort(s, &rows[first], i - first);
-            first = i;
+    for (unsigned v = 0; v < VALUES; v++) {
+        uint64_t n_rows = start[v + 1] - start[v];
+        if (n_rows > 1 && (shift > 0 || s->n_keys > 0)) {
+            radix_sort(s, &rows[start[v]], n_rows, shift > 0 ? shift - 8 : 0);
         }
     }
 }
@@ -199,13 +198,8 @@ weir_err wi_sorted_init(struct wi_sorted *sorted, const struct wi_store *store,
         return code;
     }
     code = fill(sorted, store, keys, err);
-    if (code == WEIR_OK && sorted->n < RADIX_LEAST) {
-        merge_sort(&s, sorted->at, sorted->n);
-    } else if (code == WEIR_OK) {
-        radix_sort(&s, sorted->at, sorted->n);
-        if (s.n_keys > 0) {
-            sort_ties(&s, sorted->at, sorted->n);
-        }
+    if (code == WEIR_OK) {
+        radix_sort(&s, sorted->at, sorted->n, TOP_SHIFT);
     }
     wi_mem_put(sorted->mem, s.spare, sorted->n * sizeof(*s.spare));
     return code;
