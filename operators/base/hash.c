@@ -230,6 +230,66 @@ uint32_t wi_match_pairs(const struct wi_match *match, uint32_t *pair_row,
     return p.n;
 }
 
+/* ---- runs ---------------------------------------------------------------- */
+
+#define RUNS_COLUMN(name, type, same)                                          \
+    static void name(const struct wi_vec *vec, const struct wi_chunk *chunk,   \
+                     uint8_t *differs)                                         \
+    {                                                                          \
+        const type *v = vec->values;                                           \
+        const uint8_t *null = vec->null;                                       \
+        uint32_t last = wi_chunk_pos(chunk, 0);                                \
+        for (uint32_t i = 1; i < chunk->n; i++) {                              \
+            uint32_t pos = wi_chunk_pos(chunk, i);                             \
+            unsigned state = look_at_nulls(null, last, null, pos, true);       \
+            differs[i] |= state == 1 ? !same(v[last], v[pos]) : state == 0;    \
+            last = pos;                                                        \
+        }                                                                      \
+    }
+
+RUNS_COLUMN(runs_bool, uint8_t, same_bool)
+RUNS_COLUMN(runs_i64, int64_t, same_i64)
+RUNS_COLUMN(runs_i128, wi_i128, same_i128)
+RUNS_COLUMN(runs_f64, double, same_f64)
+RUNS_COLUMN(runs_str, struct wi_str, same_str)
+
+static void runs_column(const struct wi_vec *vec, const struct wi_chunk *chunk,
+                        uint8_t *differs)
+{
+    switch (vec->rep) {
+    case WI_BOOL:
+        runs_bool(vec, chunk, differs);
+        break;
+    case WI_I64:
+        runs_i64(vec, chunk, differs);
+        break;
+    case WI_I128:
+        runs_i128(vec, chunk, differs);
+        break;
+    case WI_F64:
+        runs_f64(vec, chunk, differs);
+        break;
+    case WI_STR:
+        runs_str(vec, chunk, differs);
+        break;
+    }
+}
+
+uint32_t wi_find_runs(const struct wi_chunk *chunk, const uint32_t *cols,
+                      uint32_t n_cols, uint8_t *differs_out)
+{
+    uint32_t n = 0;
+    memset(differs_out, 0, chunk->n);
+    differs_out[0] = 1;
+    for (uint32_t k = 0; k < n_cols; k++) {
+        runs_column(&chunk->col[cols[k]], chunk, differs_out);
+    }
+    for (uint32_t i = 0; i < chunk->n; i++) {
+        n += differs_out[i];
+    }
+    return n;
+}
+
 /* ---- order --------------------------------------------------------------- */
 
 static int compare_str(struct wi_str a, struct wi_str b)

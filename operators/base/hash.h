@@ -40,6 +40,11 @@ struct wi_match {
 uint32_t wi_match_pairs(const struct wi_match *match, uint32_t *pair_row,
                         uint32_t *pair_store, uint32_t n);
 
+/** differs_out[i] is 1 if row i of the chunk has other keys than the row before
+ *  it, or is the first; null equals null. Returns how many differ. */
+uint32_t wi_find_runs(const struct wi_chunk *chunk, const uint32_t *cols,
+                      uint32_t n_cols, uint8_t *differs_out);
+
 /** Order of two values of one representation: <0, 0, >0. Strings by bytes,
  *  NaN above all numbers. Nulls are the caller's business. */
 int wi_value_compare(const struct wi_vec *a, uint32_t pos_a,

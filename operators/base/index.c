@@ -103,8 +103,7 @@ static inline void fetch_ahead(const struct wi_index *index,
                                const struct wi_probe *probe, uint32_t i)
 {
     if (i + AHEAD < probe->n_todo) {
-        __builtin_prefetch(
-            &index->slots[probe->slot[probe->todo[i + AHEAD]]]);
+        __builtin_prefetch(&index->slots[probe->slot[probe->todo[i + AHEAD]]]);
     }
 }
 

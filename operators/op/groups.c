@@ -205,6 +205,20 @@ static weir_err find_by_hash(struct wi_groups *g, const struct wi_chunk *chunk,
     return WEIR_OK;
 }
 
+static weir_err find_by_runs(struct wi_groups *g, const struct wi_chunk *chunk,
+                             uint32_t *number_out, struct weir_error *err)
+{
+    struct wi_chunk first;
+    if (!wi_runs_take(&g->runs, chunk, g->keys, g->n_keys, &first)) {
+        return find_by_hash(g, chunk, number_out, err);
+    }
+    weir_err code = find_by_hash(g, &first, g->runs.number, err);
+    if (code == WEIR_OK) {
+        wi_runs_spread(&g->runs, number_out);
+    }
+    return code;
+}
+
 /* From codes to an index: the groups that there are get their slots. */
 static weir_err index_groups(struct wi_groups *g, struct weir_error *err)
 {
@@ -236,7 +250,7 @@ weir_err wi_groups_find(struct wi_groups *groups, const struct wi_chunk *chunk,
                         uint32_t *number_out, struct weir_error *err)
 {
     if (!groups->is_dense) {
-        return find_by_hash(groups, chunk, number_out, err);
+        return find_by_runs(groups, chunk, number_out, err);
     }
     if (groups->map == NULL ||
         !wi_dense_codes(&groups->dense, chunk, groups->keys, true,

@@ -14,6 +14,7 @@
 
 #include "operators/base/dense.h"
 #include "operators/base/index.h"
+#include "operators/base/runs.h"
 
 /* written by: the worker */
 struct wi_groups {
@@ -30,6 +31,7 @@ struct wi_groups {
     uint32_t *map; /* [dense.n_codes], or NULL */
     struct wi_index index;
     struct wi_probe probe;
+    struct wi_runs runs;
     uint32_t code[WI_CHUNK_ROWS];
     uint32_t pos[WI_CHUNK_ROWS];
 };

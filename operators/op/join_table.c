@@ -279,6 +279,18 @@ static void find_by_hash(struct wi_join_table *t, const struct wi_chunk *chunk,
     wi_index_find(&t->index, &t->probe, &match, head_out);
 }
 
+static void find_by_runs(struct wi_join_table *t, const struct wi_chunk *chunk,
+                         uint32_t *head_out)
+{
+    struct wi_chunk first;
+    if (!wi_runs_take(&t->runs, chunk, t->p->left_keys, t->p->n_keys, &first)) {
+        find_by_hash(t, chunk, head_out);
+        return;
+    }
+    find_by_hash(t, &first, t->runs.number);
+    wi_runs_spread(&t->runs, head_out);
+}
+
 void wi_join_table_find(struct wi_join_table *table,
                         const struct wi_chunk *chunk, uint32_t *head_out)
 {
@@ -287,7 +299,7 @@ void wi_join_table_find(struct wi_join_table *table,
         return;
     }
     if (!table->is_dense) {
-        find_by_hash(table, chunk, head_out);
+        find_by_runs(table, chunk, head_out);
         return;
     }
     (void)wi_dense_codes(&table->dense, chunk, table->p->left_keys, false,

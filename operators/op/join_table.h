@@ -15,6 +15,7 @@
 
 #include "operators/base/dense.h"
 #include "operators/base/index.h"
+#include "operators/base/runs.h"
 #include "operators/op/ops.h"
 
 /* written by: the worker */
@@ -34,6 +35,7 @@ struct wi_join_table {
     uint64_t n_next;
     uint64_t n_built; /* rows of the store that can be found */
     struct wi_probe probe;
+    struct wi_runs runs;
     uint32_t number[WI_CHUNK_ROWS];
     uint32_t rows[WI_CHUNK_ROWS];
 };
