@@ -32,8 +32,8 @@ struct wi_node *wi_check_convert(struct wi_build *b, struct wi_node *node,
         return node;
     }
     if (node->untyped) {
-        return wi_node_const(b, node->at, type,
-                             &(struct wi_value){.s = {"", 0}, .null = true});
+        struct wi_value null = wi_value_null(type);
+        return wi_node_const(b, node->at, type, &null);
     }
     struct wi_node *cast = wi_node_make(b, WI_OP_CAST, node->at, 1, &node);
     if (cast == NULL) {

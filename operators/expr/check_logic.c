@@ -189,8 +189,8 @@ struct wi_node *wi_check_like(struct wi_build *b, struct wi_node *node)
         return NULL;
     }
     if (pattern->value.null) {
-        return wi_node_const(b, node->at, &type,
-                             &(struct wi_value){.null = true});
+        struct wi_value null = wi_value_null(&type);
+        return wi_node_const(b, node->at, &type, &null);
     }
     struct wi_node *like = wi_node_make(b, WI_OP_LIKE, node->at, 1, &x);
     if (like == NULL) {
@@ -307,7 +307,7 @@ static struct wi_node *check_nullif(struct wi_build *b, struct wi_node *node)
         return x;
     }
     struct wi_node_list args = {.n = 0};
-    struct wi_value null = {.s = {"", 0}, .null = true};
+    struct wi_value null = wi_value_null(&x->type);
     if (!wi_node_list_add(
             b, &args,
             compare(b, WI_OP_EQ, wi_check_again(b, x), node->arg[1])) ||

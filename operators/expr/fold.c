@@ -34,6 +34,9 @@ struct wi_node *wi_fold(struct wi_build *b, struct wi_node *node)
     struct wi_node *folded = node;
     if (wi_eval_run(eval, &row, &vec, NULL) == WEIR_OK) {
         struct wi_value value = wi_value_at(&vec, 0);
+        if (value.null) { /* what stands there is anything */
+            value = wi_value_null(&node->type);
+        }
         bool kept = vec.rep != WI_STR || keep(b, &value);
         folded = kept ? wi_node_const(b, node->at, &node->type, &value) : NULL;
     }

@@ -221,6 +221,15 @@ const char *wi_expr_type_text(const struct wi_type *type,
     return wi_type_text(&plain, text);
 }
 
+struct wi_value wi_value_null(const struct wi_type *type)
+{
+    struct wi_value value = {.w = 0, .null = true};
+    if (wi_type_rep(type) == WI_STR) {
+        value.s = (struct wi_str){"", 0};
+    }
+    return value;
+}
+
 struct wi_value wi_value_at(const struct wi_vec *vec, uint32_t pos)
 {
     struct wi_value value = {.null = vec->null != NULL && vec->null[pos] != 0};

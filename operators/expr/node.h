@@ -201,7 +201,10 @@ static inline bool wi_node_is_const(const struct wi_node *node)
     return node->op == WI_OP_CONST;
 }
 
-/** Value at a position, or of a position, of a vector. */
+/** null, with a value that may be read: 0, or an empty string. */
+struct wi_value wi_value_null(const struct wi_type *type);
+
+/** Value at a position of a vector, and a vector of one value. */
 struct wi_value wi_value_at(const struct wi_vec *vec, uint32_t pos);
 void wi_value_fill(const struct wi_value *value, struct wi_vec *vec,
                    uint32_t n);
