@@ -95,7 +95,9 @@ WEIR_API weir_err weir_run_open(weir_node *node, const weir_plan *plan,
 WEIR_API weir_err weir_run_step(weir_run *run, uint32_t worker);
 
 /**
- * Run all workers of this node in threads of the library, to the end.
+ * Run all workers of this node in threads of the library, to the end. A worker
+ * is one thread's at a time: to have several runs under way on a node, step
+ * them.
  *
  * Errors:     what failed the run
  * Blocks:     until it is done or failed

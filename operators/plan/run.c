@@ -72,6 +72,11 @@ static weir_err check_params(const weir_node *node,
         return wi_exec_fail(err, WEIR_ERR_STATE,
                             "the plan has no result: call weir_plan_result");
     }
+    if (weir_node_members(node) == 0) {
+        return wi_exec_fail(err, WEIR_ERR_STATE,
+                            "%s has not joined a cluster yet",
+                            weir_node_name(node));
+    }
     for (size_t i = 0;
          i < sizeof(params->reserved) / sizeof(params->reserved[0]); i++) {
         if (params->reserved[i] != 0) {

@@ -15,7 +15,7 @@
 static const struct wt_place places[] = {{.transport = "shm"},
                                          {.transport = "tcp"},
                                          {.transport = "sim", .sim = true}};
-enum { PLACES = 3, NOBODY = UINT32_MAX, ALL_PARTS = UINT32_MAX };
+enum { PLACES = 3, NOBODY = UINT32_MAX };
 
 static void sketch_chain(struct wt_sketch *s, const struct wt_table *table)
 {
@@ -105,6 +105,20 @@ Test(run_faults, fault_in_the_midst_of_one_part, .timeout = 100)
     }
 }
 
+/* Each worker of each node finds a fault of its own; all report one of them. */
+Test(run_faults, faults_everywhere_are_told_as_one, .timeout = 100)
+{
+    for (uint64_t after = 0; after <= 5000; after += 5000) {
+        const struct fault f = {.table = {.n_rows = 60000,
+                                          .faulty = true,
+                                          .faulty_part = WT_ALL_PARTS,
+                                          .faulty_after = after},
+                                .code = WEIR_ERR_QUERY_DATA,
+                                .text = "operator scan0: " WT_TABLE_FAULT};
+        fail_everywhere(&f);
+    }
+}
+
 Test(run_faults, program_that_refuses_rows, .timeout = 100)
 {
     const struct fault f = {.table = {.n_rows = 60000},
@@ -170,6 +184,56 @@ Test(run_faults, too_few_shuffles_are_told_to_all, .timeout = 100)
         wt_trial_close(&t);
         wt_cluster_close(&c);
     }
+    wt_sketch_fini(&s);
+}
+
+/* ---- bad options ---------------------------------------------------------- */
+
+static weir_err rows_of_nobody(void *arg, const struct ArrowArray *batch,
+                               struct weir_error *err)
+{
+    (void)arg;
+    (void)batch;
+    (void)err;
+    return WEIR_OK;
+}
+
+static void refuse(weir_node *node, const struct weir_plan *plan,
+                   const struct weir_run_params *params, weir_err code,
+                   const char *text)
+{
+    struct weir_error err = {0};
+    weir_run *run = NULL;
+    cr_assert_eq(weir_run_open(node, plan, params, &run, &err), code, "%s",
+                 err.message);
+    cr_assert_null(run);
+    cr_assert_not_null(strstr(err.message, text), "no \"%s\" in: %s", text,
+                       err.message);
+}
+
+Test(run_faults, bad_options_are_named, .timeout = 100)
+{
+    const struct wt_cluster_params cluster = {.apart = true};
+    const struct wt_table table = {.n_rows = 100};
+    struct weir_run_params good = {.query_id = 1, .rows = rows_of_nobody};
+    struct weir_run_params bad = good;
+    struct wt_cluster c;
+    struct wt_sketch s;
+    sketch_chain(&s, &table);
+    wt_cluster_open(&c, &places[0], &cluster);
+    refuse(c.node[0], &s.plan, &good, WEIR_ERR_STATE, "not joined");
+    wt_cluster_join(&c);
+    bad.rows = NULL;
+    refuse(c.node[0], &s.plan, &bad, WEIR_ERR_ARG, "params.rows");
+    bad = good;
+    bad.reserved[3] = 1;
+    refuse(c.node[0], &s.plan, &bad, WEIR_ERR_ARG, "reserved[3]");
+    bad = good;
+    bad.query_id = 0;
+    refuse(c.node[0], &s.plan, &bad, WEIR_ERR_ARG, "id");
+    s.plan.result = WI_PLAN_NO_RESULT;
+    refuse(c.node[0], &s.plan, &good, WEIR_ERR_STATE, "weir_plan_result");
+    wt_cluster_close(&c);
     wt_sketch_fini(&s);
 }
 

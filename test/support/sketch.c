@@ -21,11 +21,17 @@ struct scan {
     uint64_t done;
 };
 
-static weir_err fault(const struct wt_table *t, struct weir_error *err)
+static bool is_faulty(const struct wt_table *t, uint32_t part, uint64_t rows)
+{
+    return t->faulty && rows >= t->faulty_after &&
+           (t->faulty_part == part || t->faulty_part == WT_ALL_PARTS);
+}
+
+static weir_err fault(uint32_t part, struct weir_error *err)
 {
     err->code = WEIR_ERR_SYSTEM;
     (void)snprintf(err->message, sizeof(err->message), WT_TABLE_FAULT " %u",
-                   t->faulty_part);
+                   part);
     return WEIR_ERR_SYSTEM;
 }
 
@@ -33,8 +39,8 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
                           void **scan_out, struct weir_error *err)
 {
     const struct wt_table *t = table;
-    if (t->faulty && t->faulty_part == part->part && t->faulty_after == 0) {
-        return fault(t, err);
+    if (is_faulty(t, part->part, 0)) {
+        return fault(part->part, err);
     }
     struct scan *s = calloc(1, sizeof(*s));
     if (s == NULL) {
@@ -53,8 +59,8 @@ static weir_err scan_next(void *scan, struct ArrowArray *batch_out,
 {
     struct scan *s = scan;
     const struct wt_table *t = s->table;
-    if (t->faulty && t->faulty_part == s->part && s->done >= t->faulty_after) {
-        return fault(t, err);
+    if (is_faulty(t, s->part, s->done)) {
+        return fault(s->part, err);
     }
     if (s->next == s->end) {
         return WEIR_DONE;

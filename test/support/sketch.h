@@ -19,11 +19,13 @@ enum { WT_SKETCH_OPS = 16, WT_SKETCH_INPUTS = 4 };
 struct wt_table {
     struct wt_rows rows;
     uint64_t n_rows;
-    uint32_t batch_rows; /* [100] */
-    bool faulty;         /* one part gives an error: */
-    uint32_t faulty_part;
+    uint32_t batch_rows;   /* [100] */
+    bool faulty;           /* one part gives an error: */
+    uint32_t faulty_part;  /* WT_ALL_PARTS: each */
     uint64_t faulty_after; /* its rows; 0: it cannot be opened */
 };
+
+#define WT_ALL_PARTS UINT32_MAX
 
 /** "fault in part 3", WEIR_ERR_SYSTEM. */
 #define WT_TABLE_FAULT "fault in part"
