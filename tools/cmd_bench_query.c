@@ -272,7 +272,7 @@ int cmd_bench_query(int argc, char **argv)
                                            .memory_bytes = UINT64_C(1) << 30,
                                            .print = print,
                                            .nodes = 2,
-                                           .node = {.workers = 1}},
+                                           .node = {.workers = 1, .max_shuffles = 16}},
                                 .repeat = 5,
                                 .n = 1,
                                 .opponents = {{.name = "shm"}}}};

@@ -46,6 +46,7 @@ def run(connection, query, out):
 def main():
     folder, query, threads = sys.argv[1:]
     connection = duckdb.connect(":memory:")
+    connection.execute("set enable_progress_bar = false")  # standard output
     connection.execute(f"set threads to {int(threads)}")
     load(connection, folder)
     print(f"ready duckdb {duckdb.__version__}", flush=True)

@@ -43,18 +43,21 @@ static void run_seeds(const struct wt_place *place, uint64_t first, uint64_t n,
 Test(oracle_random, plans_in_the_simulator)
 {
     run_seeds(&sim, 1, 150,
-              &(struct wt_cluster_params){.nodes = 3, .workers = 2});
+              &(struct wt_cluster_params){
+                  .nodes = 3, .workers = 2, .node = {.max_shuffles = 32}});
 }
 
 Test(oracle_random, plans_with_tiny_rings)
 {
     struct wt_cluster_params params = {
-        .nodes = 4, .node = {.frame_bytes = 1024, .ring_frames = 2}};
+        .nodes = 4,
+        .node = {.frame_bytes = 1024, .ring_frames = 2, .max_shuffles = 32}};
     run_seeds(&sim, 1001, 100, &params);
 }
 
 Test(oracle_random, plans_over_shm)
 {
     run_seeds(&shm, 2001, 100,
-              &(struct wt_cluster_params){.nodes = 2, .workers = 2});
+              &(struct wt_cluster_params){
+                  .nodes = 2, .workers = 2, .node = {.max_shuffles = 32}});
 }

@@ -30,7 +30,7 @@ struct relation {
     char *sql;
     struct column column[COLUMNS];
     uint32_t n;
-    bool small; /* a join with it does not multiply rows by much */
+    bool single; /* its rows are gathered */
 };
 
 struct maker {
@@ -93,8 +93,7 @@ enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
 
 static struct relation scan(struct maker *m, const char *table)
 {
-    struct relation r = {.small = strcmp(table, "facts") != 0,
-                         .sql = strdup("")};
+    struct relation r = {.sql = strdup("")};
     json_t *outputs = json_array();
     add(m, &r, json_pack("{ssss}", "op", "scan", "table", table));
     char input[NAME];
@@ -192,11 +191,13 @@ static void shuffle_by(struct maker *m, struct relation *r, json_t *keys,
     add(m, r,
         json_pack("{sssssssOsi}", "op", "shuffle", "input", r->op, "by", "hash",
                   "keys", keys, "seed", (int)seed));
+    r->single = false;
 }
 
 static void shuffle_to(struct maker *m, struct relation *r, const char *by)
 {
     add(m, r, json_pack("{ssssss}", "op", "shuffle", "input", r->op, "by", by));
+    r->single = strcmp(by, "gather") == 0;
 }
 
 /* Anywhere, or by any columns. */
@@ -258,7 +259,7 @@ static void join(struct maker *m, struct relation *l, struct relation *r)
     memcpy(right, rc->name, NAME);
     json_t *lk = json_pack("[s]", left);
     json_t *rk = json_pack("[s]", right);
-    if (draw(m, 4) == 0) {
+    if (draw(m, 4) == 0 && !l->single) {
         shuffle_to(m, r, "broadcast");
     } else {
         uint32_t seed = draw(m, 1000);
@@ -302,7 +303,7 @@ static void aggregate_of(struct maker *m, const struct column *c,
 
 static void aggregate(struct maker *m, struct relation *r)
 {
-    struct relation out = {.small = true};
+    struct relation out = {.n = 0};
     json_t *groups = json_array();
     json_t *aggregates = json_array();
     char *by = strdup("");
@@ -344,7 +345,6 @@ static void aggregate(struct maker *m, struct relation *r)
          n_groups > 0 ? " group by " : "", by);
     memcpy(r->column, out.column, sizeof(out.column));
     r->n = out.n;
-    r->small = true;
     json_decref(groups);
     json_decref(aggregates);
     free(by);
