@@ -118,6 +118,33 @@ Test(hash, pairs_agree_in_all_columns_and_null_equals_null_if_asked)
     wt_rows_fini(&rows);
 }
 
+Test(hash, runs_end_where_a_key_differs)
+{
+    struct wi_ctx ctx;
+    struct wt_rows rows;
+    uint8_t differs[8];
+    const uint32_t cols[] = {0, 1};
+    wt_ctx_init(&ctx, 0);
+    wt_rows_init(&rows, "k:int64? s:utf8?");
+    const char *const lines[] = {"1 a", "1 a", "1 b", "- b",
+                                 "- b", "- -", "- -", "0 -"};
+    const uint8_t expected[] = {1, 0, 1, 1, 0, 1, 0, 1};
+    for (uint32_t i = 0; i < 8; i++) {
+        wt_rows_add(&rows, lines[i]);
+    }
+    struct wi_op *op = wt_source(&ctx, &rows, 0);
+    struct wi_chunk chunk = {0};
+    cr_assert_eq(wi_op_step(op, &chunk), WI_MOVED);
+    cr_assert_eq(wi_find_runs(&chunk, cols, 2, differs), 5);
+    cr_assert_arr_eq(differs, expected, 8);
+    const uint32_t sel[] = {0, 2, 6};
+    chunk.sel = sel;
+    chunk.n = 3;
+    cr_assert_eq(wi_find_runs(&chunk, cols, 1, differs), 2);
+    wi_op_close(op);
+    wt_rows_fini(&rows);
+}
+
 /* ---- index --------------------------------------------------------------- */
 
 /* Keys are their row numbers, but all hashes are the same: every look-up goes

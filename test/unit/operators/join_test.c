@@ -337,6 +337,31 @@ Test(join, over_its_memory_it_fails_and_leaks_nothing)
     close_trial(&t);
 }
 
+Test(join, left_rows_in_runs_match_as_each_alone_would)
+{
+    for (int kind = WI_JOIN_INNER; kind <= WI_JOIN_ANTI; kind++) {
+        struct trial t;
+        open_trial(&t, (enum wi_join_kind)kind, 2, "k:int64? l:utf8? v:int64",
+                   "k:int64? l:utf8? w:int64");
+        for (int64_t i = 0; i < 5000; i++) {
+            struct wt_value *row = wt_rows_new(&t.left);
+            row[0].i = i / 10 * 1000003; /* far apart: by hash */
+            row[0].null = i / 10 % 7 == 0;
+            row[1].s = strdup(i / 5 % 2 == 0 ? "even" : "odd");
+            row[2].i = i;
+        }
+        for (int64_t i = 0; i < 500; i += 3) {
+            struct wt_value *row = wt_rows_new(&t.right);
+            row[0].i = i * 1000003;
+            row[1].s = strdup("odd");
+            row[2].i = i;
+        }
+        nested_loops(&t);
+        run_trial(&t, (uint64_t)kind);
+        expect_and_close(&t);
+    }
+}
+
 /* ---- random -------------------------------------------------------------- */
 
 struct shape {
