@@ -267,15 +267,16 @@ int cmd_bench_query(int argc, char **argv)
         .doc = "The triple hash join (8 shuffles) or the aggregation (2) over "
                "tables of the CH-benCHmark in memory. Runs are interleaved; "
                "everybody must give the same answer."};
-    struct args a = {.python = "python3",
-                     .series = {.params = {.warehouses = 10,
-                                           .memory_bytes = UINT64_C(1) << 30,
-                                           .print = print,
-                                           .nodes = 2,
-                                           .node = {.workers = 1, .max_shuffles = 16}},
-                                .repeat = 5,
-                                .n = 1,
-                                .opponents = {{.name = "shm"}}}};
+    struct args a = {
+        .python = "python3",
+        .series = {.params = {.warehouses = 10,
+                              .memory_bytes = UINT64_C(1) << 30,
+                              .print = print,
+                              .nodes = 2,
+                              .node = {.workers = 1, .max_shuffles = 16}},
+                   .repeat = 5,
+                   .n = 1,
+                   .opponents = {{.name = "shm"}}}};
     struct weir_error err = {.code = WEIR_OK};
     choose_plan(NULL, &a, "join");
     if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
