@@ -185,4 +185,22 @@ for transport in shm tcp; do
     [ $got -eq 143 ] || fail "status $got after SIGTERM"
     [ ! -e dir ] || fail "left something behind after SIGTERM"
 done
+
+# What a killed command leaves is not taken for a run that goes on, nor for
+# anything of the user's. The lock is gone when the last process is.
+start_stopped shm
+got=0
+"$weir" shuffle --by a good.csv --out dir >out 2>err || got=$?
+[ $got -eq 1 ] || fail "status $got beside another run"
+grep -q 'another run is writing' err || fail "does not say who is in the way"
+ls dir/.part-00003.csv.tmp >/dev/null || fail "took files of another run"
+kill -KILL $pid
+wait $pid || true
+ls dir/.part-00003.csv.tmp >/dev/null || fail "nothing to remove"
+flock dir true
+"$weir" shuffle --nodes 2 --by a good.csv --out dir >out 2>err ||
+    fail "leftovers are in the way"
+# shellcheck disable=SC2012 # names of ours
+[ "$(ls -A dir | tr '\n' ' ')" = "part-00000.csv part-00001.csv " ] ||
+    fail "leftovers stayed"
 echo ok
