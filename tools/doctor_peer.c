@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench/lib/batch.h"
+#include "bench/lib/clock.h"
 #include "tools/doctor.h"
 
 enum {
@@ -38,41 +39,12 @@ struct end {
     weir_query *query;
     weir_writer *writer;
     weir_reader *reader;
-    struct ArrowArray batch;
-    struct ArrowArray column;
-    struct ArrowArray *children[1];
-    const void *batch_buffers[1];
-    const void *column_buffers[2];
+    struct wb_batch batch;
     int64_t values[BATCH_ROWS];
     char heard[256]; /* what the node logged last of the seed */
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
 /* ---- an end --------------------------------------------------------------------- */
-
-static void no_release(struct ArrowArray *array)
-{
-    (void)array; /* the end's own memory */
-}
-
-static void make_batch(struct end *e)
-{
-    e->children[0] = &e->column;
-    e->column_buffers[1] = e->values;
-    e->column = (struct ArrowArray){
-        .n_buffers = 2, .buffers = e->column_buffers, .release = no_release};
-    e->batch = (struct ArrowArray){.n_buffers = 1,
-                                   .buffers = e->batch_buffers,
-                                   .n_children = 1,
-                                   .children = e->children,
-                                   .release = no_release};
-}
 
 static void hear(void *arg, weir_log_level level, const char *line)
 {
@@ -99,7 +71,6 @@ static weir_err open_end(struct end *e, const struct doctor *d,
                                  .log = hear,
                                  .log_arg = e};
     memset(e, 0, sizeof(*e));
-    make_batch(e);
     (void)gethostname(host, sizeof(host) - 1);
     (void)snprintf(name, sizeof(name), "%.30s-%ld-%u", host, (long)getpid(),
                    serial++);
@@ -152,10 +123,10 @@ static void close_end(struct end *e)
     weir_node_close(e->node);
 }
 
-static weir_err put(struct end *e, int64_t rows)
+static weir_err put(struct end *e, uint32_t rows)
 {
-    e->batch.length = e->column.length = rows;
-    return weir_writer_push_wait(e->writer, &e->batch);
+    wb_batch_point(&e->batch, e->values, rows);
+    return weir_writer_push_wait(e->writer, &e->batch.array);
 }
 
 /* One row, at once. */
@@ -174,10 +145,8 @@ static weir_err take(struct end *e, int64_t *rows_out, int64_t *value_out)
     if (rc != WEIR_OK) {
         return rc;
     }
-    const struct ArrowArray *column = batch.children[0];
-    const int64_t *values = column->buffers[1];
     *rows_out = batch.length;
-    *value_out = values[batch.offset + column->offset];
+    *value_out = *wb_batch_values(&batch);
     batch.release(&batch);
     return WEIR_OK;
 }
@@ -263,13 +232,13 @@ static int compare(const void *a, const void *b)
 static weir_err ping(struct end *e, double *us_out)
 {
     static uint64_t ns[PINGS];
-    uint64_t until = now_ns() + SECOND;
+    uint64_t until = wb_now_ns() + SECOND;
     int64_t rows = 0;
     int64_t value = 0;
     unsigned n = 0;
     weir_err rc = put_value(e, -1); /* opens the link; not counted */
     rc = rc == WEIR_OK ? take(e, &rows, &value) : rc;
-    for (uint64_t at = now_ns(); rc == WEIR_OK && n < PINGS && at < until;
+    for (uint64_t at = wb_now_ns(); rc == WEIR_OK && n < PINGS && at < until;
          n++) {
         rc = put_value(e, (int64_t)n + 1);
         rc = rc == WEIR_OK ? take(e, &rows, &value) : rc;
@@ -277,7 +246,7 @@ static weir_err ping(struct end *e, double *us_out)
             return WEIR_ERR_INTEGRITY;
         }
         uint64_t then = at;
-        at = now_ns();
+        at = wb_now_ns();
         ns[n] = at - then;
     }
     if (rc == WEIR_OK) {
@@ -290,13 +259,13 @@ static weir_err ping(struct end *e, double *us_out)
 /* About a second of rows; the clock stops when the peer has counted them. */
 static weir_err flood(struct end *e, double *mb_per_s_out)
 {
-    uint64_t begin = now_ns();
+    uint64_t begin = wb_now_ns();
     int64_t sent = 0;
     int64_t rows = 0;
     int64_t value = 0;
     weir_err rc = WEIR_OK;
     memset(e->values, 0, sizeof(e->values));
-    while (rc == WEIR_OK && now_ns() - begin < SECOND &&
+    while (rc == WEIR_OK && wb_now_ns() - begin < SECOND &&
            (uint64_t)sent * 8 < MOST_BYTES) {
         rc = put(e, BATCH_ROWS);
         sent += BATCH_ROWS;
@@ -306,7 +275,7 @@ static weir_err flood(struct end *e, double *mb_per_s_out)
     if (rc != WEIR_OK) {
         return rc;
     }
-    double seconds = (double)(now_ns() - begin) / 1e9;
+    double seconds = (double)(wb_now_ns() - begin) / 1e9;
     *mb_per_s_out = (double)sent * 8 / 1e6 / seconds;
     rc = take(e, &rows, &rows);
     return rc != WEIR_DONE ? rc : value == sent ? WEIR_OK : WEIR_ERR_INTEGRITY;
@@ -436,10 +405,10 @@ void doctor_peer(struct doctor *d, const char *where)
         doctor_say(d, DOCTOR_PROBLEM, "peer", NULL, "%s", err.message);
         return;
     }
-    uint64_t begin = now_ns();
+    uint64_t begin = wb_now_ns();
     weir_err rc = weir_node_join_seed(e.node, address, 2, d->timeout_ns, &err);
     if (rc != WEIR_OK) {
-        say_unjoined(d, &e, rc, &err, where, now_ns() - begin);
+        say_unjoined(d, &e, rc, &err, where, wb_now_ns() - begin);
     } else {
         measure(d, &e, where);
     }
