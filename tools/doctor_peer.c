@@ -180,8 +180,11 @@ static void name_of_peer(const struct end *e, uint32_t idx, char *name)
                                                                  : "?");
 }
 
-/* Wait for one peer and serve it; false: this end does not work. */
-static bool serve_one(struct doctor *d, const char *listen, bool *said)
+/* Wait for one peer and serve it; false: this end does not work. `said` is the
+ * address that was told last: a port of the system's choice, and the name of
+ * shm, are others with each node. */
+static bool serve_one(struct doctor *d, const char *listen,
+                      char said[ADDRESS_BYTES])
 {
     static struct end e;
     struct weir_error err = {.code = WEIR_OK};
@@ -191,12 +194,11 @@ static bool serve_one(struct doctor *d, const char *listen, bool *said)
         doctor_say(d, DOCTOR_PROBLEM, "listen", NULL, "%s", err.message);
         return false;
     }
-    if (!*said) {
-        doctor_say(d, DOCTOR_OK, "listen", NULL, "%s",
-                   weir_node_address(e.node));
-        *said = true;
+    if (strcmp(said, weir_node_address(e.node)) != 0) {
+        (void)snprintf(said, ADDRESS_BYTES, "%s", weir_node_address(e.node));
+        doctor_say(d, DOCTOR_OK, "listen", NULL, "%s", said);
     }
-    rc = weir_node_join_seed(e.node, NULL, 2, WEIR_FOREVER / 4, &err);
+    rc = weir_node_join_seed(e.node, NULL, 2, WEIR_FOREVER, &err);
     if (rc == WEIR_OK) {
         name_of_peer(&e, 1, name);
         rc = open_query(&e, d->timeout_ns + 60 * SECOND, &err);
@@ -214,8 +216,8 @@ static bool serve_one(struct doctor *d, const char *listen, bool *said)
 
 void doctor_listen(struct doctor *d, const char *where, bool once)
 {
-    bool said = false;
-    while (serve_one(d, where, &said) && !once) {
+    char said[ADDRESS_BYTES] = "";
+    while (serve_one(d, where, said) && !once) {
     }
 }
 
@@ -232,14 +234,14 @@ static int compare(const void *a, const void *b)
 static weir_err ping(struct end *e, double *us_out)
 {
     static uint64_t ns[PINGS];
-    uint64_t until = wb_now_ns() + SECOND;
     int64_t rows = 0;
     int64_t value = 0;
     unsigned n = 0;
     weir_err rc = put_value(e, -1); /* opens the link; not counted */
     rc = rc == WEIR_OK ? take(e, &rows, &value) : rc;
-    for (uint64_t at = wb_now_ns(); rc == WEIR_OK && n < PINGS && at < until;
-         n++) {
+    uint64_t at = wb_now_ns();
+    uint64_t until = at + SECOND;
+    for (; rc == WEIR_OK && n < PINGS && at < until; n++) {
         rc = put_value(e, (int64_t)n + 1);
         rc = rc == WEIR_OK ? take(e, &rows, &value) : rc;
         if (rc == WEIR_OK && (rows != 1 || value != (int64_t)n + 1)) {
@@ -337,17 +339,20 @@ static void say_unjoined(struct doctor *d, const struct end *e, weir_err rc,
                                      : err->message);
 }
 
+/* What stands behind `key` in an address, or NULL. */
+static const char *behind(const char *address, const char *key)
+{
+    const char *at = strstr(address, key);
+    return at != NULL ? at + strlen(key) : NULL;
+}
+
 /* HOST of an address: "tcp:HOST:PORT", "auto:HOST:PORT", "auto:X;tcp=HOST:1". */
 static void host_of(char *host, const char *address)
 {
-    const char *at = strstr(address, ";tcp=");
-    at = at != NULL ? at + 5 : strstr(address, ";verbs=");
-    if (at != NULL && at[0] == ';') {
-        at += 7;
-    } else if (at == NULL) {
-        at = strchr(address, ':') + 1;
-    }
-    (void)snprintf(host, ADDRESS_BYTES, "%s", at);
+    const char *at = behind(address, ";tcp=");
+    at = at != NULL ? at : behind(address, ";verbs=");
+    at = at != NULL ? at : behind(address, ":");
+    (void)snprintf(host, ADDRESS_BYTES, "%s", at != NULL ? at : "");
     host[strcspn(host, ";")] = '\0';
     char *port = strrchr(host, ':');
     if (port != NULL) {
@@ -400,7 +405,9 @@ void doctor_peer(struct doctor *d, const char *where)
         return;
     }
     /* The peer may have to connect to us, and on the device that leads there. */
-    local_address(listen, address);
+    if (inet) {
+        local_address(listen, address);
+    }
     if (open_end(&e, d, inet ? listen : NULL, &err) != WEIR_OK) {
         doctor_say(d, DOCTOR_PROBLEM, "peer", NULL, "%s", err.message);
         return;
