@@ -29,6 +29,7 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
         .name = e->name,
         .max_links = 2 * e->cfg.max_members, /* old ones may still be dying */
         .arg = e->cfg.transport_arg,
+        .log = &e->log,
     };
     weir_err rc = e->ops->open(&p, &e->transport, err);
     if (rc == WEIR_OK) {

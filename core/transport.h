@@ -77,6 +77,8 @@ enum {
     WI_MIN_MESSAGE_BYTES = 2048, /* every transport takes messages this long */
 };
 
+struct wi_log;
+
 /** What the core tells a transport when it opens it. */
 struct wi_transport_params {
     const char *listen; /* address to listen at, without "name:"; NULL = any */
@@ -84,6 +86,7 @@ struct wi_transport_params {
     uint32_t max_links; /* most endpoints at a time */
     bool huge_pages;    /* take huge pages where there are any */
     void *arg;          /* transport's own (sim: the simulated network) */
+    const struct wi_log *log; /* for what no caller is told; NULL: nobody */
 };
 
 /** Memory that travels. Constant after mem_open. */

@@ -8,7 +8,6 @@
 #define WEIR_CMD_H
 
 int cmd_bench(int argc, char **argv);
-int cmd_bench_query(int argc, char **argv); /* weir bench query */
 int cmd_demo(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_explain(int argc, char **argv);

@@ -88,6 +88,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if ((a->peer != NULL) + (a->why != NULL) + (a->listen != NULL) > 1) {
             argp_error(state, "--peer, --listen and --why exclude each other");
         }
+        if (a->once && a->listen == NULL) {
+            argp_error(state, "--once belongs to --listen");
+        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

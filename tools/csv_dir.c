@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ struct csv_dir {
     const char *path;
     int fd;
     bool made; /* by us */
+    bool mine; /* the files in it: nobody else writes here */
     uint32_t parts;
     bool numbered; /* not named */
     pid_t owner;
@@ -35,6 +37,9 @@ static struct csv_dir *to_clean; /* set while the handlers are */
 /* Only calls that are safe in a signal handler. */
 static void remove_files(const struct csv_dir *dir)
 {
+    if (!dir->mine) {
+        return;
+    }
     for (uint32_t i = 0; i < dir->parts; i++) {
         (void)unlinkat(dir->fd, dir->temporary[i], 0);
     }
@@ -83,7 +88,76 @@ void csv_dir_forked(void)
     release_signals();
 }
 
+/* ---- names -------------------------------------------------------------------- */
+
+void csv_dir_part_name(uint32_t part, char name[CSV_PART_NAME_BYTES])
+{
+    (void)snprintf(name, CSV_PART_NAME_BYTES, "part-%05u.csv", part);
+}
+
+/* Number of a part file, or -1 for any other name. */
+static int64_t part_number(const char *name)
+{
+    char again[CSV_PART_NAME_BYTES];
+    unsigned int number;
+    if (sscanf(name, "part-%5u.csv", &number) != 1) {
+        return -1;
+    }
+    csv_dir_part_name(number, again);
+    return strcmp(name, again) == 0 ? (int64_t)number : -1;
+}
+
+static void temporary_name(uint32_t part, char name[CSV_PART_NAME_BYTES])
+{
+    (void)snprintf(name, CSV_PART_NAME_BYTES, ".part-%05u.csv.tmp", part);
+}
+
+static bool is_temporary(const struct csv_dir *dir, const char *name)
+{
+    char again[CSV_PART_NAME_BYTES];
+    unsigned int number;
+    (void)dir;
+    if (sscanf(name, ".part-%5u.csv.tmp", &number) != 1) {
+        return false;
+    }
+    temporary_name(number, again);
+    return strcmp(name, again) == 0;
+}
+
+/* A smaller run must not leave parts of a larger one beside its own. */
+static bool is_beyond(const struct csv_dir *dir, const char *name)
+{
+    return part_number(name) >= (int64_t)dir->parts;
+}
+
+static weir_err remove_old(const struct csv_dir *dir,
+                           bool (*is_old)(const struct csv_dir *dir,
+                                          const char *name),
+                           struct weir_error *err)
+{
+    DIR *d = opendir(dir->path);
+    if (d == NULL) {
+        return tool_fail_errno(err, "directory %s", dir->path);
+    }
+    weir_err rc = WEIR_OK;
+    const struct dirent *e;
+    while (rc == WEIR_OK && (e = readdir(d)) != NULL) {
+        if (is_old(dir, e->d_name) && unlinkat(dir->fd, e->d_name, 0) != 0) {
+            rc = tool_fail_errno(err, "remove old %s/%s", dir->path, e->d_name);
+        }
+    }
+    (void)closedir(d);
+    return rc;
+}
+
 /* ---- opening ------------------------------------------------------------------ */
+
+/* Not in the way: temporary files are removed by open, or refused as in use. */
+static bool is_passed_over(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+           is_temporary(NULL, name);
+}
 
 weir_err csv_dir_check(const char *path, bool force, struct weir_error *err)
 {
@@ -92,8 +166,7 @@ weir_err csv_dir_check(const char *path, bool force, struct weir_error *err)
         return errno == ENOENT ? WEIR_OK : tool_fail_errno(err, "%s", path);
     }
     const struct dirent *e = readdir(d);
-    while (e != NULL &&
-           (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)) {
+    while (e != NULL && is_passed_over(e->d_name)) {
         e = readdir(d);
     }
     weir_err rc = WEIR_OK;
@@ -117,6 +190,21 @@ static weir_err open_directory(struct csv_dir *dir, struct weir_error *err)
     dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return dir->fd >= 0 ? WEIR_OK
                         : tool_fail_errno(err, "directory %s", dir->path);
+}
+
+/* The lock lives as long as this process and its children, however they end;
+ * so temporary files that are found under it belong to nobody. On file systems
+ * that cannot lock a directory (NFS), it is up to the user. */
+static weir_err own_directory(struct csv_dir *dir, struct weir_error *err)
+{
+    if (flock(dir->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return tool_fail(err, WEIR_ERR_STATE,
+                         "another run is writing to directory %s; wait for its "
+                         "end or name another one",
+                         dir->path);
+    }
+    dir->mine = true;
+    return remove_old(dir, is_temporary, err);
 }
 
 /* Made here and not by the children: what a dying child made after the files
@@ -161,6 +249,9 @@ weir_err csv_dir_open(const char *path, const char *const *names,
     }
     weir_err rc = open_directory(dir, err);
     if (rc == WEIR_OK) {
+        rc = own_directory(dir, err);
+    }
+    if (rc == WEIR_OK) {
         watch_signals(dir);
         rc = make_temporaries(dir, err);
     }
@@ -184,11 +275,6 @@ weir_err csv_dir_part_open(const struct csv_dir *dir, uint32_t part,
     return WEIR_OK;
 }
 
-void csv_dir_part_name(uint32_t part, char name[CSV_PART_NAME_BYTES])
-{
-    (void)snprintf(name, CSV_PART_NAME_BYTES, "part-%05u.csv", part);
-}
-
 /* ---- the end ------------------------------------------------------------------ */
 
 static void free_dir(struct csv_dir *dir)
@@ -207,39 +293,6 @@ void csv_dir_abandon(struct csv_dir *dir)
         remove_files(dir);
         free_dir(dir);
     }
-}
-
-/* Number of a part file, or -1 for any other name. */
-static int64_t part_number(const char *name)
-{
-    char again[CSV_PART_NAME_BYTES];
-    unsigned int number;
-    if (sscanf(name, "part-%5u.csv", &number) != 1) {
-        return -1;
-    }
-    csv_dir_part_name(number, again);
-    return strcmp(name, again) == 0 ? (int64_t)number : -1;
-}
-
-/* With --force: a smaller run must not leave parts of a larger one beside its
- * own. */
-static weir_err remove_old_parts(const struct csv_dir *dir,
-                                 struct weir_error *err)
-{
-    DIR *d = opendir(dir->path);
-    if (d == NULL) {
-        return tool_fail_errno(err, "directory %s", dir->path);
-    }
-    weir_err rc = WEIR_OK;
-    const struct dirent *e;
-    while (rc == WEIR_OK && (e = readdir(d)) != NULL) {
-        if (part_number(e->d_name) >= (int64_t)dir->parts &&
-            unlinkat(dir->fd, e->d_name, 0) != 0) {
-            rc = tool_fail_errno(err, "remove old %s/%s", dir->path, e->d_name);
-        }
-    }
-    (void)closedir(d);
-    return rc;
 }
 
 /* The name without the dot before it and the ".tmp" behind. */
@@ -271,7 +324,7 @@ static weir_err rename_all(const struct csv_dir *dir, struct weir_error *err)
 
 weir_err csv_dir_commit(struct csv_dir *dir, struct weir_error *err)
 {
-    weir_err rc = dir->numbered ? remove_old_parts(dir, err) : WEIR_OK;
+    weir_err rc = dir->numbered ? remove_old(dir, is_beyond, err) : WEIR_OK;
     if (rc == WEIR_OK) {
         rc = rename_all(dir, err);
     }

@@ -6,8 +6,10 @@
  *                                                            \-> csv_dir_abandon
  *
  * Rows go to DIR/.part-00000.csv.tmp ..., which become DIR/part-00000.csv ...
- * when all are on the disk; or to files with names of their own. Between open and its end the directory removes
- * these files also when the program is ended by SIGINT, SIGTERM or SIGHUP.
+ * when all are on the disk; or to files with names of their own. Between open
+ * and its end the directory removes these files also when the program is ended
+ * by SIGINT, SIGTERM or SIGHUP. What SIGKILL leaves of parts, the next run
+ * removes: runs hold a lock (flock) on DIR.
  */
 #ifndef WEIR_CSV_DIR_H
 #define WEIR_CSV_DIR_H
@@ -19,7 +21,8 @@
 
 struct csv_dir;
 
-/** May DIR be used: it is not there, or empty, or `force`?
+/** May DIR be used: it is not there, or empty but for temporary files, or
+ *  `force`?
  *  Errors: WEIR_ERR_ARG (it is not), WEIR_ERR_SYSTEM. Blocks: shortly.
  *  Threads: any. Ownership: nothing. */
 weir_err csv_dir_check(const char *path, bool force, struct weir_error *err);
@@ -32,7 +35,8 @@ weir_err csv_dir_check(const char *path, bool force, struct weir_error *err);
  *               [NULL: part-00000.csv ...]
  * @param parts  1 .. 99999
  *
- * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_NO_MEMORY; nothing is left behind
+ * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_NO_MEMORY, WEIR_ERR_STATE (another run
+ *             is using it); nothing is left behind
  * Blocks:     shortly
  * Threads:    the only one of the process; one directory at a time
  * Ownership:  csv_dir_commit or csv_dir_abandon

@@ -30,6 +30,17 @@ static void keep(struct doctor *d, enum doctor_level level, const char *check,
     (void)json_array_append_new(d->findings, f);
 }
 
+/* Names of devices and what peers say may hold any byte: none of them is to
+ * steer a terminal or to keep a finding out of JSON, which is UTF-8. */
+static void make_plain(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text < ' ' || *text > '~') {
+            *text = '?';
+        }
+    }
+}
+
 void doctor_say_data(struct doctor *d, enum doctor_level level,
                      const char *check, const char *fix, json_t *data,
                      const char *fmt, ...)
@@ -39,6 +50,7 @@ void doctor_say_data(struct doctor *d, enum doctor_level level,
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    make_plain(text);
     d->problems += level == DOCTOR_PROBLEM;
     if (d->findings != NULL) {
         keep(d, level, check, fix, data, text);

@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench/lib/batch.h"
+#include "bench/lib/clock.h"
 #include "tools/doctor.h"
 
 enum {
@@ -38,41 +39,12 @@ struct end {
     weir_query *query;
     weir_writer *writer;
     weir_reader *reader;
-    struct ArrowArray batch;
-    struct ArrowArray column;
-    struct ArrowArray *children[1];
-    const void *batch_buffers[1];
-    const void *column_buffers[2];
+    struct wb_batch batch;
     int64_t values[BATCH_ROWS];
     char heard[256]; /* what the node logged last of the seed */
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
 /* ---- an end --------------------------------------------------------------------- */
-
-static void no_release(struct ArrowArray *array)
-{
-    (void)array; /* the end's own memory */
-}
-
-static void make_batch(struct end *e)
-{
-    e->children[0] = &e->column;
-    e->column_buffers[1] = e->values;
-    e->column = (struct ArrowArray){
-        .n_buffers = 2, .buffers = e->column_buffers, .release = no_release};
-    e->batch = (struct ArrowArray){.n_buffers = 1,
-                                   .buffers = e->batch_buffers,
-                                   .n_children = 1,
-                                   .children = e->children,
-                                   .release = no_release};
-}
 
 static void hear(void *arg, weir_log_level level, const char *line)
 {
@@ -99,7 +71,6 @@ static weir_err open_end(struct end *e, const struct doctor *d,
                                  .log = hear,
                                  .log_arg = e};
     memset(e, 0, sizeof(*e));
-    make_batch(e);
     (void)gethostname(host, sizeof(host) - 1);
     (void)snprintf(name, sizeof(name), "%.30s-%ld-%u", host, (long)getpid(),
                    serial++);
@@ -152,10 +123,10 @@ static void close_end(struct end *e)
     weir_node_close(e->node);
 }
 
-static weir_err put(struct end *e, int64_t rows)
+static weir_err put(struct end *e, uint32_t rows)
 {
-    e->batch.length = e->column.length = rows;
-    return weir_writer_push_wait(e->writer, &e->batch);
+    wb_batch_point(&e->batch, e->values, rows);
+    return weir_writer_push_wait(e->writer, &e->batch.array);
 }
 
 /* One row, at once. */
@@ -174,10 +145,8 @@ static weir_err take(struct end *e, int64_t *rows_out, int64_t *value_out)
     if (rc != WEIR_OK) {
         return rc;
     }
-    const struct ArrowArray *column = batch.children[0];
-    const int64_t *values = column->buffers[1];
     *rows_out = batch.length;
-    *value_out = values[batch.offset + column->offset];
+    *value_out = *wb_batch_values(&batch);
     batch.release(&batch);
     return WEIR_OK;
 }
@@ -211,8 +180,11 @@ static void name_of_peer(const struct end *e, uint32_t idx, char *name)
                                                                  : "?");
 }
 
-/* Wait for one peer and serve it; false: this end does not work. */
-static bool serve_one(struct doctor *d, const char *listen, bool *said)
+/* Wait for one peer and serve it; false: this end does not work. `said` is the
+ * address that was told last: a port of the system's choice, and the name of
+ * shm, are others with each node. */
+static bool serve_one(struct doctor *d, const char *listen,
+                      char said[ADDRESS_BYTES])
 {
     static struct end e;
     struct weir_error err = {.code = WEIR_OK};
@@ -222,12 +194,11 @@ static bool serve_one(struct doctor *d, const char *listen, bool *said)
         doctor_say(d, DOCTOR_PROBLEM, "listen", NULL, "%s", err.message);
         return false;
     }
-    if (!*said) {
-        doctor_say(d, DOCTOR_OK, "listen", NULL, "%s",
-                   weir_node_address(e.node));
-        *said = true;
+    if (strcmp(said, weir_node_address(e.node)) != 0) {
+        (void)snprintf(said, ADDRESS_BYTES, "%s", weir_node_address(e.node));
+        doctor_say(d, DOCTOR_OK, "listen", NULL, "%s", said);
     }
-    rc = weir_node_join_seed(e.node, NULL, 2, WEIR_FOREVER / 4, &err);
+    rc = weir_node_join_seed(e.node, NULL, 2, WEIR_FOREVER, &err);
     if (rc == WEIR_OK) {
         name_of_peer(&e, 1, name);
         rc = open_query(&e, d->timeout_ns + 60 * SECOND, &err);
@@ -245,8 +216,8 @@ static bool serve_one(struct doctor *d, const char *listen, bool *said)
 
 void doctor_listen(struct doctor *d, const char *where, bool once)
 {
-    bool said = false;
-    while (serve_one(d, where, &said) && !once) {
+    char said[ADDRESS_BYTES] = "";
+    while (serve_one(d, where, said) && !once) {
     }
 }
 
@@ -263,21 +234,21 @@ static int compare(const void *a, const void *b)
 static weir_err ping(struct end *e, double *us_out)
 {
     static uint64_t ns[PINGS];
-    uint64_t until = now_ns() + SECOND;
     int64_t rows = 0;
     int64_t value = 0;
     unsigned n = 0;
     weir_err rc = put_value(e, -1); /* opens the link; not counted */
     rc = rc == WEIR_OK ? take(e, &rows, &value) : rc;
-    for (uint64_t at = now_ns(); rc == WEIR_OK && n < PINGS && at < until;
-         n++) {
+    uint64_t at = wb_now_ns();
+    uint64_t until = at + SECOND;
+    for (; rc == WEIR_OK && n < PINGS && at < until; n++) {
         rc = put_value(e, (int64_t)n + 1);
         rc = rc == WEIR_OK ? take(e, &rows, &value) : rc;
         if (rc == WEIR_OK && (rows != 1 || value != (int64_t)n + 1)) {
             return WEIR_ERR_INTEGRITY;
         }
         uint64_t then = at;
-        at = now_ns();
+        at = wb_now_ns();
         ns[n] = at - then;
     }
     if (rc == WEIR_OK) {
@@ -290,13 +261,13 @@ static weir_err ping(struct end *e, double *us_out)
 /* About a second of rows; the clock stops when the peer has counted them. */
 static weir_err flood(struct end *e, double *mb_per_s_out)
 {
-    uint64_t begin = now_ns();
+    uint64_t begin = wb_now_ns();
     int64_t sent = 0;
     int64_t rows = 0;
     int64_t value = 0;
     weir_err rc = WEIR_OK;
     memset(e->values, 0, sizeof(e->values));
-    while (rc == WEIR_OK && now_ns() - begin < SECOND &&
+    while (rc == WEIR_OK && wb_now_ns() - begin < SECOND &&
            (uint64_t)sent * 8 < MOST_BYTES) {
         rc = put(e, BATCH_ROWS);
         sent += BATCH_ROWS;
@@ -306,7 +277,7 @@ static weir_err flood(struct end *e, double *mb_per_s_out)
     if (rc != WEIR_OK) {
         return rc;
     }
-    double seconds = (double)(now_ns() - begin) / 1e9;
+    double seconds = (double)(wb_now_ns() - begin) / 1e9;
     *mb_per_s_out = (double)sent * 8 / 1e6 / seconds;
     rc = take(e, &rows, &rows);
     return rc != WEIR_DONE ? rc : value == sent ? WEIR_OK : WEIR_ERR_INTEGRITY;
@@ -368,17 +339,20 @@ static void say_unjoined(struct doctor *d, const struct end *e, weir_err rc,
                                      : err->message);
 }
 
+/* What stands behind `key` in an address, or NULL. */
+static const char *behind(const char *address, const char *key)
+{
+    const char *at = strstr(address, key);
+    return at != NULL ? at + strlen(key) : NULL;
+}
+
 /* HOST of an address: "tcp:HOST:PORT", "auto:HOST:PORT", "auto:X;tcp=HOST:1". */
 static void host_of(char *host, const char *address)
 {
-    const char *at = strstr(address, ";tcp=");
-    at = at != NULL ? at + 5 : strstr(address, ";verbs=");
-    if (at != NULL && at[0] == ';') {
-        at += 7;
-    } else if (at == NULL) {
-        at = strchr(address, ':') + 1;
-    }
-    (void)snprintf(host, ADDRESS_BYTES, "%s", at);
+    const char *at = behind(address, ";tcp=");
+    at = at != NULL ? at : behind(address, ";verbs=");
+    at = at != NULL ? at : behind(address, ":");
+    (void)snprintf(host, ADDRESS_BYTES, "%s", at != NULL ? at : "");
     host[strcspn(host, ";")] = '\0';
     char *port = strrchr(host, ':');
     if (port != NULL) {
@@ -431,15 +405,17 @@ void doctor_peer(struct doctor *d, const char *where)
         return;
     }
     /* The peer may have to connect to us, and on the device that leads there. */
-    local_address(listen, address);
+    if (inet) {
+        local_address(listen, address);
+    }
     if (open_end(&e, d, inet ? listen : NULL, &err) != WEIR_OK) {
         doctor_say(d, DOCTOR_PROBLEM, "peer", NULL, "%s", err.message);
         return;
     }
-    uint64_t begin = now_ns();
+    uint64_t begin = wb_now_ns();
     weir_err rc = weir_node_join_seed(e.node, address, 2, d->timeout_ns, &err);
     if (rc != WEIR_OK) {
-        say_unjoined(d, &e, rc, &err, where, now_ns() - begin);
+        say_unjoined(d, &e, rc, &err, where, wb_now_ns() - begin);
     } else {
         measure(d, &e, where);
     }

@@ -62,6 +62,13 @@ static void check_memlock(struct doctor *d)
     limit_text(soft, sizeof(soft), lim.rlim_cur);
     limit_text(hard, sizeof(hard), lim.rlim_max);
     size_text(need, sizeof(need), d->need_bytes);
+    if (d->need_bytes == 0) {
+        doctor_say(d, DOCTOR_NOTE, "memlock", NULL,
+                   "soft limit %s, hard limit %s; what a node needs is not "
+                   "known, as none opens",
+                   soft, hard);
+        return;
+    }
     bool all = may_lock_all();
     bool enough =
         all || lim.rlim_cur == RLIM_INFINITY || lim.rlim_cur >= d->need_bytes;
@@ -124,9 +131,9 @@ static void check_huge_pages(struct doctor *d)
         uint64_t page = kib * 1024;
         (void)snprintf(fix, sizeof(fix), "sysctl -w vm.nr_hugepages=%" PRIu64,
                        total + (d->need_bytes + page - 1) / page);
-        doctor_say(d, DOCTOR_NOTE, "huge pages", fix,
-                   "%" PRIu64 " of %s, none free: normal pages are used", total,
-                   size);
+        doctor_say(
+            d, DOCTOR_NOTE, "huge pages", d->need_bytes != 0 ? fix : NULL,
+            "%" PRIu64 " of %s, none free: normal pages are used", total, size);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "bench/lib/group.h"
 #include "bench/lib/keys.h"
 #include "bench/lib/nodes.h"
+#include "bench/lib/report.h"
 #include "bench/lib/two_stage.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
@@ -262,11 +263,5 @@ weir_err wb_idle_print_json(const struct wb_idle *r, FILE *out,
         "peak_bytes", (json_int_t)r->peak_bytes, "plan_bytes",
         (json_int_t)r->plan_bytes, "cap_bytes", (json_int_t)r->cap_bytes,
         "rss_bytes", (json_int_t)r->rss_bytes, "plan", r->plan);
-    if (o == NULL || json_dumpf(o, out, JSON_REAL_PRECISION(9)) != 0) {
-        json_decref(o);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the report");
-    }
-    (void)fputc('\n', out);
-    json_decref(o);
-    return WEIR_OK;
+    return wb_report_write(o, out, err);
 }

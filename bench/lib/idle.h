@@ -51,7 +51,7 @@ weir_err wb_idle_run(const struct wb_idle_params *params, struct wb_idle *out,
                      struct weir_error *err);
 
 /** Print for people, and as one JSON object on one line.
- *  Errors: WEIR_ERR_NO_MEMORY. Blocks: on output. Threads: one. */
+ *  Errors: as wb_report_write. Blocks: on output. Threads: one. */
 void wb_idle_print(const struct wb_idle *result, FILE *out);
 weir_err wb_idle_print_json(const struct wb_idle *result, FILE *out,
                             struct weir_error *err);

@@ -17,6 +17,7 @@
 #include "bench/lib/median.h"
 #include "bench/lib/pair.h"
 #include "bench/lib/pin.h"
+#include "bench/lib/report.h"
 #include "core/base/atomic.h"
 #include "core/base/err.h"
 
@@ -333,11 +334,5 @@ weir_err wb_latency_print_json(const struct wb_latency_params *params,
                           "results", one_of("cacheline", &latency->bare),
                           one_of(transport_of(params), &latency->row), "ratios",
                           key, latency->row.p50_ns / latency->bare.p50_ns);
-    if (o == NULL || json_dumpf(o, out, JSON_REAL_PRECISION(9)) != 0) {
-        json_decref(o);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the report");
-    }
-    (void)fputc('\n', out);
-    json_decref(o);
-    return WEIR_OK;
+    return wb_report_write(o, out, err);
 }

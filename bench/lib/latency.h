@@ -52,7 +52,7 @@ weir_err wb_latency_run(const struct wb_latency_params *params,
                         struct wb_latency *out, struct weir_error *err);
 
 /** Print for people, and as one JSON object on one line.
- *  Errors: WEIR_ERR_NO_MEMORY. Blocks: on output. Threads: one. */
+ *  Errors: as wb_report_write. Blocks: on output. Threads: one. */
 void wb_latency_print(const struct wb_latency_params *params,
                       const struct wb_latency *latency, FILE *out);
 weir_err wb_latency_print_json(const struct wb_latency_params *params,

@@ -62,7 +62,7 @@ struct wb_plan_params {
     uint64_t memory_bytes;
     uint32_t frame_bytes;
     uint32_t ring_frames;
-    int no_checksum;
+    bool no_checksum;
     struct wb_counter *counters; /* of all workers, in shared memory [NULL] */
 };
 

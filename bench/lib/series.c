@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "bench/lib/report.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
 
@@ -191,11 +192,5 @@ weir_err wb_series_print_json(const struct wb_series *series, FILE *out,
         (json_int_t)p->rows_per_node, "repeat", (int)series->repeat, "cores",
         (int)series->cores, "results", results_of(series), "ratios",
         ratios_of(series));
-    if (o == NULL || json_dumpf(o, out, JSON_REAL_PRECISION(9)) != 0) {
-        json_decref(o);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the report");
-    }
-    (void)fputc('\n', out);
-    json_decref(o);
-    return WEIR_OK;
+    return wb_report_write(o, out, err);
 }

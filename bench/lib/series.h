@@ -69,7 +69,7 @@ double wb_series_ratio(const struct wb_series *series, const char *over,
 void wb_series_print(const struct wb_series *series, FILE *out);
 
 /** Print one JSON object on one line.
- *  Errors: WEIR_ERR_NO_MEMORY. Blocks: on output. Threads: one. */
+ *  Errors: as wb_report_write. Blocks: on output. Threads: one. */
 weir_err wb_series_print_json(const struct wb_series *series, FILE *out,
                               struct weir_error *err);
 

@@ -11,6 +11,7 @@
 
 #include "bench/lib/clock.h"
 #include "bench/lib/keys.h"
+#include "bench/lib/report.h"
 #include "bench/lib/two_stage.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
@@ -256,11 +257,5 @@ weir_err wb_simulate_print_json(const struct wb_simulate *s, FILE *out,
         "frames", (json_int_t)s->frames, "rows_per_frame", s->rows_per_frame,
         "wire_per_payload", s->wire_per_payload, "memory_peak_bytes",
         (json_int_t)s->memory_peak_bytes, "wall_seconds", s->wall_seconds);
-    if (o == NULL || json_dumpf(o, out, JSON_REAL_PRECISION(9)) != 0) {
-        json_decref(o);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the report");
-    }
-    (void)fputc('\n', out);
-    json_decref(o);
-    return WEIR_OK;
+    return wb_report_write(o, out, err);
 }

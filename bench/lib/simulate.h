@@ -53,7 +53,7 @@ weir_err wb_simulate_run(const struct wb_simulate_params *params,
                          struct wb_simulate *out, struct weir_error *err);
 
 /** Print for people, and as one JSON object on one line.
- *  Errors: WEIR_ERR_NO_MEMORY. Blocks: on output. Threads: one. */
+ *  Errors: as wb_report_write. Blocks: on output. Threads: one. */
 void wb_simulate_print(const struct wb_simulate *result, FILE *out);
 weir_err wb_simulate_print_json(const struct wb_simulate *result, FILE *out,
                                 struct weir_error *err);

@@ -15,6 +15,7 @@
 #include "bench/lib/clock.h"
 #include "bench/lib/group.h"
 #include "bench/lib/pair.h"
+#include "bench/lib/report.h"
 #include "core/base/err.h"
 
 #define BATCH_ROWS 8192u
@@ -242,11 +243,5 @@ weir_err wb_stream_print_json(const struct wb_stream_params *params,
                   "transport", transport_of(params), "seconds", stream->seconds,
                   "mb_per_s", stream->mb_per_s, "user_s", stream->usage.user_s,
                   "sys_s", stream->usage.sys_s);
-    if (o == NULL || json_dumpf(o, out, JSON_REAL_PRECISION(9)) != 0) {
-        json_decref(o);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the report");
-    }
-    (void)fputc('\n', out);
-    json_decref(o);
-    return WEIR_OK;
+    return wb_report_write(o, out, err);
 }

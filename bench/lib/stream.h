@@ -47,7 +47,7 @@ weir_err wb_stream_run(const struct wb_stream_params *params,
                        struct wb_stream *out, struct weir_error *err);
 
 /** Print for people, and as one JSON object on one line.
- *  Errors: WEIR_ERR_NO_MEMORY. Blocks: on output. Threads: one. */
+ *  Errors: as wb_report_write. Blocks: on output. Threads: one. */
 void wb_stream_print(const struct wb_stream_params *params,
                      const struct wb_stream *stream, FILE *out);
 weir_err wb_stream_print_json(const struct wb_stream_params *params,

@@ -14,7 +14,7 @@ static void write_stderr(int level, const char *line)
 
 void wi_log(const struct wi_log *log, int level, const char *fmt, ...)
 {
-    if (level > log->level) {
+    if (log == NULL || level > log->level) {
         return;
     }
     char line[768];

@@ -16,6 +16,7 @@ struct wi_log {
 /* The values of weir_log_level. */
 enum { WI_LOG_ERROR, WI_LOG_WARN, WI_LOG_INFO, WI_LOG_DEBUG };
 
+/** log: NULL for none. */
 void wi_log(const struct wi_log *log, int level, const char *fmt, ...)
     WI_PRINTF(3, 4) WI_COLD;
 

@@ -26,6 +26,32 @@ __attribute__((constructor)) static void on_device(void)
     fixture.listen = wt_verbs_listen();
 }
 
+/* ---- listening ------------------------------------------------------------ */
+
+Test(verbs, a_port_in_use_is_told_whichever_device_it_would_be, .timeout = 60)
+{
+    enum { MOST = 16 }; /* more than there are addresses of devices */
+    struct wi_transport *t[MOST] = {NULL};
+    struct weir_error err = {0};
+    char address[WI_ADDRESS_BYTES];
+    char listen[32] = "0.0.0.0:0";
+    struct wi_transport_params params = {.listen = listen};
+    uint32_t n = 0;
+    while (n < MOST && wi_verbs_ops.open(&params, &t[n], &err) == WEIR_OK) {
+        if (n++ == 0) {
+            wi_verbs_ops.address(t[0], address);
+            snprintf(listen, sizeof(listen), "0.0.0.0%s",
+                     strrchr(address, ':'));
+        }
+    }
+    cr_assert(n > 0 && n < MOST, "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "take another port"), "%s",
+                       err.message);
+    while (n > 0) {
+        wi_verbs_ops.close(t[--n]);
+    }
+}
+
 /* ---- messages that break the rules --------------------------------------- */
 
 /* A link whose end `a` misbehaves, and one beside it that has to live on. */

@@ -173,6 +173,20 @@ mkdir -p empty
 run 0 "$weir" doctor --sysroot empty # nothing at all can be read
 line note device 'no RDMA device'
 
+# Nothing that a device calls itself gets out of hand.
+device odd rxe0 '1: CA' '1: DOWN' Ethernet $no_gid uverbs0
+printf 'a\033[2Jb\377c\n' >odd/sys/class/infiniband/rxe0/node_desc
+run 1 "$weir" doctor --sysroot odd
+line ok device 'rxe0: .*, a?\[2Jb?c$'
+run 1 "$weir" doctor --sysroot odd --json
+has 'a?\[2Jb?c"'
+
+# Where no node opens, nobody knows what one would need.
+run 1 "$weir" doctor --sysroot none -t pigeon
+line problem transports 'no transport "pigeon"'
+line note memlock 'not known'
+hasnt '0 bytes'
+
 run 0 "$weir" doctor --sysroot none --json
 has '"problems": 0'
 has '"level": "note"'
@@ -212,6 +226,23 @@ run 0 "$weir" doctor --peer "$address"
 line ok peer 'round trip [0-9.]* us, [0-9]* MB/s, over shm: same host'
 served
 
+# Who serves several peers says where it is each time that this changes.
+rm -f heard
+mkfifo heard
+timeout 60 "$weir" doctor -t tcp --listen=127.0.0.1:0 >heard 2>&1 &
+listener=$!
+exec 3<heard
+for n in 1 2 3; do
+    read -r said <&3 || fail "the listener says nothing"
+    case $said in
+    ok*listen*tcp:127.0.0.1:*) ;;
+    *) fail "peer $n would not know where to: $said" ;;
+    esac
+    run 0 "$weir" doctor -t tcp --peer "${said##* }"
+    read -r said <&3 || fail "the listener has gone"
+done
+kill $listener
+
 listen -t tcp
 run 0 "$weir" doctor -t tcp --peer "${address#tcp:}" --json
 has '"transport": "tcp"'
@@ -244,6 +275,8 @@ fi
 run 2 "$weir" doctor --peer a --why b
 run 2 "$weir" doctor --timeout never
 run 2 "$weir" doctor surplus
+run 2 "$weir" doctor --once
+run 1 "$weir" doctor --peer 'auto:0;tcp=;x' --timeout 0.1
 run 0 "$weir" doctor --help
 has 'Exit status: 0 no problem; 1 problems; 2 wrong use'
 hasnt sysroot

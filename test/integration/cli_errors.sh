@@ -36,7 +36,10 @@ helps()
 helps "$weir"
 helps "$weir" shuffle
 helps "$weir" demo
-helps "$weir" bench two-stage
+for kind in two-stage latency stream idle memory sim; do
+    helps "$weir" bench $kind
+    grep -q json out || fail "bench $kind"
+done
 grep -q weir out
 for command in demo shuffle bench; do
     timeout 20 "$weir" --help | grep -q "weir $command" || fail "$command"
@@ -57,6 +60,11 @@ expect 2 'one FILE only' "$weir" shuffle --by a good.csv good.csv --out dir
 expect 2 'must be a number, 1..256' "$weir" shuffle --nodes 0 --by a good.csv --out dir
 expect 2 'must be a number' "$weir" shuffle --nodes 2x --by a good.csv --out dir
 expect 2 'must be a number' "$weir" shuffle --nodes -1 --by a good.csv --out dir
+expect 2 'usage: weir bench two-stage' "$weir" bench
+expect 2 'unrecognized option' "$weir" bench memory --seconds 3
+expect 2 '"0"; must be a number, 1..1048576' "$weir" bench stream --mib 0
+expect 2 'unexpected argument "x"' "$weir" bench idle x
+expect 2 '"shm" is listed twice' "$weir" bench two-stage --transports shm,shm
 expect 2 'over 1024' "$weir" shuffle -n 256 -w 64 --by a good.csv --out dir
 expect 2 'must be shm, tcp, verbs or auto' "$weir" shuffle -t udp --by a good.csv --out dir
 expect 2 'bytes' "$weir" shuffle -m 5X --by a good.csv --out dir
@@ -177,4 +185,22 @@ for transport in shm tcp; do
     [ $got -eq 143 ] || fail "status $got after SIGTERM"
     [ ! -e dir ] || fail "left something behind after SIGTERM"
 done
+
+# What a killed command leaves is not taken for a run that goes on, nor for
+# anything of the user's. The lock is gone when the last process is.
+start_stopped shm
+got=0
+"$weir" shuffle --by a good.csv --out dir >out 2>err || got=$?
+[ $got -eq 1 ] || fail "status $got beside another run"
+grep -q 'another run is writing' err || fail "does not say who is in the way"
+ls dir/.part-00003.csv.tmp >/dev/null || fail "took files of another run"
+kill -KILL $pid
+wait $pid || true
+ls dir/.part-00003.csv.tmp >/dev/null || fail "nothing to remove"
+flock dir true
+"$weir" shuffle --nodes 2 --by a good.csv --out dir >out 2>err ||
+    fail "leftovers are in the way"
+# shellcheck disable=SC2012 # names of ours
+[ "$(ls -A dir | tr '\n' ' ')" = "part-00000.csv part-00001.csv " ] ||
+    fail "leftovers stayed"
 echo ok

@@ -224,8 +224,7 @@ static weir_err auto_open(const struct wi_transport_params *params,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a transport");
     }
     t->base.ops = &wi_auto_ops;
-    (void)snprintf(t->name, sizeof(t->name), "%s",
-                   params->name != NULL ? params->name : "auto");
+    t->log = params->log;
     wi_auto_host(t->host);
     weir_err rc = open_parts(t, params, err);
     if (rc != WEIR_OK) {

@@ -56,7 +56,7 @@ struct auto_transport {
     int epoll_fd;
     char host[AUTO_HOST_BYTES];
     char address[WI_ADDRESS_BYTES];
-    char name[64];
+    const struct wi_log *log;
     /* written by: engine */
     uint32_t first; /* whose turn it is to be polled first */
 };

@@ -131,7 +131,6 @@ static weir_err connect_from(struct auto_transport *t, const char *address,
                              uint32_t i, struct wi_ep **ep_out,
                              struct weir_error *err)
 {
-    const struct wi_log log = {.level = WI_LOG_WARN, .name = t->name};
     struct auto_peer peer;
     char word[AUTO_WORD_BYTES];
     weir_err rc = wi_auto_address_get(address, &peer, err);
@@ -148,7 +147,7 @@ static weir_err connect_from(struct auto_transport *t, const char *address,
         (void)snprintf(own, sizeof(own), "%s:%s", p->ops->name, peer.parts[i]);
         rc = p->ops->connect(p->t, own, ep_out, &why);
         if (rc != WEIR_OK) {
-            wi_log(&log, WI_LOG_WARN, "%s: %s", own, why.message);
+            wi_log(t->log, WI_LOG_WARN, "%s: %s", own, why.message);
             (void)wi_fail(err, rc, "%s", why.message);
         }
     }

@@ -48,8 +48,7 @@ static WI_COLD void pause_accept(struct tcp_transport *t, int why)
     listen_watch(t, EPOLL_CTL_DEL);
     t->paused_until_ns = t->now_ns + TCP_PAUSE_NS;
     if (!t->pause_reported) {
-        const struct wi_log log = {.level = WI_LOG_ERROR, .name = t->name};
-        wi_log(&log, WI_LOG_ERROR,
+        wi_log(t->log, WI_LOG_ERROR,
                "cannot accept connections at %s: %s; the limit of descriptors "
                "is %llu: raise ulimit -n",
                t->address, strerror(why), (unsigned long long)lim.rlim_cur);
@@ -191,8 +190,7 @@ static weir_err tcp_open(const struct wi_transport_params *params,
     t->epoll_fd = t->listen_fd = t->timer_fd = -1;
     t->max_links = params->max_links ? params->max_links : DEFAULT_LINKS;
     t->huge_pages = params->huge_pages;
-    (void)snprintf(t->name, sizeof(t->name), "%s",
-                   params->name ? params->name : "tcp");
+    t->log = params->log;
     wi_list_init(&t->eps);
     wi_list_init(&t->greeting);
     wi_list_init(&t->linger);

@@ -91,7 +91,7 @@ struct tcp_transport {
     int timer_fd;
     uint32_t max_links;
     bool huge_pages;
-    char name[64];
+    const struct wi_log *log;
     char address[WI_ADDRESS_BYTES];
 
     /* written by: engine */

@@ -40,6 +40,12 @@ static bool is_active(struct rdma_cm_id *id)
            attr.state == IBV_PORT_ACTIVE;
 }
 
+/* What binding says where no usable device is. */
+static bool is_elsewhere(int why)
+{
+    return why == ENODEV || why == ENETDOWN || why == EADDRNOTAVAIL;
+}
+
 /* A new id bound to an address of an RDMA device, or NULL and errno. */
 static struct rdma_cm_id *bind_id(struct vb_transport *t,
                                   const union wi_inet *addr)
@@ -61,12 +67,14 @@ static struct rdma_cm_id *bind_id(struct vb_transport *t,
     return NULL;
 }
 
-/* The first address of this machine that belongs to a usable device. */
+/* The first address of this machine that belongs to a usable device,
+ * or NULL and errno. */
 static struct rdma_cm_id *bind_any(struct vb_transport *t,
                                    const union wi_inet *like)
 {
     struct ifaddrs *list = NULL;
     struct rdma_cm_id *id = NULL;
+    int why = ENODEV;
     if (getifaddrs(&list) != 0) {
         return NULL;
     }
@@ -80,8 +88,12 @@ static struct rdma_cm_id *bind_any(struct vb_transport *t,
         union wi_inet found = wi_inet_of(i->ifa_addr);
         wi_inet_set_host(&addr, &found);
         id = bind_id(t, &addr);
+        if (id == NULL && !is_elsewhere(errno)) {
+            why = errno; /* what could have been, but for this */
+        }
     }
     freeifaddrs(list);
+    errno = why;
     return id;
 }
 
@@ -103,6 +115,15 @@ static weir_err open_channel(struct vb_transport *t, struct weir_error *err)
     return WEIR_OK;
 }
 
+static WI_COLD weir_err cannot_listen(const char *text, int why,
+                                      struct weir_error *err)
+{
+    return wi_fail_errno(err, why,
+                         "verbs: listen at %.80s (take another port, or 0 for "
+                         "a free one)",
+                         text);
+}
+
 static weir_err bind_listener(struct vb_transport *t, const char *text,
                               const union wi_inet *addr, struct weir_error *err)
 {
@@ -112,11 +133,8 @@ static weir_err bind_listener(struct vb_transport *t, const char *text,
     if (t->listen_id != NULL) {
         return WEIR_OK;
     }
-    if (!any && errno == EADDRINUSE) {
-        return wi_fail_errno(err, errno,
-                             "verbs: listen at %.80s (take another port, or 0 "
-                             "for a free one)",
-                             text);
+    if (!is_elsewhere(errno)) {
+        return cannot_listen(text, errno, err);
     }
     (void)snprintf(what, sizeof(what),
                    any ? "no address of an active RDMA device%s"
@@ -129,8 +147,9 @@ weir_err wi_vb_listen(struct vb_transport *t, const char *text,
                       struct weir_error *err)
 {
     union wi_inet wanted;
-    weir_err rc = wi_inet_decode(text != NULL ? text : "0.0.0.0:0",
-                                 WI_INET_LISTEN, &wanted, err);
+    text = text != NULL ? text : "0.0.0.0:0";
+    weir_err rc =
+        wi_inet_decode(text, WI_INET_LISTEN | WI_INET_NAMES, &wanted, err);
     if (rc == WEIR_OK) {
         rc = open_channel(t, err);
     }
@@ -138,10 +157,7 @@ weir_err wi_vb_listen(struct vb_transport *t, const char *text,
         rc = bind_listener(t, text, &wanted, err);
     }
     if (rc == WEIR_OK && rdma_listen(t->listen_id, BACKLOG) != 0) {
-        rc = wi_fail_errno(err, errno,
-                           "verbs: listen at %.80s (take another port, or 0 "
-                           "for a free one)",
-                           text != NULL ? text : "a port of its choice");
+        rc = cannot_listen(text, errno, err);
     }
     if (rc == WEIR_OK) {
         t->local = wi_inet_of(rdma_get_local_addr(t->listen_id));

@@ -99,8 +99,9 @@ weir_err wi_vb_dev_open(struct vb_transport *t, struct rdma_cm_id *id,
                              "readable and writable for this user?)",
                              t->dev.name);
     }
-    if (ibv_query_device(t->ctx, &attr) != 0) {
-        return wi_fail_errno(err, errno, "verbs: ask %s what it can",
+    int why = ibv_query_device(t->ctx, &attr); /* leaves errno alone */
+    if (why != 0) {
+        return wi_fail_errno(err, why, "verbs: ask %s what it can",
                              t->dev.name);
     }
     fill_device(&t->dev, device, &attr, no_srq);

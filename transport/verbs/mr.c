@@ -176,19 +176,28 @@ bool wi_vb_lkey(struct vb_ep *ep, const void *local, size_t bytes,
 
 /* Where the peer's requests say that the memory is: a random place where the
  * device can translate, so that a key of 32 bits does not open it alone. */
-static bool choose_base(const struct vb_transport *t, const struct wi_mem *mem,
-                        uint64_t *base_out)
+static weir_err choose_base(const struct vb_ep *ep, const struct wi_mem *mem,
+                            uint64_t *base_out, struct weir_error *err)
 {
+    bool iova = vb_home(ep)->dev.iova;
+    uint64_t base = (uintptr_t)mem->base;
     uint64_t noise = 0;
-    *base_out = (uintptr_t)mem->base;
-    if (t->dev.iova) {
+    if (mem->bytes > VB_KEY_SPAN / 2 || (!iova && base >= VB_KEY_SPAN)) {
+        return wi_fail(err, WEIR_ERR_UNSUPPORTED,
+                       "%zu bytes at %p cannot be granted to %s: keys of verbs "
+                       "name places below 2^47",
+                       mem->bytes, mem->base, ep->peer);
+    }
+    if (iova) {
         if (getrandom(&noise, sizeof(noise), 0) != (ssize_t)sizeof(noise)) {
-            return false;
+            return wi_fail_errno(err, errno, "getrandom for a grant to %s",
+                                 ep->peer);
         }
         uint64_t places = (VB_KEY_SPAN - mem->bytes) / WI_HUGE_PAGE - 1;
-        *base_out = (1 + noise % places) * WI_HUGE_PAGE;
+        base = (1 + noise % places) * WI_HUGE_PAGE;
     }
-    return *base_out < VB_KEY_SPAN && mem->bytes < VB_KEY_SPAN;
+    *base_out = base;
+    return WEIR_OK;
 }
 
 weir_err wi_vb_grant(struct wi_ep *ep_base, const struct wi_mem *mem,
@@ -205,8 +214,9 @@ weir_err wi_vb_grant(struct wi_ep *ep_base, const struct wi_mem *mem,
                        "more than %d grants to %s on one link", VB_MAX_GRANTS,
                        ep->peer);
     }
-    if (!choose_base(t, mem, &base)) {
-        return wi_fail_errno(err, errno, "a place for a grant to %s", ep->peer);
+    weir_err rc = choose_base(ep, mem, &base, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     struct ibv_mr *mr =
         ibv_reg_mr_iova(t->pd, mem->base, mem->bytes, base,

@@ -182,6 +182,35 @@ Test(auto_way, loopback_of_another_host_is_none)
     ops->close(t);
 }
 
+static void hear(void *arg, int level, const char *line)
+{
+    char *heard = arg;
+    cr_assert_eq(level, WI_LOG_WARN);
+    cr_assert_str_empty(heard, "one line is enough");
+    (void)snprintf(heard, 200, "%s", line);
+}
+
+Test(auto_way, one_that_cannot_be_begun_is_told_to_the_log_of_the_node)
+{
+    char heard[200] = "";
+    struct wi_log log = {
+        .fn = hear, .arg = heard, .level = WI_LOG_WARN, .name = "n"};
+    struct wi_transport_params p = {.name = "n", .max_links = 4, .log = &log};
+    struct wi_transport *t = NULL;
+    struct wi_ep *ep = NULL;
+    char address[WI_ADDRESS_BYTES];
+    char host[AUTO_HOST_BYTES];
+    wi_auto_host(host);
+    cr_assert_eq(ops->open(&p, &t, NULL), WEIR_OK);
+    (void)snprintf(address, sizeof(address),
+                   "auto:%s;shm=no name;tcp=127.0.0.1:1", host);
+    cr_assert_eq(ops->connect(t, address, &ep, NULL), WEIR_OK);
+    cr_assert_str_eq(ep->transport->ops->name, "tcp");
+    cr_assert_eq(strncmp(heard, "n: shm:no name: ", 16), 0, "%s", heard);
+    ops->disconnect(ep);
+    ops->close(t);
+}
+
 Test(auto_way, next_goes_down_the_list_and_ends)
 {
     struct wi_transport *t = open_at(NULL);

@@ -137,6 +137,19 @@ Test(verbs, an_address_without_a_device_says_what_to_do)
     cr_assert_not_null(strstr(err.message, "rdma"), "%s", err.message);
 }
 
+Test(verbs, a_host_to_listen_at_may_have_a_name)
+{
+    struct wi_transport_params params = {.listen = "localhost:0"};
+    struct wi_transport *t = NULL;
+    struct weir_error err = {0};
+    weir_err rc = wi_verbs_ops.open(&params, &t, &err);
+    /* Whether there is a device at that address is another matter. */
+    cr_assert(rc == WEIR_OK || rc == WEIR_ERR_SYSTEM, "%s", err.message);
+    if (rc == WEIR_OK) {
+        wi_verbs_ops.close(t);
+    }
+}
+
 Test(verbs, a_listen_address_that_is_none_is_an_argument_error)
 {
     struct wi_transport_params params = {.listen = "nonsense"};
