@@ -230,7 +230,7 @@ Test(csv, random_files_are_what_libcsv_reads_in_any_number_of_parts)
     (void)strcpy(text, header);
     for (uint64_t seed = 1; seed <= 12; seed++) {
         uint64_t state = seed;
-        const uint32_t rows = seed == 12 ? MOST : (uint32_t)seed * seed;
+        const uint32_t rows = seed == 12 ? MOST : (uint32_t)(seed * seed);
         struct wt_rows expected;
         struct file f;
         size_t len = random_text(&state, rows, text + HEADER);
