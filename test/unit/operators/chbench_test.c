@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of the CH-benCHmark: cardinalities and distributions of TPC-C, and the
  * same rows however they are asked for. */
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "test/unit/operators/table_fixture.h"
+#include "tools/gen.h"
 
 enum { CUSTOMERS = 30000, NEW_ORDERS = 9000, SEED = 7 };
 
@@ -248,6 +251,70 @@ Test(chbench, lines_follow_their_orders_and_filters_select_a_part)
     cr_expect(rich > 300 && rich < 3000, "%u orders over 80000", rich);
     wt_rows_fini(&r);
     wt_rows_fini(&orders);
+}
+
+/* What weir gen writes, opened as CSV with the table's own types. */
+static weir_table *open_file(const weir_table *table, char path[32])
+{
+    struct wb_counter counters[2] = {{0}};
+    struct gen_file file = {.name = path, .table = table, .n_parts = 7};
+    const struct gen_params gen = {
+        .files = &file, .n_files = 1, .jobs = 2, .counters = counters};
+    struct weir_error err = {0};
+    struct ArrowSchema schema;
+    struct weir_field fields[WT_TABLE_COLUMNS];
+    weir_table *csv = NULL;
+    (void)strcpy(path, "/tmp/chbench-XXXXXX");
+    file.fd = mkstemp(path);
+    cr_assert_geq(file.fd, 0);
+    cr_assert_eq(gen_run(&gen, &err), WEIR_OK, "%s", err.message);
+    (void)close(file.fd);
+    cr_assert_eq(weir_table_schema(table, &schema, &err), WEIR_OK);
+    for (int64_t i = 0; i < schema.n_children; i++) {
+        const struct ArrowSchema *c = schema.children[i];
+        fields[i] = (struct weir_field){c->name, c->format,
+                                        (c->flags & ARROW_FLAG_NULLABLE) != 0};
+    }
+    const struct weir_csv_params p = {
+        .path = path, .fields = fields, .n_fields = table->columns.n};
+    weir_err rc = weir_table_csv_open(&p, &csv, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    schema.release(&schema);
+    return csv;
+}
+
+/* "name:type ..." of all columns. */
+static void list_columns(const weir_table *table, char *to)
+{
+    for (uint32_t i = 0; i < table->columns.n; i++) {
+        char type[WI_TYPE_TEXT_BYTES];
+        const struct wi_column *c = &table->columns.at[i];
+        to += sprintf(to, "%s%s:%s", i == 0 ? "" : " ", c->name,
+                      wi_type_text(&c->type, type));
+    }
+}
+
+Test(chbench, scans_give_the_rows_of_the_files_that_weir_gen_writes)
+{
+    static const char *const names[] = {"customer", "orders", "new_order",
+                                        "order_line"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[32];
+        char columns[2048];
+        struct wt_rows computed;
+        struct wt_rows read;
+        weir_table *table = open_table(names[i], 1, SEED);
+        weir_table *csv = open_file(table, path);
+        list_columns(table, columns);
+        wt_scan(table, columns, 1, &computed);
+        wt_scan(csv, columns, 3, &read);
+        wt_rows_expect(&read, &computed, true);
+        wt_rows_fini(&read);
+        wt_rows_fini(&computed);
+        weir_table_close(csv);
+        weir_table_close(table);
+        (void)unlink(path);
+    }
 }
 
 Test(chbench, wrong_names_and_sizes_are_refused)
