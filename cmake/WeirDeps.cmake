@@ -28,8 +28,8 @@ if(WEIR_VERBS)
   endif()
 endif()
 
-if(WEIR_TOOLS)
-  # libcsv comes without a pkg-config file.
+if(WEIR_TESTS)
+  # The judge of our own CSV reader; it comes without a pkg-config file.
   find_library(WEIR_CSV_LIBRARY csv)
   find_path(WEIR_CSV_INCLUDE csv.h)
   if(NOT WEIR_CSV_LIBRARY OR NOT WEIR_CSV_INCLUDE)

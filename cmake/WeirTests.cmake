@@ -23,7 +23,8 @@ if(NOT WEIR_RDMA_FOUND)
   endforeach()
 endif()
 
-set(weir_test_libraries weir_static ${WEIR_JEMALLOC_BEHIND_LIBC})
+set(weir_test_libraries weir_static ${WEIR_CSV_LIBRARY}
+                        ${WEIR_JEMALLOC_BEHIND_LIBC})
 if(WEIR_TOOLS)
   list(PREPEND weir_test_libraries ${weir_kit_libraries})
 endif()

@@ -19,11 +19,10 @@ list(REMOVE_ITEM weir_cmd_sources ${weir_main_source})
 set(weir_kit_libraries "")
 function(weir_kit target)
   add_library(${target} STATIC ${ARGN})
-  target_include_directories(${target} SYSTEM PRIVATE ${WEIR_CSV_INCLUDE})
   target_link_libraries(
     ${target}
     PRIVATE weir_flags
-    PUBLIC weir_static PkgConfig::WEIR_JANSSON ${WEIR_CSV_LIBRARY})
+    PUBLIC weir_static PkgConfig::WEIR_JANSSON)
 endfunction()
 if(weir_bench_sources)
   set(weir_embedded ${PROJECT_BINARY_DIR}/embedded.c)

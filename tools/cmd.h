@@ -12,6 +12,7 @@ int cmd_demo(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_shuffle(int argc, char **argv);
 
 #endif /* WEIR_CMD_H */

@@ -94,6 +94,20 @@ static uint64_t sum(const struct progress *p)
     return all;
 }
 
+/* How much of an unknown total: the count, and its rate. */
+static void paint_count(const struct progress *p, double seconds)
+{
+    char line[LINE_BYTES];
+    char count[PROGRESS_TEXT_BYTES];
+    char rate[PROGRESS_TEXT_BYTES];
+    const struct progress_phase *phase = &p->phases[p->shared->phase];
+    const double done = (double)sum(p);
+    int n = snprintf(line, sizeof(line), "\r%-25s %s%s  %s%s/s\033[K",
+                     phase->label, progress_figure(done, count), phase->unit,
+                     progress_figure(done / seconds, rate), phase->unit);
+    write_all(p->fd, line, (size_t)n);
+}
+
 static void paint(const struct progress *p)
 {
     char line[LINE_BYTES];
@@ -101,12 +115,16 @@ static void paint(const struct progress *p)
     char figure[PROGRESS_TEXT_BYTES];
     uint64_t begin_ns = p->shared->begin_ns;
     uint64_t total = p->shared->total;
-    if (begin_ns == 0 || total == 0) {
+    const struct progress_phase *phase = &p->phases[p->shared->phase];
+    double seconds = (double)(wb_now_ns() - begin_ns) * 1e-9;
+    if (begin_ns == 0) {
         return;
     }
-    const struct progress_phase *phase = &p->phases[p->shared->phase];
+    if (total == 0) {
+        paint_count(p, seconds);
+        return;
+    }
     double part = (double)sum(p) / (double)total;
-    double seconds = (double)(wb_now_ns() - begin_ns) * 1e-9;
     part = part > 1 ? 1 : part;
     char rate[LINE_BYTES / 4] = "";
     if (phase->unit != NULL) {

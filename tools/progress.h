@@ -43,6 +43,8 @@ weir_err progress_open(int fd, uint32_t counters,
                        struct progress **out, struct weir_error *err);
 
 /** Begin a phase, counters at zero. Nobody counts at this time.
+ *  @param total  0: unknown; the count is shown instead of a bar, and the phase
+ *  has a unit
  *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
 void progress_begin(struct progress *p, uint32_t phase, uint64_t total);
 

@@ -24,6 +24,7 @@ struct command {
 static const struct command commands[] = {
     {"demo", cmd_demo, "show a shuffle between processes at work"},
     {"shuffle", cmd_shuffle, "partition the rows of a CSV file"},
+    {"run", cmd_run, "run a query plan in several processes"},
     {"explain", cmd_explain, "check a query plan and print it as a tree"},
     {"gen", cmd_gen, "write the tables of a benchmark as CSV files"},
     {"doctor", cmd_doctor, "check what links run over, and say what fixes it"},

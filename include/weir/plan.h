@@ -103,12 +103,16 @@ WEIR_API weir_err weir_plan_table(weir_plan *plan, const char *name,
  * Ownership:  nothing
  */
 
-/** Rows of a table. @param columns  names [0: all] */
+/** Rows of a table. @param columns  names [0: all]
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_scan(weir_plan *plan, const char *name,
                                  const char *table, const char *const *columns,
                                  uint32_t n_columns, struct weir_error *err);
 
-/** Rows for which an expression is true. */
+/** Rows for which an expression is true.
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_filter(weir_plan *plan, const char *name,
                                    const char *input, const char *where,
                                    struct weir_error *err);
@@ -119,7 +123,9 @@ struct weir_output {
     const char *expr;
 };
 
-/** Computed columns. */
+/** Computed columns.
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_project(weir_plan *plan, const char *name,
                                     const char *input,
                                     const struct weir_output *outputs,
@@ -144,6 +150,9 @@ struct weir_join_params {
     const char *const *right_keys; /* [left_keys] */
     uint32_t n_keys;
 };
+/** Add one with these params.
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_join(weir_plan *plan, const char *name,
                                  const struct weir_join_params *params,
                                  struct weir_error *err);
@@ -164,6 +173,9 @@ struct weir_aggregate_params {
     const struct weir_output *aggregates;
     uint32_t n_aggregates; /* 0: the distinct groups */
 };
+/** Add one with these params.
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_aggregate(
     weir_plan *plan, const char *name,
     const struct weir_aggregate_params *params, struct weir_error *err);
@@ -182,16 +194,23 @@ struct weir_sort_params {
     uint32_t n_keys;
     uint64_t rows; /* [0: all] */
 };
+/** Add one with these params.
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_sort(weir_plan *plan, const char *name,
                                  const struct weir_sort_params *params,
                                  struct weir_error *err);
 
-/** Rows offset .. offset+rows-1, then stops what produces them. */
+/** Rows offset .. offset+rows-1, then stops what produces them.
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_limit(weir_plan *plan, const char *name,
                                   const char *input, uint64_t rows,
                                   uint64_t offset, struct weir_error *err);
 
-/** All rows of two inputs or more with the same columns. */
+/** All rows of two inputs or more with the same columns.
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_union(weir_plan *plan, const char *name,
                                   const char *const *inputs, uint32_t n_inputs,
                                   struct weir_error *err);
@@ -209,18 +228,25 @@ struct weir_plan_shuffle_params {
                                   than bounds+1 get no rows */
     uint32_t n_bounds;
 };
+/** Add one with these params.
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_shuffle(
     weir_plan *plan, const char *name,
     const struct weir_plan_shuffle_params *params, struct weir_error *err);
 
 /** Gather rows that a sort has ordered, in that order. @param input  a sort, or
- *  filters, projections and limits above one that keep its keys */
+ *  filters, projections and limits above one that keep its keys
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_merge(weir_plan *plan, const char *name,
                                   const char *input, struct weir_error *err);
 
 /** Say which operator's rows are the answer. They are gathered to the first
  *  worker of the first member, in order if a sort has ordered them, unless they
- *  are there already. */
+ *  are there already.
+ *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:
+ *  nothing. */
 WEIR_API weir_err weir_plan_result(weir_plan *plan, const char *input,
                                    struct weir_error *err);
 
@@ -232,7 +258,7 @@ WEIR_API weir_err weir_plan_schema(const weir_plan *plan, const char *name,
                                    struct weir_error *err);
 
 /** An operator as it is in the plan, for programs that show plans. */
-struct weir_plan_operator {
+struct weir_operator {
     const char *name; /* of operators that the plan made by itself: that of the
                          one they serve */
     const char *kind; /* "scan", "join", ... as in JSON */
@@ -254,7 +280,7 @@ WEIR_API uint32_t weir_plan_root(const weir_plan *plan);
 /** An operator by number. Errors: WEIR_ERR_NOT_FOUND. Blocks: never. Threads:
  *  any. Ownership: the plan's, until it is closed. */
 WEIR_API weir_err weir_plan_operator(const weir_plan *plan, uint32_t idx,
-                                     struct weir_plan_operator *op_out);
+                                     struct weir_operator *op_out);
 
 typedef enum weir_explain_format {
     WEIR_EXPLAIN_TEXT, /* a tree */

@@ -80,6 +80,24 @@ WEIR_API weir_err weir_run_open(weir_node *node, const weir_plan *plan,
                                 weir_run **run_out, struct weir_error *err);
 
 /**
+ * In place of weir_run_open, on a member that cannot open the run at all, for
+ * example because its plan could not be read: fails the run on every member.
+ *
+ * @param cause  code and message
+ * @param err    what all members report: the cause, or one that came before
+ *
+ * Errors:     always one: what failed the run; as weir_query_open
+ * Blocks:     until the first member has heard of it, or is lost. On the first
+ *             member: never; the others hear when they open the run, while its
+ *             node is open
+ * Threads:    any; no worker of the node is in use. Not on a manual node
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_run_fail(weir_node *node, uint64_t query_id,
+                                const struct weir_error *cause,
+                                struct weir_error *err);
+
+/**
  * Work for one worker, for a while.
  *
  * Always the runnable operator farthest downstream; never blocks on others.

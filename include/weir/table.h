@@ -103,21 +103,30 @@ WEIR_API weir_err weir_table_schema(const weir_table *table,
 struct weir_csv_params {
     const char *path; /* the same file must be there on every node */
     char delimiter;   /* [','] */
-    int no_header;    /* 1: the first line has rows already; needs `fields` */
-    const struct weir_field *fields; /* names and types [from the header, and
-                                        inferred from the whole file] */
+    int no_header;    /* 1: the first line is a row already; needs `fields` */
+    const struct weir_field *fields; /* columns wanted, of the header, in any
+                                        order; without one: all that a row has
+                                        [those of the header, with types that
+                                        keep every text of the file] */
     uint32_t n_fields;
-    const char *null_text; /* [""]: an unquoted field like this is null, if
-                              its column may hold nulls */
+    const char *null_text; /* a field like this, without quotes, is null if its
+                              column may hold nulls [""] */
     uint64_t reserved[4];  /* must be zero */
 };
 
 /**
  * A CSV file as a table.
  *
+ * Values are read exactly or refused: integers and decimals that do not fit
+ * their type, dates that are none. Timestamps are `2013-07-01 12:30:00.5`, also
+ * with a T or without seconds or time, in UTC. A record ends at LF, CR LF or
+ * CR. Faults of records are found by scans: WEIR_ERR_DATA with the path, the
+ * line and what is wrong, the first of the file whoever finds it.
+ *
  * Errors:     WEIR_ERR_SYSTEM (the file), WEIR_ERR_DATA (path, line, what is
- *             wrong with it), WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY
- * Blocks:     on the disk
+ *             wrong with it), WEIR_ERR_NOT_FOUND (no such column; lists them),
+ *             WEIR_ERR_SCHEMA, WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY
+ * Blocks:     on the disk; reads the whole file if types are to be found
  * Threads:    any
  * Ownership:  weir_table_close, or weir_plan_table
  */
@@ -130,8 +139,7 @@ WEIR_API weir_err weir_table_csv_open(const struct weir_csv_params *params,
  * nodes have their own.
  *
  * @param batches  struct arrays with the schema's columns. Taken over on
- *                 WEIR_OK:
- *                 released by the table, and marked released here
+ *                 WEIR_OK: released by the table, and marked released here
  *
  * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_NO_MEMORY
  * Blocks:     never
@@ -151,14 +159,15 @@ typedef enum weir_series_kind {
 } weir_series_kind;
 
 /** A computed column. Its value is a function of the row number and the seed,
- *  whatever the number of nodes. Strings are the decimal text of the number. */
+ *  whatever the number of nodes. Decimals are given unscaled, dates in days,
+ *  timestamps in their units; strings are the decimal text of the number. */
 struct weir_series_column {
     const char *name;
-    const char *format; /* Arrow */
+    const char *format; /* Arrow; not binary */
     weir_series_kind kind;
     int64_t first;
-    int64_t last;
-    int64_t step;
+    int64_t last;      /* UNIFORM */
+    int64_t step;      /* SEQUENCE */
     uint32_t null_pct; /* of rows that are null, 0..100 */
 };
 
@@ -180,7 +189,8 @@ WEIR_API weir_err weir_table_series_open(
  * Blocks:     never
  * Threads:    any
  * Ownership:  as weir_table_csv_open
- * Source:     TPC Benchmark C, revision 5.11, clauses 1.3, 4.3.3
+ * Source:     TPC Benchmark C, revision 5.11, clauses 1.3, 4.3.3;
+ *             docs/chbench.md
  */
 WEIR_API weir_err weir_table_chbench_open(const char *name, uint32_t warehouses,
                                           uint64_t seed, weir_table **table_out,

@@ -89,18 +89,22 @@ weir_err wi_eval_junction(struct wi_eval *e, const struct wi_node *node,
 
 /* ---- CASE, COALESCE ------------------------------------------------------ */
 
-/* Rows of `rows` that are not in `some`, both ascending. `to` may be
- * rows.sel. */
-static struct wi_rows without(struct wi_rows rows, struct wi_rows some,
+/* Rows of `rows` that are not in some[0..n), both ascending; `some` has room
+ * for WI_CHUNK_ROWS. `to` may be rows.sel. */
+static struct wi_rows without(struct wi_rows rows, uint32_t *some, uint32_t n,
                               uint32_t *to)
 {
     uint32_t k = 0;
     uint32_t s = 0;
+    if (n == rows.n) {
+        return (struct wi_rows){to, 0};
+    }
+    some[n] = UINT32_MAX; /* no row: saves a branch */
     WI_EACH(rows, {
-        bool is_some = s < some.n && some.sel[s] == p;
+        uint32_t is_some = some[s] == p;
         s += is_some;
         to[k] = p;
-        k += !is_some;
+        k += is_some ^ 1;
     });
     return (struct wi_rows){to, k};
 }
@@ -141,7 +145,7 @@ static weir_err eval_case(struct wi_eval *e, const struct wi_node *node,
         if (code != WEIR_OK) {
             return code;
         }
-        rows = without(rows, some, slot->sel[1]);
+        rows = without(rows, slot->sel[0], some.n, slot->sel[1]);
     }
     if (rows.n == 0) {
         return WEIR_OK;

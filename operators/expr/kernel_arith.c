@@ -2,8 +2,8 @@
 /* + - * / % and signs. The overflow of a sum is where both operands' signs
  * differ from the result's (Warren, Hacker's Delight, 2-13): no branch, so
  * that the loop can be vectorised. */
-#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "operators/expr/kernel.h"
 #include "operators/expr/number.h"
@@ -188,15 +188,19 @@ static weir_err run_div_i128(struct wi_call *c)
 
 /* ---- float64 ------------------------------------------------------------- */
 
-static inline int is_finite(double v)
+/* 1 if infinite or no number: the exponent's bits are all set, so that one
+ * more of them carries into the sign's. */
+static inline uint64_t is_special(double v)
 {
-    return fabs(v) <= DBL_MAX;
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof(bits));
+    return ((bits & INT64_MAX) + (UINT64_C(1) << 52)) >> 63;
 }
 
 /* From numbers to infinity, or to no number. */
 static inline uint64_t lost(double x, double y, double z)
 {
-    return (uint64_t)((is_finite(z) ^ 1) & is_finite(x) & is_finite(y));
+    return is_special(z) & ~(is_special(x) | is_special(y));
 }
 
 static inline uint64_t add_f64(double x, double y, double *z)

@@ -20,13 +20,13 @@ uint32_t weir_plan_root(const weir_plan *plan)
 }
 
 weir_err weir_plan_operator(const weir_plan *plan, uint32_t idx,
-                            struct weir_plan_operator *op_out)
+                            struct weir_operator *op_out)
 {
     if (idx >= plan->n_ops) {
         return WEIR_ERR_NOT_FOUND;
     }
     const struct wi_plan_op *op = plan->ops[idx];
-    *op_out = (struct weir_plan_operator){
+    *op_out = (struct weir_operator){
         .name = op->name,
         .kind = wi_plan_kind_text(op),
         .detail = op->notes.detail,

@@ -11,7 +11,7 @@
 #include "operators/plan/json.h"
 #include "operators/plan/literal.h"
 
-#define TYPES "a type (int64, utf8?, decimal(12,2), date32, timestamp(us), ...)"
+#define TYPES "a type (int64, utf8?, decimal(12,2), date, timestamp(us), ...)"
 
 /* ---- columns ------------------------------------------------------------- */
 

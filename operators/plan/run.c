@@ -35,10 +35,10 @@ static weir_err query_code(weir_err code)
 }
 
 /* @param where  the operator, or NULL */
-static void report(struct weir_run *run, const struct weir_error *err,
+static void report(weir_query *query, const struct weir_error *err,
                    const char *where)
 {
-    if (weir_query_status(run->query, NULL) != WEIR_OK) {
+    if (weir_query_status(query, NULL) != WEIR_OK) {
         return; /* that came first, and err may be no more than its echo */
     }
     struct weir_error cause;
@@ -48,7 +48,7 @@ static void report(struct weir_run *run, const struct weir_error *err,
         (void)wi_exec_fail(&cause, query_code(err->code), "operator %s: %s",
                            where, err->message);
     }
-    (void)weir_query_fail(run->query, &cause);
+    (void)weir_query_fail(query, &cause);
 }
 
 static const char *failed_name(const struct wi_run_worker *w)
@@ -128,7 +128,8 @@ static weir_err open_trees(struct weir_run *run)
         ctx.query = run->query;
         weir_err rc = wi_tree_init(tree, &run->layout, &ctx, &run->result);
         if (rc != WEIR_OK) {
-            report(run, &tree->ctx.err, run->plan->ops[tree->making]->name);
+            report(run->query, &tree->ctx.err,
+                   run->plan->ops[tree->making]->name);
             return rc;
         }
     }
@@ -186,12 +187,29 @@ weir_err weir_run_open(weir_node *node, const weir_plan *plan,
     }
     if (wi_layout_shuffles(&run->layout, run->query, &fault) != WEIR_OK) {
         run->broken = true;
-        report(run, &fault, NULL);
+        report(run->query, &fault, NULL);
     } else {
         run->broken = open_trees(run) != WEIR_OK;
     }
     *run_out = run;
     return WEIR_OK;
+}
+
+weir_err weir_run_fail(weir_node *node, uint64_t query_id,
+                       const struct weir_error *cause, struct weir_error *err)
+{
+    const struct weir_query_params params = {.id = query_id};
+    weir_query *query;
+    weir_err rc = weir_query_open(node, &params, &query, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    report(query, cause, NULL);
+    while ((rc = weir_query_status(query, err)) == WEIR_OK) {
+        (void)weir_worker_wait(node, 0, WEIR_FOREVER);
+    }
+    weir_query_close(query);
+    return rc;
 }
 
 uint32_t weir_run_shuffles(const weir_plan *plan)
@@ -242,7 +260,7 @@ static weir_err step_operators(struct wi_run_worker *w)
     }
     update_progress(w);
     if (state == WI_FAILED) {
-        report(w->run, &w->tree.ctx.err, failed_name(w));
+        report(w->run->query, &w->tree.ctx.err, failed_name(w));
         w->reported = true;
         weir_err rc = weir_query_status(w->run->query, NULL);
         return rc == WEIR_OK ? WEIR_AGAIN : rc;
@@ -298,7 +316,7 @@ weir_err weir_run_wait(weir_run *run, struct weir_error *err)
         (void)wi_exec_fail(&fault, WEIR_ERR_SYSTEM,
                            "no thread for worker %u of %u", started,
                            run->n_workers);
-        report(run, &fault, NULL);
+        report(run->query, &fault, NULL);
     }
     (void)work(&run->workers[0]);
     for (uint32_t i = 1; i < started; i++) {

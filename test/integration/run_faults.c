@@ -79,6 +79,63 @@ static void fail_everywhere(const struct fault *f)
     }
 }
 
+/* ---- before there is a run ------------------------------------------------ */
+
+struct absent {
+    weir_node *node;
+    struct weir_error err;
+    weir_err rc;
+};
+
+static void *fail_run(void *arg)
+{
+    struct absent *a = arg;
+    const struct weir_error cause = {WEIR_ERR_SYSTEM, "no such file"};
+    a->rc = weir_run_fail(a->node, 1, &cause, &a->err);
+    return NULL;
+}
+
+/* Member `absent` cannot make its plan, before or after the others open. */
+static void fail_without_run(const struct wt_place *place, uint32_t absent,
+                             bool first)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
+    const struct wt_table table = {.n_rows = 1000};
+    struct wt_cluster c;
+    struct wt_sketch s;
+    struct wt_trial t = {.absent = absent + 1};
+    pthread_t thread;
+    sketch_chain(&s, &table);
+    wt_cluster_open(&c, place, &cluster);
+    struct absent a = {.node = c.node[absent]};
+    if (!first) {
+        wt_trial_open(&t, &c, &s, NULL);
+    }
+    cr_assert_eq(pthread_create(&thread, NULL, fail_run, &a), 0);
+    if (first) {
+        (void)pthread_join(thread, NULL);
+        wt_trial_open(&t, &c, &s, NULL);
+    }
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s: %s", place->transport, c.why);
+    if (!first) {
+        (void)pthread_join(thread, NULL);
+    }
+    wt_trial_failed(&t, WEIR_ERR_QUERY_DATA, "no such file", absent);
+    wt_trial_failed(&t, WEIR_ERR_QUERY_DATA, a.err.message, absent);
+    cr_assert_eq(a.rc, WEIR_ERR_QUERY_DATA);
+    wt_trial_close(&t);
+    wt_cluster_close(&c);
+    wt_sketch_fini(&s);
+}
+
+Test(run_faults, member_that_cannot_make_its_plan, .timeout = 100)
+{
+    for (uint32_t i = 0; i < 12; i++) {
+        fail_without_run(&places[i / 6], i % 3, i / 3 % 2 != 0);
+    }
+}
+
 /* ---- of operators --------------------------------------------------------- */
 
 Test(run_faults, table_that_cannot_be_opened_on_one_node, .timeout = 100)

@@ -9,6 +9,7 @@ need_tool clang
 flags="-fsyntax-only -Werror -Wall -Wextra -Wshadow -Wconversion"
 flags="$flags -Wsign-conversion -std=gnu11 -Iinclude -I. -D_GNU_SOURCE"
 flags="$flags -D_LGPL_SOURCE -DWEIR_VERSION=\"0\" -DWEIR_BUILD_DIR=\".\""
+flags="$flags -DWEIR_SOURCE_DIR=\".\""
 
 # MPI hides its headers.
 mpi=$(pkg-config --cflags-only-I ompi-c 2>/dev/null |

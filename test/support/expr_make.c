@@ -72,13 +72,8 @@ static void make_number(struct wt_random *r, struct wt_model *m)
 
 static void make_text(struct wt_random *r, struct wt_model *m)
 {
-    static const char *const texts[] = {"",
-                                        "a",
-                                        "ab",
-                                        "B",
-                                        "xyz",
-                                        "Gr\xc3\xbc\xc3\x9f"
-                                        "e"};
+    static const char *const texts[] = {"",  "a",   "ab",
+                                        "B", "xyz", "Gr\303\274\303\237e"};
     const char *text = texts[wt_random_below(r, 6)];
     m->value.n = (uint32_t)strlen(text);
     memcpy(m->value.s, text, m->value.n);

@@ -70,6 +70,7 @@ struct wt_trial {
     bool ordered;        /* ids have to ascend one by one */
     uint64_t stop_after; /* the program wants no more rows [never] */
     uint64_t fail_after; /* the program gives an error [never] */
+    uint32_t absent;     /* 1 + a node that opens no run [none] */
 };
 
 /** Adds a task per worker. params may be NULL; its id and rows are set. */

@@ -9,10 +9,6 @@
 
 #include "test/support/expr.h"
 
-#ifndef WEIR_SOURCE_DIR
-#error "the build says where docs/ is"
-#endif
-
 enum { COLUMNS_MOST = 20, LINE_BYTES = 300 };
 
 struct document {

@@ -30,13 +30,8 @@ struct sample {
 /* Large numbers now and then: overflows are to be found, but not only. */
 static void make_value(struct sample *s, bool spicy, uint32_t row, uint32_t col)
 {
-    static const char *const texts[] = {"",
-                                        "a",
-                                        "ab",
-                                        "b",
-                                        "xyz",
-                                        "Gr\xc3\xbc\xc3\x9f"
-                                        "e"};
+    static const char *const texts[] = {"",  "a",   "ab",
+                                        "b", "xyz", "Gr\303\274\303\237e"};
     struct wt_random *r = &s->random;
     const struct wi_type *type = &s->rows.columns.at[col].type;
     struct wt_model_value *v = &s->value[row][col];

@@ -160,10 +160,10 @@ Test(expr_select, texts_stay_valid_until_the_next_run)
         cr_assert_eq(wi_eval_run(o.eval, &rows.chunk, &vec, &err), WEIR_OK);
         for (uint32_t row = 0; row < WI_CHUNK_ROWS; row += 97) {
             char want[32];
-            int n = sprintf(want, "ROW %u.", row);
+            uint32_t n = (uint32_t)sprintf(want, "ROW %u.", row);
             struct wi_str found = wi_vec_str(&vec)[row];
             cr_assert_eq(found.n_bytes, n);
-            cr_assert_eq(memcmp(found.data, want, (size_t)n), 0);
+            cr_assert_eq(memcmp(found.data, want, n), 0);
         }
         cr_assert(turn == 0 || o.mem.held_bytes == held,
                   "memory grows from chunk to chunk");

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trials of hash aggregates. */
+#include "test/support/agg_trial.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static const char *const fn_names[] = {"rows", "count", "sum",
+                                       "avg",  "min",   "max"};
+
+static void add_column(struct wi_columns *columns, enum wi_agg_fn fn,
+                       const struct wi_type *argument, bool partial)
+{
+    struct wi_type type;
+    cr_assert_eq(wi_agg_type(fn, argument, partial, &type, NULL), WEIR_OK);
+    cr_assert_eq(wi_columns_add(columns, fn_names[fn], &type), WEIR_OK);
+}
+
+void wt_agg_add(struct wt_agg_trial *t, enum wi_agg_fn fn, uint32_t col)
+{
+    const struct wi_type *argument = &t->in.columns.at[col].type;
+    struct wi_agg agg = {fn, *argument, col};
+    t->aggs[t->n_aggs] = agg;
+    agg.col = t->states.columns.n;
+    t->finals[t->n_aggs++] = agg;
+    add_column(&t->got.columns, fn, argument, false);
+    add_column(&t->expected.columns, fn, argument, false);
+    add_column(&t->states.columns, fn, argument, true);
+    if (fn == WI_AGG_AVG) {
+        add_column(&t->states.columns, WI_AGG_COUNT, argument, true);
+    }
+}
+
+void wt_agg_open(struct wt_agg_trial *t, uint32_t n_groups, const char *in)
+{
+    memset(t, 0, sizeof(*t));
+    wt_ctx_init(&t->ctx, 0);
+    wt_rows_init(&t->in, in);
+    t->n_groups = n_groups;
+    struct wt_rows *outs[] = {&t->got, &t->expected, &t->states};
+    for (uint32_t g = 0; g < n_groups; g++) {
+        const struct wi_column *col = &t->in.columns.at[g];
+        t->groups[g] = g;
+        for (uint32_t i = 0; i < 3; i++) {
+            cr_assert_eq(
+                wi_columns_add(&outs[i]->columns, col->name, &col->type),
+                WEIR_OK);
+        }
+    }
+}
+
+void wt_agg_close(struct wt_agg_trial *t)
+{
+    wt_rows_fini(&t->in);
+    wt_rows_fini(&t->states);
+    wt_rows_fini(&t->got);
+    wt_rows_fini(&t->expected);
+}
+
+struct wi_agg_params wt_agg_params_of(const struct wt_agg_trial *t,
+                                      enum wi_agg_mode mode)
+{
+    bool final = mode == WI_AGG_FINAL;
+    return (struct wi_agg_params){
+        .columns =
+            mode == WI_AGG_PARTIAL ? &t->states.columns : &t->got.columns,
+        .in = final ? &t->states.columns : &t->in.columns,
+        .mode = mode,
+        .n_groups = t->n_groups,
+        .groups = t->groups,
+        .n_aggs = t->n_aggs,
+        .aggs = final ? t->finals : t->aggs,
+    };
+}
+
+enum wi_state wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode,
+                         uint64_t seed)
+{
+    const struct wi_agg_params p = wt_agg_params_of(t, mode);
+    struct wt_rows *in = mode == WI_AGG_FINAL ? &t->states : &t->in;
+    struct wt_rows *out = mode == WI_AGG_PARTIAL ? &t->states : &t->got;
+    struct wi_op *op = NULL;
+    cr_assert_eq(wi_agg_open(&t->ctx, &p, wt_source(&t->ctx, in, seed), &op),
+                 WEIR_OK, "%s", t->ctx.err.message);
+    enum wi_state state = wt_collect(op, out);
+    wi_op_close(op);
+    cr_assert_eq(t->ctx.mem.held_bytes, 0);
+    return state;
+}
+
+void wt_agg_expect(struct wt_agg_trial *t, uint64_t seed)
+{
+    cr_assert_eq(wt_agg_run(t, WI_AGG_COMPLETE, seed), WI_DONE, "%s",
+                 t->ctx.err.message);
+    wt_rows_expect(&t->got, &t->expected, false);
+    wt_rows_clear(&t->got);
+    cr_assert_eq(wt_agg_run(t, WI_AGG_PARTIAL, seed), WI_DONE, "%s",
+                 t->ctx.err.message);
+    cr_assert_eq(wt_agg_run(t, WI_AGG_FINAL, seed), WI_DONE, "%s",
+                 t->ctx.err.message);
+    wt_rows_expect(&t->got, &t->expected, false);
+    wt_agg_close(t);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A plan run by a process per node, on this machine.
+ *
+ *   parent    has read the plan --> forks --> prints what went wrong
+ *   member 0  its first worker prints the rows
+ *   all       leave statistics in memory of the group
+ */
+#ifndef WEIR_RUN_JOB_H
+#define WEIR_RUN_JOB_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <weir/plan.h>
+#include <weir/run.h>
+
+#include "tools/progress.h"
+#include "tools/rows_out.h"
+
+struct run_job {
+    const weir_plan *plan; /* with a result */
+    uint32_t nodes;
+    uint32_t workers;
+    const char *transport;
+    uint64_t memory_bytes; /* of operators, per node [the library's] */
+    uint64_t timeout_ns;   /* 0: none */
+    enum rows_format format;
+    FILE *to;                  /* where the rows go; nothing is buffered yet */
+    struct progress *progress; /* a counter per node, or NULL */
+    bool timed;                /* measure times, too */
+};
+
+/** An operator over all nodes; memory: the most on one of them. */
+struct run_op {
+    struct weir_op_stats stats;
+    uint64_t edges; /* shuffles: pairs of workers that could send */
+    uint64_t edge_least_bytes;
+    uint64_t edge_most_bytes;
+};
+
+/** Number of operators that run, and one for the result. Errors: none.
+ *  Blocks: never. Threads: any. Ownership: nothing. */
+uint32_t run_job_operators(const weir_plan *plan);
+
+/**
+ * Run it.
+ *
+ * @param ops_out  [out] run_job_operators(plan) entries: in the order of the
+ *                 plan those that run, then "result"
+ *
+ * Errors:     the run's, of the first member that reports it, with its number
+ *             in front; as wb_group_run
+ * Blocks:     until it has ended
+ * Threads:    one, the only one of the process
+ * Ownership:  nothing
+ */
+weir_err run_job_run(const struct run_job *job, struct run_op *ops_out,
+                     struct weir_error *err);
+
+#endif /* WEIR_RUN_JOB_H */
