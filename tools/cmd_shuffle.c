@@ -19,6 +19,7 @@
 #include "tools/csv_dir.h"
 #include "tools/csv_job.h"
 #include "tools/csv_plan.h"
+#include "tools/options.h"
 #include "tools/progress.h"
 
 enum { MAX_KEYS = 64, MAX_PARTS = 1024, KEY_OUT = 256, KEY_FORCE };
@@ -81,18 +82,11 @@ static const char doc[] =
     "column, a DIR that is not empty); 3 bad input (no such file, a malformed "
     "line).";
 
-static uint64_t number(struct argp_state *state, const char *name,
-                       const char *text, uint64_t max)
+static uint32_t number(struct argp_state *state, const char *name,
+                       const char *text, uint32_t max)
 {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long v = strtoull(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || text[0] < '0' ||
-        text[0] > '9' || v < 1 || v > max) {
-        argp_error(state, "--%s is \"%s\"; must be a number, 1..%" PRIu64, name,
-                   text, max);
-    }
-    return v;
+    const struct option_row row = {.name = name, .min = 1, .max = max};
+    return (uint32_t)option_number(state, &row, text);
 }
 
 static uint64_t bytes(struct argp_state *state, const char *text)
@@ -155,10 +149,10 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
         a->by = arg;
         return 0;
     case 'n':
-        a->nodes = (uint32_t)number(state, "nodes", arg, 256);
+        a->nodes = number(state, "nodes", arg, 256);
         return 0;
     case 'w':
-        a->workers = (uint32_t)number(state, "workers", arg, 64);
+        a->workers = number(state, "workers", arg, 64);
         return 0;
     case 't':
         a->transport = transport(state, arg);

@@ -20,13 +20,13 @@ static int key_of(const struct option_row *rows, size_t i)
     return rows[i].letter != 0 ? rows[i].letter : KEY_0 + (int)i;
 }
 
-static uint64_t number(struct argp_state *state, const struct option_row *row,
+uint64_t option_number(struct argp_state *state, const struct option_row *row,
                        const char *text)
 {
     char *end = NULL;
     errno = 0;
     unsigned long long v = strtoull(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
+    if (errno != 0 || *end != '\0' || text[0] < '0' || text[0] > '9' ||
         v < row->min || v > row->max) {
         argp_error(state, "--%s is \"%s\"; must be a number, %llu..%llu",
                    row->name, text, (unsigned long long)row->min,
@@ -47,13 +47,13 @@ static void take(const struct option_row *row, struct argp_state *state,
         *(const char **)at = text;
         break;
     case OPTION_IS_U32:
-        *(uint32_t *)at = (uint32_t)number(state, row, text);
+        *(uint32_t *)at = (uint32_t)option_number(state, row, text);
         break;
     case OPTION_IS_U64:
-        *(uint64_t *)at = number(state, row, text);
+        *(uint64_t *)at = option_number(state, row, text);
         break;
     case OPTION_IS_SECONDS:
-        *(uint64_t *)at = number(state, row, text) * 1000000000u;
+        *(uint64_t *)at = option_number(state, row, text) * 1000000000u;
         break;
     case OPTION_IS_OWN:
         row->take(state, args, text);

@@ -56,6 +56,11 @@ struct option_row {
 /** Most rows of a table. */
 #define OPTION_MAX 31
 
+/** The number in `text`, min..max of the row; ends the program by argp_error if
+ *  it is none. Blocks: never. Threads: one. Ownership: nothing. */
+uint64_t option_number(struct argp_state *state, const struct option_row *row,
+                       const char *text);
+
 /**
  * Parse a command line into `args`, which holds the defaults.
  *

@@ -5,6 +5,7 @@
 #define WB_CLOCK_H
 
 #include <stdint.h>
+#include <sys/time.h>
 #include <time.h>
 
 static inline uint64_t wb_now_ns(void)
@@ -12,6 +13,12 @@ static inline uint64_t wb_now_ns(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/** As getrusage(2) tells the times of a process. */
+static inline uint64_t wb_timeval_ns(const struct timeval *t)
+{
+    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
 }
 
 #endif /* WB_CLOCK_H */

@@ -40,11 +40,6 @@ struct shared {
     struct report reports[MAX_NODES];
 };
 
-static uint64_t ns_of(const struct timeval *tv)
-{
-    return (uint64_t)tv->tv_sec * 1000000000u + (uint64_t)tv->tv_usec * 1000u;
-}
-
 static struct rusage usage(void)
 {
     struct rusage u;
@@ -120,8 +115,9 @@ static void sleep_and_report(struct wb_group *group, uint64_t sleep_ns,
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
     }
     struct rusage after = usage();
-    r->cpu_ns = ns_of(&after.ru_utime) + ns_of(&after.ru_stime) -
-                ns_of(&before.ru_utime) - ns_of(&before.ru_stime);
+    r->cpu_ns =
+        wb_timeval_ns(&after.ru_utime) + wb_timeval_ns(&after.ru_stime) -
+        wb_timeval_ns(&before.ru_utime) - wb_timeval_ns(&before.ru_stime);
     r->switches = (uint64_t)(after.ru_nvcsw + after.ru_nivcsw -
                              before.ru_nvcsw - before.ru_nivcsw);
     wb_group_meet(group);

@@ -208,18 +208,15 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-static uint64_t timeval_ns(const struct timeval *t)
-{
-    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
-}
-
 /* What this process has used since `before`. */
 static void put_usage(struct wb_tally *tally, const struct rusage *before)
 {
     struct rusage now;
     (void)getrusage(RUSAGE_SELF, &now);
-    tally->user_ns = timeval_ns(&now.ru_utime) - timeval_ns(&before->ru_utime);
-    tally->sys_ns = timeval_ns(&now.ru_stime) - timeval_ns(&before->ru_stime);
+    tally->user_ns =
+        wb_timeval_ns(&now.ru_utime) - wb_timeval_ns(&before->ru_utime);
+    tally->sys_ns =
+        wb_timeval_ns(&now.ru_stime) - wb_timeval_ns(&before->ru_stime);
 }
 
 static weir_err run_workers(struct run *r, uint64_t rows,

@@ -109,8 +109,7 @@ static weir_err move(struct end *e, uint32_t i, uint64_t rows,
 static double seconds_of(const struct timeval *after,
                          const struct timeval *before)
 {
-    return (double)(after->tv_sec - before->tv_sec) +
-           (double)(after->tv_usec - before->tv_usec) * 1e-6;
+    return (double)(wb_timeval_ns(after) - wb_timeval_ns(before)) * 1e-9;
 }
 
 static weir_err measure(struct end *e, struct wb_group *group,

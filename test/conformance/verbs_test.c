@@ -252,6 +252,35 @@ Test(verbs, stranger_that_stays_silent_is_dropped, .timeout = 60)
     wt_spi_close(&spi);
 }
 
+Test(verbs, strangers_do_not_take_the_places_of_nodes, .timeout = 60)
+{
+    enum { PLACES = 3 };
+    const struct vb_hello hello = {.magic = htole32(VB_MAGIC),
+                                   .version = VB_VERSION,
+                                   .window = htole16(VB_WINDOW)};
+    struct wt_spi spi;
+    struct rdma_cm_id *id[PLACES + 1];
+    struct wt_end *a;
+    struct wt_end *b;
+    wt_spi_open(&spi, &fixture, 2);
+    struct vb_transport *t = vb_of(spi.t[0]);
+    t->max_eps = PLACES; /* the tables are larger */
+    for (uint32_t i = 0; i < PLACES + 1; i++) {
+        cr_assert_eq(knock(&spi, &hello, sizeof(hello), &id[i]),
+                     RDMA_CM_EVENT_ESTABLISHED, "stranger %u", i);
+    }
+    cr_assert_eq(t->n_greeting, PLACES);
+    wt_spi_connect(&spi, 1, 0, &a, &b); /* comes */
+    wt_end_drop(a);
+    WT_UNTIL(&spi, b->closed);
+    wt_end_drop(b);
+    wt_spi_connect(&spi, 0, 1, &a, &b); /* goes */
+    for (uint32_t i = 0; i < PLACES + 1; i++) {
+        leave(id[i]);
+    }
+    wt_spi_close(&spi);
+}
+
 /* ---- limits -------------------------------------------------------------- */
 
 static void drop_ipc_lock(void)

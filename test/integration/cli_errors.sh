@@ -63,6 +63,8 @@ expect 2 'must be a number' "$weir" shuffle --nodes -1 --by a good.csv --out dir
 expect 2 'usage: weir bench two-stage' "$weir" bench
 expect 2 'unrecognized option' "$weir" bench memory --seconds 3
 expect 2 '"0"; must be a number, 1..1048576' "$weir" bench stream --mib 0
+expect 2 'must be a number' "$weir" bench stream --mib ' 5'
+expect 2 'must be a number' "$weir" bench stream --mib ''
 expect 2 'unexpected argument "x"' "$weir" bench idle x
 expect 2 '"shm" is listed twice' "$weir" bench two-stage --transports shm,shm
 expect 2 'over 1024' "$weir" shuffle -n 256 -w 64 --by a good.csv --out dir

@@ -369,13 +369,13 @@ static bool accept_ep(struct vb_ep *ep, const struct rdma_conn_param *p)
 static void on_request(struct vb_transport *t, struct rdma_cm_id *id,
                        const struct rdma_conn_param *p)
 {
-    if (t->n_greeting >= VB_MAX_GREETING) {
-        /* Strangers that stay silent must not keep out a node that comes. */
-        wi_vb_ep_close(wi_container_of(t->greeting.next, struct vb_ep, all));
-    }
     if (t->n_links >= t->max_links || t->dead) {
         refuse(id, "no room for another link (max_members)");
         return;
+    }
+    if (t->n_greeting >= VB_MAX_GREETING) {
+        /* Strangers that stay silent must not keep out a node that comes. */
+        wi_vb_ep_close(wi_container_of(t->greeting.next, struct vb_ep, all));
     }
     struct vb_ep *ep = wi_vb_ep_open(t, id, true);
     if (ep == NULL) {

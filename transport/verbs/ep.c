@@ -56,10 +56,25 @@ static uint32_t free_idx(const struct vb_transport *t)
 
 /* ---- open and close ------------------------------------------------------ */
 
+/* All places are taken: nobody that only waits to go, or has not said who it
+ * is, may keep out a node. */
+static void make_room(struct vb_transport *t)
+{
+    struct wi_list *from =
+        wi_list_empty(&t->linger) ? &t->greeting : &t->linger;
+    if (!wi_list_empty(from)) {
+        wi_vb_ep_close(wi_container_of(from->next, struct vb_ep, all));
+    }
+}
+
 struct vb_ep *wi_vb_ep_open(struct vb_transport *t, struct rdma_cm_id *id,
                             bool accepted)
 {
     uint32_t idx = free_idx(t);
+    if (idx == t->max_eps) {
+        make_room(t);
+        idx = free_idx(t);
+    }
     struct vb_ep *ep = idx < t->max_eps ? calloc(1, sizeof(*ep)) : NULL;
     if (ep == NULL) {
         return NULL;

@@ -485,7 +485,9 @@ void wi_vb_cm_poll(struct vb_transport *t);
 
 /* ---- ep.c ---------------------------------------------------------------- */
 
-/** New endpoint, in list `eps`; NULL: no memory, or too many. */
+/** New endpoint, in list `eps` or (accepted) `greeting`. Where all places are
+ *  taken, one that lingers or greets is closed for it. NULL: no memory, or too
+ *  many. */
 struct vb_ep *wi_vb_ep_open(struct vb_transport *t, struct rdma_cm_id *id,
                             bool accepted);
 
