@@ -112,3 +112,112 @@ Test(plan_doc, every_example_is_read_and_every_mistake_says_what_it_should)
     cr_assert_geq(bad, 20u);
     free(d.text);
 }
+
+/* ---- documents with something wrong in them ------------------------------ */
+
+enum { MUTATIONS = 40, NODES = 4096 };
+
+/* A value of a document: member `key` of an object, or entry idx of an array.
+ */
+struct spot {
+    json_t *in;
+    const char *key;
+    size_t idx;
+};
+
+static struct spot spots[NODES];
+static size_t n_spots;
+
+static void find_spots(json_t *at)
+{
+    const char *key;
+    json_t *value;
+    size_t idx;
+    json_object_foreach(at, key, value)
+    {
+        cr_assert_lt(n_spots, NODES);
+        spots[n_spots++] = (struct spot){.in = at, .key = key};
+        find_spots(value);
+    }
+    json_array_foreach(at, idx, value)
+    {
+        cr_assert_lt(n_spots, NODES);
+        spots[n_spots++] = (struct spot){.in = at, .idx = idx};
+        find_spots(value);
+    }
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u; /* Numerical Recipes, 7.1 */
+    return *state >> 8;
+}
+
+static json_t *odd_value(uint32_t *state)
+{
+    static const char *const odd[] = {
+        "null", "-1", "1.5",   "\"\"", "\"s\"",         "\"id\"",
+        "[]",   "{}", "[[1]]", "true", "9000000000000", "\"sum(id)\"",
+    };
+    const size_t n = sizeof(odd) / sizeof(odd[0]);
+    return json_loads(odd[next_random(state) % n], JSON_DECODE_ANY, NULL);
+}
+
+static void mutate(json_t *root, uint32_t *state)
+{
+    n_spots = 0;
+    find_spots(root);
+    const struct spot *s = &spots[next_random(state) % n_spots];
+    const bool drop = next_random(state) % 3 == 0;
+    if (s->key != NULL) {
+        drop ? json_object_del(s->in, s->key)
+             : json_object_set_new(s->in, s->key, odd_value(state));
+    } else {
+        drop ? json_array_remove(s->in, s->idx)
+             : json_array_set_new(s->in, s->idx, odd_value(state));
+    }
+}
+
+/* Read, or refused with a message that begins with a path. */
+static void expect_path(const char *json, uint32_t seed)
+{
+    struct weir_error err = {.code = WEIR_OK};
+    weir_plan *plan = NULL;
+    weir_err rc = weir_plan_read(json, strlen(json), NULL, &plan, &err);
+    if (rc == WEIR_OK) {
+        weir_plan_close(plan);
+        return;
+    }
+    cr_assert_eq(rc, err.code);
+    cr_assert_eq(err.message[0], '$', "seed %u: %s\n%s", seed, err.message,
+                 json);
+}
+
+Test(plan_doc, every_mistake_names_a_path)
+{
+    struct doc d = {0};
+    char frame[sizeof(d.block)] = "";
+    open_doc(&d);
+    while (next_block(&d)) {
+        if (strncmp(d.kind, "json", 4) != 0 || strstr(d.kind, "fails")) {
+            continue;
+        }
+        if (strcmp(d.kind, "json frame") == 0) {
+            memcpy(frame, d.block, sizeof(frame));
+        }
+        char *text = strcmp(d.kind, "json operators") == 0
+                         ? framed(frame, d.block)
+                         : strdup(d.block);
+        for (uint32_t seed = 1; seed <= MUTATIONS; seed++) {
+            uint32_t state = seed;
+            json_t *root = json_loads(text, 0, NULL);
+            mutate(root, &state);
+            char *json = json_dumps(root, 0);
+            expect_path(json, seed);
+            free(json);
+            json_decref(root);
+        }
+        free(text);
+    }
+    free(d.text);
+}
