@@ -5,8 +5,6 @@
 #include "tools/cmd.h"
 
 #include <argp.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +13,7 @@
 
 #include "bench/lib/clock.h"
 #include "tools/fail.h"
+#include "tools/options.h"
 #include "tools/plan_file.h"
 #include "tools/run_job.h"
 #include "tools/run_report.h"
@@ -70,35 +69,8 @@ static const char doc[] =
 static uint64_t number(struct argp_state *state, const char *name,
                        const char *text, uint64_t max)
 {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long v = strtoull(text, &end, 10);
-    if (errno != 0 || *end != '\0' || text[0] < '0' || text[0] > '9' || v < 1 ||
-        v > max) {
-        argp_error(state, "--%s is \"%s\"; must be a number, 1..%" PRIu64, name,
-                   text, max);
-    }
-    return v;
-}
-
-static uint64_t bytes(struct argp_state *state, const char *text)
-{
-    static const char units[] = "KMG";
-    char *end = NULL;
-    errno = 0;
-    unsigned long long v = strtoull(text, &end, 10);
-    const char *unit = *end == '\0' ? NULL : strchr(units, *end);
-    unsigned int shift =
-        unit == NULL ? 0 : 10 * (unsigned int)(unit - units + 1);
-    if (errno != 0 || text[0] < '0' || text[0] > '9' || v == 0 ||
-        (*end != '\0' && (unit == NULL || end[1] != '\0')) ||
-        v > UINT64_MAX >> 1 >> shift) {
-        argp_error(state,
-                   "--memory is \"%s\"; must be a number of bytes, or "
-                   "one with K, M or G",
-                   text);
-    }
-    return (uint64_t)v << shift;
+    const struct option_row row = {.name = name, .min = 1, .max = max};
+    return option_number(state, &row, text);
 }
 
 /* Place of a word in a list that ends with NULL. */
@@ -135,7 +107,7 @@ static error_t parse_value(int key, char *arg, struct argp_state *state)
             transports[word(state, "transport", arg, transports)];
         return 0;
     case 'm':
-        a->job.memory_bytes = bytes(state, arg);
+        a->job.memory_bytes = option_bytes(state, "memory", arg);
         return 0;
     case 'f':
         a->job.format = (enum rows_format)word(state, "format", arg, formats);

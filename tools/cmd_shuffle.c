@@ -7,7 +7,6 @@
 #include "tools/cmd.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -89,26 +88,6 @@ static uint32_t number(struct argp_state *state, const char *name,
     return (uint32_t)option_number(state, &row, text);
 }
 
-static uint64_t bytes(struct argp_state *state, const char *text)
-{
-    static const char units[] = "KMG";
-    char *end = NULL;
-    errno = 0;
-    unsigned long long v = strtoull(text, &end, 10);
-    const char *unit = *end == '\0' ? NULL : strchr(units, *end);
-    unsigned int shift =
-        unit == NULL ? 0 : 10 * (unsigned int)(unit - units + 1);
-    if (errno != 0 || text[0] < '0' || text[0] > '9' || v == 0 ||
-        (*end != '\0' && (unit == NULL || end[1] != '\0')) ||
-        v > UINT64_MAX >> 1 >> shift) {
-        argp_error(state,
-                   "--memory is \"%s\"; must be a number of bytes, or "
-                   "one with K, M or G",
-                   text);
-    }
-    return (uint64_t)v << shift;
-}
-
 static void check_args(struct argp_state *state, const struct shuffle_args *a)
 {
     if (a->file == NULL) {
@@ -158,7 +137,7 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
         a->transport = transport(state, arg);
         return 0;
     case 'm':
-        a->memory_bytes = bytes(state, arg);
+        a->memory_bytes = option_bytes(state, "memory", arg);
         return 0;
     case KEY_OUT:
         a->out = arg;

@@ -35,6 +35,27 @@ uint64_t option_number(struct argp_state *state, const struct option_row *row,
     return v;
 }
 
+uint64_t option_bytes(struct argp_state *state, const char *name,
+                      const char *text)
+{
+    static const char units[] = "KMG";
+    char *end = NULL;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    const char *unit = *end == '\0' ? NULL : strchr(units, *end);
+    unsigned int shift =
+        unit == NULL ? 0 : 10 * (unsigned int)(unit - units + 1);
+    if (errno != 0 || text[0] < '0' || text[0] > '9' || v == 0 ||
+        (*end != '\0' && (unit == NULL || end[1] != '\0')) ||
+        v > UINT64_MAX >> 1 >> shift) {
+        argp_error(state,
+                   "--%s is \"%s\"; must be a number of bytes, or one with "
+                   "K, M or G",
+                   name, text);
+    }
+    return (uint64_t)v << shift;
+}
+
 static void take(const struct option_row *row, struct argp_state *state,
                  char *args, const char *text)
 {

@@ -61,6 +61,12 @@ struct option_row {
 uint64_t option_number(struct argp_state *state, const struct option_row *row,
                        const char *text);
 
+/** The number of bytes in `text`, 1 or more, with K, M or G behind it for 2^10,
+ *  2^20, 2^30; ends the program by argp_error if it is none. Blocks: never.
+ *  Threads: one. Ownership: nothing. */
+uint64_t option_bytes(struct argp_state *state, const char *name,
+                      const char *text);
+
 /**
  * Parse a command line into `args`, which holds the defaults.
  *
