@@ -134,7 +134,9 @@ boot() {
         kernel="nokaslr norandmaps"
     else
         set -- "$@" -accel tcg,thread=multi -smp 2
-        kernel=
+        # Does the timer tick as fast as it should? Not on a busy machine, and
+        # the kernel would give up.
+        kernel=no_timer_check
     fi
     # Each dies with who started it, also if that was killed.
     setpriv --pdeathsig TERM timeout -k 5 "$limit" \
