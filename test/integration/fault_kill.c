@@ -153,7 +153,11 @@ static void member(struct wt_proc *p)
 {
     const struct scene *s = p->arg;
     struct weir_node_params params = {
-        .transport = s->transport, .listen = s->listen, .detect_ns = detect_ns};
+        .transport = s->transport,
+        .listen = s->listen,
+        .detect_ns = detect_ns,
+        /* Links that are no part of the fault may take long. */
+        .connect_ns = s->phase > CONNECTING ? 4 * detect_ns : 0};
     weir_node *node = wt_team_open(p, params);
     wt_proc_await(p);
     if (p->self == VICTIM) {
