@@ -12,6 +12,8 @@
  */
 #include "core/checksum.h"
 
+#include <stdbool.h>
+
 #include "core/base/cc.h"
 #include "core/frame_table.h"
 
@@ -52,53 +54,72 @@ struct folded {
 };
 
 /*
- * One function per vector size: `size` bytes hold size / 8 lanes, and all is
- * walked once for each such group of lanes, so that its four sums stay in
- * registers whatever the machine.
+ * One function per vector size: `size` bytes hold size / 8 lanes. All is walked
+ * once for each one or two vectors of lanes, as many as a block has, so that
+ * their four sums each stay in registers whatever the machine.
  */
 #define DEFINE_SUM(name, size, target)                                         \
     typedef uint64_t name##_lanes                                              \
         __attribute__((vector_size(size), aligned(1), may_alias));             \
-    target static inline name##_lanes name##_fold(name##_lanes v,              \
-                                                  const uint64_t *factor)      \
+    struct name##_sums {                                                       \
+        name##_lanes a, b, c, e;                                               \
+    };                                                                         \
+    target static inline void name##_add(struct name##_sums *s,                \
+                                         const uint8_t *words)                 \
     {                                                                          \
-        name##_lanes x = v * *(const name##_lanes *)factor;                    \
-        return x ^ (x >> 29);                                                  \
+        name##_lanes w = *(const name##_lanes *)words;                         \
+        s->a += w;                                                             \
+        s->b += s->a;                                                          \
+        s->c += w >> 32;                                                       \
+        s->e += s->c;                                                          \
+    }                                                                          \
+    target static inline uint64_t name##_fold(name##_lanes v, uint32_t sum,    \
+                                              uint32_t lane)                   \
+    {                                                                          \
+        name##_lanes x = v * *(const name##_lanes *)&factors[sum][lane];       \
+        uint64_t all = 0;                                                      \
+        x ^= x >> 29;                                                          \
+        for (uint32_t l = 0; l < (size) / 8; l++) {                            \
+            all += x[l];                                                       \
+        }                                                                      \
+        return all;                                                            \
+    }                                                                          \
+    target static inline void name##_end(                                      \
+        struct folded *f, const struct name##_sums *s, uint32_t lane)          \
+    {                                                                          \
+        f->ac += name##_fold(s->a, 0, lane) + name##_fold(s->c, 2, lane);      \
+        f->be += name##_fold(s->b, 1, lane) + name##_fold(s->e, 3, lane);      \
     }                                                                          \
     target static struct folded name(const struct wi_sum *sum)                 \
     {                                                                          \
-        name##_lanes ac = {0};                                                 \
-        name##_lanes be = {0};                                                 \
-        for (uint32_t l = 0; l < WI_SUM_LANES; l += (size) / 8) {              \
-            name##_lanes a = {0};                                              \
-            name##_lanes b = {0};                                              \
-            name##_lanes c = {0};                                              \
-            name##_lanes e = {0};                                              \
+        const bool two = (size) < WI_SUM_BLOCK_BYTES;                          \
+        const uint32_t step = (two ? 2 : 1) * (size) / 8;                      \
+        struct folded f = {0, 0};                                              \
+        for (uint32_t l = 0; l < WI_SUM_LANES; l += step) {                    \
+            struct name##_sums s0 = {{0}, {0}, {0}, {0}};                      \
+            struct name##_sums s1 = s0;                                        \
             struct span s = {sum->lead, sum->lead_blocks};                     \
             for (uint32_t i = 0;; i++) {                                       \
                 const uint8_t *p = s.bytes + l * 8;                            \
-                for (uint32_t k = 0; k < s.blocks; k++) {                      \
-                    name##_lanes w = *(const name##_lanes *)p;                 \
-                    a += w;                                                    \
-                    c += w >> 32;                                              \
-                    b += a;                                                    \
-                    e += c;                                                    \
-                    p += WI_SUM_BLOCK_BYTES;                                   \
+                const uint8_t *end =                                           \
+                    p + (size_t)s.blocks * WI_SUM_BLOCK_BYTES;                 \
+                _Pragma("GCC unroll 2") for (; p != end;                       \
+                                             p += WI_SUM_BLOCK_BYTES)          \
+                {                                                              \
+                    name##_add(&s0, p);                                        \
+                    if (two) {                                                 \
+                        name##_add(&s1, p + (size));                           \
+                    }                                                          \
                 }                                                              \
                 if (i == sum->n_buffers) {                                     \
                     break;                                                     \
                 }                                                              \
                 s = buffer_span(sum, i);                                       \
             }                                                                  \
-            ac += name##_fold(a, &factors[0][l]) +                             \
-                  name##_fold(c, &factors[2][l]);                              \
-            be += name##_fold(b, &factors[1][l]) +                             \
-                  name##_fold(e, &factors[3][l]);                              \
-        }                                                                      \
-        struct folded f = {0, 0};                                              \
-        for (uint32_t l = 0; l < (size) / 8; l++) {                            \
-            f.ac += ac[l];                                                     \
-            f.be += be[l];                                                     \
+            name##_end(&f, &s0, l);                                            \
+            if (two) {                                                         \
+                name##_end(&f, &s1, l + (size) / 8);                           \
+            }                                                                  \
         }                                                                      \
         return f;                                                              \
     }

@@ -324,6 +324,9 @@ static weir_err on_credit(struct wi_link *l, const struct wi_msg_pos *m,
                        ", had %" PRIu64 ")",
                        m->pos, m->edge, tail, had);
     }
+    if (m->waits != 0) {
+        wi_store_rlx(&o->wanted, m->pos); /* rlx: only a hint */
+    }
     /* E5 sc: the credit, then the look at `want`; E6: the item is queued next */
     wi_store_sc(&o->credit, m->pos);
     wi_link_post(l, &o->item);
@@ -402,6 +405,7 @@ static void fill_streams(struct wi_in *in)
         st->in = in;
         st->worker = any ? (uint16_t)i : in->consumer_worker;
         wi_list_init(&st->ready);
+        wi_list_init(&st->owing);
         wi_lq_init(&st->frames);
     }
     wi_store_rlx(&in->live, in->n_streams); /* rlx: published with l->in */
@@ -759,6 +763,7 @@ void wi_stream_detach(struct wi_stream *st)
     /* E9: workers under RCU may still hold it; freed after them */
     wi_store_rel(&st->reader, NULL);
     wi_list_remove(&st->ready);
+    wi_list_remove(&st->owing);
     if (in->empty) {
         in_over(in);
     }

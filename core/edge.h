@@ -109,6 +109,7 @@ struct wi_out {
 
     /* written by: engine (posted rings) */
     _Atomic uint64_t credit; /* consumed by the peer */
+    _Atomic uint64_t wanted; /* the same, when its reader last waited */
 
     struct wi_ring_ctl own_ctl;
 };
@@ -139,6 +140,7 @@ struct wi_stream {
     _Atomic uint32_t queued; /* 1 while there */
     /* written by: the reading worker */
     struct wi_list ready; /* reader's list */
+    struct wi_list owing; /* reader's list: credit is held back */
     uint64_t rows;
     uint64_t bytes;
     uint64_t checksum;
@@ -184,7 +186,7 @@ struct wi_in {
     /* written by: who scans (the reader; node rings: the dispatcher) */
     alignas(WI_CACHE_LINE) uint64_t scan; /* next frame to look at */
     uint64_t tail_seen;
-    _Atomic uint32_t hungry;      /* the last look found nothing */
+    _Atomic uint32_t hungry;      /* its reader waits for more */
     struct wi_held *held;         /* WI_HELD_MAX, a FIFO: */
     _Atomic uint32_t held_end;    /* written by: who scans */
     _Atomic uint32_t dispatching; /* node rings: the dispatcher's lock */
@@ -200,6 +202,7 @@ struct wi_in {
     _Atomic uint32_t again;
     _Atomic uint32_t held_begin;
     uint64_t credited;        /* posted: last head that was sent */
+    bool told;                /* and that the reader waits */
     _Atomic uint32_t starved; /* scanning stopped because the FIFO was full */
     _Atomic uint32_t finish;  /* 1: tell the engine when empty; 2: told */
 };

@@ -92,6 +92,7 @@ static weir_err open_workers(struct wi_engine *e, struct weir_error *err)
         w->idx = i;
         wi_store_rlx(&w->fd, -1); /* rlx: no other thread yet */
         wi_list_init(&w->writers);
+        wi_list_init(&w->readers);
         wi_lq_init(&w->local);
     }
     weir_err rc = open_bells(e, err);

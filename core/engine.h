@@ -60,8 +60,11 @@ struct wi_worker {
     uint32_t spin;                        /* adaptive */
     bool blocked; /* a push found a ring full since the last wait */
     bool settled; /* all was flushed; nothing pushed, nothing happened since */
+    bool owes;    /* a reader holds credits back */
+    uint32_t progress;      /* counts pushes, and batches that were read */
     struct wi_lq local;     /* wi_stream with dispatched frames; put by: any */
     struct wi_list writers; /* open writers; changed under the node's lock */
+    struct wi_list readers; /* open readers; the same */
     struct wi_worker_stats stats;
     _Atomic int fd; /* eventfd of foreign loops, -1 until asked for */
 };
@@ -213,6 +216,10 @@ void wi_in_finish(struct wi_in *in);
 
 /** Hand the released prefix of a ring back to its producer. */
 void wi_in_advance(struct wi_in *in);
+
+/** The reader of a ring waits for more: credits that were held back are sent,
+ *  and from now on at once. By who scans the ring. */
+void wi_in_starve(struct wi_in *in);
 /** A dispatcher found the ring broken: fail its query. Engine's queue. */
 void wi_in_failed(struct wi_in *in);
 /** Wake the producer of a mapped ring that waits for room. */

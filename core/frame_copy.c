@@ -20,16 +20,20 @@ static inline __attribute__((always_inline)) void
 gather(uint8_t *dst, const uint8_t *src, size_t width, const uint32_t *idx,
        uint32_t n)
 {
-    uint32_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        memcpy(dst, src + idx[i] * width, width);
-        memcpy(dst + width, src + idx[i + 1] * width, width);
-        memcpy(dst + 2 * width, src + idx[i + 2] * width, width);
-        memcpy(dst + 3 * width, src + idx[i + 3] * width, width);
-        dst += 4 * width;
+    const uint32_t *end = idx + n;
+    for (; end - idx >= 8; idx += 8) {
+        memcpy(dst, src + idx[0] * width, width);
+        memcpy(dst + width, src + idx[1] * width, width);
+        memcpy(dst + 2 * width, src + idx[2] * width, width);
+        memcpy(dst + 3 * width, src + idx[3] * width, width);
+        memcpy(dst + 4 * width, src + idx[4] * width, width);
+        memcpy(dst + 5 * width, src + idx[5] * width, width);
+        memcpy(dst + 6 * width, src + idx[6] * width, width);
+        memcpy(dst + 7 * width, src + idx[7] * width, width);
+        dst += 8 * width;
     }
-    for (; i < n; i++) {
-        memcpy(dst, src + idx[i] * width, width);
+    for (; idx != end; idx++) {
+        memcpy(dst, src + *idx * width, width);
         dst += width;
     }
 }

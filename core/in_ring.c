@@ -43,15 +43,15 @@ static void tell_producer(struct wi_in *in, uint64_t head)
     }
 }
 
-/* Posted ring: send a credit for every quarter, when nothing is left, and when
- * the reader waits for more, as in tell_producer(). */
+/* Posted ring: send a credit for every quarter, and at once when the reader
+ * waits for more, as in tell_producer(); that it waits is told once. */
 static void send_credit(struct wi_in *in, uint64_t head)
 {
-    /* E1 acquire: only to compare; pairs with E1 release in on_notify() */
-    bool drained = wi_load_acq(&in->ctl->tail) == head;
-    if (drained || head - in->credited >= in->size / 4 ||
-        wi_load_sc(&in->hungry) != 0) { /* E5 sc: as in tell_producer() */
+    uint64_t more = head - in->credited;
+    bool waits = wi_load_sc(&in->hungry) != 0; /* E5 sc: as above */
+    if (more >= in->size / 4 || (waits && (more != 0 || !in->told))) {
         in->credited = head;
+        in->told = waits;
         wi_link_post(in->link, &in->item);
     }
 }
@@ -117,9 +117,8 @@ static void advance_once(struct wi_in *in)
     }
     /* rlx: only the holder of `advancing` writes head of a posted ring */
     head = wi_load_rlx(&in->ctl->head);
-    if (!in->mapped && begin == first && head != in->credited &&
-        wi_load_sc(&in->hungry) != 0 && /* E5 sc: as in send_credit() */
-        wi_load_acq(&in->dead) == 0) {  /* E7: as in move_head() */
+    if (!in->mapped && begin == first &&
+        wi_load_acq(&in->dead) == 0) { /* E7: as in move_head() */
         send_credit(in, head);
     }
     uint32_t asked = 1;

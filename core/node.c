@@ -38,6 +38,17 @@ static void fill_u64(uint64_t *v, uint64_t preset)
     *v = *v != 0 ? *v : preset;
 }
 
+/* Where frames are copied to the peer, each costs system calls and packets at
+ * both ends; where they are written in the peer's memory, the rings should stay
+ * in the cache. Simulated time costs nothing. All nodes of a cluster have to
+ * come to the same, so nothing but the transport's name decides. */
+static uint32_t usual_frame_bytes(const char *transport)
+{
+    const struct wi_transport_ops *ops = wi_transport_find(transport);
+    uint32_t other = WI_CAP_MAP | WI_CAP_VIRTUAL;
+    return ops == NULL || (ops->caps & other) != 0 ? 16384 : 65536;
+}
+
 static void fill_defaults(struct weir_node_params *p, char *name)
 {
     if (p->name == NULL) {
@@ -52,7 +63,7 @@ static void fill_defaults(struct weir_node_params *p, char *name)
     fill_u32(&p->workers, 1);
     fill_u32(&p->max_members, 8);
     fill_u32(&p->max_shuffles, 8);
-    fill_u32(&p->frame_bytes, 16384);
+    fill_u32(&p->frame_bytes, usual_frame_bytes(p->transport));
     fill_u32(&p->ring_frames, 4);
     fill_u64(&p->memory_bytes, 256ull << 20);
     fill_u64(&p->max_row_bytes, 64ull << 20);

@@ -210,11 +210,19 @@ static void round_robin_split(struct wi_partition *p, uint32_t first,
 static void direct_lists(struct wi_partition *p, uint32_t first, uint32_t n)
 {
     uint32_t *list[WI_LISTS_DIRECT];
+    const uint16_t *dest = p->dest;
+    const uint16_t *end = dest + n;
     for (uint32_t d = 0; d < p->n_dest; d++) {
         list[d] = p->idx + p->begin[d];
     }
-    for (uint32_t i = 0; i < n; i++) {
-        *list[p->dest[i]]++ = first + i;
+    for (; end - dest >= 4; dest += 4, first += 4) {
+        *list[dest[0]]++ = first;
+        *list[dest[1]]++ = first + 1;
+        *list[dest[2]]++ = first + 2;
+        *list[dest[3]]++ = first + 3;
+    }
+    for (; dest != end; dest++) {
+        *list[*dest]++ = first++;
     }
     for (uint32_t d = 0; d < p->n_dest; d++) {
         p->count[d] = (uint32_t)(list[d] - (p->idx + p->begin[d]));

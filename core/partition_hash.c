@@ -198,6 +198,10 @@ static void hash_keys(struct wi_partition *p, const struct wi_view *v,
         wi_hash_keys_avx512(keys, n, p->k0, p->k1, p->n_dest, p->dest);
         return;
     }
+    if (p->isa >= WI_ISA_AVX2) {
+        wi_hash_keys_avx2(keys, n, p->k0, p->k1, p->n_dest, p->dest);
+        return;
+    }
 #endif
     for (uint32_t i = 0; i < n; i++) {
         uint64_t key;

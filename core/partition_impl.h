@@ -143,6 +143,14 @@ void wi_bounds_close(struct wi_bounds *b);
 void wi_range_split(struct wi_partition *p, const struct wi_view *views,
                     uint32_t first, uint32_t n);
 
+/* ---- partition_avx2.c ---------------------------------------------------- */
+
+#if WI_X86
+/** Hash and reduce n non-null 64-bit keys in one go. */
+void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
+                       uint32_t n_dest, uint16_t *dest_out);
+#endif
+
 /* ---- partition_avx512.c -------------------------------------------------- */
 
 #if WI_X86

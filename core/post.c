@@ -61,19 +61,28 @@ static void packet_add(struct wi_link *l, const void *msg, uint32_t len)
     l->packet_len += len;
 }
 
-static bool add_pos(struct wi_link *l, enum wi_msg_type type, uint32_t edge,
-                    uint32_t epoch, uint64_t pos)
+static bool add_pos(struct wi_link *l, const struct wi_msg_pos *m)
 {
-    struct wi_msg_pos m = {
-        .head = {(uint16_t)type, sizeof(m)},
-        .edge = edge,
-        .epoch = epoch,
-        .pos = pos,
-    };
-    if (!packet_room(l, sizeof(m))) {
+    if (!packet_room(l, sizeof(*m))) {
         return false;
     }
-    packet_add(l, &m, sizeof(m));
+    packet_add(l, m, sizeof(*m));
+    return true;
+}
+
+/* What was posted and not yet spoken of; false: the transport is full. */
+static bool notify(struct wi_link *l, struct wi_out *o)
+{
+    struct wi_msg_pos m = {.head = {WI_MSG_NOTIFY, sizeof(m)},
+                           .edge = o->edge,
+                           .epoch = o->epoch,
+                           .pos = o->posted};
+    if (o->notified < o->posted) {
+        if (!add_pos(l, &m)) {
+            return false;
+        }
+        o->notified = o->posted;
+    }
     return true;
 }
 
@@ -203,11 +212,8 @@ static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
             return false;
         }
     }
-    if (o->notified < o->posted) {
-        if (!add_pos(l, WI_MSG_NOTIFY, o->edge, o->epoch, o->posted)) {
-            return false;
-        }
-        o->notified = o->posted;
+    if (!notify(l, o)) {
+        return false;
     }
     *more = o->posted < limit;
     return true;
@@ -216,22 +222,18 @@ static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
 static bool post_in(struct wi_link *l, struct wi_in *in)
 {
     /* rlx: the releasing side queued the item after its store (E6) */
-    uint64_t head = wi_load_rlx(&in->ctl->head);
-    return add_pos(l, WI_MSG_CREDIT, in->edge, in->epoch, head);
+    struct wi_msg_pos m = {.head = {WI_MSG_CREDIT, sizeof(m)},
+                           .edge = in->edge,
+                           .epoch = in->epoch,
+                           .waits = wi_load_rlx(&in->hungry),   /* rlx */
+                           .pos = wi_load_rlx(&in->ctl->head)}; /* rlx */
+    return add_pos(l, &m);
 }
 
 /* A notification that could not be sent after its write. */
 static bool catch_up(struct wi_link *l, struct wi_out *o)
 {
-    if (o->notified == o->posted ||
-        wi_load_rlx(&o->abandoned) != 0) { /* rlx: as above */
-        return true;
-    }
-    if (!add_pos(l, WI_MSG_NOTIFY, o->edge, o->epoch, o->posted)) {
-        return false;
-    }
-    o->notified = o->posted;
-    return true;
+    return wi_load_rlx(&o->abandoned) != 0 || notify(l, o); /* rlx: as above */
 }
 
 /* Give each active item a turn until none has work or the transport is full. */

@@ -333,6 +333,44 @@ static weir_err take_slot(struct weir_reader *r, struct wi_stream *st,
     return rc;
 }
 
+/* Polls of a reader after which credits are sent though its worker has other
+ * work: a producer may sleep on a part-filled frame until it has them. */
+#define PATIENCE 1024u
+
+/* The stream has nothing more for now. Its producer takes a ring without
+ * anything in it as a reader that waits, and sends frames that are not full: so
+ * that credit is held back until the worker has nothing else to do. */
+static void owe(struct weir_reader *r, struct wi_stream *st)
+{
+    if (!st->in->mapped && st->in->consumer_worker != WI_ANY_WORKER &&
+        wi_list_empty(&st->owing)) {
+        wi_list_push_back(&r->owing, &st->owing);
+        r->worker->owes = true;
+    }
+}
+
+void wi_reader_pay(struct weir_reader *r)
+{
+    struct wi_list *n;
+    r->polls = 0;
+    while ((n = wi_list_take(&r->owing)) != NULL) {
+        wi_in_starve(wi_container_of(n, struct wi_stream, owing)->in);
+    }
+}
+
+/* The reader has nothing. If its worker has done nothing else since it was
+ * last so, it waits. */
+static void pay_if_idle(struct weir_reader *r)
+{
+    if (wi_list_empty(&r->owing)) {
+        return;
+    }
+    if (r->progress == r->worker->progress || ++r->polls == PATIENCE) {
+        wi_reader_pay(r);
+    }
+    r->progress = r->worker->progress;
+}
+
 /* Next batch of one stream, or WEIR_AGAIN. */
 static weir_err take_frame(struct weir_reader *r, struct wi_stream *st,
                            struct ArrowArray *out)
@@ -350,6 +388,9 @@ static weir_err take_frame(struct weir_reader *r, struct wi_stream *st,
         if (rc == WEIR_OK) {
             rc = take_slot(r, st, slot, out);
         }
+    }
+    if (rc == WEIR_AGAIN && !st->ended) {
+        owe(r, st);
     }
     return st->ended ? WEIR_AGAIN : rc;
 }
@@ -400,6 +441,10 @@ weir_err weir_reader_next(weir_reader *r, struct ArrowArray *batch_out)
     if (rc == WEIR_AGAIN && wi_reader_complete(r)) {
         return WEIR_DONE;
     }
+    if (rc == WEIR_AGAIN) {
+        pay_if_idle(r);
+    }
+    r->worker->progress += rc == WEIR_OK;
     return rc;
 }
 
@@ -493,6 +538,8 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     r->worker = &e->workers[worker];
     r->n_expected = s->n_sources;
     wi_list_init(&r->ready);
+    wi_list_init(&r->owing);
+    wi_list_push_back(&r->worker->readers, &r->on_worker);
     s->readers[worker] = r;
     find_producers(r);
     *out = r;
@@ -539,6 +586,7 @@ void wi_reader_free(struct weir_reader *r)
         wi_stream_detach(r->streams[i]);
     }
     r->shuffle->readers[r->worker->idx] = NULL;
+    wi_list_remove(&r->on_worker);
     free(r->streams);
     wi_rcu_free(&r->rcu, r); /* a collecting worker may be looking at it */
 }

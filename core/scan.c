@@ -65,12 +65,29 @@ static struct wi_held *held_slot(struct wi_in *in)
     return &in->held[end % WI_HELD_MAX];
 }
 
-/* The rest of a frame has not come. Look again if it has by now. */
+void wi_in_starve(struct wi_in *in)
+{
+    if (wi_load_rlx(&in->hungry) == 0) { /* rlx: only who scans writes it */
+        /* E5 sc: before the look at `want`; pairs with E5 sc in
+         * tell_producer() */
+        wi_store_sc(&in->hungry, 1);
+        if (!in->mapped) {
+            wi_in_advance(in); /* sends a credit that was held back */
+        }
+    }
+}
+
+/* The rest of a frame has not come; it may wait for the credit. Look again if
+ * it has by now. */
 static weir_err more_to_come(struct wi_in *in)
 {
     uint64_t seen = in->tail_seen;
     in->tail_seen = wi_load_acq(&in->ctl->tail); /* E1 acquire: as below */
-    return in->tail_seen != seen ? WEIR_DONE : WEIR_AGAIN;
+    if (in->tail_seen != seen) {
+        return WEIR_DONE;
+    }
+    wi_in_starve(in);
+    return WEIR_AGAIN;
 }
 
 /* The first lines of a frame, at once instead of one after the other. */
@@ -81,18 +98,15 @@ static void prefetch(const uint8_t *mem)
     __builtin_prefetch(mem + 2 * WI_CACHE_LINE);
 }
 
-/* Everything is read, and the reader will wait for more. It may hold batches,
- * and it may be this producer's rows that it needs next: from now on the
- * producer learns of all room at once, of what there is and of what comes. */
+/* Everything is read. The reader may hold batches, and it may be this
+ * producer's rows that it needs next: once it waits for more, the producer
+ * learns of all room at once, of what there is and of what comes. A message
+ * costs, so the reader of a posted ring says when that is (owe() in reader.c);
+ * in a mapped one, and for a node ring, it is now. */
 static weir_err nothing_there(struct wi_in *in)
 {
-    if (wi_load_rlx(&in->hungry) == 0) { /* rlx: only who scans writes it */
-        /* E5 sc: before the look at `want`; pairs with E5 sc in
-         * tell_producer() */
-        wi_store_sc(&in->hungry, 1);
-        if (!in->mapped) {
-            wi_in_advance(in); /* sends a credit that was held back */
-        }
+    if (in->mapped || in->consumer_worker == WI_ANY_WORKER) {
+        wi_in_starve(in);
     }
     /* E5 sc: as in tell_producer() */
     if (in->mapped && wi_load_sc(&in->ctl->want) != 0 &&

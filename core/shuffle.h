@@ -106,7 +106,11 @@ struct weir_reader {
     struct wi_rcu_head rcu;
     struct weir_shuffle *shuffle;
     struct wi_worker *worker;
+    struct wi_list on_worker;
     struct wi_list ready; /* wi_stream with frames; written by: the worker */
+    struct wi_list owing; /* wi_stream that were read to their end; the same */
+    uint32_t progress;    /* the worker's when this reader last had nothing */
+    uint32_t polls;       /* since credits were paid */
     _Atomic uint32_t n_streams; /* E9: streams[0..n_streams) are set */
     struct wi_stream **streams; /* n_sources of them */
     uint32_t n_expected;
@@ -143,6 +147,9 @@ uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
 /* Closing under the lock. */
 void wi_writer_free(struct weir_writer *w);
 void wi_reader_free(struct weir_reader *r);
+
+/** Send the credits that are held back while the worker has other work. */
+void wi_reader_pay(struct weir_reader *r);
 
 /** The stream has come to its end: the last one finishes its ring. */
 void wi_stream_ended(struct wi_stream *st);

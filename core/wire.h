@@ -130,7 +130,7 @@ struct wi_msg_pos {
     struct wi_msg_head head;
     uint32_t edge;
     uint32_t epoch;
-    uint32_t reserved;
+    uint32_t waits; /* CREDIT, 1: the consumer has nothing else to do */
     uint64_t pos;
 };
 

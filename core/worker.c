@@ -31,24 +31,48 @@ static bool happened(struct wi_worker *w)
     return any;
 }
 
+/* Send the credits that the worker's readers hold back. */
+static void pay(struct wi_worker *w)
+{
+    w->owes = false;
+    wi_list_each(n, &w->readers)
+    {
+        wi_reader_pay(wi_container_of(n, struct weir_reader, on_worker));
+    }
+}
+
 /* Publish what the worker's writers hold. A worker that a full ring stopped
  * keeps what will soon be full frames back at first (`all` false): its consumers
  * have work. True if it did. */
-static bool flush(struct weir_node *node, struct wi_worker *w, bool all)
+static bool publish(struct wi_worker *w, bool all)
 {
     bool left = false;
-    if (w->settled) { /* a look at every lane is dear where there are many */
-        return false;
-    }
-    wi_node_lock(node);
     wi_list_each(n, &w->writers)
     {
         struct weir_writer *wr =
             wi_container_of(n, struct weir_writer, on_worker);
         left = wi_writer_flush_idle(wr, all) || left;
     }
-    wi_node_unlock(node);
     w->settled = !left;
+    return left;
+}
+
+/* Before a sleep: nothing stays here that somebody may wait for. A look at
+ * every lane is dear where there are many. */
+static bool flush(struct weir_node *node, struct wi_worker *w, bool all)
+{
+    bool left = false;
+    if (w->settled && !w->owes) {
+        return false;
+    }
+    wi_node_lock(node);
+    if (w->owes) {
+        pay(w);
+    }
+    if (!w->settled) {
+        left = publish(w, all);
+    }
+    wi_node_unlock(node);
     return left;
 }
 

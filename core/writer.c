@@ -437,6 +437,16 @@ static uint64_t now(const struct weir_writer *w)
     return e->cfg.manual ? e->now_ns : wi_clock_coarse();
 }
 
+/* Does the consumer wait, with nothing of this lane to read? */
+static bool is_wanted(const struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    if (o->mapped) {
+        return consumed(o) == o->tail && wi_bell_asleep(consumer_bell(lane));
+    }
+    return wi_load_rlx(&o->wanted) == o->tail; /* rlx: only a hint */
+}
+
 /* At the end of a push: consumers that sleep on an empty ring get what there
  * is, unless the stream is dense. A bounded look per push, round robin over the
  * lanes. */
@@ -450,8 +460,7 @@ static void flush_hungry(struct weir_writer *w)
             (void)lane_ready(w, lane); /* stopped? It may get no rows at all */
         }
         if (has_rows(lane) && w->now_ns - lane->sent_ns > WI_DENSE_NS &&
-            consumed(lane->out) == lane->out->tail &&
-            (!lane->out->mapped || wi_bell_asleep(consumer_bell(lane)))) {
+            is_wanted(lane)) {
             lane_publish(w, lane);
         }
     }
@@ -560,6 +569,7 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
     w->now_ns = now(w);
     w->worker->blocked = false;
     w->worker->settled = false;
+    w->worker->progress++;
     while (w->row < (uint64_t)batch->length && w->n_done < w->n_lanes) {
         if (!w->split_valid) {
             next_split(w, batch);

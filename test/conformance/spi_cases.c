@@ -472,6 +472,8 @@ void wt_spi_arm_sleeps_and_wakes(const struct wt_spi_fixture *fixture)
         cr_assert(is_readable(spi.t[1], 20000), "slept over an event");
         WT_UNTIL(&spi, b->messages == i + 1);
     }
+    wt_spi_drain(&spi);
+    fall_asleep(&spi, 1);
     wt_end_drop(a);
     cr_assert(is_readable(spi.t[1], 20000), "slept over a disconnect");
     WT_UNTIL(&spi, b->closed);

@@ -28,12 +28,16 @@ enum phase {
     CLOSING,      /* A is over everywhere; before the query's close */
     CLOSING_NODE, /* somewhere in the node's close */
     BY_EXIT,      /* as STAGE_1, but it calls exit() */
+    BY_OFFENCE,   /* as STAGE_1, but it lives, and breaks the rules */
 };
 
 struct scene {
     const char *transport;
     const char *listen; /* NULL: as the transport likes */
     enum phase phase;
+    /* BY_OFFENCE: what it does to member 0, and what A ends with */
+    void (*offend)(struct wt_proc *p, weir_node *node);
+    weir_err code;
 };
 
 /* ---- the one that dies ---------------------------------------------------- */
@@ -52,15 +56,20 @@ static bool is_there(enum phase phase, const struct wt_plan *a)
 
 static void die_in_query(struct wt_proc *p, enum phase phase, struct wt_plan *a)
 {
-    if (phase == STAGE_1 || phase == BY_EXIT) {
+    const struct scene *s = p->arg;
+    if (phase == STAGE_1 || phase >= BY_EXIT) {
         a->limit = ROWS / 2;
     }
-    while (phase < CLOSING || phase == BY_EXIT) {
+    while (phase < CLOSING || phase >= BY_EXIT) {
         weir_err rc = wt_plan_step(a);
         if (is_there(phase, a)) {
             wt_proc_say(p, 'h');
             wt_proc_await(p); /* the parent kills */
-            exit(phase == BY_EXIT ? 0 : 1);
+            if (phase == BY_OFFENCE) {
+                s->offend(p, a->node);
+                wt_proc_await(p); /* the others are done with it */
+            }
+            exit(phase >= BY_EXIT ? 0 : 1);
         }
         wt_proc_check(p, rc == WEIR_OK || rc == WEIR_AGAIN, "A: %s",
                       weir_err_name(rc));
@@ -144,7 +153,11 @@ static void member(struct wt_proc *p)
 {
     const struct scene *s = p->arg;
     struct weir_node_params params = {
-        .transport = s->transport, .listen = s->listen, .detect_ns = detect_ns};
+        .transport = s->transport,
+        .listen = s->listen,
+        .detect_ns = detect_ns,
+        /* Links that are no part of the fault may take long. */
+        .connect_ns = s->phase > CONNECTING ? 4 * detect_ns : 0};
     weir_node *node = wt_team_open(p, params);
     wt_proc_await(p);
     if (p->self == VICTIM) {
@@ -158,7 +171,7 @@ static void member(struct wt_proc *p)
 
 static void strike(struct wt_procs *ps, enum phase phase)
 {
-    if (phase != BY_EXIT) {
+    if (phase < BY_EXIT) {
         wt_team_strike(ps, VICTIM, SIGKILL);
         int status = wt_procs_end(ps, VICTIM);
         cr_assert(WIFSIGNALED(status));
@@ -167,7 +180,9 @@ static void strike(struct wt_procs *ps, enum phase phase)
     struct wt_team *t = wt_procs_shared(ps);
     t->struck_ns = wt_now_ns();
     wt_procs_go(ps, VICTIM);
-    wt_procs_end_well(ps, VICTIM); /* exit(0), and no crash on the way */
+    if (phase == BY_EXIT) {
+        wt_procs_end_well(ps, VICTIM); /* exit(0), and no crash on the way */
+    }
 }
 
 static void begin(struct wt_procs *ps, enum phase phase)
@@ -205,18 +220,41 @@ static void at_the_close(struct wt_procs *ps, enum phase phase)
     strike(ps, phase);
 }
 
-static void check(struct wt_procs *ps, enum phase phase)
+static void check_query_a(struct wt_procs *ps, uint32_t k, enum phase phase)
 {
     const struct wt_team *t = wt_procs_shared(ps);
-    for (uint32_t k = 0; k < 2; k++) {
-        wt_procs_end_well(ps, k);
-        if (phase == CLOSING || phase == CLOSING_NODE) {
-            cr_assert_eq(t->outcome[k][A].code, WEIR_DONE, "%s",
-                         t->outcome[k][A].message);
-        } else if (phase != END || t->outcome[k][A].code != WEIR_DONE) {
-            /* At its end a member may have been served already. */
-            wt_team_failed(ps, A, k, WEIR_ERR_PEER_LOST, VICTIM, detect_ns);
-        }
+    if (phase == CLOSING || phase == CLOSING_NODE) {
+        cr_assert_eq(t->outcome[k][A].code, WEIR_DONE, "%s",
+                     t->outcome[k][A].message);
+    } else if (phase != END || t->outcome[k][A].code != WEIR_DONE) {
+        /* At its end a member may have been served already. */
+        wt_team_failed(ps, A, k, WEIR_ERR_PEER_LOST, VICTIM, detect_ns);
+    }
+}
+
+/* Node 0, which was offended, knows by whom. Node 1 hears from the two that one
+ * has lost the other. */
+static void check_offended(struct wt_procs *ps, weir_err code)
+{
+    const struct wt_team *t = wt_procs_shared(ps);
+    const struct wt_outcome *heard = &t->outcome[1][A];
+    bool from_2 = strstr(heard->message, t->name[0]) != NULL;
+    wt_team_failed(ps, A, 0, code, VICTIM, detect_ns);
+    wt_team_failed(ps, A, 1, from_2 ? WEIR_ERR_PEER_LOST : code,
+                   from_2 ? 0 : VICTIM, detect_ns);
+    wt_procs_go(ps, VICTIM);
+    wt_procs_end_well(ps, VICTIM);
+}
+
+static void check(struct wt_procs *ps, const struct scene *s)
+{
+    wt_procs_end_well(ps, 0);
+    wt_procs_end_well(ps, 1);
+    if (s->phase == BY_OFFENCE) {
+        check_offended(ps, s->code);
+    } else {
+        check_query_a(ps, 0, s->phase);
+        check_query_a(ps, 1, s->phase);
     }
     wt_team_exact(ps, B, survivors, 2);
     wt_team_exact(ps, C, survivors, 2);
@@ -225,10 +263,10 @@ static void check(struct wt_procs *ps, enum phase phase)
 
 static const char *listen_at; /* by fault_kill_verbs.c */
 
-static void play(const char *transport, enum phase phase)
+static void play(struct scene scene)
 {
-    struct scene scene = {
-        .transport = transport, .listen = listen_at, .phase = phase};
+    enum phase phase = scene.phase;
+    scene.listen = listen_at;
     struct wt_procs *ps = wt_team_start(3, member, &scene);
     begin(ps, phase);
     if (phase == CLOSING || phase == CLOSING_NODE) {
@@ -237,7 +275,7 @@ static void play(const char *transport, enum phase phase)
         wt_procs_expect(ps, VICTIM, 'h');
         strike(ps, phase);
     }
-    check(ps, phase);
+    check(ps, &scene);
     wt_procs_close(ps);
 }
 
@@ -251,10 +289,10 @@ static void play(const char *transport, enum phase phase)
     KILL_TEST(transport, while_node_closes, CLOSING_NODE)                      \
     KILL_TEST(transport, exit_without_close, BY_EXIT)
 
-#define KILL_TEST(where, name, phase)                                          \
+#define KILL_TEST(where, name, when)                                           \
     Test(fault_kill, where##_##name, .timeout = 100)                           \
     {                                                                          \
-        play(#where, phase);                                                   \
+        play((struct scene){.transport = #where, .phase = (when)});            \
     }
 
 #ifndef KILL_ON_VERBS

@@ -37,7 +37,7 @@ perftest_works() {
 
 # criterion <program>: at least one test has run, and none failed
 criterion() {
-    "$BUILD/test/$1" -j2 2>&1 | tee criterion.log
+    "$BUILD/test/$1" --verbose -j2 2>&1 | tee criterion.log
     grep -Eq 'Tested: [1-9][0-9]* \| .*Failing: 0 \| Crashing: 0' criterion.log
 }
 
@@ -57,7 +57,7 @@ doctor_measures_a_peer() {
     "$BUILD/weir" doctor -t verbs "--listen=$address:7077" --once &
     other=$!
     until_true 10 is_listening weir &&
-        "$BUILD/weir" doctor -t verbs --timeout 20 --peer "$address:7077" \
+        "$BUILD/weir" doctor -t verbs --timeout 60 --peer "$address:7077" \
             >report
     cat report
     grep -q "^ok  *peer .*round trip .* MB/s, over verbs" report &&
@@ -90,7 +90,7 @@ long_plan() {
     "$BUILD/weir" bench two-stage --nodes 4 --rows 50000000 --repeat 1 \
         --transports verbs --listen "$address" --timeout 100 >plan.log 2>&1 &
     plan=$!
-    until_true 20 links 12
+    until_true 60 links 12
 }
 
 # The plan has ended with an error that names a peer.

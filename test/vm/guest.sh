@@ -32,12 +32,18 @@ put_driver() {
         die "${1}0 is not active: $(rdma link show)"
 }
 
+name_machine() {
+    echo "$1" >/proc/sys/kernel/hostname
+}
+
 devices() {
+    name_machine guest
     ip link set lo up || die "no lo"
     # shellcheck disable=SC2154 # set by whoever sources this
     for driver in $drivers; do
         case $driver in
         *:*)
+            name_machine "guest${driver##*.}" # other nodes have other names
             put_driver "${driver%%:*}" eth0 "${driver#*:}"
             mkdir /run/job/shared
             mount -t 9p -o trans=virtio,version=9p2000.L shared \

@@ -38,7 +38,7 @@ member() {
     port=7100
     [ "$1" = destroy ] || port=7200
     {
-        until_true 60 all_listen "$1" && echo go || exit
+        until_true 100 all_listen "$1" && echo go || exit
         [ "$1" = destroy ] || { until_true 120 test -e $shared/mended && echo go; }
     } | "$build/test/vm.member" "$1" "$2" "verbs:$ip_a:$port" \
         "verbs:$ip_a:$((port + 1))" "verbs:$ip_b:$((port + 2))" \
@@ -73,17 +73,17 @@ wire_is_unplugged() {
     {
         until_true 120 carrier_is 0 && until_true 120 carrier_is 1 && say mended
     } &
-    two_members unplug && wait_for 60 over &&
+    two_members unplug && wait_for 100 over &&
         exact 60000 member_0 member_1 $shared/member_2
 }
 
 guest_a() {
-    wait_for 60 rping
+    wait_for 200 rping
     rping -c -a $ip_b -C 10 -S 20000 -V || fail "rping to the other guest"
     ok "rping to the other guest"
 
-    wait_for 60 doctor
-    "$build/weir" doctor -t verbs --timeout 20 --peer $ip_b:7077 >report
+    wait_for 100 doctor
+    "$build/weir" doctor -t verbs --timeout 60 --peer $ip_b:7077 >report
     cat report
     grep -q "^ok  *peer .*round trip .* MB/s, over verbs" report ||
         fail "weir doctor --peer to the other guest"
@@ -101,11 +101,11 @@ guest_a() {
 
 guest_b() {
     rping -s -a $ip_b -C 10 -S 20000 -V &
-    until_true 20 is_listening rping
+    until_true 60 is_listening rping
     say rping
     wait $! || fail "rping, server"
     "$build/weir" doctor -t verbs --listen=$ip_b:7077 --once &
-    until_true 20 is_listening weir
+    until_true 60 is_listening weir
     say doctor
     wait $! || fail "weir doctor --listen"
     member unplug 2 >$shared/member_2 2>&1
@@ -130,7 +130,8 @@ A | B)
 *)
     build=$(cd "$1" && pwd) || exit 2
     echo "two guests on $2"
-    "$here/vm.sh" pair --driver "$2" --timeout 300 -- \
+    # In its place, so that it ends when this shell is told to
+    exec "$here/vm.sh" pair --driver "$2" --timeout 600 -- \
         "$here/pair.sh" A "$build" -- "$here/pair.sh" B "$build"
     ;;
 esac
