@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * weir demo: the two-stage plan with four processes, what came of it, and the
- * same plan over TCP and over plain sockets beside it.
+ * same plan over TCP and over plain sockets beside it; then a whole query.
  *
  * How many rows is decided by a short first run, so that the whole takes some
  * seconds on a slow machine as on a fast one. Every figure that is printed was
@@ -22,6 +22,7 @@
 #include "bench/lib/pin.h"
 #include "bench/lib/weir_engine.h"
 #include "bench/opponents/sockets.h"
+#include "tools/demo_query.h"
 #include "tools/fail.h"
 #include "tools/progress.h"
 
@@ -256,6 +257,7 @@ static weir_err run(struct demo *d, struct weir_error *err)
     }
     if (rc == WEIR_OK) {
         print_comparison(d);
+        rc = demo_query(stdout, NODES, err);
     }
     return rc;
 }
@@ -274,7 +276,8 @@ int cmd_demo(int argc, char **argv)
         .parser = parse_arg,
         .doc = "Show the two-stage plan at work: four processes exchange rows "
                "by hash, twice, over shared memory; then the same over TCP and "
-               "over plain sockets. Takes some seconds and needs nothing."
+               "over plain sockets; then a query with three joins. Takes some "
+               "seconds and needs nothing."
                "\vExit status: 0 done and verified; 1 failed; 2 wrong use."};
     struct weir_error err = {.code = WEIR_OK};
     if (argp_parse(&argp, argc, argv, 0, NULL, NULL) != 0) {
