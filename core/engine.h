@@ -58,7 +58,8 @@ struct wi_worker {
     /* written by: the worker */
     alignas(WI_CACHE_LINE) bool happened; /* others' readers became ready */
     uint32_t spin;                        /* adaptive */
-    bool blocked; /* a push found a ring full since the last wait */
+    uint32_t no_turns; /* so many waits give none: they were taken */
+    bool blocked;      /* a push found a ring full since the last wait */
     bool settled; /* all was flushed; nothing pushed, nothing happened since */
     bool owes;    /* a reader holds credits back */
     uint32_t progress;      /* counts pushes, and batches that were read */

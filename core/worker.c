@@ -20,6 +20,12 @@
 #define TURNS_NS 1000000u
 #define ALONE_NS 1000u
 
+/* A turn that long went to somebody who has nothing to do with us, and keeps
+ * the core for its whole slice each time; a sleeper that is woken is let in at
+ * once. So the next waits sleep without giving turns. */
+#define TAKEN_NS 1000000u
+#define TAKEN_WAITS 512u
+
 /* Anything since the last time? Takes what there is. */
 static bool happened(struct wi_worker *w)
 {
@@ -113,13 +119,20 @@ static bool give_way(struct wi_worker *w, uint64_t timeout_ns)
     uint64_t begin_ns = wi_clock_coarse();
     uint64_t now_ns = begin_ns;
     uint64_t turn_ns;
+    if (w->no_turns > 0) {
+        w->no_turns--;
+        return false;
+    }
     do {
         wi_give_turn();
+        turn_ns = wi_clock_coarse() - now_ns;
+        now_ns += turn_ns;
+        if (turn_ns >= TAKEN_NS) {
+            w->no_turns = TAKEN_WAITS;
+        }
         if (wi_bell_pending(w->bell, w->engine->n_ids)) {
             return true;
         }
-        turn_ns = wi_clock_coarse() - now_ns;
-        now_ns += turn_ns;
     } while (turn_ns >= ALONE_NS && now_ns - begin_ns < most_ns);
     return false;
 }
