@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := release
 .PHONY: release demo test test-sanitizers check bench install docs format \
-        tidy coverage clean setup setup-build setup-check setup-bench \
+        bench-query tidy coverage clean setup setup-build setup-check setup-bench \
         setup-vm vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
@@ -55,6 +55,19 @@ bench: setup-bench build/bench/build.ninja ## the comparison with opponents and 
 	@cmake --build build/bench -j $(JOBS)
 	@build/bench/weir bench two-stage --nodes 8 --workers 1 --rows 5000000 \
 	    --transports shm,tcp,sockets,mpi --repeat 5 --limit $(ARGS)
+
+bench-query: setup-bench build/bench/build.ninja build/duckdb/bin/python ## whole queries against DuckDB
+	@cmake --build build/bench -j $(JOBS) --target weir_tool
+	@for plan in join aggregation; do \
+	    build/bench/weir bench query --plan $$plan --nodes 2 \
+	        --against duckdb --python build/duckdb/bin/python $(ARGS) && \
+	    build/bench/weir bench query --plan $$plan --nodes 8 \
+	        --transports shm,tcp,sockets $(ARGS) || exit 1; \
+	done
+
+build/duckdb/bin/python: | setup-bench
+	@python3 -m venv build/duckdb
+	@build/duckdb/bin/pip install --quiet duckdb
 
 vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'

@@ -10,7 +10,7 @@ build="gcc g++ libc6-dev make cmake ninja-build pkgconf libcriterion-dev
        liburcu-dev libjansson-dev libcsv-dev libxxhash-dev libjemalloc2
        libibverbs-dev librdmacm-dev libsqlite3-dev util-linux"
 check="clang clang-format clang-tidy doxygen spin"
-bench="openmpi-bin libopenmpi-dev"
+bench="openmpi-bin libopenmpi-dev python3-venv"
 # The guest runs the host's programs, so these are the guest's too. gcc-12 is
 # what Debian builds the kernel with.
 vm="qemu-system-x86 busybox-static kmod cpio xz-utils gcc-12 iproute2
