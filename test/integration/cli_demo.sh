@@ -14,7 +14,7 @@ fail() { echo "FAILED: $*"; cat "$tmp/out" "$tmp/err"; exit 1; }
 
 timeout 120 "$weir" demo >"$tmp/out" 2>"$tmp/err" || fail "status $?"
 [ ! -s "$tmp/err" ] || fail "something on stderr"
-tr -d '\n -~' <"$tmp/out" >"$tmp/control"
+tr -d '\n -~\200-\377' <"$tmp/out" >"$tmp/control" # trees are UTF-8
 [ ! -s "$tmp/control" ] || fail "control characters"
 
 # Rows that the processes counted are the rows of the run; each had some.
@@ -29,4 +29,10 @@ for way in shm tcp sockets; do
 done
 [ "$(grep -c '^  shm is .* times as fast' "$tmp/out")" -eq 2 ] ||
     fail "two ratios expected"
+
+# The query: its rows, its tree, a line for each of its exchanges.
+grep -q '^(5 rows)$' "$tmp/out" || fail "no rows of the query"
+[ "$(grep -c 'join "' "$tmp/out")" -eq 3 ] || fail "three joins expected"
+[ "$(grep -Ec '^(shuffle|merge) "' "$tmp/out")" -eq 8 ] ||
+    fail "eight exchanges expected"
 echo ok
