@@ -375,6 +375,17 @@ void wt_ctx_init(struct wi_ctx *ctx, uint64_t limit_bytes)
     ctx->mem.limit_bytes = limit_bytes;
 }
 
+/* Not strndup: no string ends where a vector's does. */
+static char *copy_text(const struct wi_str *str)
+{
+    char *text = calloc(1, (size_t)str->n_bytes + 1);
+    cr_assert_not_null(text);
+    if (str->n_bytes > 0) {
+        memcpy(text, str->data, str->n_bytes);
+    }
+    return text;
+}
+
 static void take_value(struct wt_value *v, const struct wi_vec *vec,
                        uint32_t pos)
 {
@@ -398,9 +409,7 @@ static void take_value(struct wt_value *v, const struct wi_vec *vec,
         v->f = wi_vec_f64(vec)[pos];
         break;
     case WI_STR:
-        v->s = strndup(
-            wi_vec_str(vec)[pos].n_bytes > 0 ? wi_vec_str(vec)[pos].data : "",
-            wi_vec_str(vec)[pos].n_bytes);
+        v->s = copy_text(&wi_vec_str(vec)[pos]);
         break;
     }
 }

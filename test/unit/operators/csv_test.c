@@ -160,7 +160,11 @@ static void judge_field(void *text, size_t len, void *arg)
         j->row = wt_rows_new(j->rows);
     }
     j->row[j->field].null = text == NULL;
-    j->row[j->field].s = text == NULL ? NULL : strndup(text, len);
+    if (text != NULL) { /* not strndup: it does not end where libcsv's does */
+        j->row[j->field].s = calloc(1, len + 1);
+        cr_assert_not_null(j->row[j->field].s);
+        memcpy(j->row[j->field].s, text, len);
+    }
     j->field++;
 }
 
