@@ -159,6 +159,9 @@ static void member_main(struct wb_group *g, uint32_t self, pid_t parent,
     if (getppid() != parent) { /* it died before the line above */
         _exit(EXIT_FAILURE);
     }
+    /* The siw driver sends it to whoever posts to a connection that is gone
+     * (docs/measuring.md, "Known faults of the drivers"). */
+    (void)signal(SIGPIPE, SIG_IGN);
     struct weir_error err = {.code = WEIR_OK};
     weir_err rc = fn(g, self, arg, &err);
     if (rc != WEIR_OK) {
