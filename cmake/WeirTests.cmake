@@ -124,7 +124,7 @@ foreach(folder ${weir_unit_folders})
   if(name STREQUAL "")
     set(name top)
   endif()
-  weir_criterion(unit.${name} unit 120 SOURCES ${sources} LIBRARIES
+  weir_criterion(unit.${name} unit 300 SOURCES ${sources} LIBRARIES
                  ${weir_test_libraries})
 endforeach()
 
