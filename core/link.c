@@ -677,6 +677,7 @@ void wi_link_bye(struct wi_link *l)
             wi_link_down(l, true, WEIR_OK, "closed");
         } else {
             send_word(l, WI_MSG_BYE, 0);
+            wi_engine_kick(l->engine); /* a new deadline */
         }
     }
 }

@@ -300,8 +300,8 @@ static void drain_links(struct weir_node *n)
     wi_node_lock(n);
     e->closing = true;
     os->waiters++;
+    wi_engine_kick(e);
     while (!links_gone(e) && os->thread_runs) {
-        wi_engine_kick(e);
         if (pthread_cond_timedwait(&os->moved, &os->lock, &ts) != 0) {
             wi_log(&e->log, WI_LOG_WARN,
                    "closing although peers have not taken everything");

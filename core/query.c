@@ -186,8 +186,8 @@ void wi_query_peer_lost(struct wi_engine *e, uint32_t member, weir_err code,
     }
 }
 
-/* Edges that came for a query and that nobody reads: their producers are
- * stopped. */
+/* The query is not open here (any more): producers that still have an edge to it
+ * are stopped. An edge may know its shuffle and yet never have had a reader. */
 static void stop_strays(struct wi_engine *e, uint64_t id)
 {
     for (uint32_t i = 0; i < e->n_members; i++) {
@@ -198,8 +198,7 @@ static void stop_strays(struct wi_engine *e, uint64_t id)
         wi_list_each(n, &l->ins)
         {
             struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-            if (in->query_id == id &&
-                wi_load_rlx(&in->query) == NULL /* rlx */) {
+            if (in->query_id == id) {
                 wi_in_refuse(in);
             }
         }

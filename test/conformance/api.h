@@ -82,7 +82,8 @@
     X(suite, place, reader_knows_which_sources_ended)                          \
     X(suite, place, writer_counts_by_destination)                              \
     X(suite, place, flush_publishes)                                           \
-    X(suite, place, idle_links_close_and_open_again)
+    X(suite, place, idle_links_close_and_open_again)                           \
+    X(suite, place, links_rest_after_readers_never_opened)
 
 #define WT_API_THREAD_CASES(X, suite, place)                                   \
     X(suite, place, budget_message_has_the_sum)                                \

@@ -350,6 +350,37 @@ static void rest(struct wt_cluster *c, uint64_t ns)
     cr_assert(done);
 }
 
+/* Node 1 knows the shuffle but opens no reader: what node 0 wrote is nobody's,
+ * and its ring is given back with the query. */
+void wt_api_links_rest_after_readers_never_opened(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .node = {.idle_close_ns = 20000000}};
+    const struct weir_field fields[] = {{"id", "l", 0}};
+    struct ArrowSchema schema;
+    const struct weir_shuffle_params params = {
+        .id = 1, .schema = &schema, .partitioning = WEIR_BROADCAST};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct weir_error err = {0};
+    weir_shuffle *s = NULL;
+    weir_writer *w = NULL;
+    wt_cluster_open(&c, place, &cluster);
+    wt_query_open(&q, &c, 1, NULL);
+    cr_assert_eq(weir_schema_build(fields, 1, &schema, &err), WEIR_OK);
+    for (uint32_t i = 2; i-- > 0;) { /* node 1 first: it finds the shuffle */
+        cr_assert_eq(weir_shuffle_open(q.query[i], &params, &s, &err), WEIR_OK,
+                     "%s", err.message);
+    }
+    cr_assert_eq(weir_writer_open(s, 0, &w, &err), WEIR_OK, "%s", err.message);
+    rest(&c, 50000000);
+    wt_query_close(&q);
+    bool idle = wt_until(&c, no_links, &c);
+    cr_assert(idle, "links are still open");
+    schema.release(&schema);
+    wt_cluster_close(&c);
+}
+
 /* A peer that has nothing to say is asked before it is given up. */
 void wt_api_silence_between_queries_is_no_loss(const struct wt_place *place)
 {
