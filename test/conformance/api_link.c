@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -95,6 +96,36 @@ void wt_api_late_member_is_waited_for(const struct wt_place *place)
     weir_query_close(early);
     wt_query_close(&q);
     wt_flow_close(&f);
+    schema.release(&schema);
+    wt_cluster_close(&c);
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Node 1 has not joined, so it keeps node 0's HELLO and does not answer: node 0
+ * gives up at its close after detect_ns, and uses no CPU meanwhile. */
+void wt_api_close_waits_without_spinning(const struct wt_place *place)
+{
+    const struct wt_cluster_params apart = {
+        .apart = true, .node = {.detect_ns = 1000000000}};
+    struct weir_member members[WT_NODES];
+    struct weir_error err = {0};
+    struct wt_cluster c;
+    struct ArrowSchema schema;
+    wt_cluster_open(&c, place, &apart);
+    wt_cluster_members(&c, members);
+    cr_assert_eq(weir_node_join(c.node[0], members, 2, &err), WEIR_OK);
+    weir_query_close(need_link(c.node[0], 1, &schema));
+    double before = cpu_seconds();
+    weir_node_close(c.node[0]);
+    double used = cpu_seconds() - before;
+    cr_assert_lt(used, 0.2, "%.3f s of CPU", used);
+    c.node[0] = NULL;
     schema.release(&schema);
     wt_cluster_close(&c);
 }
