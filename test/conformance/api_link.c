@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/transport.h"
@@ -111,8 +111,8 @@ static double cpu_seconds(void)
  * gives up at its close after detect_ns, and uses no CPU meanwhile. */
 void wt_api_close_waits_without_spinning(const struct wt_place *place)
 {
-    const struct wt_cluster_params apart = {
-        .apart = true, .node = {.detect_ns = 1000000000}};
+    const struct wt_cluster_params apart = {.apart = true,
+                                            .node = {.detect_ns = 1000000000}};
     struct weir_member members[WT_NODES];
     struct weir_error err = {0};
     struct wt_cluster c;

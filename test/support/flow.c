@@ -105,6 +105,9 @@ weir_err wt_source_step(void *arg)
     if (rc != WEIR_DONE) {
         return rc;
     }
+    if (s->endless && s->next == s->end) {
+        s->next = s->begin;
+    }
     if (!s->have && (s->next == s->end || s->saw_done)) {
         return finish(s);
     }
@@ -318,7 +321,8 @@ static void open_source(struct wt_flow *f, uint32_t node, uint32_t worker,
                  WEIR_OK, "%s", err.message);
     s->flow = f;
     if (!relayed) {
-        s->next = f->n_ids;
+        s->begin = f->n_ids;
+        s->next = s->begin;
         f->n_ids += f->n_rows;
         s->end = f->n_ids;
     }

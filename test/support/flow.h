@@ -42,6 +42,8 @@ struct wt_source {
     uint32_t *dest;
     bool have;
     struct wt_relay *relay; /* gives it the batches */
+    uint64_t begin;         /* id of the first row */
+    bool endless;           /* begins again at its end, until it saw_done */
     bool saw_done;          /* a push returned WEIR_DONE */
     uint32_t gate;          /* does nothing before this one is open */
     uint32_t finish_gate;   /* does not finish before */
