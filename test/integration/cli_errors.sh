@@ -3,27 +3,7 @@
 # The weir command when it is used wrongly, gets bad input, or fails: exit
 # status, message, and nothing left behind. usage: cli_errors.sh BUILD_DIR
 set -eu
-weir=$1/weir
-[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-export LC_ALL=C
-cd "$tmp"
-
-fail() { echo "FAILED: $*"; cat err; exit 1; }
-
-# expect STATUS PATTERN COMMAND...: exit status, and a line of stderr.
-expect()
-{
-    status=$1
-    pattern=$2
-    shift 2
-    got=0
-    timeout 60 "$@" >out 2>err || got=$?
-    [ "$got" -eq "$status" ] || fail "status $got, not $status: $*"
-    grep -q -e "$pattern" err || fail "no \"$pattern\": $*"
-    [ ! -e dir ] || fail "left something behind: $*"
-}
+. "$(dirname "$0")/../support/cli.sh"
 
 # helps COMMAND...: --help exits well, on stdout, and says what the status means.
 helps()

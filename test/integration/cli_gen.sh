@@ -3,27 +3,7 @@
 # weir gen: the same files whatever the number of threads, the rows that the
 # benchmark's rules ask for, and all files or none. usage: cli_gen.sh BUILD_DIR
 set -eu
-weir=$1/weir
-[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-export LC_ALL=C
-cd "$tmp"
-
-fail() { echo "FAILED: $*"; cat err; exit 1; }
-
-# expect STATUS PATTERN COMMAND...: exit status, and a line of stderr.
-expect()
-{
-    status=$1
-    pattern=$2
-    shift 2
-    got=0
-    timeout 60 "$@" >out 2>err || got=$?
-    [ "$got" -eq "$status" ] || fail "status $got, not $status: $*"
-    grep -q -e "$pattern" err || fail "no \"$pattern\": $*"
-    [ ! -e dir ] || fail "left something behind: $*"
-}
+. "$(dirname "$0")/../support/cli.sh"
 
 gen() { timeout 100 "$weir" gen chbench "$@" >log 2>err || fail "gen $*"; }
 
