@@ -48,7 +48,7 @@ expect 2 'must be a number' "$weir" bench stream --mib ''
 expect 2 'unexpected argument "x"' "$weir" bench idle x
 expect 2 '"shm" is listed twice' "$weir" bench two-stage --transports shm,shm
 expect 2 'over 1024' "$weir" shuffle -n 256 -w 64 --by a good.csv --out dir
-expect 2 'must be shm, tcp, verbs or auto' "$weir" shuffle -t udp --by a good.csv --out dir
+expect 2 '"udp" must be one of shm, tcp, verbs, auto' "$weir" shuffle -t udp --by a good.csv --out dir
 expect 2 'bytes' "$weir" shuffle -m 5X --by a good.csv --out dir
 expect 2 'bytes' "$weir" shuffle -m 99999999999999999999 --by a good.csv --out dir
 expect 2 'unrecognized' "$weir" shuffle --nope --by a good.csv --out dir

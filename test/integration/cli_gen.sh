@@ -85,11 +85,11 @@ cmp one/orders.csv other/orders.csv || fail "--force replaced nothing"
 cmp one/customer.csv three/customer.csv || fail "--force took another table"
 
 # Wrong use.
-expect 2 'say what to generate' "$weir" gen --out dir
+expect 2 'no chbench given' "$weir" gen --out dir
 expect 2 'no --out' "$weir" gen chbench
 expect 2 '"tpch" cannot be generated' "$weir" gen tpch --out dir
-expect 2 'no table "stock"' "$weir" gen chbench --tables orders,stock --out dir
-expect 2 'no table ""' "$weir" gen chbench --tables '' --out dir
+expect 2 '"stock" must be one of customer, orders' "$weir" gen chbench --tables orders,stock --out dir
+expect 2 '"" must be one of' "$weir" gen chbench --tables '' --out dir
 for option in '--warehouses 0' '--warehouses 100001' '--warehouses x' \
     '--jobs 0' '--seed -1' '--seed 1x'; do
     # shellcheck disable=SC2086 # an option and its value
