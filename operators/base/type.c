@@ -11,24 +11,25 @@
 static const struct {
     const char *name;
     enum wi_rep rep;
+    uint32_t bytes; /* where it travels */
 } kinds[] = {
-    [WI_KIND_BOOL] = {"bool", WI_BOOL},
-    [WI_KIND_INT8] = {"int8", WI_I64},
-    [WI_KIND_INT16] = {"int16", WI_I64},
-    [WI_KIND_INT32] = {"int32", WI_I64},
-    [WI_KIND_INT64] = {"int64", WI_I64},
-    [WI_KIND_UINT8] = {"uint8", WI_I64},
-    [WI_KIND_UINT16] = {"uint16", WI_I64},
-    [WI_KIND_UINT32] = {"uint32", WI_I64},
-    [WI_KIND_UINT64] = {"uint64", WI_I128},
-    [WI_KIND_FLOAT32] = {"float32", WI_F64},
-    [WI_KIND_FLOAT64] = {"float64", WI_F64},
-    [WI_KIND_DATE32] = {"date", WI_I64},
-    [WI_KIND_TIMESTAMP] = {"timestamp", WI_I64},
-    [WI_KIND_DECIMAL] = {"decimal", WI_I128}, /* small ones: WI_I64 */
-    [WI_KIND_UTF8] = {"utf8", WI_STR},
-    [WI_KIND_BINARY] = {"binary", WI_STR},
-    [WI_KIND_FIXED] = {"fixed", WI_STR},
+    [WI_KIND_BOOL] = {"bool", WI_BOOL, 0},
+    [WI_KIND_INT8] = {"int8", WI_I64, 1},
+    [WI_KIND_INT16] = {"int16", WI_I64, 2},
+    [WI_KIND_INT32] = {"int32", WI_I64, 4},
+    [WI_KIND_INT64] = {"int64", WI_I64, 8},
+    [WI_KIND_UINT8] = {"uint8", WI_I64, 1},
+    [WI_KIND_UINT16] = {"uint16", WI_I64, 2},
+    [WI_KIND_UINT32] = {"uint32", WI_I64, 4},
+    [WI_KIND_UINT64] = {"uint64", WI_I128, 8},
+    [WI_KIND_FLOAT32] = {"float32", WI_F64, 4},
+    [WI_KIND_FLOAT64] = {"float64", WI_F64, 8},
+    [WI_KIND_DATE32] = {"date", WI_I64, 4},
+    [WI_KIND_TIMESTAMP] = {"timestamp", WI_I64, 8},
+    [WI_KIND_DECIMAL] = {"decimal", WI_I128, 16}, /* small ones: WI_I64 */
+    [WI_KIND_UTF8] = {"utf8", WI_STR, 0},
+    [WI_KIND_BINARY] = {"binary", WI_STR, 0},
+    [WI_KIND_FIXED] = {"fixed", WI_STR, 0},
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]), FIXED_MOST = 4096 };
 
@@ -58,6 +59,17 @@ uint32_t wi_rep_bytes(enum wi_rep rep)
         return sizeof(struct wi_str);
     }
     return 0;
+}
+
+uint32_t wi_type_bytes(const struct wi_type *type)
+{
+    return type->kind == WI_KIND_FIXED ? type->n_bytes
+                                       : kinds[type->kind].bytes;
+}
+
+bool wi_type_is_var(const struct wi_type *type)
+{
+    return type->kind == WI_KIND_UTF8 || type->kind == WI_KIND_BINARY;
 }
 
 bool wi_type_is_integer(const struct wi_type *type)

@@ -91,6 +91,13 @@ enum wi_rep wi_type_rep(const struct wi_type *type);
 /** Bytes of one value in that representation: 1, 8 or 16. */
 uint32_t wi_rep_bytes(enum wi_rep rep);
 
+/** Bytes of one value where it travels; 0: bool (bits), utf8 and binary
+ *  (offsets). */
+uint32_t wi_type_bytes(const struct wi_type *type);
+
+/** Values of any length: utf8, binary. */
+bool wi_type_is_var(const struct wi_type *type);
+
 /** Integers, floats and decimals. */
 bool wi_type_is_number(const struct wi_type *type);
 bool wi_type_is_integer(const struct wi_type *type);

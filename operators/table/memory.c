@@ -70,8 +70,7 @@ static weir_err check_column(const struct place *at, const struct ArrowArray *a,
                              const struct ArrowArray *batch,
                              struct weir_error *err)
 {
-    const enum wi_kind kind = at->column->type.kind;
-    const bool text = kind == WI_KIND_UTF8 || kind == WI_KIND_BINARY;
+    const bool text = wi_type_is_var(&at->column->type);
     const int64_t first = batch->offset + a->offset;
     if (a->n_buffers != (text ? 3 : 2)) {
         return say(at, "another number of buffers was expected", err);

@@ -31,7 +31,6 @@ struct series {
 struct scan {
     const struct series *series;
     struct wi_build build;
-    uint32_t *which;
     uint64_t at;
     uint64_t end;
 };
@@ -151,7 +150,7 @@ static weir_err scan_next(void *scan, struct ArrowArray *batch_out,
     }
     wi_build_begin(&s->build);
     for (uint32_t i = 0; i < s->build.n_cols; i++) {
-        const struct column *c = &s->series->column[s->which[i]];
+        const struct column *c = &s->series->column[s->build.which[i]];
         if (!fill(&s->build.col[i], c, s->at, n)) {
             return wi_exec_no_memory(err, s->build.col[i].text_room);
         }
@@ -168,7 +167,6 @@ static void scan_close(void *arg)
 {
     struct scan *s = arg;
     wi_build_fini(&s->build);
-    free(s->which);
     free(s);
 }
 
@@ -183,17 +181,11 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
         return wi_exec_no_memory(err, sizeof(*s));
     }
     *s = (struct scan){.series = series, .at = rows.first, .end = rows.end};
-    s->which = calloc(part->n_columns + 1, sizeof(*s->which));
-    weir_err rc = s->which == NULL
-                      ? wi_exec_no_memory(err, part->n_columns)
-                      : wi_build_init(&s->build, &series->columns,
-                                      part->columns, part->n_columns, err);
+    weir_err rc = wi_build_init(&s->build, &series->columns, part->columns,
+                                part->n_columns, err);
     if (rc != WEIR_OK) {
         scan_close(s);
         return rc;
-    }
-    for (uint32_t i = 0; i < part->n_columns; i++) {
-        s->which[i] = part->columns[i];
     }
     *scan_out = s;
     return WEIR_OK;
