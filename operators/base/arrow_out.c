@@ -37,7 +37,7 @@ static void release_nothing(struct ArrowArray *array)
 
 static size_t column_bytes(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_BOOL ? BITMAP_BYTES
+    return type->kind == WI_TYPE_BOOL ? BITMAP_BYTES
            : wi_type_is_var(type)     ? OFFSETS_BYTES
                                   : (size_t)wi_type_bytes(type) * WI_CHUNK_ROWS;
 }
@@ -154,11 +154,11 @@ static void narrow_numbers(const struct wi_type *type, const struct wi_vec *v,
     uint32_t n = chunk->n;
     if (v->rep == WI_I64) {
         narrow_int64(wi_type_bytes(type), v, sel, n, values);
-    } else if (type->kind == WI_KIND_UINT64) {
+    } else if (type->kind == WI_TYPE_UINT64) {
         NARROW(wi_i128, uint64_t);
     } else if (v->rep == WI_I128) {
         NARROW(wi_i128, wi_i128);
-    } else if (type->kind == WI_KIND_FLOAT32) {
+    } else if (type->kind == WI_TYPE_FLOAT32) {
         NARROW(double, float);
     } else {
         NARROW(double, double);
@@ -259,9 +259,9 @@ static weir_err put_column(struct wi_arrow_out *out, uint32_t c,
     if (wi_type_is_var(type)) {
         return put_text(out, c, chunk, err);
     }
-    if (type->kind == WI_KIND_BOOL) {
+    if (type->kind == WI_TYPE_BOOL) {
         (void)pack_bits(wi_vec_bool(v), 0, chunk, col->values);
-    } else if (type->kind == WI_KIND_FIXED) {
+    } else if (type->kind == WI_TYPE_FIXED) {
         narrow_fixed(type->n_bytes, v, chunk, col->values);
     } else {
         narrow_numbers(type, v, chunk, col->values);

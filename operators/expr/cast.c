@@ -12,7 +12,7 @@
 
 static uint32_t scale_of(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_DECIMAL ? type->scale : 0;
+    return type->kind == WI_TYPE_DECIMAL ? type->scale : 0;
 }
 
 /* Are all values of `from`, times `factor`, values of `to`? */
@@ -39,13 +39,13 @@ bool wi_cast_is_free(const struct wi_type *from, const struct wi_type *to)
         return false;
     }
     if (wi_type_rep(from) == WI_STR) {
-        return to->kind == WI_KIND_BINARY || from->kind == to->kind;
+        return to->kind == WI_TYPE_BINARY || from->kind == to->kind;
     }
     if (is_whole(from) && is_whole(to)) {
         return scale_of(from) == scale_of(to) && covers(from, 1, to);
     }
     return wi_type_same(from, to) ||
-           (from->kind == WI_KIND_FLOAT32 && to->kind == WI_KIND_FLOAT64);
+           (from->kind == WI_TYPE_FLOAT32 && to->kind == WI_TYPE_FLOAT64);
 }
 
 /* ---- numbers that are exact ---------------------------------------------- */
@@ -240,7 +240,7 @@ static weir_err cast_float(struct wi_call *c)
     }
     weir_err code =
         c->arg[0].rep == WI_I64 ? run_f64_of_64(c, &s) : run_f64_of_128(c, &s);
-    if (to->kind == WI_KIND_FLOAT32) {
+    if (to->kind == WI_TYPE_FLOAT32) {
         round_to_float32(c);
     }
     return code;
@@ -260,7 +260,7 @@ WI_KERNEL1_WITH(run_down_time, int64_t, int64_t, struct exact64, down_time)
 /* Ticks per day. */
 static int64_t ticks_of(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_DATE32
+    return type->kind == WI_TYPE_DATE32
                ? 1
                : WI_DAY_SECONDS * wi_unit_ticks(type->unit);
 }

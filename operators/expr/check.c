@@ -77,7 +77,7 @@ struct wi_node *wi_check_negate(struct wi_build *b, struct wi_node *node,
     }
     struct wi_node *turned = wi_node_make(b, WI_OP_NOT, node->at, 1, &node);
     if (turned != NULL) {
-        turned->type = wi_type_of(WI_KIND_BOOL);
+        turned->type = wi_type_of(WI_TYPE_BOOL);
     }
     return wi_check_finish(b, turned);
 }
@@ -94,14 +94,14 @@ void *wi_check_mismatch(struct wi_build *b, const struct wi_node *node,
 }
 
 struct wi_node *wi_check_want(struct wi_build *b, const struct wi_node *call,
-                              struct wi_node *arg, enum wi_kind kind)
+                              struct wi_node *arg, enum wi_type_kind kind)
 {
     struct wi_type type = wi_type_of(kind);
     if (arg->untyped) {
         return wi_check_convert(b, arg, &type);
     }
-    if (kind == WI_KIND_INT64 && wi_type_is_integer(&arg->type) &&
-        arg->type.kind != WI_KIND_UINT64) {
+    if (kind == WI_TYPE_INT64 && wi_type_is_integer(&arg->type) &&
+        arg->type.kind != WI_TYPE_UINT64) {
         return wi_check_convert(b, arg, &type);
     }
     if (arg->type.kind == kind) {
@@ -152,18 +152,18 @@ static struct wi_node *check_column(struct wi_build *b, struct wi_node *node)
 static struct wi_node *check_logic(struct wi_build *b, struct wi_node *node)
 {
     for (uint32_t i = 0; i < node->n_args; i++) {
-        node->arg[i] = wi_check_want(b, node, node->arg[i], WI_KIND_BOOL);
+        node->arg[i] = wi_check_want(b, node, node->arg[i], WI_TYPE_BOOL);
         if (node->arg[i] == NULL) {
             return NULL;
         }
     }
-    node->type = wi_type_of(WI_KIND_BOOL);
+    node->type = wi_type_of(WI_TYPE_BOOL);
     return wi_check_finish(b, node);
 }
 
 static struct wi_node *check_is_null(struct wi_build *b, struct wi_node *node)
 {
-    struct wi_type type = wi_type_of(WI_KIND_BOOL);
+    struct wi_type type = wi_type_of(WI_TYPE_BOOL);
     if (node->arg[0]->untyped) {
         node->arg[0] = wi_check_convert(b, node->arg[0], &type);
         if (node->arg[0] == NULL) {

@@ -25,7 +25,7 @@ bool wi_check_common(const struct wi_node *x, const struct wi_node *y,
 /** The argument as this type; text and numbers that are nulls, too. NULL:
  *  reported as `lower(int64): utf8 was expected`. */
 struct wi_node *wi_check_want(struct wi_build *b, const struct wi_node *call,
-                              struct wi_node *arg, enum wi_kind kind);
+                              struct wi_node *arg, enum wi_type_kind kind);
 
 /** By subject; arguments have been checked. */
 struct wi_node *wi_check_arithmetic(struct wi_build *b, struct wi_node *node);
@@ -57,7 +57,7 @@ void *wi_check_mismatch(struct wi_build *b, const struct wi_node *node,
  *  error, which then is one where it is reached. */
 struct wi_node *wi_fold(struct wi_build *b, struct wi_node *node);
 
-static inline struct wi_type wi_type_of(enum wi_kind kind)
+static inline struct wi_type wi_type_of(enum wi_type_kind kind)
 {
     return (struct wi_type){.kind = kind};
 }
@@ -65,7 +65,7 @@ static inline struct wi_type wi_type_of(enum wi_kind kind)
 static inline struct wi_type wi_type_decimal(uint32_t precision, uint32_t scale)
 {
     precision = precision == 0 ? 1 : precision;
-    return (struct wi_type){.kind = WI_KIND_DECIMAL,
+    return (struct wi_type){.kind = WI_TYPE_DECIMAL,
                             .precision = (uint8_t)(precision < WI_DECIMAL_MOST
                                                        ? precision
                                                        : WI_DECIMAL_MOST),
@@ -74,17 +74,17 @@ static inline struct wi_type wi_type_decimal(uint32_t precision, uint32_t scale)
 
 static inline bool wi_type_is_float(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_FLOAT32 || type->kind == WI_KIND_FLOAT64;
+    return type->kind == WI_TYPE_FLOAT32 || type->kind == WI_TYPE_FLOAT64;
 }
 
 static inline bool wi_type_is_bytes(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_BINARY || type->kind == WI_KIND_FIXED;
+    return type->kind == WI_TYPE_BINARY || type->kind == WI_TYPE_FIXED;
 }
 
 static inline bool wi_type_is_time(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_DATE32 || type->kind == WI_KIND_TIMESTAMP;
+    return type->kind == WI_TYPE_DATE32 || type->kind == WI_TYPE_TIMESTAMP;
 }
 
 #endif /* WI_OPERATORS_EXPR_CHECK_H */

@@ -18,7 +18,7 @@ struct wi_node *wi_check_compare(struct wi_build *b, struct wi_node *node)
             return NULL;
         }
     }
-    node->type = wi_type_of(WI_KIND_BOOL);
+    node->type = wi_type_of(WI_TYPE_BOOL);
     return wi_check_finish(b, node);
 }
 
@@ -41,7 +41,7 @@ static struct wi_node *join(struct wi_build *b, enum wi_expr_op op,
     }
     struct wi_node *node = wi_node_make(b, op, at, list->n, list->at);
     if (node != NULL) {
-        node->type = wi_type_of(WI_KIND_BOOL);
+        node->type = wi_type_of(WI_TYPE_BOOL);
     }
     return wi_check_finish(b, node);
 }
@@ -108,7 +108,7 @@ static struct wi_node *in_set(struct wi_build *b, struct wi_node *node,
     }
     wi_set_sort(set);
     in->set = set;
-    in->type = wi_type_of(WI_KIND_BOOL);
+    in->type = wi_type_of(WI_TYPE_BOOL);
     in->type.nullable = wi_set_has_null(set);
     return wi_check_finish(b, in);
 }
@@ -160,7 +160,7 @@ static int escape_of(struct wi_build *b, const struct wi_node *node)
         return 0;
     }
     const struct wi_node *escape = node->arg[2];
-    if (!wi_node_is_const(escape) || escape->type.kind != WI_KIND_UTF8 ||
+    if (!wi_node_is_const(escape) || escape->type.kind != WI_TYPE_UTF8 ||
         escape->value.null || escape->value.s.n_bytes != 1 ||
         (escape->value.s.data[0] & 0x80) != 0) {
         (void)wi_build_fail(b, escape->at,
@@ -173,10 +173,10 @@ static int escape_of(struct wi_build *b, const struct wi_node *node)
 
 struct wi_node *wi_check_like(struct wi_build *b, struct wi_node *node)
 {
-    struct wi_type type = wi_type_of(WI_KIND_BOOL);
-    struct wi_node *x = wi_check_want(b, node, node->arg[0], WI_KIND_UTF8);
+    struct wi_type type = wi_type_of(WI_TYPE_BOOL);
+    struct wi_node *x = wi_check_want(b, node, node->arg[0], WI_TYPE_UTF8);
     struct wi_node *pattern =
-        x == NULL ? NULL : wi_check_want(b, node, node->arg[1], WI_KIND_UTF8);
+        x == NULL ? NULL : wi_check_want(b, node, node->arg[1], WI_TYPE_UTF8);
     if (pattern == NULL) {
         return NULL;
     }
@@ -290,7 +290,7 @@ static struct wi_node *check_case(struct wi_build *b, struct wi_node *node)
             : node->searched
                 ? compare(b, WI_OP_EQ, wi_check_again(b, node->arg[0]),
                           node->arg[i])
-                : wi_check_want(b, node, node->arg[i], WI_KIND_BOOL);
+                : wi_check_want(b, node, node->arg[i], WI_TYPE_BOOL);
         if (!wi_node_list_add(b, &args, arg)) {
             return NULL;
         }

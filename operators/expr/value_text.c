@@ -24,24 +24,24 @@ struct wi_range wi_type_range(const struct wi_type *type)
         int64_t least;
         uint64_t most;
     } integers[] = {
-        [WI_KIND_INT8] = {INT8_MIN, INT8_MAX},
-        [WI_KIND_INT16] = {INT16_MIN, INT16_MAX},
-        [WI_KIND_INT32] = {INT32_MIN, INT32_MAX},
-        [WI_KIND_INT64] = {INT64_MIN, INT64_MAX},
-        [WI_KIND_UINT8] = {0, UINT8_MAX},
-        [WI_KIND_UINT16] = {0, UINT16_MAX},
-        [WI_KIND_UINT32] = {0, UINT32_MAX},
-        [WI_KIND_UINT64] = {0, UINT64_MAX},
+        [WI_TYPE_INT8] = {INT8_MIN, INT8_MAX},
+        [WI_TYPE_INT16] = {INT16_MIN, INT16_MAX},
+        [WI_TYPE_INT32] = {INT32_MIN, INT32_MAX},
+        [WI_TYPE_INT64] = {INT64_MIN, INT64_MAX},
+        [WI_TYPE_UINT8] = {0, UINT8_MAX},
+        [WI_TYPE_UINT16] = {0, UINT16_MAX},
+        [WI_TYPE_UINT32] = {0, UINT32_MAX},
+        [WI_TYPE_UINT64] = {0, UINT64_MAX},
     };
     if (wi_type_is_integer(type)) {
         return (struct wi_range){integers[type->kind].least,
                                  integers[type->kind].most};
     }
-    if (type->kind == WI_KIND_DECIMAL) {
+    if (type->kind == WI_TYPE_DECIMAL) {
         wi_i128 most = wi_pow10(type->precision) - 1;
         return (struct wi_range){-most, most};
     }
-    if (type->kind == WI_KIND_DATE32) {
+    if (type->kind == WI_TYPE_DATE32) {
         return (struct wi_range){INT32_MIN, INT32_MAX};
     }
     return (struct wi_range){INT64_MIN, INT64_MAX};
@@ -122,15 +122,15 @@ uint32_t wi_value_text(const struct wi_type *type, const struct wi_value *value,
                        char text[WI_VALUE_TEXT_BYTES])
 {
     switch (type->kind) {
-    case WI_KIND_BOOL:
+    case WI_TYPE_BOOL:
         return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES, "%s",
                                   value->b ? "true" : "false");
-    case WI_KIND_FLOAT32:
-    case WI_KIND_FLOAT64:
-        return float_text(value->f, type->kind == WI_KIND_FLOAT32, text);
-    case WI_KIND_DATE32:
+    case WI_TYPE_FLOAT32:
+    case WI_TYPE_FLOAT64:
+        return float_text(value->f, type->kind == WI_TYPE_FLOAT32, text);
+    case WI_TYPE_DATE32:
         return date_text(value->i, text);
-    case WI_KIND_TIMESTAMP:
+    case WI_TYPE_TIMESTAMP:
         return timestamp_text(value->i, type->unit, text);
     default:
         return exact_text(wi_type_rep(type) == WI_I128 ? value->w : value->i,
@@ -171,7 +171,7 @@ const char *wi_value_show(const struct wi_type *type,
         return text;
     }
     if (wi_type_rep(type) == WI_STR) {
-        return show_string(value->s, type->kind == WI_KIND_UTF8, text);
+        return show_string(value->s, type->kind == WI_TYPE_UTF8, text);
     }
     (void)wi_value_text(type, value, text);
     return text;

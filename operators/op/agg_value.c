@@ -169,7 +169,7 @@ weir_err wi_agg_give_avg(const struct wi_cell *sum, uint8_t scale,
     if (sum->overflow) {
         return fail_overflow(give, err);
     }
-    if (type->kind != WI_KIND_DECIMAL) {
+    if (type->kind != WI_TYPE_DECIMAL) {
         avg_float(sum, count, give, vec);
         return WEIR_OK;
     }

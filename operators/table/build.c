@@ -39,10 +39,10 @@ static bool take_column(struct wi_build_col *col, const struct wi_type *type)
     if (wi_type_is_var(type)) {
         return take_text(col);
     }
-    col->values = take(type->kind == WI_KIND_BOOL
+    col->values = take(type->kind == WI_TYPE_BOOL
                            ? BIT_BYTES
                            : (size_t)WI_BUILD_ROWS * col->value_bytes);
-    if (type->kind == WI_KIND_BOOL && col->values != NULL) {
+    if (type->kind == WI_TYPE_BOOL && col->values != NULL) {
         memset(col->values, 0, BIT_BYTES);
     }
     return col->values != NULL;

@@ -105,7 +105,7 @@ static weir_err say_value(const struct scan *s,
 {
     const struct wi_csv_put *put = &s->puts[column];
     const struct wi_csv_field *f = &record->fields[put->field];
-    const struct wi_column *c = &s->csv->columns.at[s->build.which[column]];
+    const struct wi_named_type *c = &s->csv->columns.at[s->build.which[column]];
     const int shown = f->len > 40 ? 40 : (int)f->len;
     char type[WI_TYPE_TEXT_BYTES];
     return wi_exec_fail(err, WEIR_ERR_DATA,

@@ -33,7 +33,7 @@ struct scan {
 /* A column under test, for messages. */
 struct place {
     uint32_t batch;
-    const struct wi_column *column;
+    const struct wi_named_type *column;
 };
 
 static weir_err say(const struct place *at, const char *what,

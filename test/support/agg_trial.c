@@ -39,7 +39,7 @@ void wt_agg_open(struct wt_agg_trial *t, uint32_t n_groups, const char *in)
     t->n_groups = n_groups;
     struct wt_rows *outs[] = {&t->got, &t->expected, &t->states};
     for (uint32_t g = 0; g < n_groups; g++) {
-        const struct wi_column *col = &t->in.columns.at[g];
+        const struct wi_named_type *col = &t->in.columns.at[g];
         t->groups[g] = g;
         for (uint32_t i = 0; i < 3; i++) {
             cr_assert_eq(

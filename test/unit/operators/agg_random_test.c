@@ -85,7 +85,7 @@ static void finish(const struct wi_agg *agg, struct wt_value *out,
         out->i = (wi_i128)count;
     } else if (count == 0) {
         out->null = true;
-    } else if (agg->fn == WI_AGG_AVG && agg->type.kind != WI_KIND_DECIMAL) {
+    } else if (agg->fn == WI_AGG_AVG && agg->type.kind != WI_TYPE_DECIMAL) {
         out->f = (out->f + (double)out->i) / (double)count;
     } else if (agg->fn == WI_AGG_AVG) {
         wi_i128 n = (wi_i128)count;

@@ -182,7 +182,7 @@ Test(agg, types_of_sums_are_wide_and_only_numbers_have_them)
                  WEIR_ERR_ARG);
     cr_assert_str_eq(err.message, "sum of utf8: a number was expected");
     cr_assert_eq(wi_agg_type(WI_AGG_MAX, &type, false, &out, &err), WEIR_OK);
-    cr_assert_eq(out.kind, WI_KIND_UTF8);
+    cr_assert_eq(out.kind, WI_TYPE_UTF8);
 }
 
 /* ---- memory -------------------------------------------------------------- */

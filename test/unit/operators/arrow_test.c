@@ -73,12 +73,12 @@ static void fill_value(struct trip *t, uint32_t c, uint32_t pos)
         break;
     case WI_I64:
         ((int64_t *)v->values)[pos] =
-            type->kind == WI_KIND_INT64 || type->kind == WI_KIND_TIMESTAMP
+            type->kind == WI_TYPE_INT64 || type->kind == WI_TYPE_TIMESTAMP
                 ? x
                 : x & 127;
         break;
     case WI_I128:
-        ((wi_i128 *)v->values)[pos] = type->kind == WI_KIND_UINT64
+        ((wi_i128 *)v->values)[pos] = type->kind == WI_TYPE_UINT64
                                           ? (wi_i128)(uint64_t)x
                                           : (wi_i128)x * INT64_MAX;
         break;
@@ -89,7 +89,7 @@ static void fill_value(struct trip *t, uint32_t c, uint32_t pos)
         (void)snprintf(t->text[pos], TEXT_BYTES, "%05" PRId64, x & 0xffff);
         ((struct wi_str *)v->values)[pos] = (struct wi_str){
             .data = t->text[pos],
-            .n_bytes = type->kind == WI_KIND_FIXED ? 5 : (uint32_t)(x & 3)};
+            .n_bytes = type->kind == WI_TYPE_FIXED ? 5 : (uint32_t)(x & 3)};
         break;
     }
 }

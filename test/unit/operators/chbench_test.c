@@ -288,7 +288,7 @@ static void list_columns(const weir_table *table, char *to)
 {
     for (uint32_t i = 0; i < table->columns.n; i++) {
         char type[WI_TYPE_TEXT_BYTES];
-        const struct wi_column *c = &table->columns.at[i];
+        const struct wi_named_type *c = &table->columns.at[i];
         to += sprintf(to, "%s%s:%s", i == 0 ? "" : " ", c->name,
                       wi_type_text(&c->type, type));
     }

@@ -460,7 +460,7 @@ static bool decimal_is(const char *text, uint8_t precision, uint8_t scale,
                        int64_t expected)
 {
     const struct wi_type type = {
-        .kind = WI_KIND_DECIMAL, .precision = precision, .scale = scale};
+        .kind = WI_TYPE_DECIMAL, .precision = precision, .scale = scale};
     wi_i128 value = 0;
     return wi_csv_decimal(text, strlen(text), &type, &value) &&
            value == expected;
@@ -485,7 +485,7 @@ Test(csv, decimals_are_exact_or_refused)
     cr_expect_not(decimal_is("1.2.3", 4, 2, 0));
     cr_expect_not(decimal_is("1e2", 4, 2, 0));
     const struct wi_type widest = {
-        .kind = WI_KIND_DECIMAL, .precision = 38, .scale = 0};
+        .kind = WI_TYPE_DECIMAL, .precision = 38, .scale = 0};
     wi_i128 value;
     char text[40];
     memset(text, '9', 39);

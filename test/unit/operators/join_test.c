@@ -52,7 +52,8 @@ static void open_trial(struct trial *t, enum wi_join_kind kind, uint32_t n_keys,
     for (uint32_t i = 0; i < 2; i++) {
         wt_rows_init(outs[i], left);
         for (uint32_t c = 0; c < t->p.n_right_out; c++) {
-            const struct wi_column *col = &t->right.columns.at[t->right_out[c]];
+            const struct wi_named_type *col =
+                &t->right.columns.at[t->right_out[c]];
             cr_assert_eq(
                 wi_columns_add(&outs[i]->columns, col->name, &col->type),
                 WEIR_OK);
