@@ -8,13 +8,14 @@
 
 struct wi_arrow_in {
     const struct wi_columns *columns;
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     struct wi_vec *own;   /* memory to widen into, and for nulls */
     struct wi_vec *shown; /* what the chunk points to */
 };
 
-weir_err wi_arrow_in_open(const struct wi_columns *columns, struct wi_mem *mem,
-                          struct wi_arrow_in **out, struct weir_error *err)
+weir_err wi_arrow_in_open(const struct wi_columns *columns,
+                          struct wi_op_mem *mem, struct wi_arrow_in **out,
+                          struct weir_error *err)
 {
     struct wi_arrow_in *in = calloc(1, sizeof(*in));
     if (in == NULL) {

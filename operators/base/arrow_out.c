@@ -23,7 +23,7 @@ struct out_column {
 
 struct wi_arrow_out {
     const struct wi_columns *columns;
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     struct ArrowArray batch;
     struct ArrowArray **children;
     const void *no_buffer;
@@ -64,8 +64,9 @@ static weir_err open_column(struct wi_arrow_out *out, uint32_t c,
     return WEIR_OK;
 }
 
-weir_err wi_arrow_out_open(const struct wi_columns *columns, struct wi_mem *mem,
-                           struct wi_arrow_out **result, struct weir_error *err)
+weir_err wi_arrow_out_open(const struct wi_columns *columns,
+                           struct wi_op_mem *mem, struct wi_arrow_out **result,
+                           struct weir_error *err)
 {
     struct wi_arrow_out *out = calloc(1, sizeof(*out));
     if (out == NULL) {

@@ -19,8 +19,8 @@ static uint32_t scale_of(const struct wi_type *type)
 static bool covers(const struct wi_type *from, wi_i128 factor,
                    const struct wi_type *to)
 {
-    struct wi_range x = wi_type_range(from);
-    struct wi_range z = wi_type_range(to);
+    struct wi_value_range x = wi_type_range(from);
+    struct wi_value_range z = wi_type_range(to);
     wi_i128 least;
     wi_i128 most;
     return !wi_mul_i128(x.least, factor, &least) &&
@@ -52,7 +52,7 @@ bool wi_cast_is_free(const struct wi_type *from, const struct wi_type *to)
 
 struct exact {
     wi_i128 factor; /* 10^n */
-    struct wi_range range;
+    struct wi_value_range range;
 };
 
 static inline uint64_t outside(wi_i128 v, const struct exact *e)
@@ -176,7 +176,7 @@ static weir_err cast_exact(struct wi_call *c)
 struct scaled {
     double factor;
     uint32_t scale;
-    struct wi_range range;
+    struct wi_value_range range;
 };
 
 static inline uint64_t f64_of_64(int64_t x, const struct scaled *s, double *z)
@@ -269,7 +269,7 @@ static weir_err cast_time(struct wi_call *c)
 {
     int64_t from = ticks_of(&c->node->arg[0]->type);
     int64_t to = ticks_of(&c->node->type);
-    struct wi_range range = wi_type_range(&c->node->type);
+    struct wi_value_range range = wi_type_range(&c->node->type);
     struct exact64 e = {to >= from ? to / from : from / to,
                         (int64_t)range.least, (int64_t)range.most};
     return to >= from ? run_up_64_64(c, &e) : run_down_time(c, &e);

@@ -15,7 +15,7 @@ static bool casts(const struct wi_type *from, const struct wi_type *to)
            (wi_type_is_bytes(from) && wi_type_is_bytes(to));
 }
 
-struct wi_node *wi_check_cast(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_cast(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
     struct wi_type type = node->type;
@@ -33,8 +33,9 @@ struct wi_node *wi_check_cast(struct wi_build *b, struct wi_node *node)
 }
 
 /* Text, or bytes, which have no name of their own in the language. */
-static struct wi_node *
-want_string(struct wi_build *b, const struct wi_node *call, struct wi_node *arg)
+static struct wi_node *want_string(struct wi_expr_build *b,
+                                   const struct wi_node *call,
+                                   struct wi_node *arg)
 {
     if (!arg->untyped && wi_type_is_bytes(&arg->type)) {
         struct wi_type type = wi_type_of(WI_TYPE_BINARY);
@@ -43,7 +44,8 @@ want_string(struct wi_build *b, const struct wi_node *call, struct wi_node *arg)
     return wi_check_want(b, call, arg, WI_TYPE_UTF8);
 }
 
-static struct wi_node *check_extract(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_extract(struct wi_expr_build *b,
+                                     struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
     struct wi_type date = wi_type_of(WI_TYPE_DATE32);
@@ -62,7 +64,8 @@ static struct wi_node *check_extract(struct wi_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
-static struct wi_node *check_concat(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_concat(struct wi_expr_build *b,
+                                    struct wi_node *node)
 {
     struct wi_type type;
     if (!wi_check_common(node->arg[0], node->arg[1], &type) ||
@@ -82,7 +85,8 @@ static struct wi_node *check_concat(struct wi_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
-static struct wi_node *check_string(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_string(struct wi_expr_build *b,
+                                    struct wi_node *node)
 {
     bool bytes_too = node->op == WI_OP_SUBSTRING || node->op == WI_OP_LENGTH;
     node->arg[0] = bytes_too
@@ -99,7 +103,7 @@ static struct wi_node *check_string(struct wi_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
-struct wi_node *wi_check_call(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_call(struct wi_expr_build *b, struct wi_node *node)
 {
     switch (node->op) {
     case WI_OP_EXTRACT:

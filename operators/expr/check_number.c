@@ -80,7 +80,8 @@ bool wi_check_common(const struct wi_node *x, const struct wi_node *y,
 }
 
 /* Both arguments as the node's type. */
-static struct wi_node *convert_both(struct wi_build *b, struct wi_node *node,
+static struct wi_node *convert_both(struct wi_expr_build *b,
+                                    struct wi_node *node,
                                     const struct wi_type *type)
 {
     node->type = *type;
@@ -95,14 +96,14 @@ static struct wi_node *convert_both(struct wi_build *b, struct wi_node *node,
 }
 
 /* An argument in 128 bits, its scale as it is. */
-static struct wi_node *widen(struct wi_build *b, struct wi_node *arg)
+static struct wi_node *widen(struct wi_expr_build *b, struct wi_node *arg)
 {
     struct wi_type type =
         wi_type_decimal(WI_DECIMAL_MOST, digits_of(arg).scale);
     return wi_check_convert(b, arg, &type);
 }
 
-static struct wi_node *multiply(struct wi_build *b, struct wi_node *node)
+static struct wi_node *multiply(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_digits x = digits_of(node->arg[0]);
     struct wi_digits y = digits_of(node->arg[1]);
@@ -124,7 +125,7 @@ static struct wi_node *multiply(struct wi_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
-static struct wi_node *divide(struct wi_build *b, struct wi_node *node)
+static struct wi_node *divide(struct wi_expr_build *b, struct wi_node *node)
 {
     enum { LEAST_SCALE = 6 };
     if (wi_type_is_integer(&node->arg[0]->type) &&
@@ -143,7 +144,7 @@ static struct wi_node *divide(struct wi_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
-static struct wi_node *exact(struct wi_build *b, struct wi_node *node)
+static struct wi_node *exact(struct wi_expr_build *b, struct wi_node *node)
 {
     if (node->op == WI_OP_MUL) {
         return multiply(b, node);
@@ -161,7 +162,8 @@ static struct wi_node *exact(struct wi_build *b, struct wi_node *node)
 }
 
 /* date + 1, 1 + date, date - 1: a date; date - date: days. */
-static struct wi_node *date_arithmetic(struct wi_build *b, struct wi_node *node)
+static struct wi_node *date_arithmetic(struct wi_expr_build *b,
+                                       struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
     struct wi_node *y = node->arg[1];
@@ -184,7 +186,8 @@ static struct wi_node *date_arithmetic(struct wi_build *b, struct wi_node *node)
     return both ? node : wi_check_convert(b, node, &date);
 }
 
-struct wi_node *wi_check_arithmetic(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_arithmetic(struct wi_expr_build *b,
+                                    struct wi_node *node)
 {
     for (uint32_t i = 0; i < 2; i++) {
         if (node->arg[i]->untyped) {
@@ -215,7 +218,7 @@ struct wi_node *wi_check_arithmetic(struct wi_build *b, struct wi_node *node)
     return exact(b, node);
 }
 
-struct wi_node *wi_check_sign(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_sign(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
     struct wi_type type = wi_type_of(WI_TYPE_INT64);
@@ -238,7 +241,7 @@ struct wi_node *wi_check_sign(struct wi_build *b, struct wi_node *node)
 
 /* A cast to fewer digits behind the point. Rounding may carry: one more
  * before it. */
-struct wi_node *wi_check_round(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_round(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
     uint32_t scale = 0;

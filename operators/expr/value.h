@@ -13,11 +13,11 @@
 wi_i128 wi_pow10(uint32_t n);
 
 /** Least and largest value of an integer, decimal, date or timestamp. */
-struct wi_range {
+struct wi_value_range {
     wi_i128 least;
     wi_i128 most;
 };
-struct wi_range wi_type_range(const struct wi_type *type);
+struct wi_value_range wi_type_range(const struct wi_type *type);
 
 enum wi_read {
     WI_READ_OK,

@@ -56,7 +56,7 @@ static bool take_digits(struct reader *r, wi_i128 *v, uint32_t *n, bool *fits)
 
 /* [+-]digits[.digits], unscaled. */
 static enum wi_read read_exact(struct wi_str text, uint32_t scale,
-                               struct wi_range range, wi_i128 *out)
+                               struct wi_value_range range, wi_i128 *out)
 {
     struct reader r = {text.data, text.data + text.n_bytes};
     bool minus = take(&r, '-');

@@ -18,7 +18,7 @@ wi_i128 wi_pow10(uint32_t n)
     return v;
 }
 
-struct wi_range wi_type_range(const struct wi_type *type)
+struct wi_value_range wi_type_range(const struct wi_type *type)
 {
     static const struct {
         int64_t least;
@@ -34,17 +34,17 @@ struct wi_range wi_type_range(const struct wi_type *type)
         [WI_TYPE_UINT64] = {0, UINT64_MAX},
     };
     if (wi_type_is_integer(type)) {
-        return (struct wi_range){integers[type->kind].least,
-                                 integers[type->kind].most};
+        return (struct wi_value_range){integers[type->kind].least,
+                                       integers[type->kind].most};
     }
     if (type->kind == WI_TYPE_DECIMAL) {
         wi_i128 most = wi_pow10(type->precision) - 1;
-        return (struct wi_range){-most, most};
+        return (struct wi_value_range){-most, most};
     }
     if (type->kind == WI_TYPE_DATE32) {
-        return (struct wi_range){INT32_MIN, INT32_MAX};
+        return (struct wi_value_range){INT32_MIN, INT32_MAX};
     }
-    return (struct wi_range){INT64_MIN, INT64_MAX};
+    return (struct wi_value_range){INT64_MIN, INT64_MAX};
 }
 
 /* Digits of |v| with a point before the last `scale`. */

@@ -76,7 +76,7 @@ struct wi_ctx {
     uint32_t part;    /* of this worker among all of the query's */
     uint32_t n_parts;
     bool timed; /* fill the _ns counters */
-    struct wi_mem mem;
+    struct wi_op_mem mem;
     struct weir_error err;      /* the first failure */
     const struct wi_op *failed; /* where it was; NULL: none */
 };
@@ -88,7 +88,7 @@ struct wi_op {
     const struct wi_op_ops *ops;
     struct wi_ctx *ctx;
     struct wi_op *input[WI_OP_INPUTS]; /* owned; NULL: none */
-    struct wi_mem mem;                 /* above it: ctx->mem */
+    struct wi_op_mem mem;              /* above it: ctx->mem */
     struct wi_op_stats stats;
     uint32_t id; /* of the plan's operator */
 };

@@ -178,7 +178,7 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
                           void **scan_out, struct weir_error *err)
 {
     const struct chbench *t = table;
-    const struct wi_rows units =
+    const struct wi_row_range units =
         wi_table_cut(t->ch.units, part->part, part->n_parts);
     struct scan *s = malloc(sizeof(*s));
     if (s == NULL) {

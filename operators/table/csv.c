@@ -84,8 +84,8 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
 static weir_err begin(struct scan *s, struct weir_error *err)
 {
     const struct wi_csv *csv = s->csv;
-    const struct wi_rows bytes = wi_table_cut(csv->file.bytes - csv->data,
-                                              s->part.part, s->part.n_parts);
+    const struct wi_row_range bytes = wi_table_cut(
+        csv->file.bytes - csv->data, s->part.part, s->part.n_parts);
     uint64_t first;
     weir_err rc = wi_csv_scan_open(&csv->file, csv->n_fields, &s->records, err);
     if (rc == WEIR_OK) {

@@ -144,7 +144,7 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
 {
     const struct memory *m = table;
     const uint32_t n = part->n_columns;
-    const struct wi_rows rows =
+    const struct wi_row_range rows =
         wi_table_cut(m->rows, part->worker, part->n_workers);
     struct scan *s = calloc(1, sizeof(*s));
     if (s == NULL) {

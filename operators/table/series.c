@@ -174,7 +174,7 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
                           void **scan_out, struct weir_error *err)
 {
     const struct series *series = table;
-    const struct wi_rows rows =
+    const struct wi_row_range rows =
         wi_table_cut(series->rows, part->part, part->n_parts);
     struct scan *s = calloc(1, sizeof(*s));
     if (s == NULL) {

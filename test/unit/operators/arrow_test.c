@@ -19,7 +19,7 @@ enum { N_TYPES = sizeof(types) / sizeof(types[0]), TEXT_BYTES = 8 };
 struct trip {
     uint64_t random;
     struct wi_columns columns;
-    struct wi_mem mem;
+    struct wi_op_mem mem;
     struct wi_vec *vecs;
     struct wi_vec shown[N_TYPES];
     char text[WI_CHUNK_ROWS][TEXT_BYTES];
@@ -231,7 +231,7 @@ Test(arrow, offsets_of_batch_and_column_count)
         .length = 10, .offset = 3, .n_children = 1, .children = children};
     struct wi_columns columns = {0};
     struct wi_type type;
-    struct wi_mem mem = {0};
+    struct wi_op_mem mem = {0};
     struct wi_arrow_in *in = NULL;
     struct weir_error err = {0};
     struct wi_chunk chunk;
@@ -253,7 +253,7 @@ Test(arrow, a_limit_is_an_error_and_leaves_nothing)
     struct weir_error err = {0};
     open_trip(&t, 1);
     for (uint64_t limit = 1; limit < 3000000; limit += 50000) {
-        struct wi_mem mem = {.limit_bytes = limit};
+        struct wi_op_mem mem = {.limit_bytes = limit};
         struct wi_arrow_out *out = NULL;
         struct wi_vec *vecs = NULL;
         if (wi_arrow_out_open(&t.columns, &mem, &out, &err) == WEIR_OK) {

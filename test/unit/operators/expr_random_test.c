@@ -175,7 +175,7 @@ static bool try_seed(struct sample *s, uint64_t seed)
                                               WI_TYPE_UTF8,    WI_TYPE_BOOL};
     static char text[TEXT_BYTES];
     struct weir_error err;
-    struct wi_mem mem = {.above = NULL};
+    struct wi_op_mem mem = {.above = NULL};
     struct wi_expr *expr;
     struct wi_eval *eval;
     struct wi_vec vec;

@@ -16,10 +16,10 @@ enum { MAX_COLUMNS = 8 };
  * the right side are given out. */
 struct trial {
     struct wi_ctx ctx;
-    struct wt_rows left;
-    struct wt_rows right;
-    struct wt_rows got;
-    struct wt_rows expected;
+    struct wt_op_rows left;
+    struct wt_op_rows right;
+    struct wt_op_rows got;
+    struct wt_op_rows expected;
     struct wi_join_params p;
     uint32_t keys[MAX_COLUMNS];
     uint32_t right_out[MAX_COLUMNS];
@@ -31,8 +31,8 @@ static void open_trial(struct trial *t, enum wi_join_kind kind, uint32_t n_keys,
 {
     memset(t, 0, sizeof(*t));
     wt_ctx_init(&t->ctx, 0);
-    wt_rows_init(&t->left, left);
-    wt_rows_init(&t->right, right);
+    wt_op_rows_init(&t->left, left);
+    wt_op_rows_init(&t->right, right);
     t->p = (struct wi_join_params){.columns = &t->got.columns,
                                    .left = &t->left.columns,
                                    .right = &t->right.columns,
@@ -41,7 +41,7 @@ static void open_trial(struct trial *t, enum wi_join_kind kind, uint32_t n_keys,
                                    .left_keys = t->keys,
                                    .right_keys = t->keys,
                                    .right_out = t->right_out};
-    struct wt_rows *outs[] = {&t->got, &t->expected};
+    struct wt_op_rows *outs[] = {&t->got, &t->expected};
     for (uint32_t k = 0; k < n_keys; k++) {
         t->keys[k] = k;
     }
@@ -50,7 +50,7 @@ static void open_trial(struct trial *t, enum wi_join_kind kind, uint32_t n_keys,
         t->right_out[t->p.n_right_out++] = c;
     }
     for (uint32_t i = 0; i < 2; i++) {
-        wt_rows_init(outs[i], left);
+        wt_op_rows_init(outs[i], left);
         for (uint32_t c = 0; c < t->p.n_right_out; c++) {
             const struct wi_named_type *col =
                 &t->right.columns.at[t->right_out[c]];
@@ -80,15 +80,15 @@ static void run_trial(struct trial *t, uint64_t seed)
 
 static void close_trial(struct trial *t)
 {
-    wt_rows_fini(&t->left);
-    wt_rows_fini(&t->right);
-    wt_rows_fini(&t->got);
-    wt_rows_fini(&t->expected);
+    wt_op_rows_fini(&t->left);
+    wt_op_rows_fini(&t->right);
+    wt_op_rows_fini(&t->got);
+    wt_op_rows_fini(&t->expected);
 }
 
 static void expect_and_close(struct trial *t)
 {
-    wt_rows_expect(&t->got, &t->expected, false);
+    wt_op_rows_expect(&t->got, &t->expected, false);
     close_trial(t);
 }
 
@@ -114,7 +114,7 @@ static void copy_value(struct wt_value *to, const struct wt_value *from)
 static void expect_row(struct trial *t, const struct wt_value *left,
                        const struct wt_value *right)
 {
-    struct wt_value *row = wt_rows_new(&t->expected);
+    struct wt_value *row = wt_op_rows_new(&t->expected);
     uint32_t n_left = t->left.columns.n;
     for (uint32_t c = 0; c < n_left; c++) {
         copy_value(&row[c], &left[c]);
@@ -131,10 +131,10 @@ static void expect_row(struct trial *t, const struct wt_value *left,
 static void nested_loops(struct trial *t)
 {
     for (uint32_t i = 0; i < t->left.n; i++) {
-        const struct wt_value *left = wt_rows_at(&t->left, i);
+        const struct wt_value *left = wt_op_rows_at(&t->left, i);
         uint32_t n_matches = 0;
         for (uint32_t r = 0; r < t->right.n; r++) {
-            const struct wt_value *right = wt_rows_at(&t->right, r);
+            const struct wt_value *right = wt_op_rows_at(&t->right, r);
             bool match = true;
             for (uint32_t k = 0; k < t->p.n_keys; k++) {
                 match = match && same_value(&left[k], &right[k]);
@@ -156,15 +156,15 @@ static void nested_loops(struct trial *t)
 
 static void add_small(struct trial *t)
 {
-    wt_rows_add(&t->left, "1 a");
-    wt_rows_add(&t->left, "2 b");
-    wt_rows_add(&t->left, "- c");
-    wt_rows_add(&t->left, "1 d");
-    wt_rows_add(&t->left, "4 e");
-    wt_rows_add(&t->right, "1 x");
-    wt_rows_add(&t->right, "- y");
-    wt_rows_add(&t->right, "1 z");
-    wt_rows_add(&t->right, "4 \"\"");
+    wt_op_rows_add(&t->left, "1 a");
+    wt_op_rows_add(&t->left, "2 b");
+    wt_op_rows_add(&t->left, "- c");
+    wt_op_rows_add(&t->left, "1 d");
+    wt_op_rows_add(&t->left, "4 e");
+    wt_op_rows_add(&t->right, "1 x");
+    wt_op_rows_add(&t->right, "- y");
+    wt_op_rows_add(&t->right, "1 z");
+    wt_op_rows_add(&t->right, "4 \"\"");
 }
 
 static void open_small(struct trial *t, enum wi_join_kind kind)
@@ -177,11 +177,11 @@ Test(join, inner_gives_each_pair_and_no_null_keys)
 {
     struct trial t;
     open_small(&t, WI_JOIN_INNER);
-    wt_rows_add(&t.expected, "1 a x");
-    wt_rows_add(&t.expected, "1 a z");
-    wt_rows_add(&t.expected, "1 d x");
-    wt_rows_add(&t.expected, "1 d z");
-    wt_rows_add(&t.expected, "4 e \"\"");
+    wt_op_rows_add(&t.expected, "1 a x");
+    wt_op_rows_add(&t.expected, "1 a z");
+    wt_op_rows_add(&t.expected, "1 d x");
+    wt_op_rows_add(&t.expected, "1 d z");
+    wt_op_rows_add(&t.expected, "4 e \"\"");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -190,13 +190,13 @@ Test(join, left_fills_up_with_nulls)
 {
     struct trial t;
     open_small(&t, WI_JOIN_LEFT);
-    wt_rows_add(&t.expected, "1 a x");
-    wt_rows_add(&t.expected, "1 a z");
-    wt_rows_add(&t.expected, "2 b -");
-    wt_rows_add(&t.expected, "- c -");
-    wt_rows_add(&t.expected, "1 d x");
-    wt_rows_add(&t.expected, "1 d z");
-    wt_rows_add(&t.expected, "4 e \"\"");
+    wt_op_rows_add(&t.expected, "1 a x");
+    wt_op_rows_add(&t.expected, "1 a z");
+    wt_op_rows_add(&t.expected, "2 b -");
+    wt_op_rows_add(&t.expected, "- c -");
+    wt_op_rows_add(&t.expected, "1 d x");
+    wt_op_rows_add(&t.expected, "1 d z");
+    wt_op_rows_add(&t.expected, "4 e \"\"");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -205,9 +205,9 @@ Test(join, semi_gives_a_row_once)
 {
     struct trial t;
     open_small(&t, WI_JOIN_SEMI);
-    wt_rows_add(&t.expected, "1 a");
-    wt_rows_add(&t.expected, "1 d");
-    wt_rows_add(&t.expected, "4 e");
+    wt_op_rows_add(&t.expected, "1 a");
+    wt_op_rows_add(&t.expected, "1 d");
+    wt_op_rows_add(&t.expected, "4 e");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -216,8 +216,8 @@ Test(join, anti_keeps_null_keys)
 {
     struct trial t;
     open_small(&t, WI_JOIN_ANTI);
-    wt_rows_add(&t.expected, "2 b");
-    wt_rows_add(&t.expected, "- c");
+    wt_op_rows_add(&t.expected, "2 b");
+    wt_op_rows_add(&t.expected, "- c");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -229,12 +229,12 @@ Test(join, a_row_with_more_matches_than_a_chunk_has_rows)
     struct trial t;
     open_trial(&t, WI_JOIN_INNER, 1, "k:int64", "k:int64 r:int64");
     for (uint32_t i = 0; i < 3 * WI_CHUNK_ROWS + 5; i++) {
-        struct wt_value *row = wt_rows_new(&t.right);
+        struct wt_value *row = wt_op_rows_new(&t.right);
         row[0].i = 7;
         row[1].i = i;
     }
     for (uint32_t i = 0; i < 40; i++) {
-        wt_rows_new(&t.left)[0].i = 7;
+        wt_op_rows_new(&t.left)[0].i = 7;
     }
     uint64_t sum = 0;
     uint64_t peak_bytes = 0;
@@ -263,7 +263,7 @@ Test(join, a_row_with_more_matches_than_a_chunk_has_rows)
 
 static bool is_stopped(const struct trial *t, uint32_t input)
 {
-    return ((const struct wt_source *)t->op->input[input])->stopped;
+    return ((const struct wt_op_source *)t->op->input[input])->stopped;
 }
 
 Test(join, an_empty_right_side_stops_the_left_one)
@@ -273,8 +273,8 @@ Test(join, an_empty_right_side_stops_the_left_one)
         bool needs_match = kind == WI_JOIN_INNER || kind == WI_JOIN_SEMI;
         open_trial(&t, (enum wi_join_kind)kind, 1, "k:int64?",
                    "k:int64? r:bool");
-        wt_rows_add(&t.left, "5");
-        wt_rows_add(&t.right, "- 1"); /* never matches: as good as empty */
+        wt_op_rows_add(&t.left, "5");
+        wt_op_rows_add(&t.right, "- 1"); /* never matches: as good as empty */
         nested_loops(&t);
         open_join(&t, 0);
         cr_assert_eq(wt_collect(t.op, &t.got), WI_DONE);
@@ -320,11 +320,11 @@ Test(join, over_its_memory_it_fails_and_leaks_nothing)
     struct trial t;
     open_trial(&t, WI_JOIN_INNER, 1, "k:utf8", "k:utf8 r:utf8");
     for (uint32_t i = 0; i < 20000; i++) {
-        struct wt_value *row = wt_rows_new(&t.right);
+        struct wt_value *row = wt_op_rows_new(&t.right);
         cr_assert_gt(asprintf(&row[0].s, "key %u", i), 0);
         row[1].s = strdup("some text that takes memory");
     }
-    wt_rows_add(&t.left, "x");
+    wt_op_rows_add(&t.left, "x");
     uint64_t limits[] = {1 << 18, 1 << 19, 1 << 20, 3 << 19, 1 << 21};
     for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
         t.ctx.mem.limit_bytes = limits[i];
@@ -345,14 +345,14 @@ Test(join, left_rows_in_runs_match_as_each_alone_would)
         open_trial(&t, (enum wi_join_kind)kind, 2, "k:int64? l:utf8? v:int64",
                    "k:int64? l:utf8? w:int64");
         for (int64_t i = 0; i < 5000; i++) {
-            struct wt_value *row = wt_rows_new(&t.left);
+            struct wt_value *row = wt_op_rows_new(&t.left);
             row[0].i = i / 10 * 1000003; /* far apart: by hash */
             row[0].null = i / 10 % 7 == 0;
             row[1].s = strdup(i / 5 % 2 == 0 ? "even" : "odd");
             row[2].i = i;
         }
         for (int64_t i = 0; i < 500; i += 3) {
-            struct wt_value *row = wt_rows_new(&t.right);
+            struct wt_value *row = wt_op_rows_new(&t.right);
             row[0].i = i * 1000003;
             row[1].s = strdup("odd");
             row[2].i = i;
@@ -386,10 +386,10 @@ static void random_join(enum wi_join_kind kind, const struct shape *shape,
     struct trial t;
     uint64_t state = seed;
     open_trial(&t, kind, shape->n_keys, shape->left, shape->right);
-    wt_rows_random(&t.left, (uint32_t)(wt_next_random(&state) % 3000), &state,
-                   spread);
-    wt_rows_random(&t.right, (uint32_t)(wt_next_random(&state) % 1500), &state,
-                   spread);
+    wt_op_rows_random(&t.left, (uint32_t)(wt_next_random(&state) % 3000),
+                      &state, spread);
+    wt_op_rows_random(&t.right, (uint32_t)(wt_next_random(&state) % 1500),
+                      &state, spread);
     nested_loops(&t);
     run_trial(&t, seed);
     expect_and_close(&t);
