@@ -100,8 +100,7 @@ bool wi_link_bury(struct wi_link *l)
     if (!l->sealed) {
         l->sealed = l->ep == NULL || wi_link_seal(l);
         if (!l->sealed) {
-            wi_engine_kick(l->engine);
-            return false;
+            return false; /* whoever posts kicks us afterwards */
         }
         if (l->ep != NULL) {
             wi_engine_disconnect(l->engine, l->ep);
@@ -444,7 +443,7 @@ static bool drop_attempt(struct wi_link *l)
     drain_ctl(l);
     l->packet_len = 0;
     /* E6 release: the link starts again, without ep; pairs with E6 sc in
-     * wi_link_pump() */
+     * serve() */
     wi_store_rel(&l->lock, 0);
     return true;
 }
@@ -504,7 +503,7 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     l->last_rx_ns = e->now_ns;
     l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
     wi_engine_due(e, l->deadline_ns);
-    /* E6 release: ep is set; pairs with E6 acquire in wi_link_pump() */
+    /* E6 release: ep is set; pairs with E6 acquire in serve() */
     wi_store_rel(&l->sending, 1);
     fill_hello(e, l->member, &m, WI_MSG_ACCEPT);
     m.hello.version_min = version;

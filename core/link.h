@@ -112,6 +112,7 @@ struct wi_link {
     _Atomic uint64_t bells; /* peer's workers whose descriptor must ring */
     _Atomic uint32_t again;
     _Atomic uint32_t sending; /* 1 while ep may be used */
+    _Atomic uint32_t watched; /* kick the engine after the next round */
     alignas(WI_CACHE_LINE) _Atomic uint32_t lock;
     /* written by: post lock holder */
     struct wi_list active;       /* items with work */
@@ -168,10 +169,12 @@ void wi_link_post(struct wi_link *l, struct wi_item *item);
 /** Post what can be posted, unless another thread is at it. */
 void wi_link_pump(struct wi_link *l);
 
-/** Has the send side let go of an item (never to be posted again)? */
+/** Has the send side let go of an item (never to be posted again)? If not, the
+ *  engine is kicked after the next round. */
 bool wi_link_quiet(struct wi_link *l, struct wi_item *item);
 
-/** Take the post lock for good; false: somebody holds it, try again. */
+/** Take the post lock for good; false: somebody holds it, and kicks the engine
+ *  afterwards. */
 bool wi_link_seal(struct wi_link *l);
 
 #endif /* WI_LINK_H */

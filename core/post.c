@@ -281,12 +281,10 @@ static void pump_once(struct wi_link *l)
     }
 }
 
-void wi_link_pump(struct wi_link *l)
+/* Rounds for as long as there are wishes, unless another thread is at it. */
+static void serve(struct wi_link *l)
 {
-    /* E6 sc: the wish, then the lock; pairs with E6 sc below, where the holder
-     * lets go of the lock and then looks for wishes */
-    wi_store_sc(&l->again, 1);
-    /* E6 sc: as above */
+    /* E6 sc: pairs with E6 sc in wi_link_pump() */
     while (wi_load_sc(&l->again) != 0 && wi_load_acq(&l->sending) != 0) {
         if (wi_xchg_sc(&l->lock, 1) != 0) { /* E6 sc: as above */
             return;
@@ -296,12 +294,37 @@ void wi_link_pump(struct wi_link *l)
             pump_once(l);
         }
         wi_store_sc(&l->lock, 0); /* E6 sc: as above */
+        /* E6 sc: the lock is free, then the look; pairs with E6 sc in
+         * take_lock() */
+        if (wi_load_sc(&l->watched) != 0 &&
+            wi_xchg_sc(&l->watched, 0) != 0) { /* E6 sc: as above */
+            wi_engine_kick(l->engine);
+        }
     }
+}
+
+void wi_link_pump(struct wi_link *l)
+{
+    /* E6 sc: the wish, then the lock; pairs with E6 sc in serve(), where the
+     * holder lets go of the lock and then looks for wishes */
+    wi_store_sc(&l->again, 1);
+    serve(l);
+}
+
+/* For the engine; false: whoever has the lock kicks it afterwards. */
+static bool take_lock(struct wi_link *l)
+{
+    if (wi_xchg_sc(&l->lock, 1) == 0) { /* E6 sc: as in serve() */
+        return true;
+    }
+    /* E6 sc: the wish to be told, then the lock; pairs with E6 sc in serve() */
+    wi_store_sc(&l->watched, 1);
+    return wi_xchg_sc(&l->lock, 1) == 0; /* E6 sc: as above */
 }
 
 bool wi_link_quiet(struct wi_link *l, struct wi_item *item)
 {
-    if (wi_xchg_sc(&l->lock, 1) != 0) { /* E6 sc: as in wi_link_pump() */
+    if (!take_lock(l)) {
         return false;
     }
     bool quiet = !item->active && wi_load_acq(&item->queued) == 0; /* E6 */
@@ -310,16 +333,20 @@ bool wi_link_quiet(struct wi_link *l, struct wi_item *item)
         /* rlx: only the post lock holder, that is we, changes it (reap) */
         quiet = o->mapped || wi_load_rlx(&o->own_ctl.head) == o->posted;
     }
-    wi_store_sc(&l->lock, 0); /* E6 sc: as in wi_link_pump() */
-    wi_link_pump(l);
+    if (!quiet) {
+        /* E6 sc: what we wait for is a later round's; as in take_lock() */
+        wi_store_sc(&l->watched, 1);
+    }
+    wi_store_sc(&l->lock, 0); /* E6 sc: as in serve() */
+    serve(l);                 /* wishes that came meanwhile */
     return quiet;
 }
 
 bool wi_link_seal(struct wi_link *l)
 {
-    /* E6 sc: no new round starts; pairs with E6 sc in wi_link_pump() */
+    /* E6 sc: no new round starts; pairs with E6 sc in serve() */
     wi_store_sc(&l->sending, 0);
-    return wi_xchg_sc(&l->lock, 1) == 0; /* E6 sc: as in wi_link_pump() */
+    return take_lock(l);
 }
 
 void wi_link_post(struct wi_link *l, struct wi_item *item)
