@@ -125,7 +125,7 @@ static void fail_out(struct wi_out *o, weir_err code, const char *text)
 {
     struct weir_query *q = wi_query_find(o->link->engine, o->query_id);
     if (q != NULL) {
-        wi_query_fail(q, code, text, true);
+        wi_query_fail(q, code, text);
     }
 }
 
@@ -654,7 +654,7 @@ static void fail_mismatch(struct wi_in *in, struct weir_shuffle *s)
                    "(%.80s)",
                    wi_engine_member_name(q->engine, in->link->member), s->id,
                    q->engine->name, schema);
-    wi_query_fail(q, WEIR_ERR_MISMATCH, text, true);
+    wi_query_fail(q, WEIR_ERR_MISMATCH, text);
 }
 
 /* Streams of a node ring beyond the workers that take part. */
@@ -701,7 +701,7 @@ void wi_in_attach(struct wi_in *in, struct weir_query *q)
         }
         if (wi_load_rlx(&r->n_streams) == s->n_sources) { /* rlx: as above */
             wi_query_fail(q, WEIR_ERR_INTEGRITY,
-                          "a producer opened an edge twice", true);
+                          "a producer opened an edge twice");
             return;
         }
         attach_stream(st, r);

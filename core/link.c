@@ -626,15 +626,11 @@ static void reopen(struct wi_link *l)
 static void report_loss(struct wi_link *l, weir_err code, const char *why)
 {
     struct wi_engine *e = l->engine;
-    char text[WI_TEXT_BYTES];
     const struct wi_member *m = &e->members[l->member];
-    (void)snprintf(text, sizeof(text), "peer %s (%s): %s", m->name, m->address,
-                   why);
-    wi_log(&e->log, WI_LOG_WARN, "link lost: %s", text);
+    wi_log(&e->log, WI_LOG_WARN, "link lost: peer %s (%s): %s", m->name,
+           m->address, why);
     e->stats.links_lost++;
-    weir_err scoped =
-        weir_err_scope(code) == WEIR_SCOPE_PEER ? code : WEIR_ERR_PEER_LOST;
-    wi_query_peer_lost(e, l->member, scoped, text);
+    wi_query_peer_lost(l, code, why);
 }
 
 void wi_link_down(struct wi_link *l, bool graceful, weir_err code,

@@ -255,6 +255,7 @@ static void check(struct wt_procs *ps, const struct scene *s)
     } else {
         check_query_a(ps, 0, s->phase);
         check_query_a(ps, 1, s->phase);
+        wt_team_same(ps, A, survivors, 2);
     }
     wt_team_exact(ps, B, survivors, 2);
     wt_team_exact(ps, C, survivors, 2);
