@@ -4,8 +4,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "operators/base/date.h"
 #include "operators/expr/check.h"
-#include "operators/expr/date.h"
 #include "operators/expr/kernel.h"
 #include "operators/expr/number.h"
 #include "operators/expr/value.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* extract(... from ...) */
-#include "operators/expr/date.h"
+#include "operators/base/date.h"
 #include "operators/expr/eval.h"
 
 static inline int64_t of_day(enum wi_field field, int64_t days)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "operators/expr/date.h"
+#include "operators/base/date.h"
 #include "operators/expr/number.h"
 #include "operators/expr/value.h"
 
