@@ -244,6 +244,7 @@ static void out_over(struct wi_out *o)
     if (o->closed && o->released) {
         wi_list_remove(&o->item.on_link);
         wi_list_push_back(&o->link->engine->limbo, &o->item.on_link);
+        wi_link_rest(o->link);
         wi_engine_kick(o->link->engine);
     }
 }
@@ -746,6 +747,7 @@ static void in_over(struct wi_in *in)
     if (!has_readers(in)) {
         wi_list_remove(&in->item.on_link);
         wi_list_push_back(&l->engine->limbo, &in->item.on_link);
+        wi_link_rest(l);
         wi_engine_kick(l->engine);
     }
 }

@@ -313,6 +313,7 @@ static void now_open(struct wi_link *l)
     l->state = WI_LINK_OPEN;
     l->counted = true;
     l->idle_since_ns = e->now_ns;
+    wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
     e->stats.links_open++;
     e->stats.links_opened++;
     say_way(l);
@@ -922,6 +923,15 @@ void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
 static bool has_queries(const struct wi_link *l)
 {
     return wi_link_busy(l) || wi_query_includes(l->engine, l->member);
+}
+
+void wi_link_rest(struct wi_link *l)
+{
+    struct wi_engine *e = l->engine;
+    if (l->state == WI_LINK_OPEN && !has_queries(l)) {
+        l->idle_since_ns = e->now_ns;
+        wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.idle_close_ns));
+    }
 }
 
 static void tick_open(struct wi_link *l, uint64_t now_ns)

@@ -152,6 +152,10 @@ void wi_link_guests_tick(struct wi_engine *e, uint64_t now_ns);
 /** Timers of one link; called a few times per detect_ns. */
 void wi_link_tick(struct wi_link *l, uint64_t now_ns);
 
+/** Something that used the link is over: its idle time begins if that was the
+ *  last. */
+void wi_link_rest(struct wi_link *l);
+
 /** True while edges or batches of this link are alive. */
 bool wi_link_busy(const struct wi_link *l);
 

@@ -551,6 +551,16 @@ void wi_query_drop(struct weir_query *q)
     free_query(q);
 }
 
+static void rest_links(const struct weir_query *q)
+{
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        struct wi_link *l = q->engine->members[q->members[i]].link;
+        if (l != NULL) {
+            wi_link_rest(l);
+        }
+    }
+}
+
 void weir_query_close(weir_query *query)
 {
     if (query == NULL) {
@@ -566,6 +576,7 @@ void weir_query_close(weir_query *query)
     stop_strays(e, query->id);
     query->closed = true;
     wi_list_remove(&query->on_engine);
+    rest_links(query);
     e->stats.queries_open--;
     struct wi_tomb *t = wi_tomb_add(e, query->id);
     t->closed = true;

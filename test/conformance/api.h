@@ -106,6 +106,7 @@
 
 #define WT_API_SIM_CASES(X, suite, place)                                      \
     X(suite, place, silence_between_queries_is_no_loss)                        \
+    X(suite, place, silence_of_a_late_member_is_found)                         \
     X(suite, place, crash_at_any_time)                                         \
     X(suite, place, cut_at_any_time)                                           \
     X(suite, place, drop_at_any_time)                                          \

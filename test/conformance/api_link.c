@@ -100,6 +100,29 @@ void wt_api_late_member_is_waited_for(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+/* A member that is up late, and silent soon after: it is lost after detect_ns,
+ * however long connect_ns is. */
+void wt_api_silence_of_a_late_member_is_found(const struct wt_place *place)
+{
+    static const uint64_t up_ns = 5000000000u;
+    static const uint64_t detect_ns = 100000000u;
+    const struct wt_cluster_params cluster = {
+        .node = {.detect_ns = detect_ns, .connect_ns = 100000000000u}};
+    struct wt_cluster c;
+    struct ArrowSchema schema;
+    wt_cluster_open(&c, place, &cluster);
+    weir_sim_stall(c.sim, 1, 0, up_ns);
+    weir_sim_stall(c.sim, 1, up_ns + detect_ns, UINT64_MAX);
+    weir_query *q = need_link(c.node[0], 1, &schema);
+    bool ended = wt_until(&c, failed, q);
+    cr_assert(ended);
+    cr_assert_gt(weir_sim_now(c.sim), up_ns);
+    cr_assert_lt(weir_sim_now(c.sim), up_ns + 4 * detect_ns);
+    weir_query_close(q);
+    schema.release(&schema);
+    wt_cluster_close(&c);
+}
+
 static double cpu_seconds(void)
 {
     struct timespec t;
