@@ -781,11 +781,19 @@ static void guest_leaves(struct wi_engine *e, struct wi_guest *g)
     free(g);
 }
 
-/* Answer a HELLO now, or leave it for wi_link_greet(); a node that closes has
- * no use for new links, and lets go of who asks at its end. */
+/* A node that closes has no use for new links, and lets go of who asks at its
+ * end; but it may wait for a link to this peer itself, and the peer for it. */
+static bool may_come(const struct wi_engine *e, const struct wi_msg_hello *h)
+{
+    return !e->closing ||
+           (h->from < e->n_members && e->members[h->from].link != NULL);
+}
+
+/* Answer a HELLO now, or leave it for wi_link_greet(). */
 static void welcome(struct wi_engine *e, struct wi_guest *g)
 {
-    if (g->has_hello && !e->closing && !must_wait(e, &g->hello.hello)) {
+    if (g->has_hello && may_come(e, &g->hello.hello) &&
+        !must_wait(e, &g->hello.hello)) {
         struct wi_msg_hello hello = g->hello.hello;
         struct wi_ep *ep = g->ep;
         guest_leaves(e, g);

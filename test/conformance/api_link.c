@@ -153,6 +153,36 @@ void wt_api_close_waits_without_spinning(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+static _Atomic uint32_t gave_up;
+
+static void hear(void *arg, weir_log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    gave_up += strstr(line, "closing although") != NULL ||
+               strstr(line, "no link within") != NULL;
+}
+
+/* Each node has begun a link to each other one, and has a failure to tell over
+ * it, when all close. */
+void wt_api_nodes_that_close_together_do_not_wait(const struct wt_place *place)
+{
+    for (uint32_t nodes = 2; nodes <= 4; nodes++) {
+        const struct wt_cluster_params cluster = {
+            .nodes = nodes, .node = {.log_level = WEIR_LOG_WARN, .log = hear}};
+        struct wt_cluster c;
+        struct wt_query q;
+        struct wt_flow f;
+        wt_cluster_open(&c, place, &cluster);
+        wt_query_open(&q, &c, 1, NULL);
+        wt_flow_open(&f, &q, NULL);
+        wt_query_close(&q);
+        wt_flow_close(&f);
+        wt_cluster_close(&c);
+        cr_assert_eq(gave_up, 0, "%u of %u nodes gave up", gave_up, nodes);
+    }
+}
+
 void wt_api_other_member_list_is_refused(const struct wt_place *place)
 {
     const struct wt_cluster_params apart = {

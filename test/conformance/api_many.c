@@ -325,8 +325,8 @@ void wt_api_idle_links_close_and_open_again(const struct wt_place *place)
         uint64_t from = now_of(&c);
         bool idle = wt_until(&c, no_links, &c);
         cr_assert(idle, "links are still open");
-        cr_assert(!place->sim || now_of(&c) - from < 30000000,
-                  "after %llu ns", (unsigned long long)(now_of(&c) - from));
+        cr_assert(!place->sim || now_of(&c) - from < 30000000, "after %llu ns",
+                  (unsigned long long)(now_of(&c) - from));
         for (uint32_t k = 0; k < 3; k++) {
             weir_node_stats_get(c.node[k], &st);
             cr_assert_eq(st.links_lost, 0);
