@@ -197,7 +197,7 @@ static weir_err mem_open(struct wi_transport *base, size_t bytes,
 {
     void *at = NULL;
     (void)base;
-    weir_err rc = wi_pages_open(bytes, WI_HUGE_NO, &at, err);
+    weir_err rc = wi_pages_open(bytes, &at, err);
     if (rc == WEIR_OK) {
         *out = (struct wi_mem){.base = at, .bytes = bytes};
     }

@@ -189,7 +189,6 @@ static weir_err tcp_open(const struct wi_transport_params *params,
     t->base.ops = &wi_tcp_ops;
     t->epoll_fd = t->listen_fd = t->timer_fd = -1;
     t->max_links = params->max_links ? params->max_links : DEFAULT_LINKS;
-    t->huge_pages = params->huge_pages;
     t->log = params->log;
     wi_list_init(&t->eps);
     wi_list_init(&t->greeting);

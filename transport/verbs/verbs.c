@@ -185,7 +185,6 @@ static struct vb_transport *make(const struct wi_transport_params *params)
     t->epoll_fd = t->timer_fd = t->wake_fd = -1;
     t->max_links = params->max_links != 0 ? params->max_links : DEFAULT_LINKS;
     t->max_eps = t->max_links + t->max_links / 2 + 8;
-    t->huge_pages = params->huge_pages;
     (void)pthread_mutex_init(&t->mem_lock, NULL);
     wi_list_init(&t->mems);
     wi_list_init(&t->eps);
