@@ -301,6 +301,9 @@ static bool try_next(struct wi_link *l, const char *why)
     wi_engine_disconnect(e, l->ep); /* nobody sends before CONNECTED */
     l->ep = next;
     next->user = l;
+    /* A process that was stopped meanwhile may be past its deadline. */
+    l->deadline_ns = wi_max_u64(l->deadline_ns,
+                                wi_time_add(e->now_ns, e->cfg.connect_ns / 4));
     l->patience_ns = e->now_ns + (l->deadline_ns - e->now_ns) / 2;
     wi_engine_due(e, l->patience_ns);
     wi_engine_kick(e);

@@ -7,8 +7,10 @@
  * namespaces that a pair of virtual Ethernet devices joins (that test needs the
  * right to make namespaces, and is skipped where there is none).
  */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -223,6 +225,60 @@ Test(auto_ways, seed_whose_shm_does_not_answer_is_joined_over_tcp,
                               {"", "", "shm", "shm"},
                               {"", "", "", "shm"}}};
     play(&s);
+}
+
+/* As listen_mute(), on tcp; returns the port. */
+static unsigned listen_mute_tcp(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&at, len), 0);
+    cr_assert_eq(listen(fd, 4), 0);
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    return ntohs(at.sin_port);
+}
+
+static weir_err rest_at(weir_node *node, uint64_t now_ns, weir_query *q)
+{
+    uint64_t next;
+    while (weir_node_step(node, now_ns, &next) == WEIR_OK) {
+    }
+    return weir_query_status(q, NULL);
+}
+
+/* A process that is stopped while it connects (a debugger, SIGSTOP) gives the
+ * next way its time, and not for ever. */
+Test(auto_ways, deadline_that_passed_in_a_stop_is_moved, .timeout = 60)
+{
+    static const uint64_t second = 1000000000u;
+    char name[32];
+    char address[256];
+    struct weir_error err = {0};
+    const struct weir_node_params params = {
+        .transport = "auto", .manual = 1, .connect_ns = 4 * second};
+    const struct weir_query_params query = {.id = 1};
+    weir_node *node;
+    weir_query *q;
+    (void)snprintf(name, sizeof(name), "mute-%ld", (long)getpid());
+    listen_mute(name);
+    cr_assert_eq(weir_node_open(&params, &node, &err), WEIR_OK, "%s",
+                 err.message);
+    const char *own = weir_node_address(node);
+    (void)snprintf(address, sizeof(address), "%.*s;shm=%s;tcp=127.0.0.1:%u",
+                   (int)strcspn(own, ";"), own, name, listen_mute_tcp());
+    const struct weir_member members[] = {{"mute", address, 1},
+                                          {weir_node_name(node), own, 1}};
+    cr_assert_eq(weir_node_join(node, members, 2, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(weir_query_open(node, &query, &q, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(rest_at(node, second, q), WEIR_OK);
+    cr_assert_eq(rest_at(node, 100 * second, q), WEIR_OK);
+    cr_assert_eq(rest_at(node, 200 * second, q), WEIR_ERR_PEER_LOST);
+    weir_query_close(q);
+    weir_node_close(node);
 }
 
 static void run(const char *command)
