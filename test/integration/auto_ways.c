@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -24,7 +25,7 @@
 
 #include "test/support/team.h"
 
-enum { ROWS = 40000, MEMBERS = 4 };
+enum { ROWS = 40000, MEMBERS = 4, LINKS = 6 };
 
 struct scene {
     const char *listen[MEMBERS];
@@ -57,7 +58,8 @@ static void spoil(struct wt_proc *p, const char *shm)
                    ";shm=%s%s", shm, rest);
 }
 
-static _Atomic uint32_t said; /* log lines about a way that failed */
+static _Atomic uint32_t said;     /* log lines about a way that failed */
+static _Atomic uint32_t *went_on; /* all members': ends of links that did so */
 
 static void hear(void *arg, weir_log_level level, const char *line)
 {
@@ -94,6 +96,7 @@ static void look(struct wt_proc *p, weir_node *node)
                       "link of %u to %u: \"%s\" does not say \"%s\"", self, k,
                       l.why, s->why);
     }
+    *went_on += failed;
     wt_proc_check(p, said >= failed, "%u links went on over tcp, %u lines",
                   failed, said);
     struct weir_link_stats none;
@@ -145,6 +148,9 @@ static void member(struct wt_proc *p)
 static void play(struct scene *scene)
 {
     static const uint32_t all[] = {0, 1, 2, 3};
+    went_on = mmap(NULL, sizeof(*went_on), PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(went_on, MAP_FAILED);
     struct wt_procs *ps = wt_team_start(MEMBERS, member, scene);
     wt_team_meet(ps, MEMBERS);
     wt_procs_expect_all(ps, 'r');
@@ -157,6 +163,10 @@ static void play(struct scene *scene)
     wt_team_exact(ps, 0, all, MEMBERS);
     wt_team_left_nothing(ps);
     wt_procs_close(ps);
+    /* Each of the links was begun by somebody, over shm. */
+    uint32_t least = scene->shm != NULL && !scene->seed ? LINKS : 0;
+    cr_assert_geq(*went_on, least, "%u ends went on over tcp", *went_on);
+    (void)munmap(went_on, sizeof(*went_on));
 }
 
 Test(auto_ways, one_host_uses_shm, .timeout = 60)
