@@ -70,11 +70,10 @@ static const char doc[] =
     "CH-benCHmark to DIR/customer.csv, ..., populated by the rules of "
     "TPC-C.\vThe same W and seed give the same files, whatever the number of "
     "threads, and the rows that a plan's table \"chbench\" computes. A run "
-    "that "
-    "fails leaves no files.\n"
+    "that fails leaves no files.\n"
     "\n"
-    "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, a DIR that "
-    "is not empty).";
+    "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, a DIR "
+    "that is not empty).";
 
 static void check_args(struct argp_state *state, void *args)
 {

@@ -65,25 +65,21 @@ static const struct option_row rows[] = {
 static const char doc[] =
     "Partition the rows of a CSV file by the hash of some columns, in N "
     "processes.\vThe output is DIR/part-00000.csv, ... one file for each of "
-    "the "
-    "N x W workers, each with the header. Rows with equal keys are in one "
-    "file; "
-    "every row is in exactly one. No order of rows is kept.\n"
+    "the N x W workers, each with the header. Rows with equal keys are in one "
+    "file; every row is in exactly one. No order of rows is kept.\n"
     "\n"
     "FILE has a header line and is CSV as in RFC 4180: commas, fields in "
     "quotes where needed, a quote inside twice. A field without anything is "
     "null, \"\" is an empty text. Types (int64, float64, bool, date32, utf8) "
-    "are "
-    "found in a first pass over the whole file; a column whose texts would not "
-    "come back unchanged is utf8, so no field changes. Lines end with LF in "
-    "the "
-    "output; a byte order mark is dropped.\n"
+    "are found in a first pass over the whole file; a column whose texts "
+    "would not come back unchanged is utf8, so no field changes. Lines end "
+    "with LF in the output; a byte order mark is dropped.\n"
     "\n"
     "A run that fails leaves no output.\n"
     "\n"
-    "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, an unknown "
-    "column, a DIR that is not empty); 3 bad input (no such file, a malformed "
-    "line).";
+    "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, an "
+    "unknown column, a DIR that is not empty); 3 bad input (no such file, a "
+    "malformed line).";
 
 static void check_args(struct argp_state *state, void *args)
 {
