@@ -73,8 +73,8 @@ struct wi_agg_params wt_agg_params_of(const struct wt_agg_trial *t,
     };
 }
 
-enum wi_state wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode,
-                         uint64_t seed)
+void wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode, uint64_t seed,
+                weir_err code)
 {
     const struct wi_agg_params p = wt_agg_params_of(t, mode);
     struct wt_op_rows *in = mode == WI_AGG_FINAL ? &t->states : &t->in;
@@ -82,22 +82,16 @@ enum wi_state wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode,
     struct wi_op *op = NULL;
     cr_assert_eq(wi_agg_open(&t->ctx, &p, wt_source(&t->ctx, in, seed), &op),
                  WEIR_OK, "%s", t->ctx.err.message);
-    enum wi_state state = wt_collect(op, out);
-    wi_op_close(op);
-    cr_assert_eq(t->ctx.mem.held_bytes, 0);
-    return state;
+    wt_run_op(&t->ctx, op, code, out);
 }
 
 void wt_agg_expect(struct wt_agg_trial *t, uint64_t seed)
 {
-    cr_assert_eq(wt_agg_run(t, WI_AGG_COMPLETE, seed), WI_DONE, "%s",
-                 t->ctx.err.message);
+    wt_agg_run(t, WI_AGG_COMPLETE, seed, WEIR_OK);
     wt_op_rows_expect(&t->got, &t->expected, false);
     wt_op_rows_clear(&t->got);
-    cr_assert_eq(wt_agg_run(t, WI_AGG_PARTIAL, seed), WI_DONE, "%s",
-                 t->ctx.err.message);
-    cr_assert_eq(wt_agg_run(t, WI_AGG_FINAL, seed), WI_DONE, "%s",
-                 t->ctx.err.message);
+    wt_agg_run(t, WI_AGG_PARTIAL, seed, WEIR_OK);
+    wt_agg_run(t, WI_AGG_FINAL, seed, WEIR_OK);
     wt_op_rows_expect(&t->got, &t->expected, false);
     wt_agg_close(t);
 }

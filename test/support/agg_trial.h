@@ -37,10 +37,9 @@ void wt_agg_add(struct wt_agg_trial *t, enum wi_agg_fn fn, uint32_t col);
 struct wi_agg_params wt_agg_params_of(const struct wt_agg_trial *t,
                                       enum wi_agg_mode mode);
 
-/** Run it once: to t->got, or for PARTIAL to t->states. Returns WI_DONE or
- *  WI_FAILED. */
-enum wi_state wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode,
-                         uint64_t seed);
+/** Run it once: to t->got, or for PARTIAL to t->states; see wt_run_op. */
+void wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode, uint64_t seed,
+                weir_err code);
 
 /** In one step and in two it gives t->expected; closes the trial. */
 void wt_agg_expect(struct wt_agg_trial *t, uint64_t seed);

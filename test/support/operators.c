@@ -109,6 +109,16 @@ void wt_op_rows_add(struct wt_op_rows *rows, const char *line)
     free(text);
 }
 
+void wt_op_rows_add_all(struct wt_op_rows *rows, const char *lines)
+{
+    char *copy = strdup(lines);
+    char *rest = copy;
+    while (rest != NULL) {
+        wt_op_rows_add(rows, strsep(&rest, "\n"));
+    }
+    free(copy);
+}
+
 static void random_value(struct wt_value *v, const struct wi_type *type,
                          uint64_t *state, uint64_t spread)
 {
@@ -449,4 +459,37 @@ enum wi_state wt_collect(struct wi_op *op, struct wt_op_rows *out)
             wt_op_rows_add_chunk(out, &chunk);
         }
     }
+}
+
+void wt_op_close(struct wi_ctx *ctx, struct wi_op *op)
+{
+    wi_op_close(op);
+    cr_assert_eq(ctx->mem.held_bytes, 0);
+}
+
+void wt_run_op(struct wi_ctx *ctx, struct wi_op *op, weir_err code,
+               struct wt_op_rows *out)
+{
+    const enum wi_state state = wt_collect(op, out);
+    cr_assert_eq(state, code == WEIR_OK ? WI_DONE : WI_FAILED, "%s",
+                 ctx->err.message);
+    if (code != WEIR_OK) {
+        cr_assert_eq(ctx->err.code, code, "%s", ctx->err.message);
+    }
+    wt_op_close(ctx, op);
+}
+
+void wt_stop_op(struct wi_ctx *ctx, struct wi_op *op, uint32_t steps)
+{
+    struct wi_chunk chunk = {0};
+    for (uint32_t i = 0; i < steps; i++) {
+        (void)wi_op_step(op, &chunk);
+    }
+    wi_op_stop(op);
+    wi_op_stop(op); /* once more: nothing */
+    for (uint32_t i = 0; i < WI_OP_INPUTS && op->input[i] != NULL; i++) {
+        cr_assert(((const struct wt_op_source *)op->input[i])->stopped);
+    }
+    cr_assert_eq(wi_op_step(op, &chunk), WI_DONE);
+    wt_op_close(ctx, op);
 }

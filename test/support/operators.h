@@ -37,6 +37,9 @@ void wt_op_rows_fini(struct wt_op_rows *rows);
 /** A row from text, fields with one space in between. */
 void wt_op_rows_add(struct wt_op_rows *rows, const char *line);
 
+/** Several: one from each line. */
+void wt_op_rows_add_all(struct wt_op_rows *rows, const char *lines);
+
 /** A row of zeroed values, to fill: columns.n of them. */
 struct wt_value *wt_op_rows_new(struct wt_op_rows *rows);
 
@@ -87,6 +90,18 @@ void wt_op_rows_add_chunk(struct wt_op_rows *rows,
 /** Step to the end. @param out  initialised with the columns that op gives
  *  Returns WI_DONE or WI_FAILED. */
 enum wi_state wt_collect(struct wi_op *op, struct wt_op_rows *out);
+
+/** Close an operator, which then holds no memory of the worker's. */
+void wt_op_close(struct wi_ctx *ctx, struct wi_op *op);
+
+/** wt_collect, then wt_op_close. A failure is what `code` says, WEIR_OK that
+ *  there is none. */
+void wt_run_op(struct wi_ctx *ctx, struct wi_op *op, weir_err code,
+               struct wt_op_rows *out);
+
+/** After some steps, stop an operator that is above wt_source alone: they are
+ *  stopped, too, and it is done. Closes it. */
+void wt_stop_op(struct wi_ctx *ctx, struct wi_op *op, uint32_t steps);
 
 /** The next number of a sequence; state is not 0. */
 uint64_t wt_next_random(uint64_t *state);

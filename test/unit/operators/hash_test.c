@@ -87,10 +87,10 @@ Test(hash, pairs_agree_in_all_columns_and_null_equals_null_if_asked)
     struct wt_op_rows rows;
     wt_ctx_init(&ctx, 0);
     wt_op_rows_init(&rows, "k:int64? s:utf8?");
-    wt_op_rows_add(&rows, "1 a");
-    wt_op_rows_add(&rows, "1 b");
-    wt_op_rows_add(&rows, "- a");
-    wt_op_rows_add(&rows, "- -");
+    wt_op_rows_add_all(&rows, "1 a\n"
+                              "1 b\n"
+                              "- a\n"
+                              "- -");
     cr_assert_eq(wi_store_init(&store, &rows.columns, &ctx.mem, NULL), WEIR_OK);
     struct wi_op *op = wt_source(&ctx, &rows, 0);
     struct wi_chunk chunk = {0};

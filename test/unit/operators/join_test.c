@@ -73,9 +73,7 @@ static void open_join(struct trial *t, uint64_t seed)
 static void run_trial(struct trial *t, uint64_t seed)
 {
     open_join(t, seed);
-    cr_assert_eq(wt_collect(t->op, &t->got), WI_DONE, "%s", t->ctx.err.message);
-    wi_op_close(t->op);
-    cr_assert_eq(t->ctx.mem.held_bytes, 0);
+    wt_run_op(&t->ctx, t->op, WEIR_OK, &t->got);
 }
 
 static void close_trial(struct trial *t)
@@ -156,15 +154,15 @@ static void nested_loops(struct trial *t)
 
 static void add_small(struct trial *t)
 {
-    wt_op_rows_add(&t->left, "1 a");
-    wt_op_rows_add(&t->left, "2 b");
-    wt_op_rows_add(&t->left, "- c");
-    wt_op_rows_add(&t->left, "1 d");
-    wt_op_rows_add(&t->left, "4 e");
-    wt_op_rows_add(&t->right, "1 x");
-    wt_op_rows_add(&t->right, "- y");
-    wt_op_rows_add(&t->right, "1 z");
-    wt_op_rows_add(&t->right, "4 \"\"");
+    wt_op_rows_add_all(&t->left, "1 a\n"
+                                 "2 b\n"
+                                 "- c\n"
+                                 "1 d\n"
+                                 "4 e");
+    wt_op_rows_add_all(&t->right, "1 x\n"
+                                  "- y\n"
+                                  "1 z\n"
+                                  "4 \"\"");
 }
 
 static void open_small(struct trial *t, enum wi_join_kind kind)
@@ -177,11 +175,11 @@ Test(join, inner_gives_each_pair_and_no_null_keys)
 {
     struct trial t;
     open_small(&t, WI_JOIN_INNER);
-    wt_op_rows_add(&t.expected, "1 a x");
-    wt_op_rows_add(&t.expected, "1 a z");
-    wt_op_rows_add(&t.expected, "1 d x");
-    wt_op_rows_add(&t.expected, "1 d z");
-    wt_op_rows_add(&t.expected, "4 e \"\"");
+    wt_op_rows_add_all(&t.expected, "1 a x\n"
+                                    "1 a z\n"
+                                    "1 d x\n"
+                                    "1 d z\n"
+                                    "4 e \"\"");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -190,13 +188,13 @@ Test(join, left_fills_up_with_nulls)
 {
     struct trial t;
     open_small(&t, WI_JOIN_LEFT);
-    wt_op_rows_add(&t.expected, "1 a x");
-    wt_op_rows_add(&t.expected, "1 a z");
-    wt_op_rows_add(&t.expected, "2 b -");
-    wt_op_rows_add(&t.expected, "- c -");
-    wt_op_rows_add(&t.expected, "1 d x");
-    wt_op_rows_add(&t.expected, "1 d z");
-    wt_op_rows_add(&t.expected, "4 e \"\"");
+    wt_op_rows_add_all(&t.expected, "1 a x\n"
+                                    "1 a z\n"
+                                    "2 b -\n"
+                                    "- c -\n"
+                                    "1 d x\n"
+                                    "1 d z\n"
+                                    "4 e \"\"");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -205,9 +203,9 @@ Test(join, semi_gives_a_row_once)
 {
     struct trial t;
     open_small(&t, WI_JOIN_SEMI);
-    wt_op_rows_add(&t.expected, "1 a");
-    wt_op_rows_add(&t.expected, "1 d");
-    wt_op_rows_add(&t.expected, "4 e");
+    wt_op_rows_add_all(&t.expected, "1 a\n"
+                                    "1 d\n"
+                                    "4 e");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -216,8 +214,8 @@ Test(join, anti_keeps_null_keys)
 {
     struct trial t;
     open_small(&t, WI_JOIN_ANTI);
-    wt_op_rows_add(&t.expected, "2 b");
-    wt_op_rows_add(&t.expected, "- c");
+    wt_op_rows_add_all(&t.expected, "2 b\n"
+                                    "- c");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -261,11 +259,6 @@ Test(join, a_row_with_more_matches_than_a_chunk_has_rows)
     close_trial(&t);
 }
 
-static bool is_stopped(const struct trial *t, uint32_t input)
-{
-    return ((const struct wt_op_source *)t->op->input[input])->stopped;
-}
-
 Test(join, an_empty_right_side_stops_the_left_one)
 {
     for (int kind = WI_JOIN_INNER; kind <= WI_JOIN_ANTI; kind++) {
@@ -278,7 +271,8 @@ Test(join, an_empty_right_side_stops_the_left_one)
         nested_loops(&t);
         open_join(&t, 0);
         cr_assert_eq(wt_collect(t.op, &t.got), WI_DONE);
-        cr_assert_eq(is_stopped(&t, 0), needs_match);
+        cr_assert_eq(((const struct wt_op_source *)t.op->input[0])->stopped,
+                     needs_match);
         wi_op_close(t.op);
         expect_and_close(&t);
     }
@@ -297,20 +291,10 @@ Test(join, empty_inputs_give_nothing)
 Test(join, stop_passes_to_both_inputs_and_ends_it)
 {
     struct trial t;
-    struct wi_chunk chunk = {0};
     open_small(&t, WI_JOIN_INNER);
     for (uint32_t steps = 0; steps < 6; steps++) {
         open_join(&t, 0);
-        for (uint32_t i = 0; i < steps; i++) {
-            (void)wi_op_step(t.op, &chunk);
-        }
-        wi_op_stop(t.op);
-        wi_op_stop(t.op);
-        cr_assert(is_stopped(&t, 0));
-        cr_assert(is_stopped(&t, 1));
-        cr_assert_eq(wi_op_step(t.op, &chunk), WI_DONE);
-        wi_op_close(t.op);
-        cr_assert_eq(t.ctx.mem.held_bytes, 0);
+        wt_stop_op(&t.ctx, t.op, steps);
     }
     close_trial(&t);
 }
@@ -329,11 +313,7 @@ Test(join, over_its_memory_it_fails_and_leaks_nothing)
     for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
         t.ctx.mem.limit_bytes = limits[i];
         open_join(&t, i);
-        cr_assert_eq(wt_collect(t.op, &t.got), WI_FAILED);
-        cr_assert_eq(t.ctx.err.code, WEIR_ERR_QUERY_MEMORY, "%s",
-                     t.ctx.err.message);
-        wi_op_close(t.op);
-        cr_assert_eq(t.ctx.mem.held_bytes, 0);
+        wt_run_op(&t.ctx, t.op, WEIR_ERR_QUERY_MEMORY, &t.got);
     }
     close_trial(&t);
 }

@@ -40,8 +40,7 @@ static void expect_end(struct wi_ctx *ctx, struct wi_op *op,
     cr_assert_eq(wt_collect(op, &got), WI_DONE, "%s", ctx->err.message);
     wt_op_rows_expect(&got, want, true);
     cr_assert_eq(op->stats.rows, want->n);
-    wi_op_close(op);
-    cr_assert_eq(ctx->mem.held_bytes, 0);
+    wt_op_close(ctx, op);
     wt_op_rows_fini(&got);
 }
 

@@ -46,19 +46,15 @@ static struct wi_op *open_sort(struct trial *t, uint64_t seed)
     return op;
 }
 
-static enum wi_state run_sort(struct trial *t, uint64_t seed)
+static void run_sort(struct trial *t, uint64_t seed, weir_err code)
 {
-    struct wi_op *op = open_sort(t, seed);
     wt_op_rows_clear(&t->got);
-    enum wi_state state = wt_collect(op, &t->got);
-    wi_op_close(op);
-    cr_assert_eq(t->ctx.mem.held_bytes, 0);
-    return state;
+    wt_run_op(&t->ctx, open_sort(t, seed), code, &t->got);
 }
 
 static void expect_sorted(struct trial *t, uint64_t seed)
 {
-    cr_assert_eq(run_sort(t, seed), WI_DONE, "%s", t->ctx.err.message);
+    run_sort(t, seed, WEIR_OK);
     wt_op_rows_expect(&t->got, &t->expected, true);
 }
 
@@ -164,21 +160,21 @@ Test(sort, numbers_at_the_ends_of_their_range_are_not_nulls)
     const struct wi_sort_key first[] = {{0, true, true}};
     struct trial t;
     open_trial(&t, "k:int64?", last, 1);
-    wt_op_rows_add(&t.in, "-");
-    wt_op_rows_add(&t.in, "9223372036854775807");
-    wt_op_rows_add(&t.in, "0");
-    wt_op_rows_add(&t.in, "-9223372036854775808");
-    wt_op_rows_add(&t.expected, "-9223372036854775808");
-    wt_op_rows_add(&t.expected, "0");
-    wt_op_rows_add(&t.expected, "9223372036854775807");
-    wt_op_rows_add(&t.expected, "-");
+    wt_op_rows_add_all(&t.in, "-\n"
+                              "9223372036854775807\n"
+                              "0\n"
+                              "-9223372036854775808");
+    wt_op_rows_add_all(&t.expected, "-9223372036854775808\n"
+                                    "0\n"
+                                    "9223372036854775807\n"
+                                    "-");
     expect_sorted(&t, 0);
     wt_op_rows_clear(&t.expected);
     t.p.keys = first;
-    wt_op_rows_add(&t.expected, "-");
-    wt_op_rows_add(&t.expected, "9223372036854775807");
-    wt_op_rows_add(&t.expected, "0");
-    wt_op_rows_add(&t.expected, "-9223372036854775808");
+    wt_op_rows_add_all(&t.expected, "-\n"
+                                    "9223372036854775807\n"
+                                    "0\n"
+                                    "-9223372036854775808");
     expect_sorted(&t, 0);
     close_trial(&t);
 }
@@ -188,18 +184,18 @@ Test(sort, floats_have_one_zero_and_end_with_not_a_number)
     const struct wi_sort_key keys[] = {{0, false, false}, {1, false, false}};
     struct trial t;
     open_trial(&t, "k:float64 l:int64", keys, 2);
-    wt_op_rows_add(&t.in, "nan 1");
-    wt_op_rows_add(&t.in, "0 3");
-    wt_op_rows_add(&t.in, "-0 2");
-    wt_op_rows_add(&t.in, "inf 1");
-    wt_op_rows_add(&t.in, "-inf 1");
-    wt_op_rows_add(&t.in, "-2.5 1");
-    wt_op_rows_add(&t.expected, "-inf 1");
-    wt_op_rows_add(&t.expected, "-2.5 1");
-    wt_op_rows_add(&t.expected, "-0 2");
-    wt_op_rows_add(&t.expected, "0 3");
-    wt_op_rows_add(&t.expected, "inf 1");
-    wt_op_rows_add(&t.expected, "nan 1");
+    wt_op_rows_add_all(&t.in, "nan 1\n"
+                              "0 3\n"
+                              "-0 2\n"
+                              "inf 1\n"
+                              "-inf 1\n"
+                              "-2.5 1");
+    wt_op_rows_add_all(&t.expected, "-inf 1\n"
+                                    "-2.5 1\n"
+                                    "-0 2\n"
+                                    "0 3\n"
+                                    "inf 1\n"
+                                    "nan 1");
     expect_sorted(&t, 0);
     close_trial(&t);
 }
@@ -237,8 +233,7 @@ Test(sort, top_k_keeps_no_more_than_it_needs)
     expect_insertion(&t);
     expect_sorted(&t, 4);
     t.p.rows = 0;
-    cr_assert_eq(run_sort(&t, 4), WI_FAILED);
-    cr_assert_eq(t.ctx.err.code, WEIR_ERR_QUERY_MEMORY);
+    run_sort(&t, 4, WEIR_ERR_QUERY_MEMORY);
     close_trial(&t);
 }
 
@@ -251,8 +246,7 @@ Test(sort, over_its_memory_it_fails_and_leaks_nothing)
     t.p.rows = 9000;
     for (uint64_t limit = 1 << 17; limit <= 1 << 20; limit += 1 << 15) {
         t.ctx.mem.limit_bytes = limit;
-        cr_assert_eq(run_sort(&t, 0), WI_FAILED);
-        cr_assert_eq(t.ctx.err.code, WEIR_ERR_QUERY_MEMORY);
+        run_sort(&t, 0, WEIR_ERR_QUERY_MEMORY);
     }
     close_trial(&t);
 }
@@ -264,16 +258,7 @@ Test(sort, stop_ends_it_at_any_time)
     open_trial(&t, "k:int64 s:utf8", keys, 1);
     fill_numbers(&t, 10007);
     for (uint32_t steps = 0; steps < 12; steps++) {
-        struct wi_op *op = open_sort(&t, 0);
-        struct wi_chunk chunk = {0};
-        for (uint32_t i = 0; i < steps; i++) {
-            (void)wi_op_step(op, &chunk);
-        }
-        wi_op_stop(op);
-        cr_assert(((struct wt_op_source *)op->input[0])->stopped);
-        cr_assert_eq(wi_op_step(op, &chunk), WI_DONE);
-        wi_op_close(op);
-        cr_assert_eq(t.ctx.mem.held_bytes, 0);
+        wt_stop_op(&t.ctx, open_sort(&t, 0), steps);
     }
     close_trial(&t);
 }

@@ -98,19 +98,19 @@ Test(store, gathers_rows_in_any_order_and_nulls_for_nowhere)
     wt_op_rows_init(&in, "k:int64 s:utf8? b:bool w:uint64");
     wt_op_rows_init(&out, "k:int64 s:utf8? b:bool w:uint64");
     wt_op_rows_init(&expected, "k:int64 s:utf8? b:bool w:uint64");
-    wt_op_rows_add(&in, "1 a 0 18446744073709551615");
-    wt_op_rows_add(&in, "2 - 1 7");
-    wt_op_rows_add(&in, "3 ccc 1 8");
+    wt_op_rows_add_all(&in, "1 a 0 18446744073709551615\n"
+                            "2 - 1 7\n"
+                            "3 ccc 1 8");
     cr_assert_eq(wi_store_init(&store, &in.columns, &ctx.mem, NULL), WEIR_OK);
     append_all(&store, &ctx, &in, 0);
     const uint32_t rows[] = {2, 0, WI_NOWHERE, 1, 2};
     const uint32_t at[] = {3, 4, 700, 900, WI_CHUNK_ROWS - 1};
     for (uint32_t i = 0; i < 2; i++) {
-        wt_op_rows_add(&expected, "3 ccc 1 8");
-        wt_op_rows_add(&expected, "1 a 0 18446744073709551615");
-        wt_op_rows_add(&expected, "- - - -");
-        wt_op_rows_add(&expected, "2 - 1 7");
-        wt_op_rows_add(&expected, "3 ccc 1 8");
+        wt_op_rows_add_all(&expected, "3 ccc 1 8\n"
+                                      "1 a 0 18446744073709551615\n"
+                                      "- - - -\n"
+                                      "2 - 1 7\n"
+                                      "3 ccc 1 8");
     }
     gather(&store, rows, 5, NULL, &out);
     gather(&store, rows, 5, at, &out);
