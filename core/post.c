@@ -168,7 +168,7 @@ static bool write_piece(struct wi_link *l, struct wi_out *o, uint64_t limit)
     uint32_t bytes = wi_ring_contiguous(o->size, o->posted, limit);
     uint32_t off = (uint32_t)(o->posted % o->size);
     struct wi_rma op = {.local = o->mem + off,
-                        .bytes = wi_min_u32(bytes, POST_QUANTUM),
+                        .bytes = bytes,
                         .key = l->peer_key,
                         .remote_off = o->remote_off + off};
     weir_err rc = l->ep->transport->ops->write(l->ep, &op);
@@ -197,6 +197,13 @@ static uint64_t post_limit(struct wi_out *o)
     return wi_min_u64(tail, credit + o->size);
 }
 
+/* Whole frames, if they fit: half of one is of no use to its reader. */
+static uint32_t turn_bytes(const struct wi_out *o)
+{
+    uint32_t frame = wi_min_u32(o->frame_bytes, POST_QUANTUM);
+    return POST_QUANTUM - POST_QUANTUM % frame;
+}
+
 /* One turn of an outgoing ring; false: the transport is full. */
 static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
 {
@@ -205,7 +212,7 @@ static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
         return true;
     }
     uint64_t limit = post_limit(o);
-    uint64_t turn = wi_min_u64(limit, o->posted + POST_QUANTUM);
+    uint64_t turn = wi_min_u64(limit, o->posted + turn_bytes(o));
     while (o->posted < turn) {
         if (!packet_room(l, sizeof(struct wi_msg_pos)) ||
             !write_piece(l, o, turn)) {

@@ -138,6 +138,7 @@ struct wi_transport_ops {
     const char *name; /* "shm", "tcp", ...: the word before ':' in addresses */
     uint32_t caps;
     uint32_t max_message_bytes; /* >= WI_MIN_MESSAGE_BYTES */
+    uint32_t usual_frame_bytes; /* a node's frame_bytes, unless it says */
 
     /* ---- node ---------------------------------------------------------- */
 

@@ -324,6 +324,7 @@ const struct wi_transport_ops wb_sockets_transport = {
     .name = "sockets",
     .caps = WI_CAP_WRITE | WI_CAP_FD,
     .max_message_bytes = WB_LINK_MESSAGE_BYTES,
+    .usual_frame_bytes = 65536,
     .open = node_open,
     .close = node_close,
     .address = node_address,

@@ -211,6 +211,7 @@ const struct wi_transport_ops wi_shm_ops = {
     .name = "shm",
     .caps = WI_CAP_MAP | WI_CAP_GRANT_STICKS | WI_CAP_FD,
     .max_message_bytes = SHM_MESSAGE_BYTES,
+    .usual_frame_bytes = 16384, /* rings that stay in the cache */
     .open = shm_open_node,
     .close = shm_close,
     .address = shm_address,

@@ -401,6 +401,7 @@ const struct wi_transport_ops wi_tcp_ops = {
     .name = "tcp",
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_FD,
     .max_message_bytes = TCP_MESSAGE_BYTES,
+    .usual_frame_bytes = 65536, /* each costs system calls */
     .open = tcp_open,
     .close = tcp_close,
     .address = tcp_address,
