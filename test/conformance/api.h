@@ -9,7 +9,7 @@
  *
  * Cases of WT_API_CASES run everywhere, of WT_API_THREAD_CASES on threads only
  * (descriptors, parking, opening nodes by hand), of WT_API_SIM_CASES on the
- * simulator only (faults).
+ * simulator only (faults, counts).
  */
 #ifndef WT_API_H
 #define WT_API_H
@@ -113,7 +113,9 @@
     X(suite, place, drop_at_any_time)                                          \
     X(suite, place, stall_shorter_than_detection)                              \
     X(suite, place, stall_longer_than_detection)                               \
-    X(suite, place, seeds_with_jitter_and_small_rings)
+    X(suite, place, seeds_with_jitter_and_small_rings)                         \
+    X(suite, place, reader_that_waits_gets_frames_that_are_not_full)           \
+    X(suite, place, reader_with_other_work_gets_full_frames)
 
 #define WT_API_DECLARE(suite, where, name)                                     \
     void wt_api_##name(const struct wt_place *place);
