@@ -245,6 +245,8 @@ void wi_query_peer_lost(const struct wi_link *l, weir_err code,
                         const char *why);
 /** Is a member part of an open query? */
 bool wi_query_includes(const struct wi_engine *e, uint32_t member);
+/** Does an open query wait for producers of a member that have not come yet? */
+bool wi_query_expects(const struct wi_engine *e, uint32_t member);
 /** Tell a peer of the queries that failed before its link was open. */
 void wi_query_tell_failed(struct wi_link *l);
 void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m);

@@ -627,6 +627,16 @@ static void reopen(struct wi_link *l)
     }
 }
 
+/* The peer has closed the link, as one that it does not use; but readers here
+ * wait for it. It may be slow to open its query, or have left for good: what
+ * becomes of another link tells. */
+static void watch_producers(const struct wi_link *l)
+{
+    if (!l->self && wi_query_expects(l->engine, l->member)) {
+        (void)wi_link_need(l->engine, l->member);
+    }
+}
+
 static void report_loss(struct wi_link *l, weir_err code, const char *why)
 {
     struct wi_engine *e = l->engine;
@@ -661,6 +671,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
         report_loss(l, code, why);
     } else if (!e->closing) {
         reopen(l);
+        watch_producers(l);
     }
     wi_engine_kick(e);
 }

@@ -73,6 +73,35 @@ bool wi_query_includes(const struct wi_engine *e, uint32_t member)
     return false;
 }
 
+static bool expects(const struct weir_query *q, uint32_t member)
+{
+    wi_list_each(n, &q->shuffles)
+    {
+        const struct weir_shuffle *s =
+            wi_container_of(n, struct weir_shuffle, on_query);
+        for (uint32_t i = 0; i < q->engine->cfg.workers; i++) {
+            const struct weir_reader *r = s->readers[i];
+            if (r != NULL && wi_reader_expects(r, member)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool wi_query_expects(const struct wi_engine *e, uint32_t member)
+{
+    wi_list_each(n, &e->queries)
+    {
+        /* E8 acquire: as in weir_query_status() */
+        if (wi_load_acq(&query_of(n)->code) == WEIR_OK &&
+            expects(query_of(n), member)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- failing ----------------------------------------------------------------------- */
 
 static void fill_fail(union wi_msg *m, uint64_t id, weir_err code,

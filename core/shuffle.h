@@ -167,6 +167,9 @@ bool wi_writer_flush_idle(struct weir_writer *w, bool all);
 /** Was the end reached, and everything reconciled? */
 bool wi_reader_complete(const struct weir_reader *r);
 
+/** Does it wait for producers of a member that have not come yet? */
+bool wi_reader_expects(const struct weir_reader *r, uint32_t member);
+
 /** The ring has a dispatcher (node ring): put its new frames on the local queues
  *  of their workers. Any thread. */
 void wi_in_dispatch(struct wi_in *in);

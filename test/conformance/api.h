@@ -94,6 +94,7 @@
     X(suite, place, close_waits_without_spinning)                              \
     X(suite, place, node_rests_while_its_peer_takes_nothing)                   \
     X(suite, place, nodes_that_close_together_do_not_wait)                     \
+    X(suite, place, producer_that_leaves_before_it_opens_is_lost)              \
     X(suite, place, other_member_list_is_refused)                              \
     X(suite, place, other_frame_bytes_are_refused)                             \
     X(suite, place, other_version_is_refused)                                  \

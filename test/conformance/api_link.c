@@ -183,6 +183,53 @@ void wt_api_nodes_that_close_together_do_not_wait(const struct wt_place *place)
     }
 }
 
+static bool has_link(void *arg)
+{
+    struct weir_node_stats st;
+    weir_node_stats_get(arg, &st);
+    return st.links_open != 0;
+}
+
+/* Node 0 only consumes, and node 1 leaves in good order before it has opened the
+ * query: that is a loss like any other. */
+void wt_api_producer_that_leaves_before_it_opens_is_lost(
+    const struct wt_place *place)
+{
+    static const struct weir_field fields[] = {{"id", "l", 0}};
+    static const uint32_t producer = 1;
+    static const uint32_t consumer = 0;
+    const struct weir_query_params query = {.id = 1};
+    struct ArrowSchema schema;
+    const struct weir_shuffle_params params = {.id = 1,
+                                               .schema = &schema,
+                                               .partitioning = WEIR_GATHER,
+                                               .producers = &producer,
+                                               .n_producers = 1,
+                                               .consumers = &consumer,
+                                               .n_consumers = 1};
+    struct weir_error err = {0};
+    struct wt_cluster c;
+    weir_query *q;
+    weir_shuffle *s;
+    weir_reader *r;
+    wt_cluster_open(&c, place, NULL);
+    cr_assert_eq(weir_schema_build(fields, 1, &schema, &err), WEIR_OK);
+    cr_assert_eq(weir_query_open(c.node[0], &query, &q, &err), WEIR_OK);
+    cr_assert_eq(weir_shuffle_open(q, &params, &s, &err), WEIR_OK);
+    cr_assert_eq(weir_reader_open(s, 0, &r, &err), WEIR_OK);
+    bool up = wt_until(&c, has_link, c.node[0]);
+    cr_assert(up);
+    weir_node_close(c.node[1]);
+    c.node[1] = NULL;
+    bool ended = wt_until(&c, failed, q);
+    cr_assert(ended, "nobody notices");
+    cr_assert_eq(weir_query_status(q, &err), WEIR_ERR_PEER_LOST, "%s",
+                 err.message);
+    weir_query_close(q);
+    schema.release(&schema);
+    wt_cluster_close(&c);
+}
+
 void wt_api_other_member_list_is_refused(const struct wt_place *place)
 {
     const struct wt_cluster_params apart = {
@@ -229,8 +276,10 @@ struct stranger {
 
 static void stranger_open(struct stranger *s, const char *transport)
 {
-    struct wi_transport_params p = {.name = "stranger", .max_links = 4};
+    char name[32]; /* no other run's, where it is an address */
+    struct wi_transport_params p = {.name = name, .max_links = 4};
     struct weir_error err = {0};
+    (void)snprintf(name, sizeof(name), "stranger-%ld", (long)getpid());
     memset(s, 0, sizeof(*s));
     s->ops = wi_transport_find(transport);
     cr_assert_not_null(s->ops);
