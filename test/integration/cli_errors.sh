@@ -14,17 +14,18 @@ helps()
 }
 
 helps "$weir"
-helps "$weir" shuffle
-helps "$weir" demo
-for kind in two-stage latency stream idle memory sim; do
+for command in demo shuffle run explain gen doctor; do
+    helps "$weir" $command
+done
+for kind in two-stage query latency stream idle memory sim; do
     helps "$weir" bench $kind
     grep -q json out || fail "bench $kind"
 done
 grep -q weir out
-for command in demo shuffle bench; do
+for command in demo shuffle run explain gen doctor bench; do
     timeout 20 "$weir" --help | grep -q "weir $command" || fail "$command"
 done
-for command in "" shuffle demo; do
+for command in "" demo shuffle run explain gen doctor; do
     # shellcheck disable=SC2086 # nothing for the program itself
     timeout 20 "$weir" $command --version 2>err |
         grep -Eq '^weir [0-9]+\.[0-9]+\.[0-9]+$' || fail "--version $command"
