@@ -97,6 +97,19 @@ struct wi_op {
 void wi_op_init(struct wi_op *op, const struct wi_op_ops *ops,
                 struct wi_ctx *ctx, struct wi_op *input0, struct wi_op *input1);
 
+/**
+ * An operator's struct of `bytes`, zeroed but for its first member; takes the
+ * input over.
+ *
+ * Returns:    NULL without memory: ctx->err is set, the input closed
+ */
+void *wi_op_new(struct wi_ctx *ctx, const struct wi_op_ops *ops, size_t bytes,
+                struct wi_op *input);
+
+/** The end of opening: *out = op, or, if rc is an error, op is closed. Returns
+ *  rc. */
+weir_err wi_op_opened(struct wi_op *op, weir_err rc, struct wi_op **out);
+
 /** Step, and count. Everybody steps an operator through here. */
 enum wi_state wi_op_step(struct wi_op *op, struct wi_chunk *out);
 
