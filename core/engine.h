@@ -121,15 +121,6 @@ struct wi_engine {
     struct weir_node_stats stats; /* the cold ones */
 };
 
-/** Endpoint that was accepted and has not said who it is. */
-struct wi_guest {
-    struct wi_list list;
-    struct wi_ep *ep;
-    uint64_t deadline_ns;
-    bool has_hello; /* came before we joined */
-    union wi_msg hello;
-};
-
 /* ---- engine.c ---------------------------------------------------------------- */
 
 /**

@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/guest.h"
 
 /* ---- making and freeing ------------------------------------------------------- */
 
@@ -417,8 +418,8 @@ static weir_err check_hello(struct wi_engine *e, const struct wi_msg_hello *h,
 }
 
 /* Answer an endpoint that is not a link, and let it go. */
-static void refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
-                   const char *text)
+void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
+                    const char *text)
 {
     union wi_msg m;
     wi_msg_init(&m, WI_MSG_REFUSE);
@@ -472,7 +473,7 @@ static struct wi_link *link_for(struct wi_engine *e,
 /* A second HELLO from a peer that we still have a link to: its link is about
  * to be found dead, or this one crossed ours and is about to be closed. Which
  * of the two comes first decides. */
-static bool must_wait(const struct wi_engine *e, const struct wi_msg_hello *h)
+bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h)
 {
     if (e->n_members == 0) {
         return true;
@@ -520,8 +521,8 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     wi_link_send(l, &m);
 }
 
-static void on_hello(struct wi_engine *e, struct wi_ep *ep,
-                     const struct wi_msg_hello *h)
+void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
+                   const struct wi_msg_hello *h)
 {
     struct weir_error err;
     uint32_t version = 0;
@@ -532,12 +533,13 @@ static void on_hello(struct wi_engine *e, struct wi_ep *ep,
         rc = check_hello(e, h, &err);
     }
     if (rc != WEIR_OK) {
-        refuse(e, ep, rc, err.message);
+        wi_link_refuse(e, ep, rc, err.message);
         return;
     }
     struct wi_link *l = link_for(e, h);
     if (l == NULL) {
-        refuse(e, ep, WEIR_ERR_STATE, "crossing: the other connection stays");
+        wi_link_refuse(e, ep, WEIR_ERR_STATE,
+                       "crossing: the other connection stays");
         return;
     }
     accept_link(l, ep, h, version, caps);
@@ -776,106 +778,6 @@ static void link_packet(struct wi_link *l, const uint8_t *bytes, uint32_t len)
     }
 }
 
-static struct wi_guest *guest_of(struct wi_engine *e, const struct wi_ep *ep)
-{
-    wi_list_each(n, &e->greeting)
-    {
-        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
-        if (g->ep == ep) {
-            return g;
-        }
-    }
-    return NULL;
-}
-
-static void guest_leaves(struct wi_engine *e, struct wi_guest *g)
-{
-    wi_list_remove(&g->list);
-    e->n_hellos -= g->has_hello ? 1 : 0;
-    free(g);
-}
-
-/* A node that closes has no use for new links, and lets go of who asks at its
- * end; but it may wait for a link to this peer itself, and the peer for it. */
-static bool may_come(const struct wi_engine *e, const struct wi_msg_hello *h)
-{
-    return !e->closing ||
-           (h->from < e->n_members && e->members[h->from].link != NULL);
-}
-
-/* Answer a HELLO now, or leave it for wi_link_greet(). */
-static void welcome(struct wi_engine *e, struct wi_guest *g)
-{
-    if (g->has_hello && may_come(e, &g->hello.hello) &&
-        !must_wait(e, &g->hello.hello)) {
-        struct wi_msg_hello hello = g->hello.hello;
-        struct wi_ep *ep = g->ep;
-        guest_leaves(e, g);
-        on_hello(e, ep, &hello);
-    }
-}
-
-static void guest_packet(struct wi_engine *e, struct wi_guest *g,
-                         const uint8_t *bytes, uint32_t len)
-{
-    struct weir_error err;
-    uint32_t at = 0;
-    struct wi_ep *ep = g->ep;
-    weir_err rc = wi_msg_next(bytes, len, &at, &g->hello, &err);
-    if (rc == WEIR_OK && g->hello.head.type == WI_MSG_JOIN) {
-        struct wi_msg_member join = g->hello.member;
-        guest_leaves(e, g);
-        wi_join_message(e, ep, &join);
-        return;
-    }
-    if (rc != WEIR_OK || g->hello.head.type != WI_MSG_HELLO) {
-        guest_leaves(e, g);
-        refuse(e, ep, WEIR_ERR_PEER_PROTOCOL, "expected HELLO or JOIN");
-        return;
-    }
-    g->has_hello = true;
-    e->n_hellos++;
-    welcome(e, g);
-}
-
-void wi_link_greet(struct wi_engine *e)
-{
-    if (e->n_hellos == 0) {
-        return; /* called in every step; guests may be many */
-    }
-    wi_list_each(n, &e->greeting)
-    {
-        welcome(e, wi_container_of(n, struct wi_guest, list));
-    }
-}
-
-void wi_link_guests_tick(struct wi_engine *e, uint64_t now_ns)
-{
-    wi_list_each(n, &e->greeting)
-    {
-        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
-        if (now_ns >= g->deadline_ns) {
-            wi_engine_disconnect(e, g->ep);
-            guest_leaves(e, g);
-        } else {
-            wi_engine_due(e, g->deadline_ns);
-        }
-    }
-}
-
-static void on_accepted(struct wi_engine *e, struct wi_ep *ep)
-{
-    struct wi_guest *g = calloc(1, sizeof(*g));
-    if (g == NULL) {
-        wi_engine_disconnect(e, ep);
-        return;
-    }
-    g->ep = ep;
-    g->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
-    wi_list_push_back(&e->greeting, &g->list);
-    wi_engine_due(e, g->deadline_ns);
-}
-
 static void on_connected(struct wi_link *l)
 {
     struct weir_error err;
@@ -891,31 +793,11 @@ static void on_connected(struct wi_link *l)
     wi_link_send(l, &m);
 }
 
-static void guest_event(struct wi_engine *e, const struct wi_event *ev)
-{
-    struct wi_guest *g = guest_of(e, ev->ep);
-    if (ev->kind == WI_EV_SENDABLE) {
-        (void)ev->ep->transport->ops->kick(ev->ep); /* rule 4 */
-    }
-    if (g == NULL) {
-        wi_join_event(e, ev);
-    } else if (ev->kind == WI_EV_MESSAGE) {
-        guest_packet(e, g, ev->bytes, ev->len);
-    } else if (ev->kind == WI_EV_CLOSED) {
-        wi_engine_disconnect(e, ev->ep);
-        guest_leaves(e, g);
-    }
-}
-
 void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
 {
     struct wi_link *l = ev->ep->user;
-    if (ev->kind == WI_EV_ACCEPTED) {
-        on_accepted(e, ev->ep);
-        return;
-    }
     if (l == NULL) {
-        guest_event(e, ev);
+        wi_guest_event(e, ev);
         return;
     }
     if (l->state == WI_LINK_DEAD) {

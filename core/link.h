@@ -142,12 +142,18 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
 /** Say BYE if nothing uses the link. */
 void wi_link_bye(struct wi_link *l);
 
-/** Answer those whose HELLO came before this node had joined, or while an
- *  older link to them was still there. */
-void wi_link_greet(struct wi_engine *e);
+/** A peer has said HELLO over an endpoint that is nobody's yet: it becomes
+ *  that of a link, or is refused. */
+void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
+                   const struct wi_msg_hello *h);
 
-/** Let go of endpoints that never said who they are. */
-void wi_link_guests_tick(struct wi_engine *e, uint64_t now_ns);
+/** Is it too early to answer this HELLO? Before this node has joined, and
+ *  while an older link to that peer is still there. */
+bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
+
+/** Send REFUSE and let go of the endpoint. */
+void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
+                    const char *text);
 
 /** Timers of one link; called a few times per detect_ns. */
 void wi_link_tick(struct wi_link *l, uint64_t now_ns);
