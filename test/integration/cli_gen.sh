@@ -110,6 +110,7 @@ fi
 pid=$!
 while [ ! -s dir/.customer.csv.tmp ]; do
     kill -0 "$pid" || fail "it ended by itself"
+    sleep 0.02 # the file is all that tells that it has begun
 done
 kill -TERM "$pid"
 got=0
