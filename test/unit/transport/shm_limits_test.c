@@ -184,11 +184,13 @@ Test(shm_limits, bytes_that_are_no_pages_are_refused)
  * there and can be touched. Exit code 77: the system does not permit it. */
 static _Noreturn void use_memory_beside_tiny_dev_shm(void)
 {
-    struct wi_transport_params params = {.name = "shm-test-tiny"};
+    char name[64];
+    struct wi_transport_params params = {.name = name};
     struct wi_transport *t;
     struct wi_mem mem;
     struct weir_error err = {0};
     const size_t bytes = 16 << 20;
+    (void)snprintf(name, sizeof(name), "tiny-%ld", (long)getpid());
     if (unshare(CLONE_NEWNS | (geteuid() != 0 ? CLONE_NEWUSER : 0)) != 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("t", "/dev/shm", "tmpfs", 0, "size=64k") != 0) {
