@@ -38,18 +38,30 @@ struct query {
 /* ---- arguments ------------------------------------------------------------- */
 
 static void take_transports(struct argp_state *state, void *args,
-                            const char *list)
+                            const char *text)
 {
-    static const char *const known[N_KNOWN + 1] = {"shm", "tcp", "verbs",
-                                                   "auto", "sockets"};
+    static const char *const known[N_KNOWN] = {"shm", "tcp", "verbs", "auto",
+                                               "sockets"};
     struct wb_query_series *s = &((struct query *)args)->series;
     s->n = 0;
-    while (list != NULL) {
-        if (s->n == N_KNOWN) {
-            argp_error(state, "--transports: %d at most", (int)N_KNOWN);
+    while (text[0] != '\0') {
+        size_t len = strcspn(text, ",");
+        size_t i = 0;
+        while (i < N_KNOWN &&
+               (strlen(known[i]) != len || memcmp(known[i], text, len) != 0)) {
+            i++;
         }
-        s->opponents[s->n++] = (struct wb_query_opponent){
-            .name = known[option_next_word(state, "transports", known, &list)]};
+        if (i == N_KNOWN || s->n == N_KNOWN) {
+            argp_error(state,
+                       "no transport \"%.*s\"; there are shm, tcp, verbs, "
+                       "auto, sockets",
+                       (int)len, text);
+        }
+        s->opponents[s->n++] = (struct wb_query_opponent){.name = known[i]};
+        text += len + (text[len] == ',');
+    }
+    if (s->n == 0) {
+        argp_error(state, "--transports is empty");
     }
 }
 
@@ -63,15 +75,20 @@ static void set_plan(struct query *q, bool join)
 
 static void take_plan(struct argp_state *state, void *args, const char *text)
 {
-    static const char *const known[] = {"join", "aggregation", NULL};
-    set_plan(args, option_word(state, "plan", known, text) == 0);
+    bool join = strcmp(text, "join") == 0;
+    if (!join && strcmp(text, "aggregation") != 0) {
+        argp_error(state, "no plan \"%s\"; there are join, aggregation", text);
+    }
+    set_plan(args, join);
 }
 
 static void take_against(struct argp_state *state, void *args, const char *text)
 {
-    static const char *const known[] = {"duckdb", NULL};
     struct query *q = args;
-    q->duckdb = option_word(state, "against", known, text) == 0;
+    if (strcmp(text, "duckdb") != 0) {
+        argp_error(state, "no engine \"%s\"; there is duckdb", text);
+    }
+    q->duckdb = true;
 }
 
 static const struct option_row options[] = {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "operators/base/arrow.h"
+#include "operators/base/fail.h"
 #include "operators/op/kept_scan.h"
 #include "operators/op/ops.h"
 #include "operators/table/table.h"
@@ -99,10 +100,11 @@ static weir_err open_plain(struct wi_ctx *ctx, const struct wi_scan_params *p,
                                          .n_workers = ctx->workers,
                                          .columns = p->table_cols,
                                          .n_columns = p->columns->n};
-    struct scan *s = wi_op_new(ctx, &ops, sizeof(*s), NULL);
+    struct scan *s = calloc(1, sizeof(*s));
     if (s == NULL) {
-        return ctx->err.code;
+        return wi_exec_no_memory(&ctx->err, sizeof(*s));
     }
+    wi_op_init(&s->op, &ops, ctx, NULL, NULL);
     s->p = p;
     weir_err rc = wi_arrow_in_open(p->columns, &s->op.mem, &s->in, &ctx->err);
     if (rc == WEIR_OK) {

@@ -6,7 +6,11 @@
 # The judge reads CSV by itself: one awk program turns a file into one line per
 # record, fields in brackets, so that quotes and line ends inside fields count.
 set -eu
-. "$(dirname "$0")/../support/cli.sh"
+weir=$1/weir
+[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export LC_ALL=C
 
 cat >"$tmp/records.awk" <<'AWK'
 # Records as "[field][field]": \ and line ends inside are escaped; a null is
@@ -39,6 +43,8 @@ function end_field(    f)
 AWK
 
 records() { awk -f "$tmp/records.awk" "$1"; }
+
+fail() { echo "FAILED: $*"; exit 1; }
 
 # same IN DIR KEY: the union of DIR's files is IN, headers too; no two files
 # hold one value of column KEY (a number).

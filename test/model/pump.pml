@@ -7,12 +7,11 @@
  *
  * Mirrors core/post.c:
  *
- *   pump()      wi_link_pump(), serve()
- *   take_lock() the same
+ *   pump()      wi_link_pump()
  *   once()      pump_once(), take_items(), post_limit()
  *   poster      wi_link_post(), after a store to the ring's tail
- *   sealer      wi_link_seal(), tried again when the engine is kicked
- *   looker      wi_link_quiet(), likewise, until all of ring 0 is posted
+ *   sealer      wi_link_seal(), tried again in the engine's next step
+ *   looker      wi_link_quiet()
  *
  * Two posters, each with a ring of its own, publish FRAMES times.
  *
@@ -23,19 +22,14 @@
  * -DWEAK            `again` and `lock` are stored with release: they stay in
  *                   the store buffer while the next look is made (TSO)
  * -DLATE_CLEAR      `queued` is cleared after the positions were read
- * -DUNTOLD          the holder does not look whether the engine waits
- * -DNO_SECOND_TRY   the engine says that it waits, and sleeps
- *                                               (both with SEAL or QUIET)
  * -DSEAL_ONCE       the sealer takes a failed try for done       (with SEAL)
- * -DQUIET_GOES      the looker lets go and does not serve        (with QUIET)
- * -DLATE_WATCH      the looker says that it waits after it let go (with QUIET)
+ * -DQUIET_GOES      the looker lets go and does not pump         (with QUIET)
  */
 #ifndef FRAMES
 #define FRAMES 2
 #endif
 
-bit lock, again, sending = 1, sealed, quiet;
-bit watched, kicked; /* the engine waits for a round; the round told it */
+bit lock, again, sending = 1, sealed;
 byte tail[2], posted[2];
 bit queued[2]; /* the item is on the link's queue */
 byte holders;
@@ -97,21 +91,9 @@ inline once()
 #define store_free lock = 0
 #endif
 
-inline tell_engine()
+inline pump()
 {
-#ifdef UNTOLD
-    skip
-#else
-    atomic { saw = watched; watched = 0 };
-    if
-    :: saw -> kicked = 1
-    :: else
-    fi
-#endif
-}
-
-inline serve()
-{
+    store_again;
     do
     :: sending == 0 -> break
     /* its own wish, seen in its own store buffer or in memory */
@@ -135,38 +117,10 @@ inline serve()
         od;
         store_free;
 #ifdef NO_RECHECK
-        break;
-#endif
-#if defined(SEAL) || defined(QUIET)
-        tell_engine()
+        break
 #endif
     od;
     saw = 0
-}
-
-inline pump()
-{
-    store_again;
-    serve()
-}
-
-/* Engine only; saw: not taken. */
-inline take_lock()
-{
-    atomic { saw = lock; lock = 1 };
-    if
-    :: saw ->
-        watched = 1;
-#ifndef NO_SECOND_TRY
-        atomic { saw = lock; lock = 1 }
-#endif
-    :: else
-    fi
-}
-
-inline sleep()
-{
-    atomic { kicked -> kicked = 0 }
 }
 
 proctype poster(byte me)
@@ -188,12 +142,12 @@ proctype sealer()
     sending = 0;
     do
     :: saw ->
-        take_lock();
+        atomic { saw = lock; lock = 1 };
 #ifdef SEAL_ONCE
         break
 #else
         if
-        :: saw -> sleep()
+        :: saw -> lock == 0 /* the engine's next step, at its leisure */
         :: else
         fi
 #endif
@@ -205,38 +159,19 @@ proctype sealer()
 proctype looker()
 {
     byte i, me = 0; /* no store buffer in runs with a looker */
-    bit saw, done;
-    do
-    :: done -> break
+    bit saw;
+    atomic { saw = lock; lock = 1 };
+    if
+    :: saw
     :: else ->
-        take_lock();
-        if
-        :: saw
-        :: else ->
-            holders++;
-            assert(holders == 1);
-            done = posted[0] == FRAMES;
-#ifndef LATE_WATCH
-            if
-            :: !done -> watched = 1
-            :: else
-            fi;
-#endif
-            holders--;
-            lock = 0;
-#ifdef LATE_WATCH
-            watched = 1;
-#endif
+        holders++;
+        assert(holders == 1);
+        holders--;
+        lock = 0;
 #ifndef QUIET_GOES
-            serve()
+        pump()
 #endif
-        fi;
-        if
-        :: !done -> sleep()
-        :: else
-        fi
-    od;
-    quiet = 1
+    fi
 }
 
 proctype judge()
@@ -244,13 +179,7 @@ proctype judge()
 end_waits:
     timeout ->
     assert(sealed || (posted[0] == FRAMES && posted[1] == FRAMES));
-    assert(sealed || lock == 0);
-#ifdef SEAL
-    assert(sealed);
-#endif
-#ifdef QUIET
-    assert(quiet);
-#endif
+    assert(sealed || lock == 0)
 }
 
 init {
