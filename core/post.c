@@ -221,12 +221,14 @@ static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
 
 static bool post_in(struct wi_link *l, struct wi_in *in)
 {
-    /* rlx: the releasing side queued the item after its store (E6) */
+    /* E5 acquire: the reading of what the peer may now write over is done; it
+     * may be a later head than the one that queued the item (E6); pairs with E5
+     * sc in move_head(). rlx: `hungry` is a hint */
     struct wi_msg_pos m = {.head = {WI_MSG_CREDIT, sizeof(m)},
                            .edge = in->edge,
                            .epoch = in->epoch,
                            .waits = wi_load_rlx(&in->hungry),   /* rlx */
-                           .pos = wi_load_rlx(&in->ctl->head)}; /* rlx */
+                           .pos = wi_load_acq(&in->ctl->head)}; /* E5 */
     return add_pos(l, &m);
 }
 
