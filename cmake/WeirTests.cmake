@@ -131,11 +131,15 @@ endforeach()
 set(weir_suite_sources ${weir_conformance_sources})
 list(FILTER weir_suite_sources EXCLUDE REGEX "_test\\.c$")
 list(FILTER weir_conformance_sources INCLUDE REGEX "_test\\.c$")
+if(NOT WEIR_TOOLS) # its transport is the bench's
+  list(FILTER weir_conformance_sources EXCLUDE REGEX "sockets")
+endif()
 foreach(source ${weir_conformance_sources})
   get_filename_component(name ${source} NAME_WE)
   string(REGEX REPLACE "_test$" "" name ${name})
-  weir_criterion(conformance.${name} conformance 120 SOURCES ${source}
-                 ${weir_suite_sources} LIBRARIES weir_static)
+  weir_criterion(
+    conformance.${name} conformance 120 SOURCES ${source} ${weir_suite_sources}
+    LIBRARIES ${weir_kit_libraries} weir_static)
 endforeach()
 
 foreach(source ${weir_integration_sources})

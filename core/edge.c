@@ -125,7 +125,7 @@ static void fail_out(struct wi_out *o, weir_err code, const char *text)
 {
     struct weir_query *q = wi_query_find(o->link->engine, o->query_id);
     if (q != NULL) {
-        wi_query_fail(q, code, text, true);
+        wi_query_fail(q, code, text);
     }
 }
 
@@ -244,6 +244,7 @@ static void out_over(struct wi_out *o)
     if (o->closed && o->released) {
         wi_list_remove(&o->item.on_link);
         wi_list_push_back(&o->link->engine->limbo, &o->item.on_link);
+        wi_link_rest(o->link);
         wi_engine_kick(o->link->engine);
     }
 }
@@ -654,7 +655,7 @@ static void fail_mismatch(struct wi_in *in, struct weir_shuffle *s)
                    "(%.80s)",
                    wi_engine_member_name(q->engine, in->link->member), s->id,
                    q->engine->name, schema);
-    wi_query_fail(q, WEIR_ERR_MISMATCH, text, true);
+    wi_query_fail(q, WEIR_ERR_MISMATCH, text);
 }
 
 /* Streams of a node ring beyond the workers that take part. */
@@ -701,7 +702,7 @@ void wi_in_attach(struct wi_in *in, struct weir_query *q)
         }
         if (wi_load_rlx(&r->n_streams) == s->n_sources) { /* rlx: as above */
             wi_query_fail(q, WEIR_ERR_INTEGRITY,
-                          "a producer opened an edge twice", true);
+                          "a producer opened an edge twice");
             return;
         }
         attach_stream(st, r);
@@ -746,6 +747,7 @@ static void in_over(struct wi_in *in)
     if (!has_readers(in)) {
         wi_list_remove(&in->item.on_link);
         wi_list_push_back(&l->engine->limbo, &in->item.on_link);
+        wi_link_rest(l);
         wi_engine_kick(l->engine);
     }
 }
@@ -856,9 +858,7 @@ void wi_edges_limbo(struct wi_engine *e)
         struct wi_link *l = link_of(it);
         if (l->sealed || l->mapped || wi_link_quiet(l, it)) {
             free_item(it);
-        } else {
-            wi_engine_kick(e);
-        }
+        } /* else the send side kicks us when it has moved */
     }
 }
 

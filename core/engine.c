@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/guest.h"
 #include "core/join.h"
 
 #define EVENTS_PER_POLL 64u
@@ -161,12 +162,7 @@ void wi_engine_fini(struct wi_engine *e)
     }
     free(e->members);
     wi_edges_strays(e, true);
-    wi_list_each(n, &e->greeting)
-    {
-        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
-        wi_engine_disconnect(e, g->ep);
-        free(g);
-    }
+    wi_guests_close(e);
     wi_join_end(e, false);
     for (uint32_t i = 0; i < WI_ARENAS && e->arenas[i] != NULL; i++) {
         wi_arena_close(e->arenas[i]);
@@ -296,7 +292,7 @@ weir_err wi_engine_join(struct wi_engine *e, const struct weir_member *members,
     }
     e->self = self;
     e->n_members = n;
-    wi_link_greet(e);
+    wi_guests_greet(e);
     return WEIR_OK;
 }
 
@@ -412,7 +408,7 @@ static void housekeeping(struct wi_engine *e)
             wi_link_tick(e->members[i].link, e->now_ns);
         }
     }
-    wi_link_guests_tick(e, e->now_ns);
+    wi_guests_tick(e, e->now_ns);
     wi_join_tick(e);
     wi_engine_due(e, wi_query_deadlines(e, e->now_ns));
 }
@@ -442,7 +438,7 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
         {
             (void)wi_link_bury(wi_container_of(d, struct wi_link, on_engine));
         }
-        wi_link_greet(e);
+        wi_guests_greet(e);
     }
     if (e->now_ns >= e->nudge_ns) {
         nudge(e);

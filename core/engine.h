@@ -37,7 +37,7 @@ struct wi_member {
 struct wi_tomb {
     uint64_t id;
     bool closed;   /* was open here; else only heard of */
-    bool relays;   /* closed: this node was its first member */
+    uint32_t from; /* not closed: the member that told of it */
     weir_err code; /* what failed it, or WEIR_OK */
     char text[WI_TEXT_BYTES];
 };
@@ -119,15 +119,6 @@ struct wi_engine {
     uint32_t n_events;
     bool closing;
     struct weir_node_stats stats; /* the cold ones */
-};
-
-/** Endpoint that was accepted and has not said who it is. */
-struct wi_guest {
-    struct wi_list list;
-    struct wi_ep *ep;
-    uint64_t deadline_ns;
-    bool has_hello; /* came before we joined */
-    union wi_msg hello;
 };
 
 /* ---- engine.c ---------------------------------------------------------------- */
@@ -234,16 +225,19 @@ struct weir_query *wi_query_find(struct wi_engine *e, uint64_t id);
 struct wi_tomb *wi_tomb_find(struct wi_engine *e, uint64_t id);
 struct wi_tomb *wi_tomb_add(struct wi_engine *e, uint64_t id);
 
-/** Fail a query here, and on its other members if `tell`. First error wins. */
-void wi_query_fail(struct weir_query *q, weir_err code, const char *text,
-                   bool tell);
+/** Fail a query here and on its other members. First error wins. */
+void wi_query_fail(struct weir_query *q, weir_err code, const char *text);
 /** Something of it was closed too early: fail it on all members. */
 void wi_query_abort(struct weir_query *q, const char *what);
-/** A peer is lost: fail every query that it belongs to. */
-void wi_query_peer_lost(struct wi_engine *e, uint32_t member, weir_err code,
-                        const char *text);
+/** A link is lost, and its peer with it: every query that the peer belongs to
+ *  fails, here too as soon as the query's judge has said so: the first member
+ *  that is not lost. */
+void wi_query_peer_lost(const struct wi_link *l, weir_err code,
+                        const char *why);
 /** Is a member part of an open query? */
 bool wi_query_includes(const struct wi_engine *e, uint32_t member);
+/** Does an open query wait for producers of a member that have not come yet? */
+bool wi_query_expects(const struct wi_engine *e, uint32_t member);
 /** Tell a peer of the queries that failed before its link was open. */
 void wi_query_tell_failed(struct wi_link *l);
 void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m);

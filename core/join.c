@@ -26,6 +26,7 @@ struct wi_join {
     struct entry *entries;
     char address[WI_ADDRESS_BYTES];
     struct wi_ep *ep;     /* joiner: to the seed */
+    bool up;              /* joiner: ep is connected */
     uint64_t retry_ns;    /* joiner: connect (again) at */
     uint64_t patience_ns; /* joiner: try the next way to the seed at */
     weir_err code;        /* WEIR_AGAIN while it goes on */
@@ -229,6 +230,7 @@ static void retry(struct wi_engine *e, struct wi_join *j)
 /* An attempt has begun: this long it may take. */
 static void be_patient(struct wi_engine *e, struct wi_join *j)
 {
+    j->up = false;
     j->patience_ns = wi_time_add(e->now_ns, e->cfg.connect_ns / 2);
     wi_engine_due(e, j->patience_ns);
 }
@@ -278,7 +280,8 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
     if (ev->kind == WI_EV_CONNECTED) {
         const struct wi_transport_ops *ops = ev->ep->transport->ops;
         struct wi_msg_member m;
-        j->patience_ns = UINT64_MAX; /* up: members may come when they like */
+        j->up = true;
+        j->patience_ns = UINT64_MAX; /* members may come when they like */
         fill_self(e, &m);
         (void)ops->send(ev->ep, &m, m.head.len);
         (void)ops->kick(ev->ep);
@@ -389,6 +392,14 @@ weir_err wi_join_result(struct wi_engine *e, struct weir_error *err)
 weir_err wi_join_timeout(struct wi_engine *e, struct weir_error *err)
 {
     const struct wi_join *j = e->join;
+    if (!j->seed && j->ep != NULL && !j->up) {
+        wi_log(&e->log, WI_LOG_INFO, "seed %s: nothing answers", j->address);
+        return wi_fail(
+            err, WEIR_ERR_TIMEOUT,
+            "no connection to the seed at %s: nothing answers there; "
+            "does a firewall drop what goes to that port?",
+            j->address);
+    }
     if (!j->seed) {
         return wi_fail(err, WEIR_ERR_TIMEOUT,
                        "no member list from the seed at %s: does it run, and "

@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/guest.h"
 
 /* ---- making and freeing ------------------------------------------------------- */
 
@@ -100,8 +101,7 @@ bool wi_link_bury(struct wi_link *l)
     if (!l->sealed) {
         l->sealed = l->ep == NULL || wi_link_seal(l);
         if (!l->sealed) {
-            wi_engine_kick(l->engine);
-            return false;
+            return false; /* whoever posts kicks us afterwards */
         }
         if (l->ep != NULL) {
             wi_engine_disconnect(l->engine, l->ep);
@@ -302,6 +302,9 @@ static bool try_next(struct wi_link *l, const char *why)
     wi_engine_disconnect(e, l->ep); /* nobody sends before CONNECTED */
     l->ep = next;
     next->user = l;
+    /* A process that was stopped meanwhile may be past its deadline. */
+    l->deadline_ns = wi_max_u64(l->deadline_ns,
+                                wi_time_add(e->now_ns, e->cfg.connect_ns / 4));
     l->patience_ns = e->now_ns + (l->deadline_ns - e->now_ns) / 2;
     wi_engine_due(e, l->patience_ns);
     wi_engine_kick(e);
@@ -314,6 +317,7 @@ static void now_open(struct wi_link *l)
     l->state = WI_LINK_OPEN;
     l->counted = true;
     l->idle_since_ns = e->now_ns;
+    wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
     e->stats.links_open++;
     e->stats.links_opened++;
     say_way(l);
@@ -414,8 +418,8 @@ static weir_err check_hello(struct wi_engine *e, const struct wi_msg_hello *h,
 }
 
 /* Answer an endpoint that is not a link, and let it go. */
-static void refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
-                   const char *text)
+void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
+                    const char *text)
 {
     union wi_msg m;
     wi_msg_init(&m, WI_MSG_REFUSE);
@@ -444,7 +448,7 @@ static bool drop_attempt(struct wi_link *l)
     drain_ctl(l);
     l->packet_len = 0;
     /* E6 release: the link starts again, without ep; pairs with E6 sc in
-     * wi_link_pump() */
+     * serve() */
     wi_store_rel(&l->lock, 0);
     return true;
 }
@@ -469,7 +473,7 @@ static struct wi_link *link_for(struct wi_engine *e,
 /* A second HELLO from a peer that we still have a link to: its link is about
  * to be found dead, or this one crossed ours and is about to be closed. Which
  * of the two comes first decides. */
-static bool must_wait(const struct wi_engine *e, const struct wi_msg_hello *h)
+bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h)
 {
     if (e->n_members == 0) {
         return true;
@@ -504,7 +508,7 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     l->last_rx_ns = e->now_ns;
     l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
     wi_engine_due(e, l->deadline_ns);
-    /* E6 release: ep is set; pairs with E6 acquire in wi_link_pump() */
+    /* E6 release: ep is set; pairs with E6 acquire in serve() */
     wi_store_rel(&l->sending, 1);
     fill_hello(e, l->member, &m, WI_MSG_ACCEPT);
     m.hello.version_min = version;
@@ -517,8 +521,8 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     wi_link_send(l, &m);
 }
 
-static void on_hello(struct wi_engine *e, struct wi_ep *ep,
-                     const struct wi_msg_hello *h)
+void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
+                   const struct wi_msg_hello *h)
 {
     struct weir_error err;
     uint32_t version = 0;
@@ -529,12 +533,13 @@ static void on_hello(struct wi_engine *e, struct wi_ep *ep,
         rc = check_hello(e, h, &err);
     }
     if (rc != WEIR_OK) {
-        refuse(e, ep, rc, err.message);
+        wi_link_refuse(e, ep, rc, err.message);
         return;
     }
     struct wi_link *l = link_for(e, h);
     if (l == NULL) {
-        refuse(e, ep, WEIR_ERR_STATE, "crossing: the other connection stays");
+        wi_link_refuse(e, ep, WEIR_ERR_STATE,
+                       "crossing: the other connection stays");
         return;
     }
     accept_link(l, ep, h, version, caps);
@@ -624,18 +629,24 @@ static void reopen(struct wi_link *l)
     }
 }
 
+/* The peer has closed the link, as one that it does not use; but readers here
+ * wait for it. It may be slow to open its query, or have left for good: what
+ * becomes of another link tells. */
+static void watch_producers(const struct wi_link *l)
+{
+    if (!l->self && wi_query_expects(l->engine, l->member)) {
+        (void)wi_link_need(l->engine, l->member);
+    }
+}
+
 static void report_loss(struct wi_link *l, weir_err code, const char *why)
 {
     struct wi_engine *e = l->engine;
-    char text[WI_TEXT_BYTES];
     const struct wi_member *m = &e->members[l->member];
-    (void)snprintf(text, sizeof(text), "peer %s (%s): %s", m->name, m->address,
-                   why);
-    wi_log(&e->log, WI_LOG_WARN, "link lost: %s", text);
+    wi_log(&e->log, WI_LOG_WARN, "link lost: peer %s (%s): %s", m->name,
+           m->address, why);
     e->stats.links_lost++;
-    weir_err scoped =
-        weir_err_scope(code) == WEIR_SCOPE_PEER ? code : WEIR_ERR_PEER_LOST;
-    wi_query_peer_lost(e, l->member, scoped, text);
+    wi_query_peer_lost(l, code, why);
 }
 
 void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
@@ -662,6 +673,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
         report_loss(l, code, why);
     } else if (!e->closing) {
         reopen(l);
+        watch_producers(l);
     }
     wi_engine_kick(e);
 }
@@ -766,98 +778,6 @@ static void link_packet(struct wi_link *l, const uint8_t *bytes, uint32_t len)
     }
 }
 
-static struct wi_guest *guest_of(struct wi_engine *e, const struct wi_ep *ep)
-{
-    wi_list_each(n, &e->greeting)
-    {
-        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
-        if (g->ep == ep) {
-            return g;
-        }
-    }
-    return NULL;
-}
-
-static void guest_leaves(struct wi_engine *e, struct wi_guest *g)
-{
-    wi_list_remove(&g->list);
-    e->n_hellos -= g->has_hello ? 1 : 0;
-    free(g);
-}
-
-/* Answer a HELLO now, or leave it for wi_link_greet(); a node that closes has
- * no use for new links, and lets go of who asks at its end. */
-static void welcome(struct wi_engine *e, struct wi_guest *g)
-{
-    if (g->has_hello && !e->closing && !must_wait(e, &g->hello.hello)) {
-        struct wi_msg_hello hello = g->hello.hello;
-        struct wi_ep *ep = g->ep;
-        guest_leaves(e, g);
-        on_hello(e, ep, &hello);
-    }
-}
-
-static void guest_packet(struct wi_engine *e, struct wi_guest *g,
-                         const uint8_t *bytes, uint32_t len)
-{
-    struct weir_error err;
-    uint32_t at = 0;
-    struct wi_ep *ep = g->ep;
-    weir_err rc = wi_msg_next(bytes, len, &at, &g->hello, &err);
-    if (rc == WEIR_OK && g->hello.head.type == WI_MSG_JOIN) {
-        struct wi_msg_member join = g->hello.member;
-        guest_leaves(e, g);
-        wi_join_message(e, ep, &join);
-        return;
-    }
-    if (rc != WEIR_OK || g->hello.head.type != WI_MSG_HELLO) {
-        guest_leaves(e, g);
-        refuse(e, ep, WEIR_ERR_PEER_PROTOCOL, "expected HELLO or JOIN");
-        return;
-    }
-    g->has_hello = true;
-    e->n_hellos++;
-    welcome(e, g);
-}
-
-void wi_link_greet(struct wi_engine *e)
-{
-    if (e->n_hellos == 0) {
-        return; /* called in every step; guests may be many */
-    }
-    wi_list_each(n, &e->greeting)
-    {
-        welcome(e, wi_container_of(n, struct wi_guest, list));
-    }
-}
-
-void wi_link_guests_tick(struct wi_engine *e, uint64_t now_ns)
-{
-    wi_list_each(n, &e->greeting)
-    {
-        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
-        if (now_ns >= g->deadline_ns) {
-            wi_engine_disconnect(e, g->ep);
-            guest_leaves(e, g);
-        } else {
-            wi_engine_due(e, g->deadline_ns);
-        }
-    }
-}
-
-static void on_accepted(struct wi_engine *e, struct wi_ep *ep)
-{
-    struct wi_guest *g = calloc(1, sizeof(*g));
-    if (g == NULL) {
-        wi_engine_disconnect(e, ep);
-        return;
-    }
-    g->ep = ep;
-    g->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
-    wi_list_push_back(&e->greeting, &g->list);
-    wi_engine_due(e, g->deadline_ns);
-}
-
 static void on_connected(struct wi_link *l)
 {
     struct weir_error err;
@@ -873,31 +793,11 @@ static void on_connected(struct wi_link *l)
     wi_link_send(l, &m);
 }
 
-static void guest_event(struct wi_engine *e, const struct wi_event *ev)
-{
-    struct wi_guest *g = guest_of(e, ev->ep);
-    if (ev->kind == WI_EV_SENDABLE) {
-        (void)ev->ep->transport->ops->kick(ev->ep); /* rule 4 */
-    }
-    if (g == NULL) {
-        wi_join_event(e, ev);
-    } else if (ev->kind == WI_EV_MESSAGE) {
-        guest_packet(e, g, ev->bytes, ev->len);
-    } else if (ev->kind == WI_EV_CLOSED) {
-        wi_engine_disconnect(e, ev->ep);
-        guest_leaves(e, g);
-    }
-}
-
 void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
 {
     struct wi_link *l = ev->ep->user;
-    if (ev->kind == WI_EV_ACCEPTED) {
-        on_accepted(e, ev->ep);
-        return;
-    }
     if (l == NULL) {
-        guest_event(e, ev);
+        wi_guest_event(e, ev);
         return;
     }
     if (l->state == WI_LINK_DEAD) {
@@ -927,6 +827,15 @@ void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
 static bool has_queries(const struct wi_link *l)
 {
     return wi_link_busy(l) || wi_query_includes(l->engine, l->member);
+}
+
+void wi_link_rest(struct wi_link *l)
+{
+    struct wi_engine *e = l->engine;
+    if (l->state == WI_LINK_OPEN && !has_queries(l)) {
+        l->idle_since_ns = e->now_ns;
+        wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.idle_close_ns));
+    }
 }
 
 static void tick_open(struct wi_link *l, uint64_t now_ns)

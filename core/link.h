@@ -112,6 +112,7 @@ struct wi_link {
     _Atomic uint64_t bells; /* peer's workers whose descriptor must ring */
     _Atomic uint32_t again;
     _Atomic uint32_t sending; /* 1 while ep may be used */
+    _Atomic uint32_t watched; /* kick the engine after the next round */
     alignas(WI_CACHE_LINE) _Atomic uint32_t lock;
     /* written by: post lock holder */
     struct wi_list active;       /* items with work */
@@ -141,15 +142,25 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
 /** Say BYE if nothing uses the link. */
 void wi_link_bye(struct wi_link *l);
 
-/** Answer those whose HELLO came before this node had joined, or while an
- *  older link to them was still there. */
-void wi_link_greet(struct wi_engine *e);
+/** A peer has said HELLO over an endpoint that is nobody's yet: it becomes
+ *  that of a link, or is refused. */
+void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
+                   const struct wi_msg_hello *h);
 
-/** Let go of endpoints that never said who they are. */
-void wi_link_guests_tick(struct wi_engine *e, uint64_t now_ns);
+/** Is it too early to answer this HELLO? Before this node has joined, and
+ *  while an older link to that peer is still there. */
+bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
+
+/** Send REFUSE and let go of the endpoint. */
+void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
+                    const char *text);
 
 /** Timers of one link; called a few times per detect_ns. */
 void wi_link_tick(struct wi_link *l, uint64_t now_ns);
+
+/** Something that used the link is over: its idle time begins if that was the
+ *  last. */
+void wi_link_rest(struct wi_link *l);
 
 /** True while edges or batches of this link are alive. */
 bool wi_link_busy(const struct wi_link *l);
@@ -168,10 +179,12 @@ void wi_link_post(struct wi_link *l, struct wi_item *item);
 /** Post what can be posted, unless another thread is at it. */
 void wi_link_pump(struct wi_link *l);
 
-/** Has the send side let go of an item (never to be posted again)? */
+/** Has the send side let go of an item (never to be posted again)? If not, the
+ *  engine is kicked after the next round. */
 bool wi_link_quiet(struct wi_link *l, struct wi_item *item);
 
-/** Take the post lock for good; false: somebody holds it, try again. */
+/** Take the post lock for good; false: somebody holds it, and kicks the engine
+ *  afterwards. */
 bool wi_link_seal(struct wi_link *l);
 
 #endif /* WI_LINK_H */

@@ -38,15 +38,12 @@ static void fill_u64(uint64_t *v, uint64_t preset)
     *v = *v != 0 ? *v : preset;
 }
 
-/* Where frames are copied to the peer, each costs system calls and packets at
- * both ends; where they are written in the peer's memory, the rings should stay
- * in the cache. Simulated time costs nothing. All nodes of a cluster have to
- * come to the same, so nothing but the transport's name decides. */
+/* All nodes of a cluster have to come to the same, so nothing but the
+ * transport's name decides. */
 static uint32_t usual_frame_bytes(const char *transport)
 {
     const struct wi_transport_ops *ops = wi_transport_find(transport);
-    uint32_t other = WI_CAP_MAP | WI_CAP_VIRTUAL;
-    return ops == NULL || (ops->caps & other) != 0 ? 16384 : 65536;
+    return ops == NULL ? 16384 : ops->usual_frame_bytes; /* refused later */
 }
 
 static void fill_defaults(struct weir_node_params *p, char *name)

@@ -168,7 +168,7 @@ static bool write_piece(struct wi_link *l, struct wi_out *o, uint64_t limit)
     uint32_t bytes = wi_ring_contiguous(o->size, o->posted, limit);
     uint32_t off = (uint32_t)(o->posted % o->size);
     struct wi_rma op = {.local = o->mem + off,
-                        .bytes = wi_min_u32(bytes, POST_QUANTUM),
+                        .bytes = bytes,
                         .key = l->peer_key,
                         .remote_off = o->remote_off + off};
     weir_err rc = l->ep->transport->ops->write(l->ep, &op);
@@ -197,6 +197,13 @@ static uint64_t post_limit(struct wi_out *o)
     return wi_min_u64(tail, credit + o->size);
 }
 
+/* Whole frames, if they fit: half of one is of no use to its reader. */
+static uint32_t turn_bytes(const struct wi_out *o)
+{
+    uint32_t frame = wi_min_u32(o->frame_bytes, POST_QUANTUM);
+    return POST_QUANTUM - POST_QUANTUM % frame;
+}
+
 /* One turn of an outgoing ring; false: the transport is full. */
 static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
 {
@@ -205,7 +212,7 @@ static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
         return true;
     }
     uint64_t limit = post_limit(o);
-    uint64_t turn = wi_min_u64(limit, o->posted + POST_QUANTUM);
+    uint64_t turn = wi_min_u64(limit, o->posted + turn_bytes(o));
     while (o->posted < turn) {
         if (!packet_room(l, sizeof(struct wi_msg_pos)) ||
             !write_piece(l, o, turn)) {
@@ -283,12 +290,10 @@ static void pump_once(struct wi_link *l)
     }
 }
 
-void wi_link_pump(struct wi_link *l)
+/* Rounds for as long as there are wishes, unless another thread is at it. */
+static void serve(struct wi_link *l)
 {
-    /* E6 sc: the wish, then the lock; pairs with E6 sc below, where the holder
-     * lets go of the lock and then looks for wishes */
-    wi_store_sc(&l->again, 1);
-    /* E6 sc: as above */
+    /* E6 sc: pairs with E6 sc in wi_link_pump() */
     while (wi_load_sc(&l->again) != 0 && wi_load_acq(&l->sending) != 0) {
         if (wi_xchg_sc(&l->lock, 1) != 0) { /* E6 sc: as above */
             return;
@@ -298,12 +303,37 @@ void wi_link_pump(struct wi_link *l)
             pump_once(l);
         }
         wi_store_sc(&l->lock, 0); /* E6 sc: as above */
+        /* E6 sc: the lock is free, then the look; pairs with E6 sc in
+         * take_lock() */
+        if (wi_load_sc(&l->watched) != 0 &&
+            wi_xchg_sc(&l->watched, 0) != 0) { /* E6 sc: as above */
+            wi_engine_kick(l->engine);
+        }
     }
+}
+
+void wi_link_pump(struct wi_link *l)
+{
+    /* E6 sc: the wish, then the lock; pairs with E6 sc in serve(), where the
+     * holder lets go of the lock and then looks for wishes */
+    wi_store_sc(&l->again, 1);
+    serve(l);
+}
+
+/* For the engine; false: whoever has the lock kicks it afterwards. */
+static bool take_lock(struct wi_link *l)
+{
+    if (wi_xchg_sc(&l->lock, 1) == 0) { /* E6 sc: as in serve() */
+        return true;
+    }
+    /* E6 sc: the wish to be told, then the lock; pairs with E6 sc in serve() */
+    wi_store_sc(&l->watched, 1);
+    return wi_xchg_sc(&l->lock, 1) == 0; /* E6 sc: as above */
 }
 
 bool wi_link_quiet(struct wi_link *l, struct wi_item *item)
 {
-    if (wi_xchg_sc(&l->lock, 1) != 0) { /* E6 sc: as in wi_link_pump() */
+    if (!take_lock(l)) {
         return false;
     }
     bool quiet = !item->active && wi_load_acq(&item->queued) == 0; /* E6 */
@@ -312,16 +342,20 @@ bool wi_link_quiet(struct wi_link *l, struct wi_item *item)
         /* rlx: only the post lock holder, that is we, changes it (reap) */
         quiet = o->mapped || wi_load_rlx(&o->own_ctl.head) == o->posted;
     }
-    wi_store_sc(&l->lock, 0); /* E6 sc: as in wi_link_pump() */
-    wi_link_pump(l);
+    if (!quiet) {
+        /* E6 sc: what we wait for is a later round's; as in take_lock() */
+        wi_store_sc(&l->watched, 1);
+    }
+    wi_store_sc(&l->lock, 0); /* E6 sc: as in serve() */
+    serve(l);                 /* wishes that came meanwhile */
     return quiet;
 }
 
 bool wi_link_seal(struct wi_link *l)
 {
-    /* E6 sc: no new round starts; pairs with E6 sc in wi_link_pump() */
+    /* E6 sc: no new round starts; pairs with E6 sc in serve() */
     wi_store_sc(&l->sending, 0);
-    return wi_xchg_sc(&l->lock, 1) == 0; /* E6 sc: as in wi_link_pump() */
+    return take_lock(l);
 }
 
 void wi_link_post(struct wi_link *l, struct wi_item *item)

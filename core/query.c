@@ -73,6 +73,35 @@ bool wi_query_includes(const struct wi_engine *e, uint32_t member)
     return false;
 }
 
+static bool expects(const struct weir_query *q, uint32_t member)
+{
+    wi_list_each(n, &q->shuffles)
+    {
+        const struct weir_shuffle *s =
+            wi_container_of(n, struct weir_shuffle, on_query);
+        for (uint32_t i = 0; i < q->engine->cfg.workers; i++) {
+            const struct weir_reader *r = s->readers[i];
+            if (r != NULL && wi_reader_expects(r, member)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool wi_query_expects(const struct wi_engine *e, uint32_t member)
+{
+    wi_list_each(n, &e->queries)
+    {
+        /* E8 acquire: as in weir_query_status() */
+        if (wi_load_acq(&query_of(n)->code) == WEIR_OK &&
+            expects(query_of(n), member)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- failing ----------------------------------------------------------------------- */
 
 static void fill_fail(union wi_msg *m, uint64_t id, weir_err code,
@@ -82,6 +111,17 @@ static void fill_fail(union wi_msg *m, uint64_t id, weir_err code,
     m->fail.code = (int32_t)code;
     m->fail.query = id;
     wi_text_put(m->fail.text, WI_TEXT_BYTES, text);
+}
+
+/* The first member that is not lost decides between faults that several members
+ * find at once. */
+static uint32_t judge(const struct weir_query *q)
+{
+    uint32_t i = 0;
+    while (q->lost[i]) { /* this node never is */
+        i++;
+    }
+    return q->members[i];
 }
 
 void wi_query_tell_failed(struct wi_link *l)
@@ -94,7 +134,7 @@ void wi_query_tell_failed(struct wi_link *l)
         if (q->failing && is_member(q, l->member)) {
             fill_fail(&m, q->id, q->error.code, q->error.message);
             wi_link_send(l, &m);
-        } else if (q->report.code != WEIR_OK && q->members[0] == l->member) {
+        } else if (q->report.code != WEIR_OK && judge(q) == l->member) {
             fill_fail(&m, q->id, q->report.code, q->report.message);
             wi_link_send(l, &m);
         }
@@ -108,15 +148,7 @@ void wi_query_tell_failed(struct wi_link *l)
     }
 }
 
-/* The first member of a query has a link to every other one and passes on what
- * it hears: so a failure reaches members that share no shuffle with whoever
- * found it. */
-static bool relays(const struct weir_query *q)
-{
-    return q->members[0] == q->engine->self;
-}
-
-/* The first member, when it has closed the query already. */
+/* Who has closed the query already passes on what it hears, too. */
 static void tell_linked(struct wi_engine *e, const struct wi_msg_fail *fail)
 {
     union wi_msg m = {.fail = *fail};
@@ -142,8 +174,10 @@ static void tell_members(struct weir_query *q, weir_err code, const char *text)
     }
 }
 
-void wi_query_fail(struct weir_query *q, weir_err code, const char *text,
-                   bool tell)
+/* Everyone passes on the first cause that it hears: it reaches members that
+ * share no shuffle with whoever found it, and if that member dies while it
+ * tells the others, either all of them hear of it or none. */
+void wi_query_fail(struct weir_query *q, weir_err code, const char *text)
 {
     if (q->failing || q->closed) {
         return;
@@ -158,30 +192,82 @@ void wi_query_fail(struct weir_query *q, weir_err code, const char *text,
      * the code is read */
     wi_store_rel(&q->code, (int32_t)code);
     wi_engine_rouse(q->engine);
-    if (tell) {
-        tell_members(q, code, text);
-    }
+    tell_members(q, code, text);
 }
 
 void wi_query_abort(struct weir_query *q, const char *what)
 {
     char text[WI_TEXT_BYTES];
     if (q->report.code != WEIR_OK) { /* its answer has not come yet */
-        wi_query_fail(q, q->report.code, q->report.message, true);
+        wi_query_fail(q, q->report.code, q->report.message);
         return;
     }
     (void)snprintf(text, sizeof(text), "%s closed %s before its end",
                    q->engine->name, what);
-    wi_query_fail(q, WEIR_ERR_ABORTED, text, true);
+    wi_query_fail(q, WEIR_ERR_ABORTED, text);
 }
 
-void wi_query_peer_lost(struct wi_engine *e, uint32_t member, weir_err code,
-                        const char *text)
+/* Ask the judge; its FAIL comes back to us, too. */
+static void ask(struct weir_query *q)
 {
+    uint32_t to = judge(q);
+    if (to == q->engine->self) {
+        wi_query_fail(q, q->report.code, q->report.message);
+        return;
+    }
+    struct wi_link *l = wi_link_need(q->engine, to);
+    if (l != NULL && l->state == WI_LINK_OPEN) {
+        union wi_msg m;
+        fill_fail(&m, q->id, q->report.code, q->report.message);
+        wi_link_send(l, &m);
+    } /* else wi_query_tell_failed() does when it opens */
+}
+
+static void report(struct weir_query *q, weir_err code, const char *text)
+{
+    if (q->failing || q->report.code != WEIR_OK) {
+        return;
+    }
+    q->report.code = code;
+    (void)snprintf(q->report.message, sizeof(q->report.message), "%s", text);
+    ask(q);
+}
+
+static void lose(struct weir_query *q, uint32_t member, weir_err code,
+                 const char *text)
+{
+    bool asked = q->report.code != WEIR_OK && judge(q) == member;
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        q->lost[i] = q->lost[i] ||
+                     (q->members[i] == member && member != q->engine->self);
+    }
+    if (asked && !q->failing) {
+        ask(q); /* the next one */
+    } else {
+        report(q, code, text);
+    }
+}
+
+/* How a peer was lost looks different from every node: that is for the log. A
+ * query says the same on all of them. What kept a link from opening at all is
+ * for whoever set it up. */
+void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
+{
+    struct wi_engine *e = l->engine;
+    const struct wi_member *m = &e->members[l->member];
+    char text[WI_TEXT_BYTES];
+    weir_err scoped =
+        weir_err_scope(code) == WEIR_SCOPE_PEER ? code : WEIR_ERR_PEER_LOST;
+    if (l->counted && scoped == WEIR_ERR_PEER_LOST) {
+        why = "its process ended or hangs, or the network to it broke: see "
+              "its log and the other nodes'";
+    }
+    (void)snprintf(text, sizeof(text), "peer %s (%s): %s", m->name, m->address,
+                   why);
     wi_list_each(n, &e->queries)
     {
-        if (is_member(query_of(n), member)) {
-            wi_query_fail(query_of(n), code, text, true);
+        if (is_member(query_of(n), l->member)) {
+            lose(query_of(n), l->member, scoped, text);
         }
     }
 }
@@ -206,8 +292,8 @@ static void stop_strays(struct wi_engine *e, uint64_t id)
 }
 
 /* FAIL for a query that is not open here yet. The first cause stands; a member
- * that has reported another one to us, its query's first member, waits for the
- * answer. */
+ * that may have reported it to us, its query's judge, waits for the answer: one
+ * is enough for who told us first, or two that know no more would go on. */
 static void note_early(struct wi_link *l, weir_err code,
                        const struct wi_msg_fail *m)
 {
@@ -216,10 +302,11 @@ static void note_early(struct wi_link *l, weir_err code,
     if (first) {
         t = wi_tomb_add(l->engine, m->query);
         t->code = code;
+        t->from = l->member;
         wi_text_put(t->text, WI_TEXT_BYTES, m->text);
         stop_strays(l->engine, m->query);
     }
-    if (first || strcmp(t->text, m->text) != 0) {
+    if (first || t->from != l->member || strcmp(t->text, m->text) != 0) {
         union wi_msg answer;
         fill_fail(&answer, t->id, t->code, t->text);
         wi_link_send(l, &answer);
@@ -237,8 +324,8 @@ void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
     struct weir_query *q = wi_query_find(e, m->query);
     struct wi_tomb *t = wi_tomb_find(e, m->query);
     if (q != NULL && is_member(q, l->member)) {
-        wi_query_fail(q, code, m->text, relays(q));
-    } else if (q == NULL && t != NULL && t->relays && t->code == WEIR_OK) {
+        wi_query_fail(q, code, m->text);
+    } else if (q == NULL && t != NULL && t->closed && t->code == WEIR_OK) {
         t->code = code;
         wi_text_put(t->text, WI_TEXT_BYTES, m->text);
         tell_linked(e, m);
@@ -257,7 +344,7 @@ uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns)
             continue;
         }
         if (now_ns >= q->deadline_ns) {
-            wi_query_fail(q, WEIR_ERR_DEADLINE, "deadline passed", true);
+            wi_query_fail(q, WEIR_ERR_DEADLINE, "deadline passed");
         } else {
             next = wi_min_u64(next, q->deadline_ns);
         }
@@ -323,12 +410,20 @@ static weir_err check_params(struct wi_engine *e,
     return check_members(e, p, err);
 }
 
+static void free_query(struct weir_query *q)
+{
+    free(q->members);
+    free(q->lost);
+    free(q);
+}
+
 static weir_err set_members(struct weir_query *q,
                             const struct weir_query_params *p)
 {
     uint32_t n = p->n_members != 0 ? p->n_members : q->engine->n_members;
     q->members = calloc(n, sizeof(*q->members));
-    if (q->members == NULL) {
+    q->lost = calloc(n, sizeof(*q->lost));
+    if (q->members == NULL || q->lost == NULL) {
         return WEIR_ERR_NO_MEMORY;
     }
     q->n_members = n;
@@ -360,7 +455,7 @@ static weir_err open_locked(struct weir_node *node,
                          ? UINT64_MAX
                          : wi_time_add(e->now_ns, p->deadline_ns);
     if (set_members(q, p) != WEIR_OK) {
-        free(q);
+        free_query(q);
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a query");
     }
     wi_list_push_back(&e->queries, &q->on_engine);
@@ -369,8 +464,8 @@ static weir_err open_locked(struct weir_node *node,
     wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
     const struct wi_tomb *t = wi_tomb_find(e, p->id);
     if (t != NULL) { /* failed before we came */
-        wi_query_fail(q, t->code, t->text, relays(q));
-    } else if (!relays(q)) {
+        wi_query_fail(q, t->code, t->text);
+    } else if (q->members[0] != e->self) {
         (void)wi_link_need(e, q->members[0]);
     }
     *out = q;
@@ -397,29 +492,8 @@ void weir_query_cancel(weir_query *query, const char *reason)
                    query->engine->name, reason != NULL ? ": " : "",
                    reason != NULL ? reason : "");
     wi_node_lock(query->node);
-    wi_query_fail(query, WEIR_ERR_CANCELLED, text, true);
+    wi_query_fail(query, WEIR_ERR_CANCELLED, text);
     wi_node_unlock(query->node);
-}
-
-/* The first member fails it at once. Everyone else leaves it to that member to
- * choose between reports: its FAIL comes back to us, too. */
-static void report(struct weir_query *q, weir_err code, const char *text)
-{
-    if (relays(q)) {
-        wi_query_fail(q, code, text, true);
-        return;
-    }
-    if (q->failing || q->report.code != WEIR_OK) {
-        return;
-    }
-    q->report.code = code;
-    (void)snprintf(q->report.message, sizeof(q->report.message), "%s", text);
-    struct wi_link *l = wi_link_need(q->engine, q->members[0]);
-    if (l != NULL && l->state == WI_LINK_OPEN) {
-        union wi_msg m;
-        fill_fail(&m, q->id, code, text);
-        wi_link_send(l, &m);
-    } /* else wi_query_tell_failed() does when it opens */
 }
 
 weir_err weir_query_fail(weir_query *query, const struct weir_error *cause)
@@ -503,8 +577,17 @@ void wi_query_drop(struct weir_query *q)
     {
         wi_shuffle_free(wi_container_of(n, struct weir_shuffle, on_query));
     }
-    free(q->members);
-    free(q);
+    free_query(q);
+}
+
+static void rest_links(const struct weir_query *q)
+{
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        struct wi_link *l = q->engine->members[q->members[i]].link;
+        if (l != NULL) {
+            wi_link_rest(l);
+        }
+    }
 }
 
 void weir_query_close(weir_query *query)
@@ -522,10 +605,10 @@ void weir_query_close(weir_query *query)
     stop_strays(e, query->id);
     query->closed = true;
     wi_list_remove(&query->on_engine);
+    rest_links(query);
     e->stats.queries_open--;
     struct wi_tomb *t = wi_tomb_add(e, query->id);
     t->closed = true;
-    t->relays = relays(query);
     if (query->failing) {
         t->code = query->error.code;
         wi_text_put(t->text, WI_TEXT_BYTES, query->error.message);

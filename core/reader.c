@@ -486,6 +486,22 @@ int weir_reader_source_ended(const weir_reader *reader, uint32_t member,
     return 0;
 }
 
+bool wi_reader_expects(const struct weir_reader *r, uint32_t member)
+{
+    const struct weir_shuffle *s = r->shuffle;
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < s->n_producers && !r->stopped; i++) {
+        if (s->producers[i] == member) {
+            missing = wi_shuffle_workers(s, member, s->producer_workers);
+        }
+    }
+    uint32_t n = wi_load_rlx(&r->n_streams); /* rlx: only the engine adds */
+    for (uint32_t i = 0; i < n && missing != 0; i++) {
+        missing -= r->streams[i]->in->link->member == member ? 1 : 0;
+    }
+    return missing != 0;
+}
+
 /* ---- opening, stopping, closing ---------------------------------------------------------------- */
 
 /* Links to the producers, so that their loss is noticed; and the edges that

@@ -21,7 +21,7 @@ static void fail_query(const struct wi_in *in, weir_err code, const char *why)
     (void)snprintf(text, sizeof(text), "rows from %s worker %u: %.120s",
                    wi_engine_member_name(q->engine, in->link->member),
                    in->producer_worker, why);
-    wi_query_fail(q, code, text, true);
+    wi_query_fail(q, code, text);
 }
 
 void wi_in_failed(struct wi_in *in)

@@ -22,12 +22,13 @@ struct weir_query {
     uint64_t id;
     uint64_t deadline_ns; /* absolute, UINT64_MAX: none */
     uint32_t *members;
+    bool *lost; /* one for each member */
     uint32_t n_members;
     struct wi_list shuffles;
     _Atomic int32_t code; /* weir_err; written once, after `error` (E8) */
     struct weir_error error;
     bool failing;             /* error is being or was written */
-    struct weir_error report; /* told to the first member, who decides */
+    struct weir_error report; /* told to the judge, who decides */
     uint32_t holds;           /* itself and every wi_in with its schema */
     bool closed;
 };
@@ -165,6 +166,9 @@ bool wi_writer_flush_idle(struct weir_writer *w, bool all);
 
 /** Was the end reached, and everything reconciled? */
 bool wi_reader_complete(const struct weir_reader *r);
+
+/** Does it wait for producers of a member that have not come yet? */
+bool wi_reader_expects(const struct weir_reader *r, uint32_t member);
 
 /** The ring has a dispatcher (node ring): put its new frames on the local queues
  *  of their workers. Any thread. */

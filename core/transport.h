@@ -84,7 +84,6 @@ struct wi_transport_params {
     const char *listen; /* address to listen at, without "name:"; NULL = any */
     const char *name;   /* name of the node, for messages */
     uint32_t max_links; /* most endpoints at a time */
-    bool huge_pages;    /* take huge pages where there are any */
     void *arg;          /* transport's own (sim: the simulated network) */
     const struct wi_log *log; /* for what no caller is told; NULL: nobody */
 };
@@ -139,6 +138,7 @@ struct wi_transport_ops {
     const char *name; /* "shm", "tcp", ...: the word before ':' in addresses */
     uint32_t caps;
     uint32_t max_message_bytes; /* >= WI_MIN_MESSAGE_BYTES */
+    uint32_t usual_frame_bytes; /* a node's frame_bytes, unless it says */
 
     /* ---- node ---------------------------------------------------------- */
 

@@ -246,7 +246,7 @@ static WI_COLD enum step fail_row(struct weir_writer *w, uint64_t bytes)
                    "%s: a row of %" PRIu64 " bytes; max_row_bytes is %" PRIu64,
                    q->engine->name, bytes, most);
     wi_node_lock(q->node);
-    wi_query_fail(q, WEIR_ERR_QUERY_MEMORY, text, true);
+    wi_query_fail(q, WEIR_ERR_QUERY_MEMORY, text);
     wi_node_unlock(q->node);
     return STEP_FAILED;
 }

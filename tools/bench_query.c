@@ -38,30 +38,18 @@ struct query {
 /* ---- arguments ------------------------------------------------------------- */
 
 static void take_transports(struct argp_state *state, void *args,
-                            const char *text)
+                            const char *list)
 {
-    static const char *const known[N_KNOWN] = {"shm", "tcp", "verbs", "auto",
-                                               "sockets"};
+    static const char *const known[N_KNOWN + 1] = {"shm", "tcp", "verbs",
+                                                   "auto", "sockets"};
     struct wb_query_series *s = &((struct query *)args)->series;
     s->n = 0;
-    while (text[0] != '\0') {
-        size_t len = strcspn(text, ",");
-        size_t i = 0;
-        while (i < N_KNOWN &&
-               (strlen(known[i]) != len || memcmp(known[i], text, len) != 0)) {
-            i++;
+    while (list != NULL) {
+        if (s->n == N_KNOWN) {
+            argp_error(state, "--transports: %d at most", (int)N_KNOWN);
         }
-        if (i == N_KNOWN || s->n == N_KNOWN) {
-            argp_error(state,
-                       "no transport \"%.*s\"; there are shm, tcp, verbs, "
-                       "auto, sockets",
-                       (int)len, text);
-        }
-        s->opponents[s->n++] = (struct wb_query_opponent){.name = known[i]};
-        text += len + (text[len] == ',');
-    }
-    if (s->n == 0) {
-        argp_error(state, "--transports is empty");
+        s->opponents[s->n++] = (struct wb_query_opponent){
+            .name = known[option_next_word(state, "transports", known, &list)]};
     }
 }
 
@@ -75,20 +63,15 @@ static void set_plan(struct query *q, bool join)
 
 static void take_plan(struct argp_state *state, void *args, const char *text)
 {
-    bool join = strcmp(text, "join") == 0;
-    if (!join && strcmp(text, "aggregation") != 0) {
-        argp_error(state, "no plan \"%s\"; there are join, aggregation", text);
-    }
-    set_plan(args, join);
+    static const char *const known[] = {"join", "aggregation", NULL};
+    set_plan(args, option_word(state, "plan", known, text) == 0);
 }
 
 static void take_against(struct argp_state *state, void *args, const char *text)
 {
+    static const char *const known[] = {"duckdb", NULL};
     struct query *q = args;
-    if (strcmp(text, "duckdb") != 0) {
-        argp_error(state, "no engine \"%s\"; there is duckdb", text);
-    }
-    q->duckdb = true;
+    q->duckdb = option_word(state, "against", known, text) == 0;
 }
 
 static const struct option_row options[] = {

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE 1
 #include <argp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,32 +51,18 @@ static weir_err run_mpi(const char *name, const struct wb_plan_params *params,
     return wb_mpi_run(params, mpi_shape, seconds_out, err);
 }
 
-static const struct wb_opponent known[] = {
-    {.name = "shm", .run = run_weir},        {.name = "tcp", .run = run_weir},
-    {.name = "sockets", .run = run_sockets}, {.name = "mpi", .run = run_mpi},
-    {.name = "verbs", .run = run_weir},      {.name = "auto", .run = run_weir},
-    {.name = "limit", .run = run_limit},
-};
-#define N_KNOWN (sizeof(known) / sizeof(known[0]))
+enum { SHM, TCP, SOCKETS, MPI, VERBS, AUTO, LIMIT, N_KNOWN };
+static const char *const names[N_KNOWN + 1] = {
+    [SHM] = "shm",     [TCP] = "tcp",   [SOCKETS] = "sockets", [MPI] = "mpi",
+    [VERBS] = "verbs", [AUTO] = "auto", [LIMIT] = "limit"};
 
-static void add_opponent(struct argp_state *state, struct wb_series *s,
-                         const char *name)
+static struct wb_opponent opponent(uint32_t which)
 {
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (strcmp(s->opponents[i].name, name) == 0) {
-            argp_error(state, "\"%s\" is listed twice", name);
-        }
-    }
-    for (size_t i = 0; i < N_KNOWN; i++) {
-        if (strcmp(known[i].name, name) == 0) {
-            s->opponents[s->n++] = known[i];
-            return;
-        }
-    }
-    argp_error(state,
-               "no transport or opponent \"%s\"; there are shm, tcp, "
-               "verbs, auto, sockets, mpi",
-               name);
+    return (struct wb_opponent){.name = names[which],
+                                .run = which == SOCKETS ? run_sockets
+                                       : which == MPI   ? run_mpi
+                                       : which == LIMIT ? run_limit
+                                                        : run_weir};
 }
 
 static void take_opponents(struct argp_state *state, void *args,
@@ -85,15 +70,15 @@ static void take_opponents(struct argp_state *state, void *args,
 {
     struct wb_series *s = &((struct two_stage *)args)->series;
     s->n = 0;
-    char *copy = strdup(list);
-    char *rest = NULL;
-    for (char *name = copy != NULL ? strtok_r(copy, ",", &rest) : NULL;
-         name != NULL; name = strtok_r(NULL, ",", &rest)) {
-        add_opponent(state, s, name);
-    }
-    free(copy);
-    if (s->n == 0) {
-        argp_error(state, "--transports is empty");
+    while (list != NULL) {
+        const uint32_t which =
+            option_next_word(state, "transports", names, &list);
+        for (uint32_t i = 0; i < s->n; i++) {
+            if (strcmp(s->opponents[i].name, names[which]) == 0) {
+                argp_error(state, "\"%s\" is listed twice", names[which]);
+            }
+        }
+        s->opponents[s->n++] = opponent(which);
     }
 }
 
@@ -103,16 +88,14 @@ static void take_limit(struct argp_state *state, void *args, const char *text)
     struct two_stage *a = args;
     (void)state;
     (void)text;
-    a->series.opponents[WB_MAX_OPPONENTS - 1] = known[N_KNOWN - 1];
+    a->series.opponents[WB_MAX_OPPONENTS - 1] = opponent(LIMIT);
 }
 
 static void take_shape(struct argp_state *state, void *args, const char *text)
 {
+    static const char *const shapes[] = {"bulk", "chunked", NULL};
     (void)args;
-    if (strcmp(text, "bulk") != 0 && strcmp(text, "chunked") != 0) {
-        argp_error(state, "--mpi-shape is bulk or chunked");
-    }
-    mpi_shape = text;
+    mpi_shape = shapes[option_word(state, "mpi-shape", shapes, text)];
 }
 
 static const struct option_row two_stage_options[] = {
@@ -153,7 +136,7 @@ static void init_two_stage(void *args)
         .cores = wb_cores(),
         .repeat = 5,
         .n = 3,
-        .opponents = {known[0], known[1], known[2]}};
+        .opponents = {opponent(SHM), opponent(TCP), opponent(SOCKETS)}};
 }
 
 /* What --limit has parked comes behind the others. */

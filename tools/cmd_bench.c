@@ -274,7 +274,8 @@ static int bench(const struct bench_kind *k, int argc, char **argv)
         return EXIT_FAILURE;
     }
     k->init(args);
-    options_parse(k->options, k->doc, argc, argv, args);
+    const struct options options = {.rows = k->options, .doc = k->doc};
+    options_parse(&options, argc, argv, args);
     weir_err rc = run_kind(k, args, &err);
     free(args);
     if (rc != WEIR_OK) {

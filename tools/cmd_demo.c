@@ -10,7 +10,6 @@
 #define _GNU_SOURCE 1
 #include "tools/cmd.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include "bench/opponents/sockets.h"
 #include "tools/demo_query.h"
 #include "tools/fail.h"
+#include "tools/options.h"
 #include "tools/progress.h"
 
 enum { NODES = 4, ROUNDS = 5, BAR = 32, N_WAYS = 3 };
@@ -262,27 +262,18 @@ static weir_err run(struct demo *d, struct weir_error *err)
     return rc;
 }
 
-static error_t parse_arg(int key, char *arg, struct argp_state *state)
-{
-    if (key == ARGP_KEY_ARG) {
-        argp_error(state, "unexpected argument \"%s\"", arg);
-    }
-    return ARGP_ERR_UNKNOWN;
-}
-
 int cmd_demo(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .parser = parse_arg,
+    static const struct option_row none[] = {{.name = NULL}};
+    static const struct options options = {
+        .rows = none,
         .doc = "Show the two-stage plan at work: four processes exchange rows "
                "by hash, twice, over shared memory; then the same over TCP and "
                "over plain sockets; then a query with three joins. Takes some "
                "seconds and needs nothing."
                "\vExit status: 0 done and verified; 1 failed; 2 wrong use."};
     struct weir_error err = {.code = WEIR_OK};
-    if (argp_parse(&argp, argc, argv, 0, NULL, NULL) != 0) {
-        return 2;
-    }
+    options_parse(&options, argc, argv, NULL);
     struct demo d = {.begin_ns = wb_now_ns(),
                      .ways = {
                          {.name = "shm",

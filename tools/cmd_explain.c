@@ -3,28 +3,27 @@
 #define _GNU_SOURCE 1
 #include "tools/cmd.h"
 
-#include <argp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tools/options.h"
 #include "tools/plan_file.h"
 
-enum { STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_INPUT = 3 };
-enum { KEY_DOT = 256 };
+enum { STATUS_FAILED = 1, STATUS_INPUT = 3 };
 
 struct explain_args {
     const char *file;
     const char *data;
-    weir_explain_format format;
+    bool dot;
 };
 
-static const struct argp_option options[] = {
-    {"data", 'd', "DIR", 0, "Where relative paths of the plan begin [.]", 0},
-    {"dot", KEY_DOT, NULL, 0,
-     "For Graphviz: weir explain --dot PLAN | dot "
-     "-Tsvg",
-     0},
-    {NULL, 0, NULL, 0, NULL, 0},
+static const struct option_row rows[] = {
+    {"data", 'd', "DIR", "Where relative paths of the plan begin [.]",
+     OPTION_TEXT(struct explain_args, data)},
+    {"dot", 0, NULL, "For Graphviz: weir explain --dot PLAN | dot -Tsvg",
+     OPTION_FLAG(struct explain_args, dot)},
+    {.name = NULL},
 };
 
 static const char doc[] =
@@ -37,32 +36,6 @@ static const char doc[] =
     "Exit status: 0 done; 1 failed; 2 wrong use; 3 bad input (no such file, a "
     "mistake in the plan).";
 
-static error_t parse_arg(int key, char *arg, struct argp_state *state)
-{
-    struct explain_args *a = state->input;
-    switch (key) {
-    case 'd':
-        a->data = arg;
-        return 0;
-    case KEY_DOT:
-        a->format = WEIR_EXPLAIN_DOT;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->file != NULL) {
-            argp_error(state, "one PLAN only; \"%s\" is a second", arg);
-        }
-        a->file = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (a->file == NULL) {
-            argp_error(state, "no PLAN given");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static int explain(const struct explain_args *a, struct weir_error *err)
 {
     weir_plan *plan;
@@ -70,7 +43,8 @@ static int explain(const struct explain_args *a, struct weir_error *err)
     if (plan_file_read(a->file, a->data, &plan, err) != WEIR_OK) {
         return STATUS_INPUT;
     }
-    weir_err rc = weir_plan_explain(plan, a->format, &text, err);
+    weir_err rc = weir_plan_explain(
+        plan, a->dot ? WEIR_EXPLAIN_DOT : WEIR_EXPLAIN_TEXT, &text, err);
     weir_plan_close(plan);
     if (rc != WEIR_OK) {
         return STATUS_FAILED;
@@ -82,15 +56,13 @@ static int explain(const struct explain_args *a, struct weir_error *err)
 
 int cmd_explain(int argc, char **argv)
 {
-    static const struct argp argp = {.options = options,
-                                     .parser = parse_arg,
-                                     .args_doc = "PLAN",
-                                     .doc = doc};
+    static const struct options options = {
+        .rows = rows,
+        .doc = doc,
+        OPTION_OPERAND("PLAN", struct explain_args, file)};
     struct explain_args a = {.data = "."};
     struct weir_error err = {.message = "no memory"};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
-        return STATUS_USAGE;
-    }
+    options_parse(&options, argc, argv, &a);
     int status = explain(&a, &err);
     if (status != EXIT_SUCCESS) {
         (void)fprintf(stderr, "weir explain: %s\n", err.message);

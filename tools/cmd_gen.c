@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weir gen: the tables of the CH-benCHmark as CSV files. */
 #define _GNU_SOURCE 1
-#include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,13 +14,14 @@
 #include "tools/csv_dir.h"
 #include "tools/fail.h"
 #include "tools/gen.h"
+#include "tools/options.h"
 #include "tools/progress.h"
 
-enum { N_TABLES = 4, DISTRICTS = 10, KEY_OUT = 256, KEY_FORCE, KEY_TABLES };
+enum { N_TABLES = 4, DISTRICTS = 10 };
 enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE };
 
-static const char *const table_names[N_TABLES] = {"customer", "orders",
-                                                  "new_order", "order_line"};
+static const char *const table_names[] = {"customer", "orders", "new_order",
+                                          "order_line", NULL};
 static const char *const file_names[N_TABLES] = {
     "customer.csv", "orders.csv", "new_order.csv", "order_line.csv"};
 
@@ -40,16 +39,30 @@ struct gen_args {
 
 /* ---- arguments ------------------------------------------------------------- */
 
-static const struct argp_option options[] = {
-    {"warehouses", 'w', "W", 0, "Size: W warehouses, about 39 MB each [1]", 0},
-    {"seed", 's', "SEED", 0, "Other rows for another number [1]", 0},
-    {"out", KEY_OUT, "DIR", 0, "Where to write; must not exist or be empty", 0},
-    {"tables", KEY_TABLES, "NAME[,NAME]", 0,
-     "Some of: customer, orders, new_order, order_line [all]", 0},
-    {"jobs", 'j', "N", 0, "Threads [one per processor]", 0},
-    {"force", KEY_FORCE, NULL, 0,
-     "DIR may hold files; those of the tables are replaced", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+static void take_tables(struct argp_state *state, void *args, const char *list)
+{
+    struct gen_args *a = args;
+    memset(a->wanted, 0, sizeof(a->wanted));
+    while (list != NULL) {
+        a->wanted[option_next_word(state, "tables", table_names, &list)] = true;
+    }
+}
+
+static const struct option_row rows[] = {
+    {"warehouses", 'w', "W", "Size: W warehouses, about 39 MB each [1]",
+     OPTION_U32(struct gen_args, warehouses, 1, 100000)},
+    {"seed", 's', "SEED", "Other rows for another number [1]",
+     OPTION_U64(struct gen_args, seed, 0, UINT64_MAX)},
+    {"out", 0, "DIR", "Where to write; must not exist or be empty",
+     OPTION_TEXT(struct gen_args, out)},
+    {"tables", 0, "NAME[,NAME]",
+     "Some of: customer, orders, new_order, order_line [all]",
+     OPTION_OWN(take_tables)},
+    {"jobs", 'j', "N", "Threads [one per processor]",
+     OPTION_U32(struct gen_args, jobs, 1, 256)},
+    {"force", 0, NULL, "DIR may hold files; those of the tables are replaced",
+     OPTION_FLAG(struct gen_args, force)},
+    {.name = NULL},
 };
 
 static const char doc[] =
@@ -57,88 +70,19 @@ static const char doc[] =
     "CH-benCHmark to DIR/customer.csv, ..., populated by the rules of "
     "TPC-C.\vThe same W and seed give the same files, whatever the number of "
     "threads, and the rows that a plan's table \"chbench\" computes. A run "
-    "that "
-    "fails leaves no files.\n"
+    "that fails leaves no files.\n"
     "\n"
-    "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, a DIR that "
-    "is not empty).";
+    "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, a DIR "
+    "that is not empty).";
 
-static uint64_t number(struct argp_state *state, const char *name,
-                       const char *text, uint64_t least, uint64_t most)
+static void check_args(struct argp_state *state, void *args)
 {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long v = strtoull(text, &end, 10);
-    if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' ||
-        v < least || v > most) {
-        argp_error(state,
-                   "--%s is \"%s\"; must be a number, %" PRIu64 "..%" PRIu64,
-                   name, text, least, most);
+    const struct gen_args *a = args;
+    if (strcmp(a->what, "chbench") != 0) {
+        argp_error(state, "\"%s\" cannot be generated; chbench can", a->what);
     }
-    return v;
-}
-
-static void take_tables(struct argp_state *state, struct gen_args *a,
-                        const char *list)
-{
-    memset(a->wanted, 0, sizeof(a->wanted));
-    for (const char *at = list; at != NULL;) {
-        size_t len = strcspn(at, ",");
-        uint32_t i = 0;
-        while (i < N_TABLES && (strlen(table_names[i]) != len ||
-                                memcmp(table_names[i], at, len) != 0)) {
-            i++;
-        }
-        if (i == N_TABLES) {
-            argp_error(state,
-                       "no table \"%.*s\"; there are customer, orders, "
-                       "new_order and order_line",
-                       (int)len, at);
-            return;
-        }
-        a->wanted[i] = true;
-        at = at[len] == ',' ? at + len + 1 : NULL;
-    }
-}
-
-static error_t parse_arg(int key, char *arg, struct argp_state *state)
-{
-    struct gen_args *a = state->input;
-    switch (key) {
-    case 'w':
-        a->warehouses = (uint32_t)number(state, "warehouses", arg, 1, 100000);
-        return 0;
-    case 's':
-        a->seed = number(state, "seed", arg, 0, UINT64_MAX);
-        return 0;
-    case 'j':
-        a->jobs = (uint32_t)number(state, "jobs", arg, 1, 256);
-        return 0;
-    case KEY_OUT:
-        a->out = arg;
-        return 0;
-    case KEY_TABLES:
-        take_tables(state, a, arg);
-        return 0;
-    case KEY_FORCE:
-        a->force = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->what != NULL || strcmp(arg, "chbench") != 0) {
-            argp_error(state, "\"%s\" cannot be generated; chbench can", arg);
-        }
-        a->what = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (a->what == NULL) {
-            argp_error(state, "say what to generate: chbench");
-        }
-        if (a->out == NULL) {
-            argp_error(state, "no --out: say where to write");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    if (a->out == NULL) {
+        argp_error(state, "no --out: say where to write");
     }
 }
 
@@ -257,10 +201,11 @@ static int run(const struct gen_args *a, struct weir_error *err)
 
 int cmd_gen(int argc, char **argv)
 {
-    static const struct argp argp = {.options = options,
-                                     .parser = parse_arg,
-                                     .args_doc = "chbench",
-                                     .doc = doc};
+    static const struct options options = {
+        .rows = rows,
+        .doc = doc,
+        OPTION_OPERAND("chbench", struct gen_args, what),
+        .check = check_args};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct gen_args a = {
         .warehouses = 1,
@@ -268,9 +213,7 @@ int cmd_gen(int argc, char **argv)
         .wanted = {true, true, true, true},
         .jobs = processors > 0 && processors <= 256 ? (uint32_t)processors : 1};
     struct weir_error err = {.message = "no memory"};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
-        return STATUS_USAGE;
-    }
+    options_parse(&options, argc, argv, &a);
     int status = run(&a, &err);
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "weir gen: %s\n", err.message);

@@ -4,7 +4,6 @@
 #define _GNU_SOURCE 1
 #include "tools/cmd.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +17,7 @@
 #include "tools/run_job.h"
 #include "tools/run_report.h"
 
-enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE, STATUS_INPUT };
-enum { KEY_PROGRESS = 256, KEY_ANALYZE, KEY_TIMEOUT };
+enum { STATUS_OK, STATUS_FAILED, STATUS_INPUT = 3 };
 enum { MAX_NODES = 256, MAX_WORKERS = 64, COPY_BYTES = 1 << 16 };
 #define MAX_SECONDS UINT64_C(1000000000)
 
@@ -35,21 +33,37 @@ struct run_args {
 
 /* ---- arguments ------------------------------------------------------------- */
 
-static const struct argp_option options[] = {
-    {"nodes", 'n', "N", 0, "Processes [1]", 0},
-    {"workers", 'w', "W", 0, "Worker threads of each [1]", 0},
-    {"transport", 't', "NAME", 0,
-     "Between the processes: shm, tcp, verbs or auto [shm]", 0},
-    {"data", 'd', "DIR", 0, "Where relative paths of the plan begin [.]", 0},
-    {"memory", 'm', "BYTES", 0,
-     "That the operators of each process may hold; K, M, G may follow [1G]", 0},
-    {"format", 'f', "NAME", 0, "Of the rows: table, csv or json [table]", 0},
-    {"timeout", KEY_TIMEOUT, "S", 0, "Give up after S seconds [never]", 0},
-    {"progress", KEY_PROGRESS, NULL, 0,
-     "Show how many rows have moved, on a terminal", 0},
-    {"analyze", KEY_ANALYZE, NULL, 0,
-     "Then print what each operator did, on standard error", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+static void take_format(struct argp_state *state, void *args, const char *text)
+{
+    static const char *const formats[] = {
+        [ROWS_TABLE] = "table", [ROWS_CSV] = "csv", [ROWS_JSON] = "json", NULL};
+    struct run_args *a = args;
+    a->job.format =
+        (enum rows_format)option_word(state, "format", formats, text);
+}
+
+static const struct option_row rows[] = {
+    {"nodes", 'n', "N", "Processes [1]",
+     OPTION_U32(struct run_args, job.nodes, 1, MAX_NODES)},
+    {"workers", 'w', "W", "Worker threads of each [1]",
+     OPTION_U32(struct run_args, job.workers, 1, MAX_WORKERS)},
+    {"transport", 't', "NAME",
+     "Between the processes: shm, tcp, verbs or auto [shm]",
+     OPTION_WORD(struct run_args, job.transport, option_transports)},
+    {"data", 'd', "DIR", "Where relative paths of the plan begin [.]",
+     OPTION_TEXT(struct run_args, data)},
+    {"memory", 'm', "BYTES",
+     "That the operators of each process may hold; K, M, G may follow [1G]",
+     OPTION_BYTES(struct run_args, job.memory_bytes)},
+    {"format", 'f', "NAME", "Of the rows: table, csv or json [table]",
+     OPTION_OWN(take_format)},
+    {"timeout", 0, "S", "Give up after S seconds [never]",
+     OPTION_SECONDS(struct run_args, job.timeout_ns, 1, MAX_SECONDS)},
+    {"progress", 0, NULL, "Show how many rows have moved, on a terminal",
+     OPTION_FLAG(struct run_args, progress)},
+    {"analyze", 0, NULL, "Then print what each operator did, on standard error",
+     OPTION_FLAG(struct run_args, analyze)},
+    {.name = NULL},
 };
 
 static const char doc[] =
@@ -65,90 +79,6 @@ static const char doc[] =
     "Exit status: 0 done; 1 the run failed; 2 wrong use; 3 bad input (a "
     "mistake in the plan, a file that is not there, a value that cannot be "
     "read or computed).";
-
-static uint64_t number(struct argp_state *state, const char *name,
-                       const char *text, uint64_t max)
-{
-    const struct option_row row = {.name = name, .min = 1, .max = max};
-    return option_number(state, &row, text);
-}
-
-/* Place of a word in a list that ends with NULL. */
-static uint32_t word(struct argp_state *state, const char *name,
-                     const char *text, const char *const *words)
-{
-    char list[128] = "";
-    for (uint32_t i = 0; words[i] != NULL; i++) {
-        if (strcmp(words[i], text) == 0) {
-            return i;
-        }
-        (void)snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
-                       i == 0 ? "" : ", ", words[i]);
-    }
-    argp_error(state, "--%s is \"%s\"; must be one of %s", name, text, list);
-    return 0;
-}
-
-static error_t parse_value(int key, char *arg, struct argp_state *state)
-{
-    static const char *const transports[] = {"shm", "tcp", "verbs", "auto",
-                                             NULL};
-    static const char *const formats[] = {"table", "csv", "json", NULL};
-    struct run_args *a = state->input;
-    switch (key) {
-    case 'n':
-        a->job.nodes = (uint32_t)number(state, "nodes", arg, MAX_NODES);
-        return 0;
-    case 'w':
-        a->job.workers = (uint32_t)number(state, "workers", arg, MAX_WORKERS);
-        return 0;
-    case 't':
-        a->job.transport =
-            transports[word(state, "transport", arg, transports)];
-        return 0;
-    case 'm':
-        a->job.memory_bytes = option_bytes(state, "memory", arg);
-        return 0;
-    case 'f':
-        a->job.format = (enum rows_format)word(state, "format", arg, formats);
-        return 0;
-    case KEY_TIMEOUT:
-        a->job.timeout_ns =
-            UINT64_C(1000000000) * number(state, "timeout", arg, MAX_SECONDS);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static error_t parse_arg(int key, char *arg, struct argp_state *state)
-{
-    struct run_args *a = state->input;
-    switch (key) {
-    case 'd':
-        a->data = arg;
-        return 0;
-    case KEY_PROGRESS:
-        a->progress = true;
-        return 0;
-    case KEY_ANALYZE:
-        a->analyze = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->file != NULL) {
-            argp_error(state, "one PLAN only; \"%s\" is a second", arg);
-        }
-        a->file = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (a->file == NULL) {
-            argp_error(state, "no PLAN given");
-        }
-        return 0;
-    default:
-        return parse_value(key, arg, state);
-    }
-}
 
 /* ---- steps ----------------------------------------------------------------- */
 
@@ -237,18 +167,16 @@ static int run(struct run_args *a, struct weir_error *err)
 
 int cmd_run(int argc, char **argv)
 {
-    static const struct argp argp = {.options = options,
-                                     .parser = parse_arg,
-                                     .args_doc = "PLAN",
-                                     .doc = doc};
+    static const struct options options = {
+        .rows = rows,
+        .doc = doc,
+        OPTION_OPERAND("PLAN", struct run_args, file)};
     struct run_args a = {
         .data = ".",
         .job = {.nodes = 1, .workers = 1, .transport = "shm", .to = stdout},
     };
     struct weir_error err = {.message = "no memory"};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
-        return STATUS_USAGE;
-    }
+    options_parse(&options, argc, argv, &a);
     int status = run(&a, &err);
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "weir run: %s\n", err.message);

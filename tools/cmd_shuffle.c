@@ -6,7 +6,6 @@
 #define _GNU_SOURCE 1
 #include "tools/cmd.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@
 #include "tools/options.h"
 #include "tools/progress.h"
 
-enum { MAX_KEYS = 64, MAX_PARTS = 1024, KEY_OUT = 256, KEY_FORCE };
+enum { MAX_KEYS = 64, MAX_PARTS = 1024 };
 enum { PHASE_READ, PHASE_SHUFFLE };
 
 static const struct progress_phase phases[] = {
@@ -42,57 +41,49 @@ struct shuffle_args {
 
 /* ---- arguments -------------------------------------------------------------------- */
 
-static const struct argp_option options[] = {
-    {"by", 'b', "COL[,COL]", 0, "Columns whose values decide the partition", 0},
-    {"nodes", 'n', "N", 0, "Processes [4]", 0},
-    {"workers", 'w', "W", 0, "Worker threads of each [1]", 0},
-    {"transport", 't', "NAME", 0,
-     "Between the processes: shm, tcp, verbs or auto [shm]", 0},
-    {"memory", 'm', "BYTES", 0,
+static const struct option_row rows[] = {
+    {"by", 'b', "COL[,COL]", "Columns whose values decide the partition",
+     OPTION_TEXT(struct shuffle_args, by)},
+    {"nodes", 'n', "N", "Processes [4]",
+     OPTION_U32(struct shuffle_args, nodes, 1, 256)},
+    {"workers", 'w', "W", "Worker threads of each [1]",
+     OPTION_U32(struct shuffle_args, workers, 1, 64)},
+    {"transport", 't', "NAME",
+     "Between the processes: shm, tcp, verbs or auto [shm]",
+     OPTION_WORD(struct shuffle_args, transport, option_transports)},
+    {"memory", 'm', "BYTES",
      "Cap on the buffers that travel, for each process; K, M, G may follow "
      "[256M]",
-     0},
-    {"out", KEY_OUT, "DIR", 0, "Where to write; must not exist or be empty", 0},
-    {"force", KEY_FORCE, NULL, 0,
-     "DIR may hold files; its part files are replaced", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     OPTION_BYTES(struct shuffle_args, memory_bytes)},
+    {"out", 0, "DIR", "Where to write; must not exist or be empty",
+     OPTION_TEXT(struct shuffle_args, out)},
+    {"force", 0, NULL, "DIR may hold files; its part files are replaced",
+     OPTION_FLAG(struct shuffle_args, force)},
+    {.name = NULL},
 };
 
 static const char doc[] =
     "Partition the rows of a CSV file by the hash of some columns, in N "
     "processes.\vThe output is DIR/part-00000.csv, ... one file for each of "
-    "the "
-    "N x W workers, each with the header. Rows with equal keys are in one "
-    "file; "
-    "every row is in exactly one. No order of rows is kept.\n"
+    "the N x W workers, each with the header. Rows with equal keys are in one "
+    "file; every row is in exactly one. No order of rows is kept.\n"
     "\n"
     "FILE has a header line and is CSV as in RFC 4180: commas, fields in "
     "quotes where needed, a quote inside twice. A field without anything is "
     "null, \"\" is an empty text. Types (int64, float64, bool, date32, utf8) "
-    "are "
-    "found in a first pass over the whole file; a column whose texts would not "
-    "come back unchanged is utf8, so no field changes. Lines end with LF in "
-    "the "
-    "output; a byte order mark is dropped.\n"
+    "are found in a first pass over the whole file; a column whose texts "
+    "would not come back unchanged is utf8, so no field changes. Lines end "
+    "with LF in the output; a byte order mark is dropped.\n"
     "\n"
     "A run that fails leaves no output.\n"
     "\n"
-    "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, an unknown "
-    "column, a DIR that is not empty); 3 bad input (no such file, a malformed "
-    "line).";
+    "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, an "
+    "unknown column, a DIR that is not empty); 3 bad input (no such file, a "
+    "malformed line).";
 
-static uint32_t number(struct argp_state *state, const char *name,
-                       const char *text, uint32_t max)
+static void check_args(struct argp_state *state, void *args)
 {
-    const struct option_row row = {.name = name, .min = 1, .max = max};
-    return (uint32_t)option_number(state, &row, text);
-}
-
-static void check_args(struct argp_state *state, const struct shuffle_args *a)
-{
-    if (a->file == NULL) {
-        argp_error(state, "no FILE given");
-    }
+    const struct shuffle_args *a = args;
     if (a->by == NULL) {
         argp_error(state, "no --by: say which columns decide the partition");
     }
@@ -102,60 +93,6 @@ static void check_args(struct argp_state *state, const struct shuffle_args *a)
     if (a->nodes * a->workers > MAX_PARTS) {
         argp_error(state, "%u nodes x %u workers are over %d partitions",
                    a->nodes, a->workers, (int)MAX_PARTS);
-    }
-}
-
-/* Transports between processes; whether this machine has them is found when
- * the nodes open. */
-static const char *transport(struct argp_state *state, const char *name)
-{
-    static const char *const names[] = {"shm", "tcp", "verbs", "auto"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return name;
-        }
-    }
-    argp_error(state, "--transport is \"%s\"; must be shm, tcp, verbs or auto",
-               name);
-    return NULL;
-}
-
-static error_t parse_arg(int key, char *arg, struct argp_state *state)
-{
-    struct shuffle_args *a = state->input;
-    switch (key) {
-    case 'b':
-        a->by = arg;
-        return 0;
-    case 'n':
-        a->nodes = number(state, "nodes", arg, 256);
-        return 0;
-    case 'w':
-        a->workers = number(state, "workers", arg, 64);
-        return 0;
-    case 't':
-        a->transport = transport(state, arg);
-        return 0;
-    case 'm':
-        a->memory_bytes = option_bytes(state, "memory", arg);
-        return 0;
-    case KEY_OUT:
-        a->out = arg;
-        return 0;
-    case KEY_FORCE:
-        a->force = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->file != NULL) {
-            argp_error(state, "one FILE only; \"%s\" is a second", arg);
-        }
-        a->file = arg;
-        return 0;
-    case ARGP_KEY_END:
-        check_args(state, a);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -296,17 +233,16 @@ static int run_shown(const struct shuffle_args *a, struct csv_plan *plan,
 
 int cmd_shuffle(int argc, char **argv)
 {
-    static const struct argp argp = {.options = options,
-                                     .parser = parse_arg,
-                                     .args_doc = "FILE",
-                                     .doc = doc};
+    static const struct options options = {
+        .rows = rows,
+        .doc = doc,
+        OPTION_OPERAND("FILE", struct shuffle_args, file),
+        .check = check_args};
     struct shuffle_args a = {.nodes = 4, .workers = 1, .transport = "shm"};
     struct weir_error err = {.message = "no memory"};
     struct csv_plan plan = {.fd = -1};
     int status = STATUS_FAILED;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0) {
-        return STATUS_USAGE;
-    }
+    options_parse(&options, argc, argv, &a);
     struct csv_tally *tally = aligned_alloc(
         _Alignof(struct csv_tally), a.nodes * a.workers * sizeof(*tally));
     if (tally != NULL) {

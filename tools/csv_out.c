@@ -2,10 +2,10 @@
 #include "tools/csv_out.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/csv_field.h"
 #include "tools/fail.h"
 
 void csv_out_init(struct csv_out *out, int fd)
@@ -31,8 +31,9 @@ static void flush(struct csv_out *out)
     out->used = 0;
 }
 
-static void put(struct csv_out *out, const char *text, size_t len)
+static void put(void *to, const char *text, size_t len)
 {
+    struct csv_out *out = to;
     out->bytes += len;
     while (len > 0) {
         size_t room = CSV_OUT_BYTES - out->used;
@@ -47,48 +48,13 @@ static void put(struct csv_out *out, const char *text, size_t len)
     }
 }
 
-static bool needs_quotes(const char *text, size_t len)
-{
-    if (len == 0 || text[0] == ' ' || text[len - 1] == ' ') {
-        return true;
-    }
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        if (c == ',' || c == '"' || c == '\n' || c == '\r') {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void put_quoted(struct csv_out *out, const char *text, size_t len)
-{
-    put(out, "\"", 1);
-    while (len > 0) {
-        const char *quote = memchr(text, '"', len);
-        size_t n = quote == NULL ? len : (size_t)(quote - text) + 1;
-        put(out, text, n);
-        if (quote != NULL) {
-            put(out, "\"", 1);
-        }
-        text += n;
-        len -= n;
-    }
-    put(out, "\"", 1);
-}
-
 void csv_out_field(struct csv_out *out, const char *text, size_t len)
 {
     if (out->fields++ > 0) {
         put(out, ",", 1);
     }
-    if (text == NULL) {
-        return;
-    }
-    if (needs_quotes(text, len)) {
-        put_quoted(out, text, len);
-    } else {
-        put(out, text, len);
+    if (text != NULL) {
+        csv_field(text, len, put, out);
     }
 }
 

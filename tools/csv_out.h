@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Writing CSV to a descriptor, through a buffer.
- *
- * A field is quoted where a reader needs it, and where it is empty but not
- * null, or begins or ends with a space, which some readers drop.
- * Lines end with LF.
+ * Writing CSV (csv_field.h) to a descriptor, through a buffer. Lines end with
+ * LF.
  */
 #ifndef WEIR_CSV_OUT_H
 #define WEIR_CSV_OUT_H

@@ -148,15 +148,15 @@ static char *put_text(char *to, const struct view *v, size_t at)
 static char *put_value(char *to, const struct view *v, size_t at)
 {
     switch (v->type.kind) {
-    case WI_KIND_INT32:
+    case WI_TYPE_INT32:
         return put_signed(to, ((const int32_t *)v->values)[at]);
-    case WI_KIND_TIMESTAMP:
+    case WI_TYPE_TIMESTAMP:
         return put_timestamp(to, ((const int64_t *)v->values)[at]);
-    case WI_KIND_DECIMAL:
+    case WI_TYPE_DECIMAL:
         return put_decimal(to, (int64_t)((const wi_i128 *)v->values)[at],
                            v->type.scale);
     default:
-        assert(v->type.kind == WI_KIND_UTF8);
+        assert(v->type.kind == WI_TYPE_UTF8);
         return put_text(to, v, at);
     }
 }
@@ -176,7 +176,7 @@ static size_t row_bytes(const struct view *views, uint32_t n, size_t row)
         const struct view *v = &views[c];
         bytes +=
             VALUE_BYTES +
-            (v->type.kind == WI_KIND_UTF8 ? text_bytes(v, v->first + row) : 0);
+            (v->type.kind == WI_TYPE_UTF8 ? text_bytes(v, v->first + row) : 0);
     }
     return bytes;
 }
@@ -198,7 +198,7 @@ static void look(const struct wi_columns *columns,
 {
     for (uint32_t c = 0; c < columns->n; c++) {
         const struct ArrowArray *a = batch->children[c];
-        const bool text = columns->at[c].type.kind == WI_KIND_UTF8;
+        const bool text = columns->at[c].type.kind == WI_TYPE_UTF8;
         views[c] = (struct view){
             .type = columns->at[c].type,
             .valid = a->null_count == 0 ? NULL : a->buffers[0],

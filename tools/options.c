@@ -5,13 +5,16 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { KEY_0 = 256 }; /* of options without a letter, by their row */
 
+const char *const option_transports[] = {"shm", "tcp", "verbs", "auto", NULL};
+
 struct parse {
-    const struct option_row *rows;
+    const struct options *options;
     char *args;
 };
 
@@ -20,7 +23,7 @@ static int key_of(const struct option_row *rows, size_t i)
     return rows[i].letter != 0 ? rows[i].letter : KEY_0 + (int)i;
 }
 
-uint64_t option_number(struct argp_state *state, const struct option_row *row,
+static uint64_t number(struct argp_state *state, const struct option_row *row,
                        const char *text)
 {
     char *end = NULL;
@@ -35,7 +38,7 @@ uint64_t option_number(struct argp_state *state, const struct option_row *row,
     return v;
 }
 
-uint64_t option_bytes(struct argp_state *state, const char *name,
+static uint64_t bytes(struct argp_state *state, const char *name,
                       const char *text)
 {
     static const char units[] = "KMG";
@@ -56,6 +59,37 @@ uint64_t option_bytes(struct argp_state *state, const char *name,
     return (uint64_t)v << shift;
 }
 
+static uint32_t find(struct argp_state *state, const char *name,
+                     const char *const *words, const char *text, size_t len)
+{
+    char known[128] = "";
+    for (uint32_t i = 0; words[i] != NULL; i++) {
+        if (strlen(words[i]) == len && memcmp(words[i], text, len) == 0) {
+            return i;
+        }
+        (void)snprintf(known + strlen(known), sizeof(known) - strlen(known),
+                       "%s%s", i == 0 ? "" : ", ", words[i]);
+    }
+    argp_error(state, "--%s: \"%.*s\" must be one of %s", name, (int)len, text,
+               known);
+    return 0;
+}
+
+uint32_t option_word(struct argp_state *state, const char *name,
+                     const char *const *words, const char *text)
+{
+    return find(state, name, words, text, strlen(text));
+}
+
+uint32_t option_next_word(struct argp_state *state, const char *name,
+                          const char *const *words, const char **list)
+{
+    const char *text = *list;
+    const size_t len = strcspn(text, ",");
+    *list = text[len] == ',' ? text + len + 1 : NULL;
+    return find(state, name, words, text, len);
+}
+
 static void take(const struct option_row *row, struct argp_state *state,
                  char *args, const char *text)
 {
@@ -67,48 +101,89 @@ static void take(const struct option_row *row, struct argp_state *state,
     case OPTION_IS_TEXT:
         *(const char **)at = text;
         break;
+    case OPTION_IS_WORD:
+        *(const char **)at =
+            row->words[option_word(state, row->name, row->words, text)];
+        break;
     case OPTION_IS_U32:
-        *(uint32_t *)at = (uint32_t)option_number(state, row, text);
+        *(uint32_t *)at = (uint32_t)number(state, row, text);
         break;
     case OPTION_IS_U64:
-        *(uint64_t *)at = option_number(state, row, text);
+        *(uint64_t *)at = number(state, row, text);
+        break;
+    case OPTION_IS_BYTES:
+        *(uint64_t *)at = bytes(state, row->name, text);
         break;
     case OPTION_IS_SECONDS:
-        *(uint64_t *)at = option_number(state, row, text) * 1000000000u;
+        *(uint64_t *)at = number(state, row, text) * 1000000000u;
         break;
     case OPTION_IS_OWN:
         row->take(state, args, text);
     }
 }
 
+static void take_operand(const struct parse *p, struct argp_state *state,
+                         const char *text)
+{
+    const char *operand = p->options->operand;
+    if (operand == NULL) {
+        argp_error(state, "unexpected argument \"%s\"", text);
+        return;
+    }
+    const char **at = (const char **)(void *)(p->args + p->options->operand_at);
+    if (*at != NULL) {
+        argp_error(state, "one %s only; \"%s\" is a second", operand, text);
+    }
+    *at = text;
+}
+
+static void check_all(const struct parse *p, struct argp_state *state)
+{
+    const struct options *o = p->options;
+    if (o->operand != NULL &&
+        *(const char **)(void *)(p->args + o->operand_at) == NULL) {
+        argp_error(state, "no %s given", o->operand);
+    }
+    if (o->check != NULL) {
+        o->check(state, p->args);
+    }
+}
+
 static error_t parse_one(int key, char *text, struct argp_state *state)
 {
     const struct parse *p = state->input;
+    const struct option_row *rows = p->options->rows;
     if (key == ARGP_KEY_ARG) {
-        argp_error(state, "unexpected argument \"%s\"", text);
+        take_operand(p, state, text);
+        return 0;
     }
-    for (size_t i = 0; p->rows[i].name != NULL; i++) {
-        if (key_of(p->rows, i) == key) {
-            take(&p->rows[i], state, p->args, text);
+    if (key == ARGP_KEY_END) {
+        check_all(p, state);
+        return 0;
+    }
+    for (size_t i = 0; rows[i].name != NULL; i++) {
+        if (key_of(rows, i) == key) {
+            take(&rows[i], state, p->args, text);
             return 0;
         }
     }
     return ARGP_ERR_UNKNOWN;
 }
 
-void options_parse(const struct option_row *rows, const char *doc, int argc,
-                   char **argv, void *args)
+void options_parse(const struct options *o, int argc, char **argv, void *args)
 {
     struct argp_option options[OPTION_MAX + 1] = {{.name = NULL}};
-    const struct argp argp = {
-        .options = options, .parser = parse_one, .doc = doc};
-    struct parse parse = {.rows = rows, .args = args};
-    for (size_t i = 0; rows[i].name != NULL; i++) {
+    const struct argp argp = {.options = options,
+                              .parser = parse_one,
+                              .args_doc = o->operand,
+                              .doc = o->doc};
+    struct parse parse = {.options = o, .args = args};
+    for (size_t i = 0; o->rows[i].name != NULL; i++) {
         assert(i < OPTION_MAX);
-        options[i] = (struct argp_option){.name = rows[i].name,
-                                          .key = key_of(rows, i),
-                                          .arg = rows[i].value,
-                                          .doc = rows[i].doc};
+        options[i] = (struct argp_option){.name = o->rows[i].name,
+                                          .key = key_of(o->rows, i),
+                                          .arg = o->rows[i].value,
+                                          .doc = o->rows[i].doc};
     }
     /* It ends the program itself if there is something wrong. */
     (void)argp_parse(&argp, argc, argv, 0, NULL, &parse);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Options of a command as a table that says where each value goes and what is
- * allowed, on top of argp:
+ * The command line of a command as a table that says where each value goes and
+ * what is allowed, on top of argp:
  *
  *   static const struct option_row rows[] = {
  *       {"nodes", 'n', "N", "Processes [8]",
  *        OPTION_U32(struct args, nodes, 1, 256)},
  *       {NULL},
+ *   };
+ *   static const struct options options = {
+ *       .rows = rows, .doc = "...", OPTION_OPERAND("FILE", struct args, file),
  *   };
  */
 #ifndef WEIR_OPTIONS_H
@@ -19,8 +22,10 @@
 enum option_kind {
     OPTION_IS_FLAG,    /* bool, set to true; takes no value */
     OPTION_IS_TEXT,    /* const char *, borrowed from argv */
+    OPTION_IS_WORD,    /* the same, one of `words` */
     OPTION_IS_U32,     /* min..max */
     OPTION_IS_U64,     /* min..max */
+    OPTION_IS_BYTES,   /* uint64_t, 1 or more; K, M, G may follow */
     OPTION_IS_SECONDS, /* min..max, kept as uint64_t in nanoseconds */
     OPTION_IS_OWN,     /* `take` does it */
 };
@@ -38,34 +43,57 @@ struct option_row {
     size_t at; /* of the value in the arguments */
     uint64_t min;
     uint64_t max;
+    const char *const *words; /* ends with NULL */
     option_take_fn take;
 };
 
 #define OPTION_FLAG(type, member)                                              \
-    OPTION_IS_FLAG, offsetof(type, member), 0, 0, 0
+    .kind = OPTION_IS_FLAG, .at = offsetof(type, member)
 #define OPTION_TEXT(type, member)                                              \
-    OPTION_IS_TEXT, offsetof(type, member), 0, 0, 0
+    .kind = OPTION_IS_TEXT, .at = offsetof(type, member)
+#define OPTION_WORD(type, member, list)                                        \
+    .kind = OPTION_IS_WORD, .at = offsetof(type, member), .words = (list)
+#define OPTION_BYTES(type, member)                                             \
+    .kind = OPTION_IS_BYTES, .at = offsetof(type, member)
+#define OPTION_OWN(fn) .kind = OPTION_IS_OWN, .take = (fn)
+#define OPTION_RANGE(is, type, member, least, most)                            \
+    .kind = (is), .at = offsetof(type, member), .min = (least), .max = (most)
 #define OPTION_U32(type, member, min, max)                                     \
-    OPTION_IS_U32, offsetof(type, member), min, max, 0
+    OPTION_RANGE(OPTION_IS_U32, type, member, min, max)
 #define OPTION_U64(type, member, min, max)                                     \
-    OPTION_IS_U64, offsetof(type, member), min, max, 0
+    OPTION_RANGE(OPTION_IS_U64, type, member, min, max)
 #define OPTION_SECONDS(type, member, min, max)                                 \
-    OPTION_IS_SECONDS, offsetof(type, member), min, max, 0
-#define OPTION_OWN(fn) OPTION_IS_OWN, 0, 0, 0, fn
+    OPTION_RANGE(OPTION_IS_SECONDS, type, member, min, max)
 
 /** Most rows of a table. */
 #define OPTION_MAX 31
 
-/** The number in `text`, min..max of the row; ends the program by argp_error if
- *  it is none. Blocks: never. Threads: one. Ownership: nothing. */
-uint64_t option_number(struct argp_state *state, const struct option_row *row,
-                       const char *text);
+/** Names of the transports between processes; whether this machine has them is
+ *  found when the nodes open. */
+extern const char *const option_transports[];
 
-/** The number of bytes in `text`, 1 or more, with K, M or G behind it for 2^10,
- *  2^20, 2^30; ends the program by argp_error if it is none. Blocks: never.
- *  Threads: one. Ownership: nothing. */
-uint64_t option_bytes(struct argp_state *state, const char *name,
-                      const char *text);
+struct options {
+    const struct option_row *rows;
+    const char *doc;     /* of argp */
+    const char *operand; /* what a command works on, given once; NULL: none */
+    size_t operand_at;   /* const char *, borrowed from argv */
+    /** When all have been taken; refuses by argp_error. NULL: nothing to do. */
+    void (*check)(struct argp_state *state, void *args);
+};
+
+#define OPTION_OPERAND(text, type, member)                                     \
+    .operand = (text), .operand_at = offsetof(type, member)
+
+/** Place of `text` in `words`, which end with NULL; ends the program by
+ *  argp_error if it is not there. Blocks: never. Threads: one. Ownership:
+ *  nothing. */
+uint32_t option_word(struct argp_state *state, const char *name,
+                     const char *const *words, const char *text);
+
+/** The same for the first of a list with commas; *list moves behind it, and is
+ *  NULL behind the last. */
+uint32_t option_next_word(struct argp_state *state, const char *name,
+                          const char *const *words, const char **list);
 
 /**
  * Parse a command line into `args`, which holds the defaults.
@@ -75,7 +103,7 @@ uint64_t option_bytes(struct argp_state *state, const char *name,
  * Threads:    one
  * Ownership:  texts stay those of argv
  */
-void options_parse(const struct option_row *rows, const char *doc, int argc,
-                   char **argv, void *args);
+void options_parse(const struct options *options, int argc, char **argv,
+                   void *args);
 
 #endif /* WEIR_OPTIONS_H */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/arrow_text.h"
+#include "tools/csv_field.h"
 #include "tools/fail.h"
 
 /* A table's cells lie one behind the other, each terminated. */
@@ -19,10 +20,9 @@ struct cells {
 struct rows_out {
     FILE *to;
     enum rows_format format;
-    const struct ArrowSchema *schema;
-    uint32_t n_columns;
-    struct arrow_column *columns;
-    size_t *widths; /* characters */
+    struct wi_columns columns;
+    struct arrow_column *now; /* of the batch under way */
+    size_t *widths;           /* characters */
     struct cells cells;
     uint64_t rows;
     char *hex; /* of one value */
@@ -35,7 +35,7 @@ struct rows_out {
 static bool cell(struct rows_out *out, uint32_t col, int64_t row,
                  struct arrow_text *value)
 {
-    arrow_text(&out->columns[col], row, value);
+    arrow_text(&out->now[col], row, value);
     if (!value->bytes || value->text == NULL) {
         return true;
     }
@@ -56,56 +56,31 @@ static bool cell(struct rows_out *out, uint32_t col, int64_t row,
 
 /* ---- CSV ----------------------------------------------------------------- */
 
-static bool needs_quotes(const char *text, size_t n)
+static void put(void *to, const char *text, size_t n)
 {
-    if (n == 0 || text[0] == ' ' || text[n - 1] == ' ') {
-        return true;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == ',' || text[i] == '"' || text[i] == '\n' ||
-            text[i] == '\r') {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void csv_field(FILE *to, const char *text, size_t n)
-{
-    if (!needs_quotes(text, n)) {
-        (void)fwrite(text, 1, n, to);
-        return;
-    }
-    (void)fputc('"', to);
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '"') {
-            (void)fputc('"', to);
-        }
-        (void)fputc(text[i], to);
-    }
-    (void)fputc('"', to);
+    (void)fwrite(text, 1, n, to);
 }
 
 static void csv_header(const struct rows_out *out)
 {
-    for (uint32_t c = 0; c < out->n_columns; c++) {
-        const char *name = out->schema->children[c]->name;
+    for (uint32_t c = 0; c < out->columns.n; c++) {
+        const char *name = out->columns.at[c].name;
         (void)fputs(c == 0 ? "" : ",", out->to);
-        csv_field(out->to, name, strlen(name));
+        csv_field(name, strlen(name), put, out->to);
     }
     (void)fputc('\n', out->to);
 }
 
 static bool csv_row(struct rows_out *out, int64_t row)
 {
-    for (uint32_t c = 0; c < out->n_columns; c++) {
+    for (uint32_t c = 0; c < out->columns.n; c++) {
         struct arrow_text value;
         if (!cell(out, c, row, &value)) {
             return false;
         }
         (void)fputs(c == 0 ? "" : ",", out->to);
         if (value.text != NULL) {
-            csv_field(out->to, value.text, value.n_bytes);
+            csv_field(value.text, value.n_bytes, put, out->to);
         }
     }
     (void)fputc('\n', out->to);
@@ -133,17 +108,18 @@ static void json_string(FILE *to, const char *text, size_t n)
 }
 
 /* JSON has no inf and no nan; decimals would be rounded by readers. */
-static bool is_json_number(const struct arrow_column *c,
+static bool is_json_number(const struct wi_type *type,
                            const struct arrow_text *value)
 {
-    return c->number && c->kind != 'd' &&
-           (c->kind == 'b' || memchr(value->text, 'n', value->n_bytes) == NULL);
+    return type->kind == WI_TYPE_BOOL ||
+           (wi_type_is_number(type) && type->kind != WI_TYPE_DECIMAL &&
+            memchr(value->text, 'n', value->n_bytes) == NULL);
 }
 
 static bool json_row(struct rows_out *out, int64_t row)
 {
-    for (uint32_t c = 0; c < out->n_columns; c++) {
-        const char *name = out->schema->children[c]->name;
+    for (uint32_t c = 0; c < out->columns.n; c++) {
+        const char *name = out->columns.at[c].name;
         struct arrow_text value;
         if (!cell(out, c, row, &value)) {
             return false;
@@ -153,7 +129,7 @@ static bool json_row(struct rows_out *out, int64_t row)
         (void)fputs(": ", out->to);
         if (value.text == NULL) {
             (void)fputs("null", out->to);
-        } else if (is_json_number(&out->columns[c], &value)) {
+        } else if (is_json_number(&out->columns.at[c].type, &value)) {
             (void)fwrite(value.text, 1, value.n_bytes, out->to);
         } else {
             json_string(out->to, value.text, value.n_bytes);
@@ -198,7 +174,7 @@ static bool keep(struct cells *cells, const char *text, size_t n)
 static bool table_row(struct rows_out *out, int64_t row)
 {
     static const char null[] = "null";
-    for (uint32_t c = 0; c < out->n_columns; c++) {
+    for (uint32_t c = 0; c < out->columns.n; c++) {
         struct arrow_text value;
         if (!cell(out, c, row, &value)) {
             return false;
@@ -220,9 +196,10 @@ static void table_cell(const struct rows_out *out, uint32_t c, const char *text)
 {
     const size_t n = strlen(text);
     const int pad = (int)(out->widths[c] - width(text, n));
-    const bool last = c + 1 == out->n_columns;
+    const bool last = c + 1 == out->columns.n;
     (void)fputs(c == 0 ? " " : " | ", out->to);
-    if (out->columns[c].number) {
+    const struct wi_type *type = &out->columns.at[c].type;
+    if (wi_type_is_number(type) || type->kind == WI_TYPE_BOOL) {
         (void)fprintf(out->to, "%*s%s", pad, "", text);
     } else {
         (void)fprintf(out->to, "%s%*s", text, last ? 0 : pad, "");
@@ -232,11 +209,11 @@ static void table_cell(const struct rows_out *out, uint32_t c, const char *text)
 static void table_end(const struct rows_out *out)
 {
     const char *at = out->cells.text;
-    for (uint32_t c = 0; c < out->n_columns; c++) {
-        table_cell(out, c, out->schema->children[c]->name);
+    for (uint32_t c = 0; c < out->columns.n; c++) {
+        table_cell(out, c, out->columns.at[c].name);
     }
     (void)fputc('\n', out->to);
-    for (uint32_t c = 0; c < out->n_columns; c++) {
+    for (uint32_t c = 0; c < out->columns.n; c++) {
         (void)fputs(c == 0 ? "-" : "-+-", out->to);
         for (size_t i = 0; i < out->widths[c]; i++) {
             (void)fputc('-', out->to);
@@ -244,7 +221,7 @@ static void table_end(const struct rows_out *out)
     }
     (void)fputs("-\n", out->to);
     for (uint64_t row = 0; row < out->rows; row++) {
-        for (uint32_t c = 0; c < out->n_columns; c++) {
+        for (uint32_t c = 0; c < out->columns.n; c++) {
             table_cell(out, c, at);
             at += strlen(at) + 1;
         }
@@ -277,16 +254,19 @@ weir_err rows_out_open(FILE *to, enum rows_format format,
     }
     o->to = to;
     o->format = format;
-    o->schema = schema;
-    o->n_columns = (uint32_t)schema->n_children;
-    o->columns = calloc(o->n_columns + 1u, sizeof(*o->columns));
-    o->widths = calloc(o->n_columns + 1u, sizeof(*o->widths));
-    if (o->columns == NULL || o->widths == NULL) {
+    weir_err rc = wi_columns_from_arrow(schema, &o->columns, err);
+    if (rc != WEIR_OK) {
+        rows_out_close(o);
+        return rc;
+    }
+    o->now = calloc(o->columns.n + 1u, sizeof(*o->now));
+    o->widths = calloc(o->columns.n + 1u, sizeof(*o->widths));
+    if (o->now == NULL || o->widths == NULL) {
         rows_out_close(o);
         return no_memory(err);
     }
-    for (uint32_t c = 0; c < o->n_columns; c++) {
-        const char *name = schema->children[c]->name;
+    for (uint32_t c = 0; c < o->columns.n; c++) {
+        const char *name = o->columns.at[c].name;
         o->widths[c] = width(name, strlen(name));
     }
     if (format == ROWS_CSV) {
@@ -304,14 +284,8 @@ weir_err rows_out_put(struct rows_out *out, const struct ArrowArray *batch,
         [ROWS_CSV] = csv_row,
         [ROWS_JSON] = json_row,
     };
-    for (uint32_t c = 0; c < out->n_columns; c++) {
-        if (!arrow_column_init(&out->columns[c], out->schema, batch, c)) {
-            return tool_fail(err, WEIR_ERR_SCHEMA,
-                             "column \"%s\": Arrow format \"%s\" cannot be "
-                             "printed",
-                             out->schema->children[c]->name,
-                             out->schema->children[c]->format);
-        }
+    for (uint32_t c = 0; c < out->columns.n; c++) {
+        out->now[c] = arrow_column_at(&out->columns, batch, c);
     }
     for (int64_t row = 0; row < batch->length; row++) {
         if (!rows[out->format](out, row)) {
@@ -334,7 +308,8 @@ weir_err rows_out_end(struct rows_out *out, struct weir_error *err)
 void rows_out_close(struct rows_out *out)
 {
     if (out != NULL) {
-        free(out->columns);
+        wi_columns_fini(&out->columns);
+        free(out->now);
         free(out->widths);
         free(out->cells.text);
         free(out->hex);

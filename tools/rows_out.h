@@ -27,7 +27,7 @@ struct rows_out;
 
 enum rows_format { ROWS_TABLE, ROWS_CSV, ROWS_JSON };
 
-/** @param schema  borrowed until close.
+/** @param schema  of the batches; not kept.
  *  Errors: WEIR_ERR_SCHEMA, WEIR_ERR_NO_MEMORY. Blocks: never. Threads: one.
  *  Ownership: rows_out_close. */
 weir_err rows_out_open(FILE *to, enum rows_format format,

@@ -132,6 +132,12 @@ weir_err wi_transport_check(const struct wi_transport_ops *ops,
                        name, ops->max_message_bytes,
                        (unsigned)WI_MIN_MESSAGE_BYTES);
     }
+    if (ops->usual_frame_bytes < 1024 || ops->usual_frame_bytes % 64 != 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "transport %s: usual_frame_bytes is %u, no multiple of "
+                       "64 from 1024 on",
+                       name, ops->usual_frame_bytes);
+    }
     return WEIR_OK;
 }
 

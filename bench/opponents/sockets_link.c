@@ -37,15 +37,25 @@ weir_err wb_link_open(struct wb_sockets_node *t, int fd, struct wb_link **out,
     return WEIR_OK;
 }
 
+/* Who has much that nobody polls is not read any more, so that the sockets fill
+ * up and the peer's queue does. */
+static void set_interest(struct wb_sockets_node *t, struct wb_link *l)
+{
+    bool full = l->waiting_bytes >= WB_LINK_WAITING_BYTES;
+    struct epoll_event ev = {.data.ptr = l};
+    ev.events = (full ? 0 : EPOLLIN) | (l->wants_room ? EPOLLOUT : 0);
+    (void)epoll_ctl(t->epoll, EPOLL_CTL_MOD, l->fd, &ev);
+}
+
 /* ---- out --------------------------------------------------------------------- */
 
 static struct wb_record *queue(struct wb_link *l, const void *from,
-                               uint64_t bytes)
+                               uint32_t bytes, uint32_t kind)
 {
     struct wb_record *r = &l->queued[l->n_queued];
     l->from[l->n_queued] = from;
     l->n_queued++;
-    *r = (struct wb_record){.bytes = bytes};
+    *r = (struct wb_record){.bytes = bytes, .kind = kind};
     return r;
 }
 
@@ -69,7 +79,7 @@ weir_err wb_link_send(struct wi_ep *ep, const void *bytes, uint32_t len)
         return rc;
     }
     memcpy(l->text[l->n_text], bytes, len);
-    (void)queue(l, l->text[l->n_text], len);
+    (void)queue(l, l->text[l->n_text], len, WB_RECORD_MESSAGE);
     l->n_text++;
     return WEIR_OK;
 }
@@ -81,73 +91,107 @@ weir_err wb_link_write(struct wi_ep *ep, const struct wi_rma *op)
     if (rc != WEIR_OK) {
         return rc;
     }
-    struct wb_record *r = queue(l, op->local, op->bytes);
+    struct wb_record *r = queue(l, op->local, op->bytes, WB_RECORD_WRITE);
     r->key = op->key;
     r->off = op->remote_off;
-    l->n_writes++;
     return WEIR_OK;
 }
 
-/* Send all of it; a partial send shifts the vector. */
-static bool send_all(int fd, struct iovec *iov, size_t n)
+/* The rest of what is queued. */
+static size_t gather(struct wb_link *l, struct iovec *iov)
 {
-    while (n > 0) {
-        struct msghdr msg = {.msg_iov = iov, .msg_iovlen = n};
-        ssize_t sent = sendmsg(fd, &msg, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR) {
-            return false;
-        }
-        size_t left = sent < 0 ? 0 : (size_t)sent;
-        while (n > 0 && left >= iov->iov_len) {
-            left -= iov->iov_len;
-            iov++;
-            n--;
-        }
-        if (n > 0) {
-            iov->iov_base = (uint8_t *)iov->iov_base + left;
-            iov->iov_len -= left;
+    size_t n = 0;
+    uint64_t skip = l->sent_bytes;
+    for (uint32_t i = l->n_sent; i < l->n_queued; i++) {
+        struct iovec part[2] = {
+            {&l->queued[i], sizeof(l->queued[i])},
+            {(void *)(uintptr_t)l->from[i], l->queued[i].bytes}};
+        for (int k = 0; k < 2; k++) {
+            size_t gone = skip < part[k].iov_len ? skip : part[k].iov_len;
+            skip -= gone;
+            part[k].iov_base = (uint8_t *)part[k].iov_base + gone;
+            part[k].iov_len -= gone;
+            iov[n] = part[k];
+            n += part[k].iov_len != 0;
         }
     }
-    return true;
+    return n;
+}
+
+/* The system has taken this much more. */
+static void count_sent(struct wb_link *l, size_t bytes)
+{
+    uint64_t writes = 0;
+    l->sent_bytes += bytes;
+    while (l->n_sent < l->n_queued) {
+        const struct wb_record *r = &l->queued[l->n_sent];
+        if (l->sent_bytes < sizeof(*r) + r->bytes) {
+            break;
+        }
+        l->sent_bytes -= sizeof(*r) + r->bytes;
+        writes += r->kind == WB_RECORD_WRITE;
+        l->n_sent++;
+    }
+    /* Relaxed: who kicks holds the post lock, and so does who reads it. */
+    (void)wi_add_rlx(&l->base.completed, writes);
+}
+
+/* WEIR_AGAIN: the socket is full. */
+static weir_err send_all(struct wb_link *l)
+{
+    struct iovec iov[2 * WB_LINK_RECORDS];
+    while (l->n_sent < l->n_queued) {
+        struct msghdr msg = {.msg_iov = iov, .msg_iovlen = gather(l, iov)};
+        ssize_t sent = sendmsg(l->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0) {
+            count_sent(l, (size_t)sent);
+        } else if (errno == EAGAIN) {
+            return WEIR_AGAIN;
+        } else if (errno != EINTR) {
+            return WEIR_ERR_PEER_LOST;
+        }
+    }
+    l->n_queued = 0;
+    l->n_sent = 0;
+    l->n_text = 0;
+    return WEIR_OK;
 }
 
 weir_err wb_link_kick(struct wi_ep *ep)
 {
     struct wb_link *l = wb_link_of(ep);
-    struct iovec iov[2 * WB_LINK_RECORDS];
-    for (uint32_t i = 0; i < l->n_queued; i++) {
-        iov[2 * i] = (struct iovec){&l->queued[i], sizeof(l->queued[i])};
-        iov[2 * i + 1] =
-            (struct iovec){(void *)(uintptr_t)l->from[i], l->queued[i].bytes};
-    }
-    bool ok = send_all(l->fd, iov, 2 * (size_t)l->n_queued);
-    /* Relaxed: who kicks holds the post lock, and so does who reads it. */
-    (void)wi_add_rlx(&ep->completed, l->n_writes);
-    l->n_queued = 0;
-    l->n_writes = 0;
-    l->n_text = 0;
-    if (l->again) {
-        struct wb_sockets_node *t = wb_node_of(ep->transport);
+    struct wb_sockets_node *t = wb_node_of(ep->transport);
+    weir_err rc = send_all(l);
+    if (rc == WEIR_AGAIN) {
+        (void)pthread_mutex_lock(&t->lock);
+        l->wants_room = true;
+        set_interest(t, l);
+        (void)pthread_mutex_unlock(&t->lock);
+    } else if (l->again) {
         l->again = false;
         (void)pthread_mutex_lock(&t->lock);
         wb_event_put(t, wb_event_make(WI_EV_SENDABLE, l, 0));
         (void)pthread_mutex_unlock(&t->lock);
     }
-    return ok ? WEIR_OK : WEIR_ERR_PEER_LOST;
+    return rc;
 }
 
 weir_err wb_link_grant(struct wi_ep *ep, const struct wi_mem *mem,
                        uint64_t *key_out, struct weir_error *err)
 {
     struct wb_link *l = wb_link_of(ep);
-    if (l->n_grants == WB_LINK_GRANTS) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "more than %u grants",
-                       WB_LINK_GRANTS);
+    struct wb_sockets_node *t = wb_node_of(ep->transport);
+    (void)pthread_mutex_lock(&t->lock); /* the peer may guess keys */
+    bool room = l->n_grants < WB_LINK_GRANTS;
+    if (room) {
+        l->grants[l->n_grants] = *mem;
+        l->n_grants++;
+        *key_out = l->n_grants;
     }
-    l->grants[l->n_grants] = *mem;
-    l->n_grants++;
-    *key_out = l->n_grants;
-    return WEIR_OK;
+    (void)pthread_mutex_unlock(&t->lock);
+    return room ? WEIR_OK
+                : wi_fail(err, WEIR_ERR_NO_MEMORY, "more than %u grants",
+                          WB_LINK_GRANTS);
 }
 
 /* ---- in ------------------------------------------------------------------------ */
@@ -176,6 +220,9 @@ void wb_event_put(struct wb_sockets_node *t, struct wb_event *e)
 
 void wb_link_end(struct wb_sockets_node *t, struct wb_link *l, const char *why)
 {
+    if (wi_load_rlx(&l->ended)) { /* written under this lock */
+        return;
+    }
     struct wb_event *e = wb_event_make(WI_EV_CLOSED, l, 0);
     e->event.reason = why;
     wi_store_rlx(&l->ended, true); /* a hint: sending fails soon enough */
@@ -188,15 +235,18 @@ void wb_link_end(struct wb_sockets_node *t, struct wb_link *l, const char *why)
 static bool aim(struct wb_link *l)
 {
     const struct wb_record *r = &l->head;
-    if (r->key == 0) {
-        if (r->bytes == 0 || r->bytes > WB_LINK_MESSAGE_BYTES) {
+    if (r->bytes == 0) {
+        return false;
+    }
+    if (r->kind == WB_RECORD_MESSAGE) {
+        if (r->bytes > WB_LINK_MESSAGE_BYTES) {
             return false;
         }
-        l->message = wb_event_make(WI_EV_MESSAGE, l, (uint32_t)r->bytes);
+        l->message = wb_event_make(WI_EV_MESSAGE, l, r->bytes);
         l->to = l->message->bytes;
         return true;
     }
-    if (r->key > l->n_grants) {
+    if (r->kind != WB_RECORD_WRITE || r->key == 0 || r->key > l->n_grants) {
         return false;
     }
     const struct wi_mem *mem = &l->grants[r->key - 1];
@@ -221,6 +271,10 @@ static bool advance(struct wb_sockets_node *t, struct wb_link *l, size_t n)
     if (l->filled == l->head.bytes) {
         if (l->message != NULL) {
             wb_event_put(t, l->message);
+            l->waiting_bytes += l->head.bytes;
+            if (l->waiting_bytes >= WB_LINK_WAITING_BYTES) {
+                set_interest(t, l);
+            }
         }
         l->message = NULL;
         l->to = NULL;
@@ -229,7 +283,7 @@ static bool advance(struct wb_sockets_node *t, struct wb_link *l, size_t n)
     return true;
 }
 
-void wb_link_read(struct wb_sockets_node *t, struct wb_link *l)
+static void receive(struct wb_sockets_node *t, struct wb_link *l)
 {
     for (int turn = 0; turn < READS_PER_TURN; turn++) {
         bool head = l->to == NULL;
@@ -247,5 +301,27 @@ void wb_link_read(struct wb_sockets_node *t, struct wb_link *l)
             wb_link_end(t, l, "the peer broke the protocol");
             return;
         }
+    }
+}
+
+void wb_link_ready(struct wb_sockets_node *t, struct wb_link *l,
+                   uint32_t events)
+{
+    if ((events & EPOLLOUT) != 0 && l->wants_room) {
+        l->wants_room = false;
+        set_interest(t, l);
+        wb_event_put(t, wb_event_make(WI_EV_SENDABLE, l, 0));
+    }
+    if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
+        receive(t, l);
+    }
+}
+
+void wb_link_took(struct wb_sockets_node *t, struct wb_link *l, uint32_t bytes)
+{
+    bool full = l->waiting_bytes >= WB_LINK_WAITING_BYTES;
+    l->waiting_bytes -= bytes;
+    if (full && l->waiting_bytes < WB_LINK_WAITING_BYTES) {
+        set_interest(t, l);
     }
 }

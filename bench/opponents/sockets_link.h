@@ -13,13 +13,18 @@
 #define WB_LINK_RECORDS 256u /* queued between two kicks */
 #define WB_LINK_GRANTS 64u
 #define WB_LINK_MESSAGE_BYTES 4096u
+#define WB_LINK_WAITING_BYTES (1u << 20) /* of messages that nobody polls */
 
-/** On the wire: a header, then its bytes. key 0: a message. */
+enum wb_record_kind { WB_RECORD_MESSAGE = 1, WB_RECORD_WRITE = 2 };
+
+/** On the wire: a header, then its bytes. */
 struct wb_record {
-    uint64_t key; /* 1 + number of the grant */
+    uint64_t key; /* of a write: 1 + number of the grant */
     uint64_t off;
-    uint64_t bytes;
+    uint32_t bytes;
+    uint32_t kind; /* enum wb_record_kind */
 };
+_Static_assert(sizeof(struct wb_record) == 24, "wire layout");
 
 /** An event that waits to be polled. */
 struct wb_event {
@@ -38,11 +43,14 @@ struct wb_link {
     struct wb_record queued[WB_LINK_RECORDS];
     const void *from[WB_LINK_RECORDS]; /* of a message: in `text` */
     uint32_t n_queued;
-    uint32_t n_writes; /* of those queued */
+    uint32_t n_sent;     /* of those queued; all start anew when all are */
+    uint64_t sent_bytes; /* of the next one, header included */
     uint8_t text[WB_LINK_RECORDS / 4][WB_LINK_MESSAGE_BYTES];
     uint32_t n_text;
-    bool again; /* the queue was full: SENDABLE follows the next kick */
-    /* by the engine before the peer can name them */
+    bool again; /* the queue was full: SENDABLE follows when it is empty */
+    /* under the transport's lock */
+    bool wants_room;        /* SENDABLE follows when the socket takes more */
+    uint32_t waiting_bytes; /* of messages that were not polled yet */
     struct wi_mem grants[WB_LINK_GRANTS];
     uint32_t n_grants;
     /* by the reader, under the transport's lock */
@@ -81,7 +89,7 @@ static inline struct wb_link *wb_link_of(struct wi_ep *ep)
 weir_err wb_link_open(struct wb_sockets_node *t, int fd, struct wb_link **out,
                       struct weir_error *err);
 
-/** Queue CLOSED with this reason, and tell the peer; lock held. */
+/** Queue CLOSED with this reason, and tell the peer, once; lock held. */
 void wb_link_end(struct wb_sockets_node *t, struct wb_link *link,
                  const char *why);
 
@@ -92,8 +100,14 @@ void wb_event_put(struct wb_sockets_node *t, struct wb_event *e);
 struct wb_event *wb_event_make(enum wi_event_kind kind, struct wb_link *link,
                                uint32_t bytes);
 
-/** Receive what is there. Lock held. Reader thread. */
-void wb_link_read(struct wb_sockets_node *t, struct wb_link *link);
+/** The socket has something (epoll's bits): receive what is there, say that
+ *  there is room. Lock held. Reader thread. */
+void wb_link_ready(struct wb_sockets_node *t, struct wb_link *link,
+                   uint32_t events);
+
+/** A message was polled: the peer may have to be read again. Lock held. */
+void wb_link_took(struct wb_sockets_node *t, struct wb_link *link,
+                  uint32_t bytes);
 
 /* Slots of the send side, see core/transport.h. */
 weir_err wb_link_send(struct wi_ep *ep, const void *bytes, uint32_t len);

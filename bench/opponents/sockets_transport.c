@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/opponents/sockets_link.h"
+#include "core/base/atomic.h"
 #include "core/base/err.h"
 #include "core/base/inet.h"
 #include "core/base/pages.h"
@@ -49,16 +50,17 @@ static void free_gone(struct wb_sockets_node *t)
 }
 
 /* False: the node closes. */
-static bool read_one(struct wb_sockets_node *t, void *what)
+static bool serve(struct wb_sockets_node *t, const struct epoll_event *ev)
 {
+    void *what = ev->data.ptr;
     struct wb_link *l = what;
     if (what == &t->stop) {
         return false;
     }
     if (what == &t->listen) {
         take_peer(t);
-    } else if (!l->dead) {
-        wb_link_read(t, l);
+    } else if (!l->dead && !wi_load_rlx(&l->ended)) { /* under this lock */
+        wb_link_ready(t, l, ev->events);
     }
     return true;
 }
@@ -72,7 +74,7 @@ static void *reader_main(void *arg)
         int n = epoll_wait(t->epoll, ev, EVENTS, -1);
         (void)pthread_mutex_lock(&t->lock);
         for (int i = 0; i < n && on; i++) {
-            on = read_one(t, ev[i].data.ptr);
+            on = serve(t, &ev[i]);
         }
         free_gone(t);
         (void)pthread_mutex_unlock(&t->lock);
@@ -197,7 +199,7 @@ static weir_err mem_open(struct wi_transport *base, size_t bytes,
 {
     void *at = NULL;
     (void)base;
-    weir_err rc = wi_pages_open(bytes, WI_HUGE_NO, &at, err);
+    weir_err rc = wi_pages_open(bytes, &at, err);
     if (rc == WEIR_OK) {
         *out = (struct wi_mem){.base = at, .bytes = bytes};
     }
@@ -291,6 +293,9 @@ static uint32_t node_poll(struct wi_transport *base, uint64_t now_ns,
             (struct wb_event *)(void *)wi_list_take(&t->events);
         events[n] = e->event;
         n++;
+        if (e->event.kind == WI_EV_MESSAGE) {
+            wb_link_took(t, wb_link_of(e->event.ep), e->event.len);
+        }
         wi_list_push_back(&t->shown, &e->at);
     }
     if (wi_list_empty(&t->events)) {
@@ -319,6 +324,7 @@ const struct wi_transport_ops wb_sockets_transport = {
     .name = "sockets",
     .caps = WI_CAP_WRITE | WI_CAP_FD,
     .max_message_bytes = WB_LINK_MESSAGE_BYTES,
+    .usual_frame_bytes = 65536,
     .open = node_open,
     .close = node_close,
     .address = node_address,

@@ -68,21 +68,6 @@ static void *map_aligned(size_t bytes)
     return base;
 }
 
-static void *map_pages(size_t bytes, enum wi_huge huge)
-{
-    if (huge != WI_HUGE_NO && bytes % WI_HUGE_PAGE == 0) {
-        void *base = map(bytes, MAP_HUGETLB | MAP_HUGE_2MB);
-        if (base != MAP_FAILED) {
-            return base;
-        }
-    }
-    void *base = map_aligned(bytes);
-    if (base != MAP_FAILED && huge == WI_HUGE_WANTED) {
-        (void)madvise(base, bytes, MADV_HUGEPAGE);
-    }
-    return base;
-}
-
 int wi_pages_populate(void *base, size_t bytes)
 {
     int rc;
@@ -92,21 +77,38 @@ int wi_pages_populate(void *base, size_t bytes)
     return rc == 0 || errno == EINVAL ? 0 : errno;
 }
 
-weir_err wi_pages_open(size_t bytes, enum wi_huge huge, void **base_out,
-                       struct weir_error *err)
+/* Mapped and populated, or unmapped: 0 or errno. */
+static int fill(void *base, size_t bytes)
+{
+    if (base == MAP_FAILED) {
+        return errno;
+    }
+    int why = wi_pages_populate(base, bytes);
+    if (why != 0) {
+        (void)munmap(base, bytes);
+    }
+    return why;
+}
+
+weir_err wi_pages_open(size_t bytes, void **base_out, struct weir_error *err)
 {
     if (bytes == 0 || bytes % WI_PAGE != 0) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "%zu bytes of buffers: not a multiple of %u", bytes,
                        WI_PAGE);
     }
-    void *base = map_pages(bytes, huge);
-    if (base == MAP_FAILED) {
-        return no_pages(errno, bytes, err);
+    void *base = MAP_FAILED;
+    if (bytes % WI_HUGE_PAGE == 0) {
+        /* Limits of a control group show only when pages are populated. */
+        base = map(bytes, MAP_HUGETLB | MAP_HUGE_2MB);
+        if (fill(base, bytes) == 0) {
+            *base_out = base;
+            return WEIR_OK;
+        }
     }
-    int why = wi_pages_populate(base, bytes);
+    base = map_aligned(bytes);
+    int why = fill(base, bytes);
     if (why != 0) {
-        (void)munmap(base, bytes);
         return no_pages(why, bytes, err);
     }
     *base_out = base;

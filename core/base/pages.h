@@ -13,24 +13,18 @@
 /** Alignment of wi_pages_open(), the size of a huge page. */
 #define WI_HUGE_PAGE ((size_t)2 << 20)
 
-enum wi_huge {
-    WI_HUGE_NO,
-    WI_HUGE_SET_ASIDE, /* where the system has some set aside: hugetlb */
-    WI_HUGE_WANTED,    /* these, else ask for transparent ones */
-};
-
 /**
  * Map private, zeroed pages.
  *
- * Huge ones are a wish: without any it is small ones.
+ * Whole multiples of WI_HUGE_PAGE are huge pages where the system has enough of
+ * them set aside (hugetlb), which nobody else can use; else small ones.
  *
  * Errors:     WEIR_ERR_ARG (not a multiple of WI_PAGE), WEIR_ERR_NO_MEMORY
  * Blocks:     while the kernel clears the pages
  * Threads:    any
  * Ownership:  wi_pages_close
  */
-weir_err wi_pages_open(size_t bytes, enum wi_huge huge, void **base_out,
-                       struct weir_error *err);
+weir_err wi_pages_open(size_t bytes, void **base_out, struct weir_error *err);
 
 void wi_pages_close(void *base, size_t bytes);
 

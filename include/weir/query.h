@@ -4,15 +4,19 @@
  *
  * Every member opens the query under the same id, opens its shuffles, moves
  * rows, and closes it. What fails one member's query fails it on all of them,
- * with the same code and a message that names the cause:
+ * with the same code and the same message, which names the cause:
  *
  *   cancel by anyone        WEIR_ERR_CANCELLED
  *   deadline passed         WEIR_ERR_DEADLINE
- *   a member lost           WEIR_ERR_PEER_LOST, with its name
+ *   a member lost           WEIR_ERR_PEER_LOST, with its name and address
  *   closed before its end   WEIR_ERR_ABORTED, with the member's name
  *   schemas differ          WEIR_ERR_MISMATCH
  *   rows lost or damaged    WEIR_ERR_INTEGRITY
  *   failed by the program   what it says, with the member's name
+ *
+ * How a member was lost looks different from every other one and is in the
+ * logs. Members that lost each other may end with different causes, if the
+ * query's first member is lost, too.
  *
  * Other queries on the same links go on.
  */
@@ -74,8 +78,8 @@ WEIR_API void weir_query_cancel(weir_query *query, const char *reason);
  * "MEMBER: MESSAGE", cut to 239 bytes.
  *
  * If several members do this at the same time, all report the same one: the
- * query's first member decides which. Until its answer has come, calls on this
- * member may go on as before.
+ * query's first member that lives decides which. Until its answer has come,
+ * calls on this member may go on as before.
  *
  * @param cause  code of scope QUERY, such as WEIR_ERR_QUERY_DATA or
  *               WEIR_ERR_QUERY_MEMORY, and a message

@@ -87,7 +87,7 @@ WEIR_API weir_err weir_run_open(weir_node *node, const weir_plan *plan,
  * @param err    what all members report: the cause, or one that came before
  *
  * Errors:     always one: what failed the run; as weir_query_open
- * Blocks:     until the first member has heard of it, or is lost. On the first
+ * Blocks:     until the first member that lives has heard of it. On the first
  *             member: never; the others hear when they open the run, while its
  *             node is open
  * Threads:    any; no worker of the node is in use. Not on a manual node

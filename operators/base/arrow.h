@@ -24,8 +24,9 @@ struct wi_arrow_out;
  * Threads:    the worker's
  * Ownership:  wi_arrow_in_close
  */
-weir_err wi_arrow_in_open(const struct wi_columns *columns, struct wi_mem *mem,
-                          struct wi_arrow_in **out, struct weir_error *err);
+weir_err wi_arrow_in_open(const struct wi_columns *columns,
+                          struct wi_op_mem *mem, struct wi_arrow_in **out,
+                          struct weir_error *err);
 void wi_arrow_in_close(struct wi_arrow_in *in);
 
 /**
@@ -44,8 +45,9 @@ void wi_arrow_in_slice(struct wi_arrow_in *in, const struct ArrowArray *batch,
                        int64_t first, uint32_t n, struct wi_chunk *out);
 
 /** Open the other direction. The same lines as wi_arrow_in_open. */
-weir_err wi_arrow_out_open(const struct wi_columns *columns, struct wi_mem *mem,
-                           struct wi_arrow_out **out, struct weir_error *err);
+weir_err wi_arrow_out_open(const struct wi_columns *columns,
+                           struct wi_op_mem *mem, struct wi_arrow_out **out,
+                           struct weir_error *err);
 void wi_arrow_out_close(struct wi_arrow_out *out);
 
 /**

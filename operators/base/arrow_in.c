@@ -8,13 +8,14 @@
 
 struct wi_arrow_in {
     const struct wi_columns *columns;
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     struct wi_vec *own;   /* memory to widen into, and for nulls */
     struct wi_vec *shown; /* what the chunk points to */
 };
 
-weir_err wi_arrow_in_open(const struct wi_columns *columns, struct wi_mem *mem,
-                          struct wi_arrow_in **out, struct weir_error *err)
+weir_err wi_arrow_in_open(const struct wi_columns *columns,
+                          struct wi_op_mem *mem, struct wi_arrow_in **out,
+                          struct weir_error *err)
 {
     struct wi_arrow_in *in = calloc(1, sizeof(*in));
     if (in == NULL) {
@@ -90,29 +91,29 @@ static void widen_numbers(const struct wi_type *type, const void *values,
                           int64_t first, uint32_t n, struct wi_vec *own)
 {
     switch (type->kind) {
-    case WI_KIND_INT8:
+    case WI_TYPE_INT8:
         WIDEN(int8_t, int64_t);
         break;
-    case WI_KIND_INT16:
+    case WI_TYPE_INT16:
         WIDEN(int16_t, int64_t);
         break;
-    case WI_KIND_INT32:
-    case WI_KIND_DATE32:
+    case WI_TYPE_INT32:
+    case WI_TYPE_DATE32:
         WIDEN(int32_t, int64_t);
         break;
-    case WI_KIND_UINT8:
+    case WI_TYPE_UINT8:
         WIDEN(uint8_t, int64_t);
         break;
-    case WI_KIND_UINT16:
+    case WI_TYPE_UINT16:
         WIDEN(uint16_t, int64_t);
         break;
-    case WI_KIND_UINT32:
+    case WI_TYPE_UINT32:
         WIDEN(uint32_t, int64_t);
         break;
-    case WI_KIND_UINT64:
+    case WI_TYPE_UINT64:
         WIDEN(uint64_t, wi_i128);
         break;
-    case WI_KIND_FLOAT32:
+    case WI_TYPE_FLOAT32:
         WIDEN(float, double);
         break;
     default: /* DECIMAL of at most WI_DECIMAL_SMALL digits */
@@ -163,9 +164,9 @@ static void empty_nulls(struct wi_vec *v, uint32_t n)
 /* Values of the same layout here as in Arrow? */
 static bool points(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_INT64 || type->kind == WI_KIND_TIMESTAMP ||
-           type->kind == WI_KIND_FLOAT64 ||
-           (type->kind == WI_KIND_DECIMAL && wi_type_rep(type) == WI_I128);
+    return type->kind == WI_TYPE_INT64 || type->kind == WI_TYPE_TIMESTAMP ||
+           type->kind == WI_TYPE_FLOAT64 ||
+           (type->kind == WI_TYPE_DECIMAL && wi_type_rep(type) == WI_I128);
 }
 
 /* Arrow's buffers are read only, and so are chunks. */
@@ -179,14 +180,14 @@ static void widen(const struct wi_type *type, const struct ArrowArray *from,
                   int64_t first, uint32_t n, struct wi_vec *own)
 {
     switch (type->kind) {
-    case WI_KIND_BOOL:
+    case WI_TYPE_BOOL:
         widen_bool(from->buffers[1], first, n, own);
         break;
-    case WI_KIND_UTF8:
-    case WI_KIND_BINARY:
+    case WI_TYPE_UTF8:
+    case WI_TYPE_BINARY:
         widen_text(from->buffers[1], from->buffers[2], first, n, own);
         break;
-    case WI_KIND_FIXED:
+    case WI_TYPE_FIXED:
         widen_fixed(from->buffers[1], type->n_bytes, first, n, own);
         break;
     default:

@@ -23,7 +23,7 @@ struct out_column {
 
 struct wi_arrow_out {
     const struct wi_columns *columns;
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     struct ArrowArray batch;
     struct ArrowArray **children;
     const void *no_buffer;
@@ -35,39 +35,11 @@ static void release_nothing(struct ArrowArray *array)
     (void)array;
 }
 
-static uint32_t narrow_bytes(const struct wi_type *type)
-{
-    switch (type->kind) {
-    case WI_KIND_INT8:
-    case WI_KIND_UINT8:
-        return 1;
-    case WI_KIND_INT16:
-    case WI_KIND_UINT16:
-        return 2;
-    case WI_KIND_INT32:
-    case WI_KIND_UINT32:
-    case WI_KIND_DATE32:
-    case WI_KIND_FLOAT32:
-        return 4;
-    case WI_KIND_DECIMAL:
-        return sizeof(wi_i128);
-    case WI_KIND_FIXED:
-        return type->n_bytes;
-    default:
-        return 8;
-    }
-}
-
-static bool is_text(const struct wi_type *type)
-{
-    return type->kind == WI_KIND_UTF8 || type->kind == WI_KIND_BINARY;
-}
-
 static size_t column_bytes(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_BOOL ? BITMAP_BYTES
-           : is_text(type)            ? OFFSETS_BYTES
-                           : (size_t)narrow_bytes(type) * WI_CHUNK_ROWS;
+    return type->kind == WI_TYPE_BOOL ? BITMAP_BYTES
+           : wi_type_is_var(type)     ? OFFSETS_BYTES
+                                  : (size_t)wi_type_bytes(type) * WI_CHUNK_ROWS;
 }
 
 static weir_err open_column(struct wi_arrow_out *out, uint32_t c,
@@ -84,7 +56,7 @@ static weir_err open_column(struct wi_arrow_out *out, uint32_t c,
     col->values = at;
     col->values_bytes = column_bytes(type);
     col->valid = (uint8_t *)at + col->values_bytes;
-    col->array = (struct ArrowArray){.n_buffers = is_text(type) ? 3 : 2,
+    col->array = (struct ArrowArray){.n_buffers = wi_type_is_var(type) ? 3 : 2,
                                      .buffers = col->buffers,
                                      .release = release_nothing};
     col->buffers[1] = col->values;
@@ -92,8 +64,9 @@ static weir_err open_column(struct wi_arrow_out *out, uint32_t c,
     return WEIR_OK;
 }
 
-weir_err wi_arrow_out_open(const struct wi_columns *columns, struct wi_mem *mem,
-                           struct wi_arrow_out **result, struct weir_error *err)
+weir_err wi_arrow_out_open(const struct wi_columns *columns,
+                           struct wi_op_mem *mem, struct wi_arrow_out **result,
+                           struct weir_error *err)
 {
     struct wi_arrow_out *out = calloc(1, sizeof(*out));
     if (out == NULL) {
@@ -181,12 +154,12 @@ static void narrow_numbers(const struct wi_type *type, const struct wi_vec *v,
     const uint32_t *sel = chunk->sel;
     uint32_t n = chunk->n;
     if (v->rep == WI_I64) {
-        narrow_int64(narrow_bytes(type), v, sel, n, values);
-    } else if (type->kind == WI_KIND_UINT64) {
+        narrow_int64(wi_type_bytes(type), v, sel, n, values);
+    } else if (type->kind == WI_TYPE_UINT64) {
         NARROW(wi_i128, uint64_t);
     } else if (v->rep == WI_I128) {
         NARROW(wi_i128, wi_i128);
-    } else if (type->kind == WI_KIND_FLOAT32) {
+    } else if (type->kind == WI_TYPE_FLOAT32) {
         NARROW(double, float);
     } else {
         NARROW(double, double);
@@ -284,12 +257,12 @@ static weir_err put_column(struct wi_arrow_out *out, uint32_t c,
             chunk->n - pack_bits(v->null, 1, chunk, col->valid);
         col->buffers[0] = col->array.null_count > 0 ? col->valid : NULL;
     }
-    if (is_text(type)) {
+    if (wi_type_is_var(type)) {
         return put_text(out, c, chunk, err);
     }
-    if (type->kind == WI_KIND_BOOL) {
+    if (type->kind == WI_TYPE_BOOL) {
         (void)pack_bits(wi_vec_bool(v), 0, chunk, col->values);
-    } else if (type->kind == WI_KIND_FIXED) {
+    } else if (type->kind == WI_TYPE_FIXED) {
         narrow_fixed(type->n_bytes, v, chunk, col->values);
     } else {
         narrow_numbers(type, v, chunk, col->values);

@@ -10,11 +10,11 @@
 
 /* Formats of one letter; of the two lists the same place is the same type. */
 static const char letters[] = "bcsilCSILfguz";
-static const enum wi_kind letter_kinds[] = {
-    WI_KIND_BOOL,   WI_KIND_INT8,    WI_KIND_INT16,   WI_KIND_INT32,
-    WI_KIND_INT64,  WI_KIND_UINT8,   WI_KIND_UINT16,  WI_KIND_UINT32,
-    WI_KIND_UINT64, WI_KIND_FLOAT32, WI_KIND_FLOAT64, WI_KIND_UTF8,
-    WI_KIND_BINARY,
+static const enum wi_type_kind letter_kinds[] = {
+    WI_TYPE_BOOL,   WI_TYPE_INT8,    WI_TYPE_INT16,   WI_TYPE_INT32,
+    WI_TYPE_INT64,  WI_TYPE_UINT8,   WI_TYPE_UINT16,  WI_TYPE_UINT32,
+    WI_TYPE_UINT64, WI_TYPE_FLOAT32, WI_TYPE_FLOAT64, WI_TYPE_UTF8,
+    WI_TYPE_BINARY,
 };
 static const char unit_letters[] = "smun"; /* by enum wi_unit */
 #define FORMAT_BYTES 32
@@ -30,7 +30,7 @@ static bool decimal_from(const char *format, struct wi_type *type)
         scale > precision || bits != 128) {
         return false;
     }
-    type->kind = WI_KIND_DECIMAL;
+    type->kind = WI_TYPE_DECIMAL;
     type->precision = (uint8_t)precision;
     type->scale = (uint8_t)scale;
     return true;
@@ -44,19 +44,19 @@ static bool type_from(const char *format, struct wi_type *type)
         return true;
     }
     if (strcmp(format, "tdD") == 0) {
-        type->kind = WI_KIND_DATE32;
+        type->kind = WI_TYPE_DATE32;
         return true;
     }
     if (strncmp(format, "ts", 2) == 0 && format[2] != '\0' &&
         format[3] == ':') {
         const char *unit = strchr(unit_letters, format[2]);
-        type->kind = WI_KIND_TIMESTAMP;
+        type->kind = WI_TYPE_TIMESTAMP;
         type->unit = unit == NULL ? 0 : (uint8_t)(unit - unit_letters);
         return unit != NULL;
     }
     if (strncmp(format, "w:", 2) == 0) {
         char rest = 0;
-        type->kind = WI_KIND_FIXED;
+        type->kind = WI_TYPE_FIXED;
         return sscanf(format, "w:%5" SCNu32 "%c", &type->n_bytes, &rest) == 1 &&
                type->n_bytes >= 1 && type->n_bytes <= 4096;
     }
@@ -71,11 +71,11 @@ static void format_of(const struct wi_type *type, char format[FORMAT_BYTES])
             return;
         }
     }
-    if (type->kind == WI_KIND_DATE32) {
+    if (type->kind == WI_TYPE_DATE32) {
         (void)snprintf(format, FORMAT_BYTES, "tdD");
-    } else if (type->kind == WI_KIND_TIMESTAMP) {
+    } else if (type->kind == WI_TYPE_TIMESTAMP) {
         (void)snprintf(format, FORMAT_BYTES, "ts%c:", unit_letters[type->unit]);
-    } else if (type->kind == WI_KIND_FIXED) {
+    } else if (type->kind == WI_TYPE_FIXED) {
         (void)snprintf(format, FORMAT_BYTES, "w:%" PRIu32, type->n_bytes);
     } else {
         (void)snprintf(format, FORMAT_BYTES, "d:%u,%u", type->precision,
@@ -86,7 +86,7 @@ static void format_of(const struct wi_type *type, char format[FORMAT_BYTES])
 weir_err wi_columns_add(struct wi_columns *columns, const char *name,
                         const struct wi_type *type)
 {
-    struct wi_column *at =
+    struct wi_named_type *at =
         realloc(columns->at, (columns->n + 1) * sizeof(*columns->at));
     if (at == NULL) {
         return WEIR_ERR_NO_MEMORY;
@@ -96,7 +96,7 @@ weir_err wi_columns_add(struct wi_columns *columns, const char *name,
     if (copy == NULL) {
         return WEIR_ERR_NO_MEMORY;
     }
-    at[columns->n] = (struct wi_column){.name = copy, .type = *type};
+    at[columns->n] = (struct wi_named_type){.name = copy, .type = *type};
     columns->n++;
     return WEIR_OK;
 }
@@ -167,7 +167,7 @@ weir_err wi_columns_to_arrow(const struct wi_columns *columns,
     weir_err code = WEIR_ERR_NO_MEMORY;
     if (fields != NULL && formats != NULL) {
         for (uint32_t i = 0; i < columns->n; i++) {
-            const struct wi_column *c = &columns->at[i];
+            const struct wi_named_type *c = &columns->at[i];
             format_of(&c->type, formats[i]);
             fields[i] = (struct weir_field){.name = c->name,
                                             .format = formats[i],

@@ -16,7 +16,7 @@ bool wi_dense_suits(const struct wi_columns *columns, const uint32_t *cols,
     return n_cols > 0 && n_cols <= WI_DENSE_KEYS;
 }
 
-static void widen(struct wi_range *range, int64_t least, int64_t most)
+static void widen(struct wi_key_range *range, int64_t least, int64_t most)
 {
     if (range->n_values > 0) {
         int64_t old_most =
@@ -29,7 +29,7 @@ static void widen(struct wi_range *range, int64_t least, int64_t most)
     range->n_values = span == UINT64_MAX ? span : span + 1;
 }
 
-void wi_dense_widen(struct wi_range *ranges, const struct wi_chunk *chunk,
+void wi_dense_widen(struct wi_key_range *ranges, const struct wi_chunk *chunk,
                     const uint32_t *cols, uint32_t n_cols)
 {
     for (uint32_t k = 0; k < n_cols; k++) {
@@ -50,7 +50,7 @@ void wi_dense_widen(struct wi_range *ranges, const struct wi_chunk *chunk,
     }
 }
 
-bool wi_dense_init(struct wi_dense *dense, const struct wi_range *ranges,
+bool wi_dense_init(struct wi_dense *dense, const struct wi_key_range *ranges,
                    uint32_t n_keys, uint64_t most)
 {
     uint64_t n_codes = 1;
@@ -74,7 +74,7 @@ struct place {
     const struct wi_vec *vec;
     const uint32_t *sel;
     uint32_t n;
-    struct wi_range range;
+    struct wi_key_range range;
     bool nulls;
 };
 

@@ -16,7 +16,7 @@
 #define WI_DENSE_KEYS 8u
 
 /* One key column's values, or none: n_values 0. */
-struct wi_range {
+struct wi_key_range {
     int64_t least;
     uint64_t n_values; /* most - least + 1, or UINT64_MAX */
 };
@@ -24,7 +24,7 @@ struct wi_range {
 struct wi_dense {
     uint32_t n_keys;
     uint64_t n_codes; /* codes are 0..n_codes-1 */
-    struct wi_range range[WI_DENSE_KEYS];
+    struct wi_key_range range[WI_DENSE_KEYS];
 };
 
 /** Can these columns be keys? All WI_I64, and not too many. */
@@ -32,12 +32,12 @@ bool wi_dense_suits(const struct wi_columns *columns, const uint32_t *cols,
                     uint32_t n_cols);
 
 /** Widen the ranges by a chunk's values. @param ranges  one per column */
-void wi_dense_widen(struct wi_range *ranges, const struct wi_chunk *chunk,
+void wi_dense_widen(struct wi_key_range *ranges, const struct wi_chunk *chunk,
                     const uint32_t *cols, uint32_t n_cols);
 
 /** Codes for these ranges, if there are no more than `most`. Returns whether
  *  there are; `dense` is as before if not. */
-bool wi_dense_init(struct wi_dense *dense, const struct wi_range *ranges,
+bool wi_dense_init(struct wi_dense *dense, const struct wi_key_range *ranges,
                    uint32_t n_keys, uint64_t most);
 
 /** Codes of a chunk's rows; n_codes for a row that lies outside.

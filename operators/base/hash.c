@@ -238,14 +238,15 @@ uint32_t wi_match_pairs(const struct wi_match *match, uint32_t *pair_row,
     {                                                                          \
         const type *v = vec->values;                                           \
         const uint8_t *null = vec->null;                                       \
+        uint32_t n = chunk->n; /* a byte that is stored might be in *chunk */  \
         uint32_t last = wi_chunk_pos(chunk, 0);                                \
         if (null == NULL && chunk->sel == NULL) {                              \
-            for (uint32_t i = 1; i < chunk->n; i++) {                          \
+            for (uint32_t i = 1; i < n; i++) {                                 \
                 differs[i] |= !same(v[i - 1], v[i]);                           \
             }                                                                  \
             return;                                                            \
         }                                                                      \
-        for (uint32_t i = 1; i < chunk->n; i++) {                              \
+        for (uint32_t i = 1; i < n; i++) {                                     \
             uint32_t pos = wi_chunk_pos(chunk, i);                             \
             unsigned state = look_at_nulls(null, last, null, pos, true);       \
             differs[i] |= state == 1 ? !same(v[last], v[pos]) : state == 0;    \

@@ -25,7 +25,7 @@
 
 /* written by: the worker. A zeroed one with mem set is empty. */
 struct wi_index {
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     uint64_t *slots;
     uint64_t n;    /* slots used */
     uint32_t bits; /* 2^bits slots; 0: none */

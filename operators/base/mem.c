@@ -19,7 +19,7 @@ static size_t rounded(size_t bytes)
     return bytes == 0 ? ALIGN : (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static weir_err refuse(const struct wi_mem *mem, size_t bytes,
+static weir_err refuse(const struct wi_op_mem *mem, size_t bytes,
                        struct weir_error *err)
 {
     uint64_t need = mem->held_bytes + bytes;
@@ -47,11 +47,11 @@ static void *take_pages(size_t size)
     return at;
 }
 
-weir_err wi_mem_take(struct wi_mem *mem, size_t bytes, void **out,
+weir_err wi_mem_take(struct wi_op_mem *mem, size_t bytes, void **out,
                      struct weir_error *err)
 {
     size_t size = rounded(bytes);
-    for (const struct wi_mem *m = mem; m != NULL; m = m->above) {
+    for (const struct wi_op_mem *m = mem; m != NULL; m = m->above) {
         if (m->limit_bytes != 0 && m->held_bytes + size > m->limit_bytes) {
             return refuse(m, size, err);
         }
@@ -60,7 +60,7 @@ weir_err wi_mem_take(struct wi_mem *mem, size_t bytes, void **out,
     if (at == NULL) {
         return wi_exec_no_memory(err, size);
     }
-    for (struct wi_mem *m = mem; m != NULL; m = m->above) {
+    for (struct wi_op_mem *m = mem; m != NULL; m = m->above) {
         m->held_bytes += size;
         if (m->held_bytes > m->peak_bytes) {
             m->peak_bytes = m->held_bytes;
@@ -70,18 +70,18 @@ weir_err wi_mem_take(struct wi_mem *mem, size_t bytes, void **out,
     return WEIR_OK;
 }
 
-void wi_mem_put(struct wi_mem *mem, void *at, size_t bytes)
+void wi_mem_put(struct wi_op_mem *mem, void *at, size_t bytes)
 {
     if (at == NULL) {
         return;
     }
     free(at);
-    for (struct wi_mem *m = mem; m != NULL; m = m->above) {
+    for (struct wi_op_mem *m = mem; m != NULL; m = m->above) {
         m->held_bytes -= rounded(bytes);
     }
 }
 
-weir_err wi_mem_grow(struct wi_mem *mem, void **at, size_t old_bytes,
+weir_err wi_mem_grow(struct wi_op_mem *mem, void **at, size_t old_bytes,
                      size_t new_bytes, struct weir_error *err)
 {
     void *to = NULL;

@@ -20,9 +20,9 @@
 #include <weir/error.h>
 
 /* written by: the worker */
-struct wi_mem {
-    struct wi_mem *above; /* counts and limits, too [NULL] */
-    uint64_t limit_bytes; /* 0: none */
+struct wi_op_mem {
+    struct wi_op_mem *above; /* counts and limits, too [NULL] */
+    uint64_t limit_bytes;    /* 0: none */
     uint64_t held_bytes;
     uint64_t peak_bytes;
 };
@@ -38,14 +38,14 @@ struct wi_mem {
  * Threads:    the worker's
  * Ownership:  wi_mem_put with the same number of bytes
  */
-weir_err wi_mem_take(struct wi_mem *mem, size_t bytes, void **out,
+weir_err wi_mem_take(struct wi_op_mem *mem, size_t bytes, void **out,
                      struct weir_error *err);
-void wi_mem_put(struct wi_mem *mem, void *at, size_t bytes);
+void wi_mem_put(struct wi_op_mem *mem, void *at, size_t bytes);
 
 /** Move to a larger place: take, copy old_bytes, put. *at is unchanged on
  *  error;
  *  NULL with old_bytes 0 is allowed. Errors: as wi_mem_take. */
-weir_err wi_mem_grow(struct wi_mem *mem, void **at, size_t old_bytes,
+weir_err wi_mem_grow(struct wi_op_mem *mem, void **at, size_t old_bytes,
                      size_t new_bytes, struct weir_error *err);
 
 #endif /* WI_OPERATORS_MEM_H */

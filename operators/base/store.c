@@ -12,7 +12,7 @@
 enum { FIRST_ROWS = 256 };
 
 weir_err wi_store_init(struct wi_store *store, const struct wi_columns *columns,
-                       struct wi_mem *mem, struct weir_error *err)
+                       struct wi_op_mem *mem, struct weir_error *err)
 {
     memset(store, 0, sizeof(*store));
     store->mem = mem;

@@ -22,7 +22,7 @@ struct wi_store_room {
 
 /* written by: the worker */
 struct wi_store {
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     uint32_t n_cols;
     uint64_t n;         /* rows */
     struct wi_vec *col; /* `null` NULL until the column's first null */
@@ -39,7 +39,7 @@ struct wi_store {
 /** Errors: WEIR_ERR_NO_MEMORY. Ownership: wi_store_fini, which may also be
  *  called on a zeroed store. */
 weir_err wi_store_init(struct wi_store *store, const struct wi_columns *columns,
-                       struct wi_mem *mem, struct weir_error *err);
+                       struct wi_op_mem *mem, struct weir_error *err);
 void wi_store_fini(struct wi_store *store);
 
 /** Copy a chunk's rows to the end; chunk column i becomes column i.

@@ -15,7 +15,7 @@ struct wi_text_block;
 
 /* written by: the worker. A zeroed one with mem set is empty. */
 struct wi_text {
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     struct wi_text_block *blocks; /* the newest first */
     uint64_t n_bytes;             /* in pieces */
 };

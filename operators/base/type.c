@@ -7,28 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By enum wi_kind. */
+/* By enum wi_type_kind. */
 static const struct {
     const char *name;
     enum wi_rep rep;
+    uint32_t bytes; /* where it travels */
 } kinds[] = {
-    [WI_KIND_BOOL] = {"bool", WI_BOOL},
-    [WI_KIND_INT8] = {"int8", WI_I64},
-    [WI_KIND_INT16] = {"int16", WI_I64},
-    [WI_KIND_INT32] = {"int32", WI_I64},
-    [WI_KIND_INT64] = {"int64", WI_I64},
-    [WI_KIND_UINT8] = {"uint8", WI_I64},
-    [WI_KIND_UINT16] = {"uint16", WI_I64},
-    [WI_KIND_UINT32] = {"uint32", WI_I64},
-    [WI_KIND_UINT64] = {"uint64", WI_I128},
-    [WI_KIND_FLOAT32] = {"float32", WI_F64},
-    [WI_KIND_FLOAT64] = {"float64", WI_F64},
-    [WI_KIND_DATE32] = {"date", WI_I64},
-    [WI_KIND_TIMESTAMP] = {"timestamp", WI_I64},
-    [WI_KIND_DECIMAL] = {"decimal", WI_I128}, /* small ones: WI_I64 */
-    [WI_KIND_UTF8] = {"utf8", WI_STR},
-    [WI_KIND_BINARY] = {"binary", WI_STR},
-    [WI_KIND_FIXED] = {"fixed", WI_STR},
+    [WI_TYPE_BOOL] = {"bool", WI_BOOL, 0},
+    [WI_TYPE_INT8] = {"int8", WI_I64, 1},
+    [WI_TYPE_INT16] = {"int16", WI_I64, 2},
+    [WI_TYPE_INT32] = {"int32", WI_I64, 4},
+    [WI_TYPE_INT64] = {"int64", WI_I64, 8},
+    [WI_TYPE_UINT8] = {"uint8", WI_I64, 1},
+    [WI_TYPE_UINT16] = {"uint16", WI_I64, 2},
+    [WI_TYPE_UINT32] = {"uint32", WI_I64, 4},
+    [WI_TYPE_UINT64] = {"uint64", WI_I128, 8},
+    [WI_TYPE_FLOAT32] = {"float32", WI_F64, 4},
+    [WI_TYPE_FLOAT64] = {"float64", WI_F64, 8},
+    [WI_TYPE_DATE32] = {"date", WI_I64, 4},
+    [WI_TYPE_TIMESTAMP] = {"timestamp", WI_I64, 8},
+    [WI_TYPE_DECIMAL] = {"decimal", WI_I128, 16}, /* small ones: WI_I64 */
+    [WI_TYPE_UTF8] = {"utf8", WI_STR, 0},
+    [WI_TYPE_BINARY] = {"binary", WI_STR, 0},
+    [WI_TYPE_FIXED] = {"fixed", WI_STR, 0},
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]), FIXED_MOST = 4096 };
 
@@ -37,7 +38,7 @@ enum { N_UNITS = sizeof(units) / sizeof(units[0]) };
 
 enum wi_rep wi_type_rep(const struct wi_type *type)
 {
-    if (type->kind == WI_KIND_DECIMAL && type->precision <= WI_DECIMAL_SMALL) {
+    if (type->kind == WI_TYPE_DECIMAL && type->precision <= WI_DECIMAL_SMALL) {
         return WI_I64;
     }
     return kinds[type->kind].rep;
@@ -60,15 +61,26 @@ uint32_t wi_rep_bytes(enum wi_rep rep)
     return 0;
 }
 
+uint32_t wi_type_bytes(const struct wi_type *type)
+{
+    return type->kind == WI_TYPE_FIXED ? type->n_bytes
+                                       : kinds[type->kind].bytes;
+}
+
+bool wi_type_is_var(const struct wi_type *type)
+{
+    return type->kind == WI_TYPE_UTF8 || type->kind == WI_TYPE_BINARY;
+}
+
 bool wi_type_is_integer(const struct wi_type *type)
 {
-    return type->kind >= WI_KIND_INT8 && type->kind <= WI_KIND_UINT64;
+    return type->kind >= WI_TYPE_INT8 && type->kind <= WI_TYPE_UINT64;
 }
 
 bool wi_type_is_number(const struct wi_type *type)
 {
-    return wi_type_is_integer(type) || type->kind == WI_KIND_FLOAT32 ||
-           type->kind == WI_KIND_FLOAT64 || type->kind == WI_KIND_DECIMAL;
+    return wi_type_is_integer(type) || type->kind == WI_TYPE_FLOAT32 ||
+           type->kind == WI_TYPE_FLOAT64 || type->kind == WI_TYPE_DECIMAL;
 }
 
 bool wi_type_same(const struct wi_type *a, const struct wi_type *b)
@@ -83,13 +95,13 @@ const char *wi_type_text(const struct wi_type *type,
 {
     const char *name = kinds[type->kind].name;
     const char *mark = type->nullable ? "?" : "";
-    if (type->kind == WI_KIND_DECIMAL) {
+    if (type->kind == WI_TYPE_DECIMAL) {
         (void)snprintf(text, WI_TYPE_TEXT_BYTES, "%s(%u,%u)%s", name,
                        type->precision, type->scale, mark);
-    } else if (type->kind == WI_KIND_TIMESTAMP) {
+    } else if (type->kind == WI_TYPE_TIMESTAMP) {
         (void)snprintf(text, WI_TYPE_TEXT_BYTES, "%s(%s)%s", name,
                        units[type->unit], mark);
-    } else if (type->kind == WI_KIND_FIXED) {
+    } else if (type->kind == WI_TYPE_FIXED) {
         (void)snprintf(text, WI_TYPE_TEXT_BYTES, "%s(%" PRIu32 ")%s", name,
                        type->n_bytes, mark);
     } else {
@@ -149,9 +161,9 @@ static bool parse_width(const char **at, struct wi_type *type)
 /* What stands in parentheses; *at is behind the opening one. */
 static bool parse_detail(const char **at, struct wi_type *type)
 {
-    bool ok = type->kind == WI_KIND_DECIMAL     ? parse_decimal(at, type)
-              : type->kind == WI_KIND_TIMESTAMP ? parse_unit(at, type)
-              : type->kind == WI_KIND_FIXED     ? parse_width(at, type)
+    bool ok = type->kind == WI_TYPE_DECIMAL     ? parse_decimal(at, type)
+              : type->kind == WI_TYPE_TIMESTAMP ? parse_unit(at, type)
+              : type->kind == WI_TYPE_FIXED     ? parse_width(at, type)
                                                 : false;
     if (!ok || **at != ')') {
         return false;
@@ -160,12 +172,12 @@ static bool parse_detail(const char **at, struct wi_type *type)
     return true;
 }
 
-static bool parse_kind(const char *text, size_t len, enum wi_kind *out)
+static bool parse_kind(const char *text, size_t len, enum wi_type_kind *out)
 {
     for (uint32_t k = 0; k < N_KINDS; k++) {
         if (strlen(kinds[k].name) == len &&
             memcmp(kinds[k].name, text, len) == 0) {
-            *out = (enum wi_kind)k;
+            *out = (enum wi_type_kind)k;
             return true;
         }
     }
@@ -179,7 +191,7 @@ bool wi_type_parse(const char *text, struct wi_type *out)
     if (!parse_kind(text, len, &type.kind)) {
         return false;
     }
-    if (type.kind != WI_KIND_TIMESTAMP) {
+    if (type.kind != WI_TYPE_TIMESTAMP) {
         type.unit = 0;
     }
     const char *at = text + len;
@@ -188,7 +200,7 @@ bool wi_type_parse(const char *text, struct wi_type *out)
         if (!parse_detail(&at, &type)) {
             return false;
         }
-    } else if (type.kind == WI_KIND_DECIMAL || type.kind == WI_KIND_FIXED) {
+    } else if (type.kind == WI_TYPE_DECIMAL || type.kind == WI_TYPE_FIXED) {
         return false;
     }
     if (*at == '?') {

@@ -31,24 +31,24 @@
 __extension__ typedef __int128 wi_i128;
 __extension__ typedef unsigned __int128 wi_u128;
 
-enum wi_kind {
-    WI_KIND_BOOL,
-    WI_KIND_INT8,
-    WI_KIND_INT16,
-    WI_KIND_INT32,
-    WI_KIND_INT64,
-    WI_KIND_UINT8,
-    WI_KIND_UINT16,
-    WI_KIND_UINT32,
-    WI_KIND_UINT64,
-    WI_KIND_FLOAT32,
-    WI_KIND_FLOAT64,
-    WI_KIND_DATE32,
-    WI_KIND_TIMESTAMP,
-    WI_KIND_DECIMAL,
-    WI_KIND_UTF8,
-    WI_KIND_BINARY,
-    WI_KIND_FIXED, /* fixed-size binary */
+enum wi_type_kind {
+    WI_TYPE_BOOL,
+    WI_TYPE_INT8,
+    WI_TYPE_INT16,
+    WI_TYPE_INT32,
+    WI_TYPE_INT64,
+    WI_TYPE_UINT8,
+    WI_TYPE_UINT16,
+    WI_TYPE_UINT32,
+    WI_TYPE_UINT64,
+    WI_TYPE_FLOAT32,
+    WI_TYPE_FLOAT64,
+    WI_TYPE_DATE32,
+    WI_TYPE_TIMESTAMP,
+    WI_TYPE_DECIMAL,
+    WI_TYPE_UTF8,
+    WI_TYPE_BINARY,
+    WI_TYPE_FIXED, /* fixed-size binary */
 };
 
 enum wi_rep { WI_BOOL, WI_I64, WI_I128, WI_F64, WI_STR };
@@ -65,7 +65,7 @@ struct wi_str {
 };
 
 struct wi_type {
-    enum wi_kind kind;
+    enum wi_type_kind kind;
     bool nullable;
     uint8_t precision; /* DECIMAL: 1..38 */
     uint8_t scale;     /* DECIMAL: 0..precision */
@@ -74,14 +74,14 @@ struct wi_type {
 };
 
 /** A named column. */
-struct wi_column {
+struct wi_named_type {
     char *name; /* owned by whoever owns the list */
     struct wi_type type;
 };
 
 /** Columns of the rows that an operator gives out. */
 struct wi_columns {
-    struct wi_column *at;
+    struct wi_named_type *at;
     uint32_t n;
 };
 
@@ -90,6 +90,13 @@ enum wi_rep wi_type_rep(const struct wi_type *type);
 
 /** Bytes of one value in that representation: 1, 8 or 16. */
 uint32_t wi_rep_bytes(enum wi_rep rep);
+
+/** Bytes of one value where it travels; 0: bool (bits), utf8 and binary
+ *  (offsets). */
+uint32_t wi_type_bytes(const struct wi_type *type);
+
+/** Values of any length: utf8, binary. */
+bool wi_type_is_var(const struct wi_type *type);
 
 /** Integers, floats and decimals. */
 bool wi_type_is_number(const struct wi_type *type);

@@ -12,7 +12,7 @@ static size_t values_bytes(enum wi_rep rep)
     return (size_t)wi_rep_bytes(rep) * WI_CHUNK_ROWS;
 }
 
-weir_err wi_vec_init(struct wi_vec *vec, enum wi_rep rep, struct wi_mem *mem,
+weir_err wi_vec_init(struct wi_vec *vec, enum wi_rep rep, struct wi_op_mem *mem,
                      struct weir_error *err)
 {
     void *at = NULL;
@@ -27,13 +27,13 @@ weir_err wi_vec_init(struct wi_vec *vec, enum wi_rep rep, struct wi_mem *mem,
     return WEIR_OK;
 }
 
-void wi_vec_fini(struct wi_vec *vec, struct wi_mem *mem)
+void wi_vec_fini(struct wi_vec *vec, struct wi_op_mem *mem)
 {
     wi_mem_put(mem, vec->values, values_bytes(vec->rep) + WI_CHUNK_ROWS);
     vec->values = NULL;
 }
 
-weir_err wi_vecs_open(const struct wi_columns *columns, struct wi_mem *mem,
+weir_err wi_vecs_open(const struct wi_columns *columns, struct wi_op_mem *mem,
                       struct wi_vec **out, struct weir_error *err)
 {
     struct wi_vec *vecs = calloc(columns->n + 1, sizeof(*vecs));
@@ -52,7 +52,7 @@ weir_err wi_vecs_open(const struct wi_columns *columns, struct wi_mem *mem,
     return WEIR_OK;
 }
 
-void wi_vecs_close(struct wi_vec *vecs, uint32_t n, struct wi_mem *mem)
+void wi_vecs_close(struct wi_vec *vecs, uint32_t n, struct wi_op_mem *mem)
 {
     if (vecs == NULL) {
         return;

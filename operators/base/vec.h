@@ -81,15 +81,15 @@ static inline const struct wi_str *wi_vec_str(const struct wi_vec *v)
  * Threads:    the worker's
  * Ownership:  wi_vec_fini
  */
-weir_err wi_vec_init(struct wi_vec *vec, enum wi_rep rep, struct wi_mem *mem,
+weir_err wi_vec_init(struct wi_vec *vec, enum wi_rep rep, struct wi_op_mem *mem,
                      struct weir_error *err);
-void wi_vec_fini(struct wi_vec *vec, struct wi_mem *mem);
+void wi_vec_fini(struct wi_vec *vec, struct wi_op_mem *mem);
 
 /** An array of n vectors, each with memory for its type. Ownership:
  *  wi_vecs_close; NULL is allowed there. */
-weir_err wi_vecs_open(const struct wi_columns *columns, struct wi_mem *mem,
+weir_err wi_vecs_open(const struct wi_columns *columns, struct wi_op_mem *mem,
                       struct wi_vec **out, struct weir_error *err);
-void wi_vecs_close(struct wi_vec *vecs, uint32_t n, struct wi_mem *mem);
+void wi_vecs_close(struct wi_vec *vecs, uint32_t n, struct wi_op_mem *mem);
 
 /** Copy positions from[0..n) of `in` to positions 0..n-1 of `out`. Strings are
  *  not copied, only where they are. Never fails. */

@@ -4,23 +4,23 @@
 #include <float.h>
 #include <math.h>
 
+#include "operators/base/date.h"
 #include "operators/expr/check.h"
-#include "operators/expr/date.h"
 #include "operators/expr/kernel.h"
 #include "operators/expr/number.h"
 #include "operators/expr/value.h"
 
 static uint32_t scale_of(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_DECIMAL ? type->scale : 0;
+    return type->kind == WI_TYPE_DECIMAL ? type->scale : 0;
 }
 
 /* Are all values of `from`, times `factor`, values of `to`? */
 static bool covers(const struct wi_type *from, wi_i128 factor,
                    const struct wi_type *to)
 {
-    struct wi_range x = wi_type_range(from);
-    struct wi_range z = wi_type_range(to);
+    struct wi_value_range x = wi_type_range(from);
+    struct wi_value_range z = wi_type_range(to);
     wi_i128 least;
     wi_i128 most;
     return !wi_mul_i128(x.least, factor, &least) &&
@@ -39,20 +39,20 @@ bool wi_cast_is_free(const struct wi_type *from, const struct wi_type *to)
         return false;
     }
     if (wi_type_rep(from) == WI_STR) {
-        return to->kind == WI_KIND_BINARY || from->kind == to->kind;
+        return to->kind == WI_TYPE_BINARY || from->kind == to->kind;
     }
     if (is_whole(from) && is_whole(to)) {
         return scale_of(from) == scale_of(to) && covers(from, 1, to);
     }
     return wi_type_same(from, to) ||
-           (from->kind == WI_KIND_FLOAT32 && to->kind == WI_KIND_FLOAT64);
+           (from->kind == WI_TYPE_FLOAT32 && to->kind == WI_TYPE_FLOAT64);
 }
 
 /* ---- numbers that are exact ---------------------------------------------- */
 
 struct exact {
     wi_i128 factor; /* 10^n */
-    struct wi_range range;
+    struct wi_value_range range;
 };
 
 static inline uint64_t outside(wi_i128 v, const struct exact *e)
@@ -176,7 +176,7 @@ static weir_err cast_exact(struct wi_call *c)
 struct scaled {
     double factor;
     uint32_t scale;
-    struct wi_range range;
+    struct wi_value_range range;
 };
 
 static inline uint64_t f64_of_64(int64_t x, const struct scaled *s, double *z)
@@ -240,7 +240,7 @@ static weir_err cast_float(struct wi_call *c)
     }
     weir_err code =
         c->arg[0].rep == WI_I64 ? run_f64_of_64(c, &s) : run_f64_of_128(c, &s);
-    if (to->kind == WI_KIND_FLOAT32) {
+    if (to->kind == WI_TYPE_FLOAT32) {
         round_to_float32(c);
     }
     return code;
@@ -260,7 +260,7 @@ WI_KERNEL1_WITH(run_down_time, int64_t, int64_t, struct exact64, down_time)
 /* Ticks per day. */
 static int64_t ticks_of(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_DATE32
+    return type->kind == WI_TYPE_DATE32
                ? 1
                : WI_DAY_SECONDS * wi_unit_ticks(type->unit);
 }
@@ -269,7 +269,7 @@ static weir_err cast_time(struct wi_call *c)
 {
     int64_t from = ticks_of(&c->node->arg[0]->type);
     int64_t to = ticks_of(&c->node->type);
-    struct wi_range range = wi_type_range(&c->node->type);
+    struct wi_value_range range = wi_type_range(&c->node->type);
     struct exact64 e = {to >= from ? to / from : from / to,
                         (int64_t)range.least, (int64_t)range.most};
     return to >= from ? run_up_64_64(c, &e) : run_down_time(c, &e);

@@ -72,7 +72,7 @@ static weir_err check_strings(struct wi_call *c)
     struct wi_str *z = c->out->values;
     WI_EACH(c->rows, {
         z[p] = wi_is_null(c->out->null, p) ? (struct wi_str){"", 0} : x[p];
-        bool ok = to->kind == WI_KIND_UTF8 ? wi_utf8_check(z[p])
+        bool ok = to->kind == WI_TYPE_UTF8 ? wi_utf8_check(z[p])
                                            : z[p].n_bytes == to->n_bytes;
         if (!ok && !wi_is_null(c->out->null, p)) {
             return wi_eval_blame(c, p);

@@ -10,7 +10,7 @@ static bool same_type(const struct wi_node *node, const struct wi_type *type)
     return !node->untyped && wi_type_same(&node->type, type);
 }
 
-struct wi_node *wi_check_finish(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_finish(struct wi_expr_build *b, struct wi_node *node)
 {
     if (node == NULL) {
         return NULL;
@@ -25,7 +25,7 @@ struct wi_node *wi_check_finish(struct wi_build *b, struct wi_node *node)
     return constant ? wi_fold(b, node) : node;
 }
 
-struct wi_node *wi_check_convert(struct wi_build *b, struct wi_node *node,
+struct wi_node *wi_check_convert(struct wi_expr_build *b, struct wi_node *node,
                                  const struct wi_type *type)
 {
     if (node == NULL || same_type(node, type)) {
@@ -44,7 +44,7 @@ struct wi_node *wi_check_convert(struct wi_build *b, struct wi_node *node,
     return wi_check_finish(b, cast);
 }
 
-struct wi_node *wi_check_again(struct wi_build *b, struct wi_node *x)
+struct wi_node *wi_check_again(struct wi_expr_build *b, struct wi_node *x)
 {
     if (wi_node_is_const(x) || x->op == WI_OP_COLUMN) {
         return wi_node_copy(b, x);
@@ -56,7 +56,7 @@ struct wi_node *wi_check_again(struct wi_build *b, struct wi_node *x)
     return ref;
 }
 
-struct wi_node *wi_check_with(struct wi_build *b, struct wi_node *x,
+struct wi_node *wi_check_with(struct wi_expr_build *b, struct wi_node *x,
                               struct wi_node *body)
 {
     if (body == NULL || wi_node_is_const(x) || x->op == WI_OP_COLUMN) {
@@ -69,7 +69,7 @@ struct wi_node *wi_check_with(struct wi_build *b, struct wi_node *x,
     return with;
 }
 
-struct wi_node *wi_check_negate(struct wi_build *b, struct wi_node *node,
+struct wi_node *wi_check_negate(struct wi_expr_build *b, struct wi_node *node,
                                 bool negated)
 {
     if (node == NULL || !negated) {
@@ -77,12 +77,12 @@ struct wi_node *wi_check_negate(struct wi_build *b, struct wi_node *node,
     }
     struct wi_node *turned = wi_node_make(b, WI_OP_NOT, node->at, 1, &node);
     if (turned != NULL) {
-        turned->type = wi_type_of(WI_KIND_BOOL);
+        turned->type = wi_type_of(WI_TYPE_BOOL);
     }
     return wi_check_finish(b, turned);
 }
 
-void *wi_check_mismatch(struct wi_build *b, const struct wi_node *node,
+void *wi_check_mismatch(struct wi_expr_build *b, const struct wi_node *node,
                         const char *expected)
 {
     char left[WI_TYPE_TEXT_BYTES];
@@ -93,15 +93,16 @@ void *wi_check_mismatch(struct wi_build *b, const struct wi_node *node,
         wi_expr_type_text(&node->arg[1]->type, right), expected);
 }
 
-struct wi_node *wi_check_want(struct wi_build *b, const struct wi_node *call,
-                              struct wi_node *arg, enum wi_kind kind)
+struct wi_node *wi_check_want(struct wi_expr_build *b,
+                              const struct wi_node *call, struct wi_node *arg,
+                              enum wi_type_kind kind)
 {
     struct wi_type type = wi_type_of(kind);
     if (arg->untyped) {
         return wi_check_convert(b, arg, &type);
     }
-    if (kind == WI_KIND_INT64 && wi_type_is_integer(&arg->type) &&
-        arg->type.kind != WI_KIND_UINT64) {
+    if (kind == WI_TYPE_INT64 && wi_type_is_integer(&arg->type) &&
+        arg->type.kind != WI_TYPE_UINT64) {
         return wi_check_convert(b, arg, &type);
     }
     if (arg->type.kind == kind) {
@@ -129,7 +130,8 @@ static void list_columns(const struct wi_columns *columns, char *text,
     }
 }
 
-static struct wi_node *check_column(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_column(struct wi_expr_build *b,
+                                    struct wi_node *node)
 {
     for (uint32_t i = 0; i < b->columns->n; i++) {
         const char *name = b->columns->at[i].name;
@@ -149,21 +151,23 @@ static struct wi_node *check_column(struct wi_build *b, struct wi_node *node)
         b->columns->n == 0 ? "none may be read here" : "there are ", all);
 }
 
-static struct wi_node *check_logic(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_logic(struct wi_expr_build *b,
+                                   struct wi_node *node)
 {
     for (uint32_t i = 0; i < node->n_args; i++) {
-        node->arg[i] = wi_check_want(b, node, node->arg[i], WI_KIND_BOOL);
+        node->arg[i] = wi_check_want(b, node, node->arg[i], WI_TYPE_BOOL);
         if (node->arg[i] == NULL) {
             return NULL;
         }
     }
-    node->type = wi_type_of(WI_KIND_BOOL);
+    node->type = wi_type_of(WI_TYPE_BOOL);
     return wi_check_finish(b, node);
 }
 
-static struct wi_node *check_is_null(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_is_null(struct wi_expr_build *b,
+                                     struct wi_node *node)
 {
-    struct wi_type type = wi_type_of(WI_KIND_BOOL);
+    struct wi_type type = wi_type_of(WI_TYPE_BOOL);
     if (node->arg[0]->untyped) {
         node->arg[0] = wi_check_convert(b, node->arg[0], &type);
         if (node->arg[0] == NULL) {
@@ -178,7 +182,7 @@ static struct wi_node *check_is_null(struct wi_build *b, struct wi_node *node)
     return node;
 }
 
-static struct wi_node *by_op(struct wi_build *b, struct wi_node *node)
+static struct wi_node *by_op(struct wi_expr_build *b, struct wi_node *node)
 {
     switch (node->op) {
     case WI_OP_COLUMN:
@@ -224,7 +228,7 @@ static struct wi_node *by_op(struct wi_build *b, struct wi_node *node)
     }
 }
 
-struct wi_node *wi_check(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check(struct wi_expr_build *b, struct wi_node *node)
 {
     if (wi_node_is_const(node)) {
         return node;

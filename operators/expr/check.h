@@ -7,15 +7,15 @@
 
 /** The tree with types, casts, and constants computed; the one given is used
  *  up. NULL: reported. */
-struct wi_node *wi_check(struct wi_build *b, struct wi_node *node);
+struct wi_node *wi_check(struct wi_expr_build *b, struct wi_node *node);
 
 /** The same values as this type, without a check of what may be cast; an
  *  untyped null takes the type. */
-struct wi_node *wi_check_convert(struct wi_build *b, struct wi_node *node,
+struct wi_node *wi_check_convert(struct wi_expr_build *b, struct wi_node *node,
                                  const struct wi_type *type);
 
 /** Set nullable, and compute it now if all arguments are constants. */
-struct wi_node *wi_check_finish(struct wi_build *b, struct wi_node *node);
+struct wi_node *wi_check_finish(struct wi_expr_build *b, struct wi_node *node);
 
 /** A type that holds the values of both: false if there is none. An untyped
  *  null agrees with all. */
@@ -24,40 +24,42 @@ bool wi_check_common(const struct wi_node *x, const struct wi_node *y,
 
 /** The argument as this type; text and numbers that are nulls, too. NULL:
  *  reported as `lower(int64): utf8 was expected`. */
-struct wi_node *wi_check_want(struct wi_build *b, const struct wi_node *call,
-                              struct wi_node *arg, enum wi_kind kind);
+struct wi_node *wi_check_want(struct wi_expr_build *b,
+                              const struct wi_node *call, struct wi_node *arg,
+                              enum wi_type_kind kind);
 
 /** By subject; arguments have been checked. */
-struct wi_node *wi_check_arithmetic(struct wi_build *b, struct wi_node *node);
-struct wi_node *wi_check_sign(struct wi_build *b, struct wi_node *node);
-struct wi_node *wi_check_round(struct wi_build *b, struct wi_node *node);
-struct wi_node *wi_check_cast(struct wi_build *b, struct wi_node *node);
-struct wi_node *wi_check_call(struct wi_build *b, struct wi_node *node);
-struct wi_node *wi_check_choice(struct wi_build *b, struct wi_node *node);
-struct wi_node *wi_check_compare(struct wi_build *b, struct wi_node *node);
-struct wi_node *wi_check_in(struct wi_build *b, struct wi_node *node);
-struct wi_node *wi_check_between(struct wi_build *b, struct wi_node *node);
-struct wi_node *wi_check_like(struct wi_build *b, struct wi_node *node);
+struct wi_node *wi_check_arithmetic(struct wi_expr_build *b,
+                                    struct wi_node *node);
+struct wi_node *wi_check_sign(struct wi_expr_build *b, struct wi_node *node);
+struct wi_node *wi_check_round(struct wi_expr_build *b, struct wi_node *node);
+struct wi_node *wi_check_cast(struct wi_expr_build *b, struct wi_node *node);
+struct wi_node *wi_check_call(struct wi_expr_build *b, struct wi_node *node);
+struct wi_node *wi_check_choice(struct wi_expr_build *b, struct wi_node *node);
+struct wi_node *wi_check_compare(struct wi_expr_build *b, struct wi_node *node);
+struct wi_node *wi_check_in(struct wi_expr_build *b, struct wi_node *node);
+struct wi_node *wi_check_between(struct wi_expr_build *b, struct wi_node *node);
+struct wi_node *wi_check_like(struct wi_expr_build *b, struct wi_node *node);
 
 /** x as the body of a WITH reads it, and the WITH; a constant or a column is
  *  as good itself. */
-struct wi_node *wi_check_again(struct wi_build *b, struct wi_node *x);
-struct wi_node *wi_check_with(struct wi_build *b, struct wi_node *x,
+struct wi_node *wi_check_again(struct wi_expr_build *b, struct wi_node *x);
+struct wi_node *wi_check_with(struct wi_expr_build *b, struct wi_node *x,
                               struct wi_node *body);
 
 /** `not node` if wanted. */
-struct wi_node *wi_check_negate(struct wi_build *b, struct wi_node *node,
+struct wi_node *wi_check_negate(struct wi_expr_build *b, struct wi_node *node,
                                 bool negated);
 
 /** Report that two arguments do not go together. Returns NULL. */
-void *wi_check_mismatch(struct wi_build *b, const struct wi_node *node,
+void *wi_check_mismatch(struct wi_expr_build *b, const struct wi_node *node,
                         const char *expected);
 
 /** Compute a node whose arguments are constants; the node itself if that is an
  *  error, which then is one where it is reached. */
-struct wi_node *wi_fold(struct wi_build *b, struct wi_node *node);
+struct wi_node *wi_fold(struct wi_expr_build *b, struct wi_node *node);
 
-static inline struct wi_type wi_type_of(enum wi_kind kind)
+static inline struct wi_type wi_type_of(enum wi_type_kind kind)
 {
     return (struct wi_type){.kind = kind};
 }
@@ -65,7 +67,7 @@ static inline struct wi_type wi_type_of(enum wi_kind kind)
 static inline struct wi_type wi_type_decimal(uint32_t precision, uint32_t scale)
 {
     precision = precision == 0 ? 1 : precision;
-    return (struct wi_type){.kind = WI_KIND_DECIMAL,
+    return (struct wi_type){.kind = WI_TYPE_DECIMAL,
                             .precision = (uint8_t)(precision < WI_DECIMAL_MOST
                                                        ? precision
                                                        : WI_DECIMAL_MOST),
@@ -74,17 +76,17 @@ static inline struct wi_type wi_type_decimal(uint32_t precision, uint32_t scale)
 
 static inline bool wi_type_is_float(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_FLOAT32 || type->kind == WI_KIND_FLOAT64;
+    return type->kind == WI_TYPE_FLOAT32 || type->kind == WI_TYPE_FLOAT64;
 }
 
 static inline bool wi_type_is_bytes(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_BINARY || type->kind == WI_KIND_FIXED;
+    return type->kind == WI_TYPE_BINARY || type->kind == WI_TYPE_FIXED;
 }
 
 static inline bool wi_type_is_time(const struct wi_type *type)
 {
-    return type->kind == WI_KIND_DATE32 || type->kind == WI_KIND_TIMESTAMP;
+    return type->kind == WI_TYPE_DATE32 || type->kind == WI_TYPE_TIMESTAMP;
 }
 
 #endif /* WI_OPERATORS_EXPR_CHECK_H */

@@ -7,15 +7,15 @@ static bool casts(const struct wi_type *from, const struct wi_type *to)
     if (wi_type_same(from, to)) {
         return true;
     }
-    if (from->kind == WI_KIND_UTF8 || to->kind == WI_KIND_UTF8) {
-        return to->kind != WI_KIND_FIXED || from->kind == WI_KIND_UTF8;
+    if (from->kind == WI_TYPE_UTF8 || to->kind == WI_TYPE_UTF8) {
+        return to->kind != WI_TYPE_FIXED || from->kind == WI_TYPE_UTF8;
     }
     return (wi_type_is_number(from) && wi_type_is_number(to)) ||
            (wi_type_is_time(from) && wi_type_is_time(to)) ||
            (wi_type_is_bytes(from) && wi_type_is_bytes(to));
 }
 
-struct wi_node *wi_check_cast(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_cast(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
     struct wi_type type = node->type;
@@ -33,20 +33,22 @@ struct wi_node *wi_check_cast(struct wi_build *b, struct wi_node *node)
 }
 
 /* Text, or bytes, which have no name of their own in the language. */
-static struct wi_node *
-want_string(struct wi_build *b, const struct wi_node *call, struct wi_node *arg)
+static struct wi_node *want_string(struct wi_expr_build *b,
+                                   const struct wi_node *call,
+                                   struct wi_node *arg)
 {
     if (!arg->untyped && wi_type_is_bytes(&arg->type)) {
-        struct wi_type type = wi_type_of(WI_KIND_BINARY);
+        struct wi_type type = wi_type_of(WI_TYPE_BINARY);
         return wi_check_convert(b, arg, &type);
     }
-    return wi_check_want(b, call, arg, WI_KIND_UTF8);
+    return wi_check_want(b, call, arg, WI_TYPE_UTF8);
 }
 
-static struct wi_node *check_extract(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_extract(struct wi_expr_build *b,
+                                     struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
-    struct wi_type date = wi_type_of(WI_KIND_DATE32);
+    struct wi_type date = wi_type_of(WI_TYPE_DATE32);
     if (x->untyped) {
         x = node->arg[0] = wi_check_convert(b, x, &date);
     }
@@ -58,11 +60,12 @@ static struct wi_node *check_extract(struct wi_build *b, struct wi_node *node)
                                          "was expected",
                                          wi_expr_type_text(&x->type, found));
     }
-    node->type = wi_type_of(WI_KIND_INT64);
+    node->type = wi_type_of(WI_TYPE_INT64);
     return wi_check_finish(b, node);
 }
 
-static struct wi_node *check_concat(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_concat(struct wi_expr_build *b,
+                                    struct wi_node *node)
 {
     struct wi_type type;
     if (!wi_check_common(node->arg[0], node->arg[1], &type) ||
@@ -71,7 +74,7 @@ static struct wi_node *check_concat(struct wi_build *b, struct wi_node *node)
         return wi_check_mismatch(
             b, node, "both must be utf8, or both bytes; cast to utf8");
     }
-    type = wi_type_of(wi_type_is_bytes(&type) ? WI_KIND_BINARY : WI_KIND_UTF8);
+    type = wi_type_of(wi_type_is_bytes(&type) ? WI_TYPE_BINARY : WI_TYPE_UTF8);
     for (uint32_t i = 0; i < 2; i++) {
         node->arg[i] = wi_check_convert(b, node->arg[i], &type);
         if (node->arg[i] == NULL) {
@@ -82,24 +85,25 @@ static struct wi_node *check_concat(struct wi_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
-static struct wi_node *check_string(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_string(struct wi_expr_build *b,
+                                    struct wi_node *node)
 {
     bool bytes_too = node->op == WI_OP_SUBSTRING || node->op == WI_OP_LENGTH;
     node->arg[0] = bytes_too
                        ? want_string(b, node, node->arg[0])
-                       : wi_check_want(b, node, node->arg[0], WI_KIND_UTF8);
+                       : wi_check_want(b, node, node->arg[0], WI_TYPE_UTF8);
     for (uint32_t i = 1; i < node->n_args && node->arg[i - 1] != NULL; i++) {
-        node->arg[i] = wi_check_want(b, node, node->arg[i], WI_KIND_INT64);
+        node->arg[i] = wi_check_want(b, node, node->arg[i], WI_TYPE_INT64);
     }
     if (node->arg[node->n_args - 1] == NULL || b->code != WEIR_OK) {
         return NULL;
     }
-    node->type = node->op == WI_OP_LENGTH ? wi_type_of(WI_KIND_INT64)
+    node->type = node->op == WI_OP_LENGTH ? wi_type_of(WI_TYPE_INT64)
                                           : node->arg[0]->type;
     return wi_check_finish(b, node);
 }
 
-struct wi_node *wi_check_call(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_call(struct wi_expr_build *b, struct wi_node *node)
 {
     switch (node->op) {
     case WI_OP_EXTRACT:

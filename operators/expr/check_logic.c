@@ -5,7 +5,7 @@
 #include "operators/expr/like.h"
 #include "operators/expr/set.h"
 
-struct wi_node *wi_check_compare(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_compare(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_type type;
     if (!wi_check_common(node->arg[0], node->arg[1], &type)) {
@@ -18,12 +18,12 @@ struct wi_node *wi_check_compare(struct wi_build *b, struct wi_node *node)
             return NULL;
         }
     }
-    node->type = wi_type_of(WI_KIND_BOOL);
+    node->type = wi_type_of(WI_TYPE_BOOL);
     return wi_check_finish(b, node);
 }
 
 /* x op y, of nodes that have types. */
-static struct wi_node *compare(struct wi_build *b, enum wi_expr_op op,
+static struct wi_node *compare(struct wi_expr_build *b, enum wi_expr_op op,
                                struct wi_node *x, struct wi_node *y)
 {
     if (x == NULL || y == NULL) {
@@ -33,7 +33,7 @@ static struct wi_node *compare(struct wi_build *b, enum wi_expr_op op,
     return node == NULL ? NULL : wi_check_compare(b, node);
 }
 
-static struct wi_node *join(struct wi_build *b, enum wi_expr_op op,
+static struct wi_node *join(struct wi_expr_build *b, enum wi_expr_op op,
                             const struct wi_node_list *list, uint32_t at)
 {
     if (list->n == 1) {
@@ -41,13 +41,13 @@ static struct wi_node *join(struct wi_build *b, enum wi_expr_op op,
     }
     struct wi_node *node = wi_node_make(b, op, at, list->n, list->at);
     if (node != NULL) {
-        node->type = wi_type_of(WI_KIND_BOOL);
+        node->type = wi_type_of(WI_TYPE_BOOL);
     }
     return wi_check_finish(b, node);
 }
 
 /* A type for x and all constants of the list. */
-static bool set_type(struct wi_build *b, struct wi_node *node,
+static bool set_type(struct wi_expr_build *b, struct wi_node *node,
                      struct wi_type *out)
 {
     struct wi_node joint = *node->arg[0];
@@ -75,7 +75,7 @@ static bool set_type(struct wi_build *b, struct wi_node *node,
 }
 
 /* The constants of the list as one test. */
-static struct wi_node *in_set(struct wi_build *b, struct wi_node *node,
+static struct wi_node *in_set(struct wi_expr_build *b, struct wi_node *node,
                               uint32_t n_values)
 {
     struct wi_type type;
@@ -108,12 +108,12 @@ static struct wi_node *in_set(struct wi_build *b, struct wi_node *node,
     }
     wi_set_sort(set);
     in->set = set;
-    in->type = wi_type_of(WI_KIND_BOOL);
+    in->type = wi_type_of(WI_TYPE_BOOL);
     in->type.nullable = wi_set_has_null(set);
     return wi_check_finish(b, in);
 }
 
-struct wi_node *wi_check_in(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_in(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node_list tests = {.n = 0};
     struct wi_node *x = node->arg[0];
@@ -137,7 +137,7 @@ struct wi_node *wi_check_in(struct wi_build *b, struct wi_node *node)
     return wi_check_with(b, x, wi_check_negate(b, any, node->negated));
 }
 
-struct wi_node *wi_check_between(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_between(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node_list tests = {.n = 0};
     struct wi_node *x = node->arg[0];
@@ -154,13 +154,13 @@ struct wi_node *wi_check_between(struct wi_build *b, struct wi_node *node)
 }
 
 /* The escape character: one byte, or 0 for none. -1: reported. */
-static int escape_of(struct wi_build *b, const struct wi_node *node)
+static int escape_of(struct wi_expr_build *b, const struct wi_node *node)
 {
     if (node->n_args < 3) {
         return 0;
     }
     const struct wi_node *escape = node->arg[2];
-    if (!wi_node_is_const(escape) || escape->type.kind != WI_KIND_UTF8 ||
+    if (!wi_node_is_const(escape) || escape->type.kind != WI_TYPE_UTF8 ||
         escape->value.null || escape->value.s.n_bytes != 1 ||
         (escape->value.s.data[0] & 0x80) != 0) {
         (void)wi_build_fail(b, escape->at,
@@ -171,12 +171,12 @@ static int escape_of(struct wi_build *b, const struct wi_node *node)
     return escape->value.s.data[0];
 }
 
-struct wi_node *wi_check_like(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_like(struct wi_expr_build *b, struct wi_node *node)
 {
-    struct wi_type type = wi_type_of(WI_KIND_BOOL);
-    struct wi_node *x = wi_check_want(b, node, node->arg[0], WI_KIND_UTF8);
+    struct wi_type type = wi_type_of(WI_TYPE_BOOL);
+    struct wi_node *x = wi_check_want(b, node, node->arg[0], WI_TYPE_UTF8);
     struct wi_node *pattern =
-        x == NULL ? NULL : wi_check_want(b, node, node->arg[1], WI_KIND_UTF8);
+        x == NULL ? NULL : wi_check_want(b, node, node->arg[1], WI_TYPE_UTF8);
     if (pattern == NULL) {
         return NULL;
     }
@@ -203,7 +203,7 @@ struct wi_node *wi_check_like(struct wi_build *b, struct wi_node *node)
 }
 
 /* One type for those arguments that give values. */
-static bool agree(struct wi_build *b, struct wi_node *node,
+static bool agree(struct wi_expr_build *b, struct wi_node *node,
                   const struct wi_node_list *values)
 {
     struct wi_node joint = *values->at[0];
@@ -241,7 +241,8 @@ static bool agree(struct wi_build *b, struct wi_node *node,
     return true;
 }
 
-static struct wi_node *make_choice(struct wi_build *b, struct wi_node *node,
+static struct wi_node *make_choice(struct wi_expr_build *b,
+                                   struct wi_node *node,
                                    const struct wi_node_list *args)
 {
     struct wi_node *made =
@@ -268,7 +269,7 @@ static struct wi_node *make_choice(struct wi_build *b, struct wi_node *node,
 
 /* Conditions and values of a CASE, in turn; a last value is the one of
  * `else`. */
-static struct wi_node *check_case(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_case(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node_list args = {.n = 0};
     struct wi_node_list values = {.n = 0};
@@ -290,7 +291,7 @@ static struct wi_node *check_case(struct wi_build *b, struct wi_node *node)
             : node->searched
                 ? compare(b, WI_OP_EQ, wi_check_again(b, node->arg[0]),
                           node->arg[i])
-                : wi_check_want(b, node, node->arg[i], WI_KIND_BOOL);
+                : wi_check_want(b, node, node->arg[i], WI_TYPE_BOOL);
         if (!wi_node_list_add(b, &args, arg)) {
             return NULL;
         }
@@ -300,7 +301,8 @@ static struct wi_node *check_case(struct wi_build *b, struct wi_node *node)
 }
 
 /* case when x = y then null else x end */
-static struct wi_node *check_nullif(struct wi_build *b, struct wi_node *node)
+static struct wi_node *check_nullif(struct wi_expr_build *b,
+                                    struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
     if (x->untyped) {
@@ -320,7 +322,7 @@ static struct wi_node *check_nullif(struct wi_build *b, struct wi_node *node)
     return wi_check_with(b, x, make_choice(b, node, &args));
 }
 
-struct wi_node *wi_check_choice(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_choice(struct wi_expr_build *b, struct wi_node *node)
 {
     if (node->op == WI_OP_CASE) {
         return check_case(b, node);

@@ -9,13 +9,13 @@
 static struct wi_digits digits_of(const struct wi_node *node)
 {
     static const uint8_t integers[] = {
-        [WI_KIND_INT8] = 3,    [WI_KIND_INT16] = 5,  [WI_KIND_INT32] = 10,
-        [WI_KIND_INT64] = 19,  [WI_KIND_UINT8] = 3,  [WI_KIND_UINT16] = 5,
-        [WI_KIND_UINT32] = 10, [WI_KIND_UINT64] = 20};
-    if (node->type.kind == WI_KIND_DECIMAL) {
+        [WI_TYPE_INT8] = 3,    [WI_TYPE_INT16] = 5,  [WI_TYPE_INT32] = 10,
+        [WI_TYPE_INT64] = 19,  [WI_TYPE_UINT8] = 3,  [WI_TYPE_UINT16] = 5,
+        [WI_TYPE_UINT32] = 10, [WI_TYPE_UINT64] = 20};
+    if (node->type.kind == WI_TYPE_DECIMAL) {
         return (struct wi_digits){node->type.precision, node->type.scale};
     }
-    if (wi_node_is_const(node) && node->type.kind == WI_KIND_INT64) {
+    if (wi_node_is_const(node) && node->type.kind == WI_TYPE_INT64) {
         char text[WI_VALUE_TEXT_BYTES];
         uint32_t n = wi_value_text(&node->type, &node->value, text);
         return wi_digits_of((struct wi_str){text, n});
@@ -40,12 +40,12 @@ static bool common_number(const struct wi_node *x, const struct wi_node *y,
         return false;
     }
     if (wi_type_is_float(&x->type) || wi_type_is_float(&y->type)) {
-        *out = wi_type_of(WI_KIND_FLOAT64);
+        *out = wi_type_of(WI_TYPE_FLOAT64);
         return true;
     }
     if (wi_type_rep(&x->type) == WI_I64 && wi_type_is_integer(&x->type) &&
         wi_type_rep(&y->type) == WI_I64 && wi_type_is_integer(&y->type)) {
-        *out = wi_type_of(WI_KIND_INT64);
+        *out = wi_type_of(WI_TYPE_INT64);
         return true;
     }
     struct wi_digits a = digits_of(x);
@@ -68,11 +68,11 @@ bool wi_check_common(const struct wi_node *x, const struct wi_node *y,
         return true;
     }
     if (wi_type_is_bytes(&x->type) && wi_type_is_bytes(&y->type)) {
-        *out = wi_type_of(WI_KIND_BINARY);
+        *out = wi_type_of(WI_TYPE_BINARY);
         return true;
     }
     if (wi_type_is_time(&x->type) && wi_type_is_time(&y->type)) {
-        *out = wi_type_of(WI_KIND_TIMESTAMP);
+        *out = wi_type_of(WI_TYPE_TIMESTAMP);
         out->unit = (uint8_t)larger(x->type.unit, y->type.unit);
         return true;
     }
@@ -80,7 +80,8 @@ bool wi_check_common(const struct wi_node *x, const struct wi_node *y,
 }
 
 /* Both arguments as the node's type. */
-static struct wi_node *convert_both(struct wi_build *b, struct wi_node *node,
+static struct wi_node *convert_both(struct wi_expr_build *b,
+                                    struct wi_node *node,
                                     const struct wi_type *type)
 {
     node->type = *type;
@@ -95,14 +96,14 @@ static struct wi_node *convert_both(struct wi_build *b, struct wi_node *node,
 }
 
 /* An argument in 128 bits, its scale as it is. */
-static struct wi_node *widen(struct wi_build *b, struct wi_node *arg)
+static struct wi_node *widen(struct wi_expr_build *b, struct wi_node *arg)
 {
     struct wi_type type =
         wi_type_decimal(WI_DECIMAL_MOST, digits_of(arg).scale);
     return wi_check_convert(b, arg, &type);
 }
 
-static struct wi_node *multiply(struct wi_build *b, struct wi_node *node)
+static struct wi_node *multiply(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_digits x = digits_of(node->arg[0]);
     struct wi_digits y = digits_of(node->arg[1]);
@@ -124,12 +125,12 @@ static struct wi_node *multiply(struct wi_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
-static struct wi_node *divide(struct wi_build *b, struct wi_node *node)
+static struct wi_node *divide(struct wi_expr_build *b, struct wi_node *node)
 {
     enum { LEAST_SCALE = 6 };
     if (wi_type_is_integer(&node->arg[0]->type) &&
         wi_type_is_integer(&node->arg[1]->type)) {
-        struct wi_type type = wi_type_of(WI_KIND_FLOAT64);
+        struct wi_type type = wi_type_of(WI_TYPE_FLOAT64);
         return convert_both(b, node, &type);
     }
     node->type = wi_type_decimal(
@@ -143,7 +144,7 @@ static struct wi_node *divide(struct wi_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
-static struct wi_node *exact(struct wi_build *b, struct wi_node *node)
+static struct wi_node *exact(struct wi_expr_build *b, struct wi_node *node)
 {
     if (node->op == WI_OP_MUL) {
         return multiply(b, node);
@@ -161,12 +162,13 @@ static struct wi_node *exact(struct wi_build *b, struct wi_node *node)
 }
 
 /* date + 1, 1 + date, date - 1: a date; date - date: days. */
-static struct wi_node *date_arithmetic(struct wi_build *b, struct wi_node *node)
+static struct wi_node *date_arithmetic(struct wi_expr_build *b,
+                                       struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
     struct wi_node *y = node->arg[1];
-    bool x_date = x->type.kind == WI_KIND_DATE32;
-    bool y_date = y->type.kind == WI_KIND_DATE32;
+    bool x_date = x->type.kind == WI_TYPE_DATE32;
+    bool y_date = y->type.kind == WI_TYPE_DATE32;
     const struct wi_node *days = x_date ? y : x;
     bool both = x_date && y_date && node->op == WI_OP_SUB;
     bool plus = x_date != y_date && wi_type_is_integer(&days->type) &&
@@ -178,20 +180,21 @@ static struct wi_node *date_arithmetic(struct wi_build *b, struct wi_node *node)
             "of dates there are date + integer, date - integer and "
             "date - date");
     }
-    node->type = wi_type_of(WI_KIND_INT64);
+    node->type = wi_type_of(WI_TYPE_INT64);
     node = wi_check_finish(b, node);
-    struct wi_type date = wi_type_of(WI_KIND_DATE32);
+    struct wi_type date = wi_type_of(WI_TYPE_DATE32);
     return both ? node : wi_check_convert(b, node, &date);
 }
 
-struct wi_node *wi_check_arithmetic(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_arithmetic(struct wi_expr_build *b,
+                                    struct wi_node *node)
 {
     for (uint32_t i = 0; i < 2; i++) {
         if (node->arg[i]->untyped) {
             struct wi_type type =
                 node->arg[1 - i]->untyped ||
-                        node->arg[1 - i]->type.kind == WI_KIND_DATE32
-                    ? wi_type_of(WI_KIND_INT64)
+                        node->arg[1 - i]->type.kind == WI_TYPE_DATE32
+                    ? wi_type_of(WI_TYPE_INT64)
                     : node->arg[1 - i]->type;
             node->arg[i] = wi_check_convert(b, node->arg[i], &type);
             if (node->arg[i] == NULL) {
@@ -201,24 +204,24 @@ struct wi_node *wi_check_arithmetic(struct wi_build *b, struct wi_node *node)
     }
     struct wi_node *x = node->arg[0];
     struct wi_node *y = node->arg[1];
-    if (x->type.kind == WI_KIND_DATE32 || y->type.kind == WI_KIND_DATE32) {
+    if (x->type.kind == WI_TYPE_DATE32 || y->type.kind == WI_TYPE_DATE32) {
         return date_arithmetic(b, node);
     }
     struct wi_type type;
     if (!common_number(x, y, &type)) {
         return wi_check_mismatch(b, node, "both must be numbers");
     }
-    bool integers = type.kind == WI_KIND_INT64;
-    if (type.kind == WI_KIND_FLOAT64 || (integers && node->op != WI_OP_DIV)) {
+    bool integers = type.kind == WI_TYPE_INT64;
+    if (type.kind == WI_TYPE_FLOAT64 || (integers && node->op != WI_OP_DIV)) {
         return convert_both(b, node, &type);
     }
     return exact(b, node);
 }
 
-struct wi_node *wi_check_sign(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_sign(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
-    struct wi_type type = wi_type_of(WI_KIND_INT64);
+    struct wi_type type = wi_type_of(WI_TYPE_INT64);
     if (x->untyped) {
         return wi_check_convert(b, x, &type);
     }
@@ -228,7 +231,7 @@ struct wi_node *wi_check_sign(struct wi_build *b, struct wi_node *node)
                              wi_expr_op_text(node->op),
                              wi_expr_type_text(&x->type, found));
     }
-    if (x->type.kind == WI_KIND_UINT64) {
+    if (x->type.kind == WI_TYPE_UINT64) {
         type = wi_type_decimal(20, 0);
     } else if (!wi_type_is_integer(&x->type)) {
         type = x->type;
@@ -238,13 +241,13 @@ struct wi_node *wi_check_sign(struct wi_build *b, struct wi_node *node)
 
 /* A cast to fewer digits behind the point. Rounding may carry: one more
  * before it. */
-struct wi_node *wi_check_round(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_check_round(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];
     uint32_t scale = 0;
     if (node->n_args == 2) {
         const struct wi_node *n = node->arg[1];
-        if (!wi_node_is_const(n) || n->type.kind != WI_KIND_INT64 ||
+        if (!wi_node_is_const(n) || n->type.kind != WI_TYPE_INT64 ||
             n->value.null || n->value.i < 0 || n->value.i > WI_DECIMAL_MOST) {
             return wi_build_fail(b, n->at,
                                  "round: the number of digits must be a "
@@ -256,7 +259,7 @@ struct wi_node *wi_check_round(struct wi_build *b, struct wi_node *node)
     if (x->untyped || wi_type_is_integer(&x->type)) {
         return x;
     }
-    if (x->type.kind != WI_KIND_DECIMAL) {
+    if (x->type.kind != WI_TYPE_DECIMAL) {
         char found[WI_TYPE_TEXT_BYTES];
         return wi_build_fail(b, x->at,
                              "round of %s: a decimal was expected; cast it",

@@ -68,7 +68,7 @@ static weir_err open_slots(struct wi_eval *e, const struct wi_node *node,
     return code;
 }
 
-weir_err wi_eval_open(const struct wi_expr *expr, struct wi_mem *mem,
+weir_err wi_eval_open(const struct wi_expr *expr, struct wi_op_mem *mem,
                       struct wi_eval **out, struct weir_error *err)
 {
     struct wi_eval *e = calloc(1, sizeof(*e));
@@ -109,7 +109,7 @@ void wi_eval_close(struct wi_eval *eval)
 /* ---- one node ------------------------------------------------------------ */
 
 /* Nulls of either; the joint ones are written to `own`. */
-static uint8_t *join_nulls(uint8_t *x, uint8_t *y, struct wi_rows rows,
+static uint8_t *join_nulls(uint8_t *x, uint8_t *y, struct wi_sel_rows rows,
                            uint8_t *own)
 {
     if (x == NULL || y == NULL) {
@@ -236,7 +236,7 @@ static weir_err run_call(struct wi_call *c)
 }
 
 static weir_err eval_with(struct wi_eval *e, const struct wi_node *node,
-                          struct wi_rows rows, struct wi_vec *out)
+                          struct wi_sel_rows rows, struct wi_vec *out)
 {
     struct wi_vec *once = &e->slots[node->arg[0]->slot].now;
     weir_err code = wi_eval_node(e, node->arg[0], rows, once);
@@ -244,7 +244,7 @@ static weir_err eval_with(struct wi_eval *e, const struct wi_node *node,
 }
 
 weir_err wi_eval_node(struct wi_eval *e, const struct wi_node *node,
-                      struct wi_rows rows, struct wi_vec *out)
+                      struct wi_sel_rows rows, struct wi_vec *out)
 {
     switch (node->op) {
     case WI_OP_COLUMN:
@@ -275,7 +275,8 @@ weir_err wi_eval_node(struct wi_eval *e, const struct wi_node *node,
 /* ---- rows where it is true ----------------------------------------------- */
 
 static weir_err true_of_all(struct wi_eval *e, const struct wi_node *node,
-                            struct wi_rows rows, uint32_t *to, uint32_t *n_out)
+                            struct wi_sel_rows rows, uint32_t *to,
+                            uint32_t *n_out)
 {
     for (uint32_t i = 0; i < node->n_args && rows.n > 0; i++) {
         weir_err code = wi_eval_true(e, node->arg[i], rows, to, &rows.n);
@@ -288,8 +289,8 @@ static weir_err true_of_all(struct wi_eval *e, const struct wi_node *node,
     return WEIR_OK;
 }
 
-static uint32_t true_of_values(const struct wi_vec *vec, struct wi_rows rows,
-                               uint32_t *to)
+static uint32_t true_of_values(const struct wi_vec *vec,
+                               struct wi_sel_rows rows, uint32_t *to)
 {
     const uint8_t *value = wi_vec_bool(vec);
     const uint8_t *null = vec->null;
@@ -303,7 +304,7 @@ static uint32_t true_of_values(const struct wi_vec *vec, struct wi_rows rows,
 }
 
 static weir_err true_of_compare(struct wi_eval *e, const struct wi_node *node,
-                                struct wi_rows rows, uint32_t *to,
+                                struct wi_sel_rows rows, uint32_t *to,
                                 uint32_t *n_out)
 {
     struct wi_vec out;
@@ -316,7 +317,7 @@ static weir_err true_of_compare(struct wi_eval *e, const struct wi_node *node,
 }
 
 weir_err wi_eval_true(struct wi_eval *e, const struct wi_node *node,
-                      struct wi_rows rows, uint32_t *to, uint32_t *n_out)
+                      struct wi_sel_rows rows, uint32_t *to, uint32_t *n_out)
 {
     if (node->op == WI_OP_AND) {
         return true_of_all(e, node, rows, to, n_out);
@@ -340,19 +341,20 @@ weir_err wi_eval_true(struct wi_eval *e, const struct wi_node *node,
 
 /* ---- a chunk ------------------------------------------------------------- */
 
-static struct wi_rows begin(struct wi_eval *eval, const struct wi_chunk *chunk,
-                            struct weir_error *err)
+static struct wi_sel_rows begin(struct wi_eval *eval,
+                                const struct wi_chunk *chunk,
+                                struct weir_error *err)
 {
     eval->chunk = chunk;
     eval->err = err;
     wi_eval_text_reset(eval);
-    return (struct wi_rows){chunk->sel, chunk->n};
+    return (struct wi_sel_rows){chunk->sel, chunk->n};
 }
 
 weir_err wi_eval_run(struct wi_eval *eval, const struct wi_chunk *chunk,
                      struct wi_vec *out, struct weir_error *err)
 {
-    struct wi_rows rows = begin(eval, chunk, err);
+    struct wi_sel_rows rows = begin(eval, chunk, err);
     struct wi_vec result;
     weir_err code = wi_eval_node(eval, eval->expr->root, rows, &result);
     if (code == WEIR_OK) {
@@ -365,6 +367,6 @@ weir_err wi_eval_select(struct wi_eval *eval, const struct wi_chunk *chunk,
                         uint32_t *sel_out, uint32_t *n_out,
                         struct weir_error *err)
 {
-    struct wi_rows rows = begin(eval, chunk, err);
+    struct wi_sel_rows rows = begin(eval, chunk, err);
     return wi_eval_true(eval, eval->expr->root, rows, sel_out, n_out);
 }

@@ -18,7 +18,7 @@
 #include "operators/expr/node.h"
 
 /** Positions: sel[0..n), or 0..n-1 if sel is NULL. */
-struct wi_rows {
+struct wi_sel_rows {
     const uint32_t *sel;
     uint32_t n;
 };
@@ -49,7 +49,7 @@ struct wi_slot {
 
 /** Bytes of computed strings; all are given back at once. */
 struct wi_eval_text_block;
-struct wi_text {
+struct wi_eval_text {
     struct wi_eval_text_block *first;
     struct wi_eval_text_block *now;
 };
@@ -57,10 +57,10 @@ struct wi_text {
 /* written by: the worker */
 struct wi_eval {
     const struct wi_expr *expr;
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     struct wi_slot *slots;
     const struct wi_chunk *chunk;
-    struct wi_text text;
+    struct wi_eval_text text;
     struct weir_error *err;
 };
 
@@ -68,18 +68,18 @@ struct wi_eval {
 struct wi_call {
     struct wi_eval *eval;
     const struct wi_node *node;
-    struct wi_rows rows;
+    struct wi_sel_rows rows;
     struct wi_vec arg[3];
     struct wi_vec *out; /* values: own ones; null: where an argument is */
 };
 
 /** Errors: as wi_eval_run. */
 weir_err wi_eval_node(struct wi_eval *e, const struct wi_node *node,
-                      struct wi_rows rows, struct wi_vec *out);
+                      struct wi_sel_rows rows, struct wi_vec *out);
 
 /** The selected positions where a bool node is true. `to` may be rows.sel. */
 weir_err wi_eval_true(struct wi_eval *e, const struct wi_node *node,
-                      struct wi_rows rows, uint32_t *to, uint32_t *n_out);
+                      struct wi_sel_rows rows, uint32_t *to, uint32_t *n_out);
 
 /* Kernels, by subject. Errors: WEIR_ERR_QUERY_DATA; strings: as wi_mem_take. */
 weir_err wi_kernel_arith(struct wi_call *c);
@@ -94,13 +94,13 @@ uint32_t wi_kernel_compare_select(struct wi_call *c, uint32_t *to);
 
 /** AND, OR, CASE, COALESCE, IS NULL: they decide which rows are computed. */
 weir_err wi_eval_junction(struct wi_eval *e, const struct wi_node *node,
-                          struct wi_rows rows, struct wi_vec *out);
+                          struct wi_sel_rows rows, struct wi_vec *out);
 weir_err wi_eval_choice(struct wi_eval *e, const struct wi_node *node,
-                        struct wi_rows rows, struct wi_vec *out);
+                        struct wi_sel_rows rows, struct wi_vec *out);
 
 /** Copy the selected positions of one vector to the same ones of another,
  *  whose null is set. */
-void wi_vec_spread(const struct wi_vec *from, struct wi_rows rows,
+void wi_vec_spread(const struct wi_vec *from, struct wi_sel_rows rows,
                    struct wi_vec *to);
 
 /** Does a cast leave the values as they are? */

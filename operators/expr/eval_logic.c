@@ -12,7 +12,7 @@
         WI_EACH(rows, z[p] = x[p];);                                           \
     } while (0)
 
-void wi_vec_spread(const struct wi_vec *from, struct wi_rows rows,
+void wi_vec_spread(const struct wi_vec *from, struct wi_sel_rows rows,
                    struct wi_vec *to)
 {
     switch (from->rep) {
@@ -46,9 +46,9 @@ void wi_vec_spread(const struct wi_vec *from, struct wi_rows rows,
 /* Take one argument's values into the result: `end` (false for AND, true for
  * OR) decides a row, whatever else it has; null is kept unless that comes.
  * Rows that are not decided are left in `to`. */
-static struct wi_rows junction_step(const struct wi_vec *arg, uint8_t end,
-                                    struct wi_rows rows, struct wi_vec *out,
-                                    uint32_t *to)
+static struct wi_sel_rows junction_step(const struct wi_vec *arg, uint8_t end,
+                                        struct wi_sel_rows rows,
+                                        struct wi_vec *out, uint32_t *to)
 {
     const uint8_t *x = wi_vec_bool(arg);
     const uint8_t *x_null = arg->null;
@@ -63,11 +63,11 @@ static struct wi_rows junction_step(const struct wi_vec *arg, uint8_t end,
         to[k] = p;
         k += decided ^ 1;
     });
-    return (struct wi_rows){to, k};
+    return (struct wi_sel_rows){to, k};
 }
 
 weir_err wi_eval_junction(struct wi_eval *e, const struct wi_node *node,
-                          struct wi_rows rows, struct wi_vec *out)
+                          struct wi_sel_rows rows, struct wi_vec *out)
 {
     struct wi_slot *slot = &e->slots[node->slot];
     bool nulls = false;
@@ -91,13 +91,13 @@ weir_err wi_eval_junction(struct wi_eval *e, const struct wi_node *node,
 
 /* Rows of `rows` that are not in some[0..n), both ascending; `some` has room
  * for WI_CHUNK_ROWS. `to` may be rows.sel. */
-static struct wi_rows without(struct wi_rows rows, uint32_t *some, uint32_t n,
-                              uint32_t *to)
+static struct wi_sel_rows without(struct wi_sel_rows rows, uint32_t *some,
+                                  uint32_t n, uint32_t *to)
 {
     uint32_t k = 0;
     uint32_t s = 0;
     if (n == rows.n) {
-        return (struct wi_rows){to, 0};
+        return (struct wi_sel_rows){to, 0};
     }
     some[n] = UINT32_MAX; /* no row: saves a branch */
     WI_EACH(rows, {
@@ -106,11 +106,11 @@ static struct wi_rows without(struct wi_rows rows, uint32_t *some, uint32_t n,
         to[k] = p;
         k += is_some ^ 1;
     });
-    return (struct wi_rows){to, k};
+    return (struct wi_sel_rows){to, k};
 }
 
 static weir_err branch(struct wi_eval *e, const struct wi_node *value,
-                       struct wi_rows rows, struct wi_vec *own)
+                       struct wi_sel_rows rows, struct wi_vec *own)
 {
     struct wi_vec vec;
     weir_err code = wi_eval_node(e, value, rows, &vec);
@@ -120,7 +120,7 @@ static weir_err branch(struct wi_eval *e, const struct wi_node *value,
     return code;
 }
 
-static void set_null(struct wi_vec *own, struct wi_rows rows)
+static void set_null(struct wi_vec *own, struct wi_sel_rows rows)
 {
     uint8_t *null = own->null;
     WI_EACH(rows, null[p] = 1;);
@@ -131,12 +131,12 @@ static void set_null(struct wi_vec *own, struct wi_rows rows)
 }
 
 static weir_err eval_case(struct wi_eval *e, const struct wi_node *node,
-                          struct wi_rows rows, struct wi_vec *own)
+                          struct wi_sel_rows rows, struct wi_vec *own)
 {
     struct wi_slot *slot = &e->slots[node->slot];
     uint32_t i = 0;
     for (; i + 1 < node->n_args && rows.n > 0; i += 2) {
-        struct wi_rows some = {slot->sel[0], 0};
+        struct wi_sel_rows some = {slot->sel[0], 0};
         weir_err code =
             wi_eval_true(e, node->arg[i], rows, slot->sel[0], &some.n);
         if (code == WEIR_OK && some.n > 0) {
@@ -158,17 +158,17 @@ static weir_err eval_case(struct wi_eval *e, const struct wi_node *node,
 }
 
 /* Rows of `rows` where own is null still. */
-static struct wi_rows still_null(const struct wi_vec *own, struct wi_rows rows,
-                                 uint32_t *to)
+static struct wi_sel_rows still_null(const struct wi_vec *own,
+                                     struct wi_sel_rows rows, uint32_t *to)
 {
     const uint8_t *null = own->null;
     uint32_t k = 0;
     WI_EACH(rows, to[k] = p; k += null[p];);
-    return (struct wi_rows){to, k};
+    return (struct wi_sel_rows){to, k};
 }
 
 static weir_err eval_coalesce(struct wi_eval *e, const struct wi_node *node,
-                              struct wi_rows rows, struct wi_vec *own)
+                              struct wi_sel_rows rows, struct wi_vec *own)
 {
     for (uint32_t i = 0; i < node->n_args && rows.n > 0; i++) {
         weir_err code = branch(e, node->arg[i], rows, own);
@@ -181,7 +181,7 @@ static weir_err eval_coalesce(struct wi_eval *e, const struct wi_node *node,
 }
 
 weir_err wi_eval_choice(struct wi_eval *e, const struct wi_node *node,
-                        struct wi_rows rows, struct wi_vec *out)
+                        struct wi_sel_rows rows, struct wi_vec *out)
 {
     struct wi_vec own = e->slots[node->slot].own;
     weir_err code = node->op == WI_OP_CASE ? eval_case(e, node, rows, &own)

@@ -27,7 +27,7 @@ static weir_err check_text(const char *text, size_t n_bytes,
 }
 
 /* The tree of b->expr->text. */
-static struct wi_node *build(struct wi_build *b)
+static struct wi_node *build(struct wi_expr_build *b)
 {
     struct wi_node *root = wi_parse_text(b);
     if (root == NULL) {
@@ -60,7 +60,7 @@ weir_err wi_expr_open(const char *text, const struct wi_columns *columns,
         return wi_exec_no_memory(err, n_bytes);
     }
     expr->text_bytes = (uint32_t)n_bytes;
-    struct wi_build b = {
+    struct wi_expr_build b = {
         .expr = expr, .columns = columns, .deepest = WI_EXPR_DEPTH, .err = err};
     expr->root = build(&b);
     if (expr->root == NULL) {

@@ -60,7 +60,7 @@ bool wi_expr_reads(const struct wi_expr *expr, uint32_t column);
 
 /** Scratch memory to compute it, for one worker. The expression must outlive
  *  it. Errors: as wi_mem_take. Ownership: wi_eval_close. */
-weir_err wi_eval_open(const struct wi_expr *expr, struct wi_mem *mem,
+weir_err wi_eval_open(const struct wi_expr *expr, struct wi_op_mem *mem,
                       struct wi_eval **out, struct weir_error *err);
 void wi_eval_close(struct wi_eval *eval);
 

@@ -6,7 +6,7 @@
 #include "operators/expr/eval.h"
 
 /* A string's bytes belong to the evaluation: keep a copy. */
-static bool keep(struct wi_build *b, struct wi_value *value)
+static bool keep(struct wi_expr_build *b, struct wi_value *value)
 {
     char *bytes = wi_build_take(b, value->s.n_bytes + 1u);
     if (bytes == NULL) {
@@ -19,10 +19,10 @@ static bool keep(struct wi_build *b, struct wi_value *value)
     return true;
 }
 
-struct wi_node *wi_fold(struct wi_build *b, struct wi_node *node)
+struct wi_node *wi_fold(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_expr alone = {.root = node, .n_slots = wi_node_number(node)};
-    struct wi_mem mem = {.above = NULL};
+    struct wi_op_mem mem = {.above = NULL};
     struct wi_chunk row = {.n = 1};
     struct wi_eval *eval;
     struct wi_vec vec;

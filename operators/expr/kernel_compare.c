@@ -43,7 +43,7 @@ struct sides {
     const void *x;
     const void *y;
     const uint8_t *null;
-    struct wi_rows rows;
+    struct wi_sel_rows rows;
 };
 
 #define KERNELS(name, T, test)                                                 \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* extract(... from ...) */
-#include "operators/expr/date.h"
+#include "operators/base/date.h"
 #include "operators/expr/eval.h"
 
 static inline int64_t of_day(enum wi_field field, int64_t days)
@@ -42,7 +42,7 @@ weir_err wi_kernel_extract(struct wi_call *c)
     const int64_t *x = wi_vec_i64(&c->arg[0]);
     int64_t *z = c->out->values;
     bool time = field >= WI_FIELD_HOUR && field <= WI_FIELD_SECOND;
-    if (from->kind == WI_KIND_DATE32) {
+    if (from->kind == WI_TYPE_DATE32) {
         WI_EACH(c->rows, z[p] = time ? 0 : of_day(field, (int32_t)x[p]););
         return WEIR_OK;
     }

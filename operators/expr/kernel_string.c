@@ -23,7 +23,7 @@ static weir_err run_length(struct wi_call *c)
 {
     const struct wi_str *x = wi_vec_str(&c->arg[0]);
     int64_t *z = c->out->values;
-    if (c->node->arg[0]->type.kind == WI_KIND_UTF8) {
+    if (c->node->arg[0]->type.kind == WI_TYPE_UTF8) {
         WI_EACH(c->rows, z[p] = characters(x[p]););
     } else {
         WI_EACH(c->rows, z[p] = x[p].n_bytes;);
@@ -134,7 +134,7 @@ static weir_err run_substring(struct wi_call *c)
     const int64_t *from = wi_vec_i64(&c->arg[1]);
     const int64_t *length = c->node->n_args > 2 ? c->arg[2].values : NULL;
     const uint8_t *null = c->out->null;
-    bool text = c->node->type.kind == WI_KIND_UTF8;
+    bool text = c->node->type.kind == WI_TYPE_UTF8;
     struct wi_str *z = c->out->values;
     WI_EACH(c->rows, {
         int64_t n = length == NULL ? INT64_MAX : length[p];

@@ -36,7 +36,7 @@ static const char *digits(const char *s)
 }
 
 /* 12, 1.50, .5, 1.5e-3 */
-static bool number(struct wi_build *b, const char *start,
+static bool number(struct wi_expr_build *b, const char *start,
                    struct wi_token *token)
 {
     const char *s = digits(start);
@@ -65,7 +65,8 @@ static bool number(struct wi_build *b, const char *start,
 
 /* From an opening quote to behind the closing one; doubled ones are content.
  * NULL: there is none, reported. */
-static const char *quoted(struct wi_build *b, const char *open, uint32_t at)
+static const char *quoted(struct wi_expr_build *b, const char *open,
+                          uint32_t at)
 {
     char quote = *open;
     for (const char *s = open + 1; *s != '\0'; s++) {
@@ -80,7 +81,7 @@ static const char *quoted(struct wi_build *b, const char *open, uint32_t at)
     return wi_build_fail(b, at, "the closing %c is missing", quote);
 }
 
-static bool sign(struct wi_build *b, const char *s, struct wi_token *token)
+static bool sign(struct wi_expr_build *b, const char *s, struct wi_token *token)
 {
     static const char *const two[] = {"<>", "!=", "<=", ">=", "||"};
     token->kind = WI_TOKEN_SIGN;
@@ -100,7 +101,7 @@ static bool sign(struct wi_build *b, const char *s, struct wi_token *token)
     return false;
 }
 
-bool wi_lex_next(struct wi_build *b, uint32_t from, struct wi_token *out)
+bool wi_lex_next(struct wi_expr_build *b, uint32_t from, struct wi_token *out)
 {
     const char *text = b->expr->text;
     const char *s = text + from;
@@ -133,7 +134,7 @@ bool wi_lex_next(struct wi_build *b, uint32_t from, struct wi_token *out)
     return sign(b, s, out);
 }
 
-bool wi_token_is(const struct wi_build *b, const struct wi_token *token,
+bool wi_token_is(const struct wi_expr_build *b, const struct wi_token *token,
                  const char *word)
 {
     return (token->kind == WI_TOKEN_NAME || token->kind == WI_TOKEN_SIGN) &&
@@ -141,7 +142,8 @@ bool wi_token_is(const struct wi_build *b, const struct wi_token *token,
            strncasecmp(b->expr->text + token->at, word, token->n_bytes) == 0;
 }
 
-struct wi_str wi_token_content(struct wi_build *b, const struct wi_token *token)
+struct wi_str wi_token_content(struct wi_expr_build *b,
+                               const struct wi_token *token)
 {
     const char *s = b->expr->text + token->at;
     char quote = *s;
@@ -158,7 +160,7 @@ struct wi_str wi_token_content(struct wi_build *b, const struct wi_token *token)
     return content;
 }
 
-const char *wi_token_text(const struct wi_build *b,
+const char *wi_token_text(const struct wi_expr_build *b,
                           const struct wi_token *token,
                           char text[WI_TOKEN_TEXT_BYTES])
 {

@@ -27,20 +27,20 @@ struct wi_token {
 };
 
 /** The token at byte `from` or behind it. false: reported. */
-bool wi_lex_next(struct wi_build *b, uint32_t from, struct wi_token *out);
+bool wi_lex_next(struct wi_expr_build *b, uint32_t from, struct wi_token *out);
 
 /** Is it this word (any case), or this sign? */
-bool wi_token_is(const struct wi_build *b, const struct wi_token *token,
+bool wi_token_is(const struct wi_expr_build *b, const struct wi_token *token,
                  const char *word);
 
 /** Content of a QUOTED or TEXT token: without quotes, doubled ones single.
  *  data NULL: no memory, reported. */
-struct wi_str wi_token_content(struct wi_build *b,
+struct wi_str wi_token_content(struct wi_expr_build *b,
                                const struct wi_token *token);
 
 /** For messages: the token, cut to fit. */
 #define WI_TOKEN_TEXT_BYTES 48
-const char *wi_token_text(const struct wi_build *b,
+const char *wi_token_text(const struct wi_expr_build *b,
                           const struct wi_token *token,
                           char text[WI_TOKEN_TEXT_BYTES]);
 

@@ -61,7 +61,7 @@ static bool read_step(struct wi_str pattern, char escape, uint32_t *i,
     return true;
 }
 
-struct wi_like *wi_like_make(struct wi_build *b, uint32_t at,
+struct wi_like *wi_like_make(struct wi_expr_build *b, uint32_t at,
                              struct wi_str pattern, char escape)
 {
     struct wi_like *like = wi_build_take(b, sizeof(*like));
@@ -148,7 +148,7 @@ static inline bool same_bytes(const char *x, struct wi_str y)
 }
 
 void wi_like_match(const struct wi_like *like, const struct wi_str *x,
-                   struct wi_rows rows, uint8_t *out)
+                   struct wi_sel_rows rows, uint8_t *out)
 {
     const struct wi_str b = like->bytes;
     const uint32_t n = b.n_bytes;

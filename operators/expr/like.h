@@ -6,11 +6,11 @@
 #include "operators/expr/eval.h"
 
 /** @param escape  0: none. NULL: reported. */
-struct wi_like *wi_like_make(struct wi_build *b, uint32_t at,
+struct wi_like *wi_like_make(struct wi_expr_build *b, uint32_t at,
                              struct wi_str pattern, char escape);
 
 /** out[p] = 1 where x[p] matches. Nulls are the caller's business. */
 void wi_like_match(const struct wi_like *like, const struct wi_str *x,
-                   struct wi_rows rows, uint8_t *out);
+                   struct wi_sel_rows rows, uint8_t *out);
 
 #endif /* WI_OPERATORS_EXPR_LIKE_H */

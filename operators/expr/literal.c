@@ -47,7 +47,7 @@ static bool decimal_type(struct wi_parse *p, uint32_t at, struct wi_str text,
                             digits, WI_DECIMAL_MOST);
         return false;
     }
-    *out = (struct wi_type){.kind = WI_KIND_DECIMAL,
+    *out = (struct wi_type){.kind = WI_TYPE_DECIMAL,
                             .precision = (uint8_t)digits,
                             .scale = (uint8_t)d.scale};
     return true;
@@ -56,7 +56,7 @@ static bool decimal_type(struct wi_parse *p, uint32_t at, struct wi_str text,
 struct wi_node *wi_parse_number(struct wi_parse *p, uint32_t at, bool minus)
 {
     struct wi_str text = slice(p, &p->now);
-    struct wi_type type = {.kind = WI_KIND_INT64};
+    struct wi_type type = {.kind = WI_TYPE_INT64};
     struct wi_value value;
     if (minus) { /* the sign and the digits may stand apart */
         char *joined = wi_build_take(p->b, text.n_bytes + 1);
@@ -69,7 +69,7 @@ struct wi_node *wi_parse_number(struct wi_parse *p, uint32_t at, bool minus)
     }
     if (memchr(text.data, 'e', text.n_bytes) != NULL ||
         memchr(text.data, 'E', text.n_bytes) != NULL) {
-        type.kind = WI_KIND_FLOAT64;
+        type.kind = WI_TYPE_FLOAT64;
     } else if ((memchr(text.data, '.', text.n_bytes) != NULL ||
                 wi_value_read(text, &type, &value) != WI_READ_OK) &&
                !decimal_type(p, at, text, &type)) {
@@ -83,7 +83,7 @@ struct wi_node *wi_parse_string(struct wi_parse *p)
 {
     uint32_t at = p->now.at;
     struct wi_str text = wi_token_content(p->b, &p->now);
-    struct wi_type type = {.kind = WI_KIND_UTF8};
+    struct wi_type type = {.kind = WI_TYPE_UTF8};
     return text.data != NULL && wi_parse_step(p) ? make(p, at, &type, text)
                                                  : NULL;
 }
@@ -108,7 +108,7 @@ struct wi_node *wi_parse_hex(struct wi_parse *p)
         return wi_build_fail(p->b, at,
                              "expected pairs of hex digits, as in x'0aff'");
     }
-    struct wi_type type = {.kind = WI_KIND_BINARY};
+    struct wi_type type = {.kind = WI_TYPE_BINARY};
     return wi_parse_step(p) ? make(p, at, &type, value) : NULL;
 }
 
@@ -170,7 +170,7 @@ static bool detail(struct wi_parse *p, uint32_t at, bool is_decimal,
         return decimal_type(p, at, text, out);
     }
     *out =
-        (struct wi_type){.kind = WI_KIND_TIMESTAMP, .unit = wi_unit_of(text)};
+        (struct wi_type){.kind = WI_TYPE_TIMESTAMP, .unit = wi_unit_of(text)};
     return true;
 }
 
@@ -207,7 +207,7 @@ struct wi_node *wi_parse_typed(struct wi_parse *p)
         if (!wi_parse_step(p) || (opened && !wi_parse_step(p))) {
             return NULL;
         }
-        type = (struct wi_type){.kind = WI_KIND_DATE32};
+        type = (struct wi_type){.kind = WI_TYPE_DATE32};
     } else if (!wi_parse_type(p, &type)) {
         return NULL;
     }

@@ -36,7 +36,7 @@ static uint32_t character(const struct wi_expr *expr, uint32_t at)
     return n;
 }
 
-static void fail(struct wi_build *b, weir_err code, uint32_t at,
+static void fail(struct wi_expr_build *b, weir_err code, uint32_t at,
                  const char *fmt, va_list args)
 {
     if (b->code != WEIR_OK) {
@@ -48,7 +48,7 @@ static void fail(struct wi_build *b, weir_err code, uint32_t at,
                            character(b->expr, at), text);
 }
 
-void *wi_build_fail(struct wi_build *b, uint32_t at, const char *fmt, ...)
+void *wi_build_fail(struct wi_expr_build *b, uint32_t at, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -57,7 +57,7 @@ void *wi_build_fail(struct wi_build *b, uint32_t at, const char *fmt, ...)
     return NULL;
 }
 
-void *wi_build_fail_as(struct wi_build *b, weir_err code, uint32_t at,
+void *wi_build_fail_as(struct wi_expr_build *b, weir_err code, uint32_t at,
                        const char *fmt, ...)
 {
     va_list args;
@@ -67,7 +67,7 @@ void *wi_build_fail_as(struct wi_build *b, weir_err code, uint32_t at,
     return NULL;
 }
 
-void *wi_build_take(struct wi_build *b, size_t bytes)
+void *wi_build_take(struct wi_expr_build *b, size_t bytes)
 {
     bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     struct wi_block *block = b->expr->blocks;
@@ -97,7 +97,7 @@ void wi_build_free(struct wi_expr *expr)
     }
 }
 
-static struct wi_node *new_node(struct wi_build *b, uint32_t at)
+static struct wi_node *new_node(struct wi_expr_build *b, uint32_t at)
 {
     if (b->expr->n_nodes == WI_EXPR_NODES) {
         return wi_build_fail(b, at, "an expression may have %u parts; split it",
@@ -111,7 +111,7 @@ static struct wi_node *new_node(struct wi_build *b, uint32_t at)
     return node;
 }
 
-struct wi_node *wi_node_make(struct wi_build *b, enum wi_expr_op op,
+struct wi_node *wi_node_make(struct wi_expr_build *b, enum wi_expr_op op,
                              uint32_t at, uint32_t n_args,
                              struct wi_node *const *args)
 {
@@ -144,14 +144,15 @@ struct wi_node *wi_node_make(struct wi_build *b, enum wi_expr_op op,
     return node;
 }
 
-struct wi_node *wi_node_pair(struct wi_build *b, enum wi_expr_op op,
+struct wi_node *wi_node_pair(struct wi_expr_build *b, enum wi_expr_op op,
                              uint32_t at, struct wi_node *x, struct wi_node *y)
 {
     struct wi_node *args[] = {x, y};
     return wi_node_make(b, op, at, 2, args);
 }
 
-struct wi_node *wi_node_copy(struct wi_build *b, const struct wi_node *node)
+struct wi_node *wi_node_copy(struct wi_expr_build *b,
+                             const struct wi_node *node)
 {
     struct wi_node *copy = new_node(b, node->at);
     if (copy != NULL) {
@@ -160,7 +161,7 @@ struct wi_node *wi_node_copy(struct wi_build *b, const struct wi_node *node)
     return copy;
 }
 
-struct wi_node *wi_node_const(struct wi_build *b, uint32_t at,
+struct wi_node *wi_node_const(struct wi_expr_build *b, uint32_t at,
                               const struct wi_type *type,
                               const struct wi_value *value)
 {
@@ -191,7 +192,7 @@ uint32_t wi_node_number(struct wi_node *root)
     return n;
 }
 
-bool wi_node_list_add(struct wi_build *b, struct wi_node_list *list,
+bool wi_node_list_add(struct wi_expr_build *b, struct wi_node_list *list,
                       struct wi_node *node)
 {
     if (node == NULL) {

@@ -137,7 +137,7 @@ struct wi_expr {
 };
 
 /** While an expression is read and checked. */
-struct wi_build {
+struct wi_expr_build {
     struct wi_expr *expr;
     const struct wi_columns *columns;
     uint32_t deepest; /* tree that nodes may make */
@@ -146,36 +146,37 @@ struct wi_build {
 };
 
 /** Report what is wrong at a byte of the text, once. Returns NULL. */
-void *wi_build_fail(struct wi_build *b, uint32_t at, const char *fmt, ...)
+void *wi_build_fail(struct wi_expr_build *b, uint32_t at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 
 /** The same with another code than WEIR_ERR_ARG. */
-void *wi_build_fail_as(struct wi_build *b, weir_err code, uint32_t at,
+void *wi_build_fail_as(struct wi_expr_build *b, weir_err code, uint32_t at,
                        const char *fmt, ...)
     __attribute__((format(printf, 4, 5), cold));
 
 /** Memory, cleared, 16-byte aligned, that goes with the expression. NULL: none,
  *  and reported. */
-void *wi_build_take(struct wi_build *b, size_t bytes);
+void *wi_build_take(struct wi_expr_build *b, size_t bytes);
 
 /** Give all of it back. */
 void wi_build_free(struct wi_expr *expr);
 
 /** A node with arguments, which are copied. NULL: no memory, too many nodes,
  *  or nested too deep, and reported. */
-struct wi_node *wi_node_make(struct wi_build *b, enum wi_expr_op op,
+struct wi_node *wi_node_make(struct wi_expr_build *b, enum wi_expr_op op,
                              uint32_t at, uint32_t n_args,
                              struct wi_node *const *args);
 
 /** The same for two arguments. */
-struct wi_node *wi_node_pair(struct wi_build *b, enum wi_expr_op op,
+struct wi_node *wi_node_pair(struct wi_expr_build *b, enum wi_expr_op op,
                              uint32_t at, struct wi_node *x, struct wi_node *y);
 
 /** A copy of a node that shares its arguments. */
-struct wi_node *wi_node_copy(struct wi_build *b, const struct wi_node *node);
+struct wi_node *wi_node_copy(struct wi_expr_build *b,
+                             const struct wi_node *node);
 
 /** A constant. */
-struct wi_node *wi_node_const(struct wi_build *b, uint32_t at,
+struct wi_node *wi_node_const(struct wi_expr_build *b, uint32_t at,
                               const struct wi_type *type,
                               const struct wi_value *value);
 
@@ -189,7 +190,7 @@ struct wi_node_list {
     uint32_t room;
 };
 /** false: no memory, reported. node NULL: false, as it was reported before. */
-bool wi_node_list_add(struct wi_build *b, struct wi_node_list *list,
+bool wi_node_list_add(struct wi_expr_build *b, struct wi_node_list *list,
                       struct wi_node *node);
 
 /** Type's name for messages, without the mark of nulls. */

@@ -272,7 +272,7 @@ struct wi_node *wi_parse_any(struct wi_parse *p)
     return parse(p, LEVEL_OR);
 }
 
-struct wi_node *wi_parse_text(struct wi_build *b)
+struct wi_node *wi_parse_text(struct wi_expr_build *b)
 {
     struct wi_parse p = {.b = b};
     if (!wi_lex_next(b, 0, &p.now)) {

@@ -6,13 +6,13 @@
 #include "operators/expr/lex.h"
 
 struct wi_parse {
-    struct wi_build *b;
+    struct wi_expr_build *b;
     struct wi_token now;
     uint32_t depth;
 };
 
 /** The whole text. NULL: reported. */
-struct wi_node *wi_parse_text(struct wi_build *b);
+struct wi_node *wi_parse_text(struct wi_expr_build *b);
 
 /** What binds weaker than everything: `a or b`. */
 struct wi_node *wi_parse_any(struct wi_parse *p);

@@ -48,7 +48,7 @@ static struct wi_node *column(struct wi_parse *p)
 static struct wi_node *constant(struct wi_parse *p, const char *word)
 {
     struct wi_value value = {.b = word[0] == 't', .null = word[0] == 'n'};
-    struct wi_type type = {.kind = WI_KIND_BOOL};
+    struct wi_type type = {.kind = WI_TYPE_BOOL};
     struct wi_node *node = wi_node_const(p->b, p->now.at, &type, &value);
     if (node == NULL || !wi_parse_step(p)) {
         return NULL;

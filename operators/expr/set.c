@@ -15,7 +15,7 @@ struct wi_set {
     void *values;
 };
 
-struct wi_set *wi_set_make(struct wi_build *b, const struct wi_type *type,
+struct wi_set *wi_set_make(struct wi_expr_build *b, const struct wi_type *type,
                            uint32_t n)
 {
     struct wi_set *set = wi_build_take(b, sizeof(*set));
@@ -82,7 +82,8 @@ static inline int order_f64(double x, double y)
         return false;                                                          \
     }                                                                          \
     static void look_up_##rep_name(const struct wi_set *set, const T *x,       \
-                                   struct wi_rows rows, uint8_t *restrict out) \
+                                   struct wi_sel_rows rows,                    \
+                                   uint8_t *restrict out)                      \
     {                                                                          \
         const T *values = set->values;                                         \
         if (set->n > FEW) {                                                    \
@@ -112,7 +113,7 @@ void wi_set_sort(struct wi_set *set)
 }
 
 void wi_set_look_up(const struct wi_set *set, const struct wi_vec *x,
-                    struct wi_rows rows, uint8_t *out)
+                    struct wi_sel_rows rows, uint8_t *out)
 {
     switch (set->rep) {
     case WI_BOOL:

@@ -104,7 +104,7 @@ static const char *reason(const struct wi_call *c, const struct wi_value *args,
     if (node->op == WI_OP_CONCAT) {
         return "strings have at most 4294967295 bytes";
     }
-    if (node->op == WI_OP_CAST && node->arg[0]->type.kind == WI_KIND_UTF8) {
+    if (node->op == WI_OP_CAST && node->arg[0]->type.kind == WI_TYPE_UTF8) {
         (void)snprintf(text, 2 * WI_TYPE_TEXT_BYTES,
                        "expected %s that fits the type",
                        wi_value_form(&node->type));

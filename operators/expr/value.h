@@ -7,17 +7,18 @@
 #ifndef WI_OPERATORS_EXPR_VALUE_H
 #define WI_OPERATORS_EXPR_VALUE_H
 
+#include "operators/base/number_text.h"
 #include "operators/expr/node.h"
 
 /** 10 to the power of n, 0..38. */
 wi_i128 wi_pow10(uint32_t n);
 
 /** Least and largest value of an integer, decimal, date or timestamp. */
-struct wi_range {
+struct wi_value_range {
     wi_i128 least;
     wi_i128 most;
 };
-struct wi_range wi_type_range(const struct wi_type *type);
+struct wi_value_range wi_type_range(const struct wi_type *type);
 
 enum wi_read {
     WI_READ_OK,
@@ -44,7 +45,6 @@ struct wi_digits wi_digits_of(struct wi_str text);
  *  holds it. */
 uint8_t wi_unit_of(struct wi_str text);
 
-#define WI_VALUE_TEXT_BYTES 64
 /** Text of a value that is not null and no string; returns the bytes. */
 uint32_t wi_value_text(const struct wi_type *type, const struct wi_value *value,
                        char text[WI_VALUE_TEXT_BYTES]);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "operators/expr/date.h"
+#include "operators/base/date.h"
 #include "operators/expr/number.h"
 #include "operators/expr/value.h"
 
@@ -56,7 +56,7 @@ static bool take_digits(struct reader *r, wi_i128 *v, uint32_t *n, bool *fits)
 
 /* [+-]digits[.digits], unscaled. */
 static enum wi_read read_exact(struct wi_str text, uint32_t scale,
-                               struct wi_range range, wi_i128 *out)
+                               struct wi_value_range range, wi_i128 *out)
 {
     struct reader r = {text.data, text.data + text.n_bytes};
     bool minus = take(&r, '-');
@@ -227,20 +227,20 @@ enum wi_read wi_value_read(struct wi_str text, const struct wi_type *type,
 {
     *out = (struct wi_value){.null = false};
     switch (type->kind) {
-    case WI_KIND_BOOL:
+    case WI_TYPE_BOOL:
         return read_bool(text, &out->b);
-    case WI_KIND_FLOAT32:
-    case WI_KIND_FLOAT64:
-        return read_float(text, type->kind == WI_KIND_FLOAT32, &out->f);
-    case WI_KIND_DATE32:
+    case WI_TYPE_FLOAT32:
+    case WI_TYPE_FLOAT64:
+        return read_float(text, type->kind == WI_TYPE_FLOAT32, &out->f);
+    case WI_TYPE_DATE32:
         return read_date(text, &out->i);
-    case WI_KIND_TIMESTAMP:
+    case WI_TYPE_TIMESTAMP:
         return read_timestamp(text, type->unit, &out->i);
-    case WI_KIND_UTF8:
-    case WI_KIND_BINARY:
-    case WI_KIND_FIXED:
+    case WI_TYPE_UTF8:
+    case WI_TYPE_BINARY:
+    case WI_TYPE_FIXED:
         out->s = text;
-        return type->kind == WI_KIND_FIXED && text.n_bytes != type->n_bytes
+        return type->kind == WI_TYPE_FIXED && text.n_bytes != type->n_bytes
                    ? WI_READ_MALFORMED
                    : WI_READ_OK;
     default:
@@ -251,16 +251,16 @@ enum wi_read wi_value_read(struct wi_str text, const struct wi_type *type,
 const char *wi_value_form(const struct wi_type *type)
 {
     switch (type->kind) {
-    case WI_KIND_BOOL:
+    case WI_TYPE_BOOL:
         return "true or false";
-    case WI_KIND_FLOAT32:
-    case WI_KIND_FLOAT64:
+    case WI_TYPE_FLOAT32:
+    case WI_TYPE_FLOAT64:
         return "a number such as 1.5e3";
-    case WI_KIND_DATE32:
+    case WI_TYPE_DATE32:
         return "YYYY-MM-DD";
-    case WI_KIND_TIMESTAMP:
+    case WI_TYPE_TIMESTAMP:
         return "YYYY-MM-DD HH:MM:SS[.ffffff]";
-    case WI_KIND_FIXED:
+    case WI_TYPE_FIXED:
         return "as many bytes as the type";
     default:
         return "a number such as 12 or 1.50";

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as text, limits of types, and numbers between kinds. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "operators/expr/date.h"
 #include "operators/expr/value.h"
 
 wi_i128 wi_pow10(uint32_t n)
@@ -18,123 +15,52 @@ wi_i128 wi_pow10(uint32_t n)
     return v;
 }
 
-struct wi_range wi_type_range(const struct wi_type *type)
+struct wi_value_range wi_type_range(const struct wi_type *type)
 {
     static const struct {
         int64_t least;
         uint64_t most;
     } integers[] = {
-        [WI_KIND_INT8] = {INT8_MIN, INT8_MAX},
-        [WI_KIND_INT16] = {INT16_MIN, INT16_MAX},
-        [WI_KIND_INT32] = {INT32_MIN, INT32_MAX},
-        [WI_KIND_INT64] = {INT64_MIN, INT64_MAX},
-        [WI_KIND_UINT8] = {0, UINT8_MAX},
-        [WI_KIND_UINT16] = {0, UINT16_MAX},
-        [WI_KIND_UINT32] = {0, UINT32_MAX},
-        [WI_KIND_UINT64] = {0, UINT64_MAX},
+        [WI_TYPE_INT8] = {INT8_MIN, INT8_MAX},
+        [WI_TYPE_INT16] = {INT16_MIN, INT16_MAX},
+        [WI_TYPE_INT32] = {INT32_MIN, INT32_MAX},
+        [WI_TYPE_INT64] = {INT64_MIN, INT64_MAX},
+        [WI_TYPE_UINT8] = {0, UINT8_MAX},
+        [WI_TYPE_UINT16] = {0, UINT16_MAX},
+        [WI_TYPE_UINT32] = {0, UINT32_MAX},
+        [WI_TYPE_UINT64] = {0, UINT64_MAX},
     };
     if (wi_type_is_integer(type)) {
-        return (struct wi_range){integers[type->kind].least,
-                                 integers[type->kind].most};
+        return (struct wi_value_range){integers[type->kind].least,
+                                       integers[type->kind].most};
     }
-    if (type->kind == WI_KIND_DECIMAL) {
+    if (type->kind == WI_TYPE_DECIMAL) {
         wi_i128 most = wi_pow10(type->precision) - 1;
-        return (struct wi_range){-most, most};
+        return (struct wi_value_range){-most, most};
     }
-    if (type->kind == WI_KIND_DATE32) {
-        return (struct wi_range){INT32_MIN, INT32_MAX};
+    if (type->kind == WI_TYPE_DATE32) {
+        return (struct wi_value_range){INT32_MIN, INT32_MAX};
     }
-    return (struct wi_range){INT64_MIN, INT64_MAX};
-}
-
-/* Digits of |v| with a point before the last `scale`. */
-static uint32_t exact_text(wi_i128 v, uint32_t scale,
-                           char text[WI_VALUE_TEXT_BYTES])
-{
-    char turned[WI_VALUE_TEXT_BYTES];
-    uint32_t n = 0;
-    wi_u128 left = v < 0 ? -(wi_u128)v : (wi_u128)v;
-    for (uint32_t digits = 0; left > 0 || digits <= scale; digits++) {
-        if (digits == scale && scale > 0) {
-            turned[n++] = '.';
-        }
-        turned[n++] = (char)('0' + (int)(left % 10));
-        left /= 10;
-    }
-    uint32_t at = 0;
-    if (v < 0) {
-        text[at++] = '-';
-    }
-    while (n > 0) {
-        text[at++] = turned[--n];
-    }
-    text[at] = '\0';
-    return at;
-}
-
-/* The shortest that is read back as the same number. */
-static uint32_t float_text(double v, bool single,
-                           char text[WI_VALUE_TEXT_BYTES])
-{
-    if (isnan(v)) {
-        return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES, "nan");
-    }
-    int n = 0;
-    int digits = single ? 6 : 15;
-    for (int most = single ? 9 : 17; digits <= most; digits++) {
-        n = snprintf(text, WI_VALUE_TEXT_BYTES, "%.*g", digits, v);
-        double back = strtod(text, NULL);
-        if ((single ? (double)(float)back : back) == v) {
-            break;
-        }
-    }
-    return (uint32_t)n;
-}
-
-static uint32_t date_text(int64_t days, char text[WI_VALUE_TEXT_BYTES])
-{
-    struct wi_civil c = wi_civil_of_days(days);
-    return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES,
-                              "%04" PRId64 "-%02u-%02u", c.year, c.month,
-                              c.day);
-}
-
-/* The unit's digits behind the point, none if they are 0. */
-static uint32_t timestamp_text(int64_t v, uint8_t unit,
-                               char text[WI_VALUE_TEXT_BYTES])
-{
-    int64_t ticks = wi_unit_ticks(unit);
-    int64_t seconds = wi_floor_div(v, ticks);
-    int64_t rest = wi_floor_mod(v, ticks);
-    int64_t of_day = wi_floor_mod(seconds, WI_DAY_SECONDS);
-    uint32_t n = date_text(wi_floor_div(seconds, WI_DAY_SECONDS), text);
-    n += (uint32_t)snprintf(text + n, WI_VALUE_TEXT_BYTES - n,
-                            " %02d:%02d:%02d", (int)(of_day / 3600),
-                            (int)(of_day / 60 % 60), (int)(of_day % 60));
-    if (rest != 0) {
-        n += (uint32_t)snprintf(text + n, WI_VALUE_TEXT_BYTES - n,
-                                ".%0*" PRId64, 3 * unit, rest);
-    }
-    return n;
+    return (struct wi_value_range){INT64_MIN, INT64_MAX};
 }
 
 uint32_t wi_value_text(const struct wi_type *type, const struct wi_value *value,
                        char text[WI_VALUE_TEXT_BYTES])
 {
     switch (type->kind) {
-    case WI_KIND_BOOL:
+    case WI_TYPE_BOOL:
         return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES, "%s",
                                   value->b ? "true" : "false");
-    case WI_KIND_FLOAT32:
-    case WI_KIND_FLOAT64:
-        return float_text(value->f, type->kind == WI_KIND_FLOAT32, text);
-    case WI_KIND_DATE32:
-        return date_text(value->i, text);
-    case WI_KIND_TIMESTAMP:
-        return timestamp_text(value->i, type->unit, text);
+    case WI_TYPE_FLOAT32:
+    case WI_TYPE_FLOAT64:
+        return wi_float_text(value->f, type->kind == WI_TYPE_FLOAT32, text);
+    case WI_TYPE_DATE32:
+        return wi_date_text(value->i, text);
+    case WI_TYPE_TIMESTAMP:
+        return wi_timestamp_text(value->i, type->unit, text);
     default:
-        return exact_text(wi_type_rep(type) == WI_I128 ? value->w : value->i,
-                          type->scale, text);
+        return wi_exact_text(wi_type_rep(type) == WI_I128 ? value->w : value->i,
+                             type->scale, text);
     }
 }
 
@@ -171,7 +97,7 @@ const char *wi_value_show(const struct wi_type *type,
         return text;
     }
     if (wi_type_rep(type) == WI_STR) {
-        return show_string(value->s, type->kind == WI_KIND_UTF8, text);
+        return show_string(value->s, type->kind == WI_TYPE_UTF8, text);
     }
     (void)wi_value_text(type, value, text);
     return text;

@@ -288,18 +288,11 @@ static weir_err open_parts(struct agg *a, struct weir_error *err)
 weir_err wi_agg_open(struct wi_ctx *ctx, const struct wi_agg_params *p,
                      struct wi_op *input, struct wi_op **out)
 {
-    struct agg *a = calloc(1, sizeof(*a));
+    struct agg *a = wi_op_new(ctx, &agg_ops, sizeof(*a), input);
     if (a == NULL) {
-        wi_op_close(input);
-        return wi_exec_no_memory(&ctx->err, sizeof(*a));
+        return ctx->err.code;
     }
-    wi_op_init(&a->op, &agg_ops, ctx, input, NULL);
     a->p = p;
     weir_err code = open_parts(a, &ctx->err);
-    if (code != WEIR_OK) {
-        wi_op_close(&a->op);
-        return code;
-    }
-    *out = &a->op;
-    return WEIR_OK;
+    return wi_op_opened(&a->op, code, out);
 }

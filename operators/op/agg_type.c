@@ -17,14 +17,14 @@ static weir_err type_of_sum(enum wi_agg_fn fn, const struct wi_type *argument,
                             "%s of %s: a number was expected", names[fn],
                             wi_type_text(argument, text));
     }
-    if (argument->kind == WI_KIND_DECIMAL) {
-        *out = (struct wi_type){.kind = WI_KIND_DECIMAL,
+    if (argument->kind == WI_TYPE_DECIMAL) {
+        *out = (struct wi_type){.kind = WI_TYPE_DECIMAL,
                                 .precision = WI_DECIMAL_MOST,
                                 .scale = argument->scale};
     } else if (wi_type_is_integer(argument)) {
-        *out = (struct wi_type){.kind = WI_KIND_INT64};
+        *out = (struct wi_type){.kind = WI_TYPE_INT64};
     } else {
-        *out = (struct wi_type){.kind = WI_KIND_FLOAT64};
+        *out = (struct wi_type){.kind = WI_TYPE_FLOAT64};
     }
     out->nullable = true; /* of no rows */
     return WEIR_OK;
@@ -33,8 +33,8 @@ static weir_err type_of_sum(enum wi_agg_fn fn, const struct wi_type *argument,
 static void type_of_avg(const struct wi_type *sum, struct wi_type *out)
 {
     *out = *sum;
-    if (sum->kind != WI_KIND_DECIMAL) {
-        out->kind = WI_KIND_FLOAT64;
+    if (sum->kind != WI_TYPE_DECIMAL) {
+        out->kind = WI_TYPE_FLOAT64;
     } else if (sum->scale < AVG_SCALE) {
         out->scale = AVG_SCALE;
     }
@@ -48,7 +48,7 @@ weir_err wi_agg_type(enum wi_agg_fn fn, const struct wi_type *argument,
     switch (fn) {
     case WI_AGG_COUNT_ROWS:
     case WI_AGG_COUNT:
-        *out = (struct wi_type){.kind = WI_KIND_INT64};
+        *out = (struct wi_type){.kind = WI_TYPE_INT64};
         break;
     case WI_AGG_SUM:
         return type_of_sum(fn, argument, out, err);

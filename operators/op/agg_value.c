@@ -88,8 +88,8 @@ static void give_extreme(const struct wi_cell *cell,
             (char *)cell->values + give->first * wi_rep_bytes(cell->rep);
         return;
     }
-    const struct wi_kept *kept =
-        (const struct wi_kept *)cell->values + give->first;
+    const struct wi_kept_text *kept =
+        (const struct wi_kept_text *)cell->values + give->first;
     struct wi_str *out = vec->values;
     for (uint32_t i = 0; i < give->n; i++) {
         out[i] = (struct wi_str){kept[i].data, kept[i].n_bytes};
@@ -169,7 +169,7 @@ weir_err wi_agg_give_avg(const struct wi_cell *sum, uint8_t scale,
     if (sum->overflow) {
         return fail_overflow(give, err);
     }
-    if (type->kind != WI_KIND_DECIMAL) {
+    if (type->kind != WI_TYPE_DECIMAL) {
         avg_float(sum, count, give, vec);
         return WEIR_OK;
     }

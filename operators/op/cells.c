@@ -243,7 +243,7 @@ EXTREME(extreme_f64, double, below_f64)
 static weir_err pack_text(struct wi_cell *cell, struct weir_error *err)
 {
     struct wi_text packed = {.mem = cell->mem};
-    struct wi_kept *kept = cell->values;
+    struct wi_kept_text *kept = cell->values;
     weir_err code = WEIR_OK;
     char *at = NULL;
     if (cell->text_live > 0) {
@@ -264,7 +264,7 @@ static weir_err pack_text(struct wi_cell *cell, struct weir_error *err)
     return WEIR_OK;
 }
 
-static weir_err replace(struct wi_cell *cell, struct wi_kept *kept,
+static weir_err replace(struct wi_cell *cell, struct wi_kept_text *kept,
                         const struct wi_str *s, struct weir_error *err)
 {
     if (s->n_bytes > kept->room) {
@@ -285,7 +285,7 @@ static weir_err replace(struct wi_cell *cell, struct wi_kept *kept,
     return WEIR_OK;
 }
 
-static int compare_kept(const struct wi_str *s, const struct wi_kept *kept)
+static int compare_kept(const struct wi_str *s, const struct wi_kept_text *kept)
 {
     struct wi_str other = {kept->data, kept->n_bytes};
     const struct wi_vec a = {WI_STR, (void *)(uintptr_t)s, NULL};
@@ -297,7 +297,7 @@ static weir_err extreme_str(struct wi_cell *cell, const struct input *in,
                             struct weir_error *err)
 {
     const struct wi_str *values = in->values;
-    struct wi_kept *kept = cell->values;
+    struct wi_kept_text *kept = cell->values;
     int wanted = cell->kind == WI_CELL_LEAST ? -1 : 1;
     for (uint32_t i = 0; i < in->n; i++) {
         uint32_t pos = in->sel == NULL ? i : in->sel[i];

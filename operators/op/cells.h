@@ -18,12 +18,12 @@ enum wi_cell_kind {
     WI_CELL_COUNT, /* int64_t: values that are not null */
     WI_CELL_ADD,   /* int64_t: sum of counts */
     WI_CELL_SUM,   /* wi_i128 of WI_I64 and WI_I128, double of WI_F64 */
-    WI_CELL_LEAST, /* as the argument; strings: struct wi_kept */
+    WI_CELL_LEAST, /* as the argument; strings: struct wi_kept_text */
     WI_CELL_MOST,
 };
 
 /** A string that is replaced by others: in memory for `room` bytes. */
-struct wi_kept {
+struct wi_kept_text {
     char *data;
     uint32_t n_bytes;
     uint32_t room;
@@ -34,7 +34,7 @@ struct wi_cell {
     enum wi_cell_kind kind;
     enum wi_rep rep; /* of the argument */
     uint32_t col;    /* argument */
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     void *values;  /* [room] */
     uint8_t *has;  /* [room] 1: a value came; SUM, LEAST, MOST */
     uint64_t room; /* groups */

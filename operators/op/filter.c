@@ -2,7 +2,6 @@
 /* Filter: the input's chunk with fewer rows selected; nothing is moved. */
 #include <stdlib.h>
 
-#include "operators/base/fail.h"
 #include "operators/op/ops.h"
 
 struct filter {
@@ -43,17 +42,10 @@ static const struct wi_op_ops ops = {"filter", step, wi_op_ignore_stop, close};
 weir_err wi_filter_open(struct wi_ctx *ctx, const struct wi_filter_params *p,
                         struct wi_op *input, struct wi_op **out)
 {
-    struct filter *f = calloc(1, sizeof(*f));
+    struct filter *f = wi_op_new(ctx, &ops, sizeof(*f), input);
     if (f == NULL) {
-        wi_op_close(input);
-        return wi_exec_no_memory(&ctx->err, sizeof(*f));
+        return ctx->err.code;
     }
-    wi_op_init(&f->op, &ops, ctx, input, NULL);
     weir_err rc = wi_eval_open(p->where, &f->op.mem, &f->eval, &ctx->err);
-    if (rc != WEIR_OK) {
-        wi_op_close(&f->op);
-        return rc;
-    }
-    *out = &f->op;
-    return WEIR_OK;
+    return wi_op_opened(&f->op, rc, out);
 }

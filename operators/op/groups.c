@@ -29,7 +29,7 @@ static weir_err init_store(struct wi_groups *g, const struct wi_columns *in,
 
 weir_err wi_groups_init(struct wi_groups *groups, const struct wi_columns *in,
                         const uint32_t *keys, uint32_t n_keys,
-                        struct wi_mem *mem, struct weir_error *err)
+                        struct wi_op_mem *mem, struct weir_error *err)
 {
     groups->mem = mem;
     groups->index.mem = mem;
@@ -102,10 +102,10 @@ static weir_err add_groups(struct wi_groups *g, const struct wi_chunk *chunk,
 /* ---- by code ------------------------------------------------------------- */
 
 /* Some room above, so that keys that grow do not need a new array each time. */
-static bool init_wider(struct wi_dense *dense, const struct wi_range *ranges,
-                       uint32_t n_keys)
+static bool init_wider(struct wi_dense *dense,
+                       const struct wi_key_range *ranges, uint32_t n_keys)
 {
-    struct wi_range wider[WI_DENSE_KEYS];
+    struct wi_key_range wider[WI_DENSE_KEYS];
     for (uint32_t k = 0; k < n_keys; k++) {
         uint64_t n = 1;
         while (n < ranges[k].n_values && n < CODES_AT_MOST) {

@@ -18,7 +18,7 @@
 
 /* written by: the worker */
 struct wi_groups {
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     uint32_t n_keys;
     const uint32_t *keys;  /* columns of the chunks */
     uint32_t *store_cols;  /* 0 .. n_keys-1 */
@@ -26,7 +26,7 @@ struct wi_groups {
     struct wi_store store; /* row g is the key of group g */
     bool suits_dense;
     bool is_dense;
-    struct wi_range range[WI_DENSE_KEYS];
+    struct wi_key_range range[WI_DENSE_KEYS];
     struct wi_dense dense;
     uint32_t *map; /* [dense.n_codes], or NULL */
     struct wi_index index;
@@ -42,7 +42,7 @@ struct wi_groups {
  *  wi_groups_fini, also after an error and on a zeroed one. */
 weir_err wi_groups_init(struct wi_groups *groups, const struct wi_columns *in,
                         const uint32_t *keys, uint32_t n_keys,
-                        struct wi_mem *mem, struct weir_error *err);
+                        struct wi_op_mem *mem, struct weir_error *err);
 void wi_groups_fini(struct wi_groups *groups);
 
 /** Forget all groups. @param free_memory  else it stays for the next */

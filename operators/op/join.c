@@ -243,20 +243,14 @@ weir_err wi_join_open(struct wi_ctx *ctx, const struct wi_join_params *p,
                       struct wi_op *left, struct wi_op *right,
                       struct wi_op **out)
 {
-    struct join *j = calloc(1, sizeof(*j));
+    struct join *j = wi_op_new(ctx, &join_ops, sizeof(*j), left);
     if (j == NULL) {
-        wi_op_close(left);
         wi_op_close(right);
-        return wi_exec_no_memory(&ctx->err, sizeof(*j));
+        return ctx->err.code;
     }
-    wi_op_init(&j->op, &join_ops, ctx, left, right);
+    j->op.input[1] = right;
     j->p = p;
     j->n_left = p->left->n;
     weir_err code = open_parts(j, &ctx->err);
-    if (code != WEIR_OK) {
-        wi_op_close(&j->op);
-        return code;
-    }
-    *out = &j->op;
-    return WEIR_OK;
+    return wi_op_opened(&j->op, code, out);
 }

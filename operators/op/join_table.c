@@ -40,8 +40,8 @@ static weir_err init_store(struct wi_join_table *t, struct weir_error *err)
 }
 
 weir_err wi_join_table_init(struct wi_join_table *table,
-                            const struct wi_join_params *p, struct wi_mem *mem,
-                            struct weir_error *err)
+                            const struct wi_join_params *p,
+                            struct wi_op_mem *mem, struct weir_error *err)
 {
     uint32_t n_cols = p->n_keys + p->n_right_out;
     table->p = p;

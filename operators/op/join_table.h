@@ -21,11 +21,11 @@
 /* written by: the worker */
 struct wi_join_table {
     const struct wi_join_params *p;
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     struct wi_store store; /* keys, then right_out */
     uint32_t *key_cols;    /* 0..n_keys-1, of the store */
     struct wi_vec *cols;   /* the store's, of a chunk */
-    struct wi_range range[WI_DENSE_KEYS];
+    struct wi_key_range range[WI_DENSE_KEYS];
     bool suits_dense;
     bool is_dense;
     struct wi_dense dense;
@@ -43,8 +43,8 @@ struct wi_join_table {
 /** A zeroed table. Errors: WEIR_ERR_NO_MEMORY. Blocks: never. Threads: the
  *  worker's. Ownership: wi_join_table_fini, also after an error. */
 weir_err wi_join_table_init(struct wi_join_table *table,
-                            const struct wi_join_params *p, struct wi_mem *mem,
-                            struct weir_error *err);
+                            const struct wi_join_params *p,
+                            struct wi_op_mem *mem, struct weir_error *err);
 void wi_join_table_fini(struct wi_join_table *table);
 
 /** Keep a chunk's rows, but for those with a null key. Errors: as

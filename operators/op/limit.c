@@ -2,7 +2,6 @@
 /* Limit: drops the first rows, passes the next ones, then stops its input. */
 #include <stdlib.h>
 
-#include "operators/base/fail.h"
 #include "operators/op/ops.h"
 
 struct limit {
@@ -63,12 +62,10 @@ static const struct wi_op_ops ops = {"limit", step, wi_op_ignore_stop, close};
 weir_err wi_limit_open(struct wi_ctx *ctx, const struct wi_limit_params *p,
                        struct wi_op *input, struct wi_op **out)
 {
-    struct limit *l = calloc(1, sizeof(*l));
+    struct limit *l = wi_op_new(ctx, &ops, sizeof(*l), input);
     if (l == NULL) {
-        wi_op_close(input);
-        return wi_exec_no_memory(&ctx->err, sizeof(*l));
+        return ctx->err.code;
     }
-    wi_op_init(&l->op, &ops, ctx, input, NULL);
     l->skip = p->offset;
     l->left = p->rows;
     *out = &l->op;

@@ -386,19 +386,13 @@ static weir_err open_parts(struct merge *m)
 weir_err wi_merge_open(struct wi_ctx *ctx, const struct wi_merge_params *p,
                        weir_reader *reader, struct wi_op **out)
 {
-    struct merge *m = calloc(1, sizeof(*m));
+    struct merge *m = wi_op_new(ctx, &ops, sizeof(*m), NULL);
     if (m == NULL) {
         weir_reader_close(reader);
-        return wi_exec_no_memory(&ctx->err, sizeof(*m));
+        return ctx->err.code;
     }
-    wi_op_init(&m->op, &ops, ctx, NULL, NULL);
     m->p = p;
     m->reader = reader;
     weir_err rc = open_parts(m);
-    if (rc != WEIR_OK) {
-        wi_op_close(&m->op);
-        return rc;
-    }
-    *out = &m->op;
-    return WEIR_OK;
+    return wi_op_opened(&m->op, rc, out);
 }

@@ -2,6 +2,7 @@
 /* What all operators have in common: stepping and counting, stopping, closing. */
 #include "operators/op/op.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "operators/base/fail.h"
@@ -13,6 +14,29 @@ void wi_op_init(struct wi_op *op, const struct wi_op_ops *ops,
                          .ctx = ctx,
                          .input = {input0, input1},
                          .mem = {.above = &ctx->mem}};
+}
+
+void *wi_op_new(struct wi_ctx *ctx, const struct wi_op_ops *ops, size_t bytes,
+                struct wi_op *input)
+{
+    struct wi_op *op = calloc(1, bytes);
+    if (op == NULL) {
+        wi_op_close(input);
+        (void)wi_exec_no_memory(&ctx->err, bytes);
+        return NULL;
+    }
+    wi_op_init(op, ops, ctx, input, NULL);
+    return op;
+}
+
+weir_err wi_op_opened(struct wi_op *op, weir_err rc, struct wi_op **out)
+{
+    if (rc != WEIR_OK) {
+        wi_op_close(op);
+        return rc;
+    }
+    *out = op;
+    return WEIR_OK;
 }
 
 static uint64_t now_ns(void)

@@ -69,18 +69,11 @@ static weir_err open_evals(struct project *pr)
 weir_err wi_project_open(struct wi_ctx *ctx, const struct wi_project_params *p,
                          struct wi_op *input, struct wi_op **out)
 {
-    struct project *pr = calloc(1, sizeof(*pr));
+    struct project *pr = wi_op_new(ctx, &ops, sizeof(*pr), input);
     if (pr == NULL) {
-        wi_op_close(input);
-        return wi_exec_no_memory(&ctx->err, sizeof(*pr));
+        return ctx->err.code;
     }
-    wi_op_init(&pr->op, &ops, ctx, input, NULL);
     pr->p = p;
     weir_err rc = open_evals(pr);
-    if (rc != WEIR_OK) {
-        wi_op_close(&pr->op);
-        return rc;
-    }
-    *out = &pr->op;
-    return WEIR_OK;
+    return wi_op_opened(&pr->op, rc, out);
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "operators/base/arrow.h"
-#include "operators/base/fail.h"
 #include "operators/op/ops.h"
 
 struct receive {
@@ -71,19 +70,13 @@ static const struct wi_op_ops ops = {"receive", step, stop, close};
 weir_err wi_receive_open(struct wi_ctx *ctx, const struct wi_receive_params *p,
                          weir_reader *reader, struct wi_op **out)
 {
-    struct receive *r = calloc(1, sizeof(*r));
+    struct receive *r = wi_op_new(ctx, &ops, sizeof(*r), NULL);
     if (r == NULL) {
         weir_reader_close(reader);
-        return wi_exec_no_memory(&ctx->err, sizeof(*r));
+        return ctx->err.code;
     }
-    wi_op_init(&r->op, &ops, ctx, NULL, NULL);
     r->reader = reader;
     weir_err rc =
         wi_arrow_in_open(p->columns, &r->op.mem, &r->arrow, &ctx->err);
-    if (rc != WEIR_OK) {
-        wi_op_close(&r->op);
-        return rc;
-    }
-    *out = &r->op;
-    return WEIR_OK;
+    return wi_op_opened(&r->op, rc, out);
 }

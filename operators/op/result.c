@@ -58,19 +58,12 @@ static const struct wi_op_ops ops = {"result", step, wi_op_ignore_stop, close};
 weir_err wi_result_open(struct wi_ctx *ctx, const struct wi_result_params *p,
                         struct wi_op *input, struct wi_op **out)
 {
-    struct result *r = calloc(1, sizeof(*r));
+    struct result *r = wi_op_new(ctx, &ops, sizeof(*r), input);
     if (r == NULL) {
-        wi_op_close(input);
-        return wi_exec_no_memory(&ctx->err, sizeof(*r));
+        return ctx->err.code;
     }
-    wi_op_init(&r->op, &ops, ctx, input, NULL);
     r->p = p;
     weir_err rc =
         wi_arrow_out_open(p->columns, &r->op.mem, &r->arrow, &ctx->err);
-    if (rc != WEIR_OK) {
-        wi_op_close(&r->op);
-        return rc;
-    }
-    *out = &r->op;
-    return WEIR_OK;
+    return wi_op_opened(&r->op, rc, out);
 }

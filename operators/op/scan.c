@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "operators/base/arrow.h"
-#include "operators/base/fail.h"
 #include "operators/op/kept_scan.h"
 #include "operators/op/ops.h"
 #include "operators/table/table.h"
@@ -100,11 +99,10 @@ static weir_err open_plain(struct wi_ctx *ctx, const struct wi_scan_params *p,
                                          .n_workers = ctx->workers,
                                          .columns = p->table_cols,
                                          .n_columns = p->columns->n};
-    struct scan *s = calloc(1, sizeof(*s));
+    struct scan *s = wi_op_new(ctx, &ops, sizeof(*s), NULL);
     if (s == NULL) {
-        return wi_exec_no_memory(&ctx->err, sizeof(*s));
+        return ctx->err.code;
     }
-    wi_op_init(&s->op, &ops, ctx, NULL, NULL);
     s->p = p;
     weir_err rc = wi_arrow_in_open(p->columns, &s->op.mem, &s->in, &ctx->err);
     if (rc == WEIR_OK) {

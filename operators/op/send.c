@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "operators/base/arrow.h"
-#include "operators/base/fail.h"
 #include "operators/op/ops.h"
 
 struct send {
@@ -88,21 +87,17 @@ weir_err wi_send_open(struct wi_ctx *ctx, const struct wi_send_params *p,
                       weir_writer *writer, struct wi_op *input,
                       struct wi_op **out)
 {
-    struct send *s = calloc(1, sizeof(*s));
+    struct send *s = wi_op_new(ctx, &ops, sizeof(*s), input);
     if (s == NULL) {
-        wi_op_close(input);
-        return wi_exec_no_memory(&ctx->err, sizeof(*s));
+        return ctx->err.code;
     }
-    wi_op_init(&s->op, &ops, ctx, input, NULL);
     weir_err rc =
         wi_arrow_out_open(p->columns, &s->op.mem, &s->arrow, &ctx->err);
-    if (rc != WEIR_OK) {
-        wi_op_close(&s->op);
-        return rc;
+    rc = wi_op_opened(&s->op, rc, out);
+    if (rc == WEIR_OK) {
+        s->writer = writer;
     }
-    s->writer = writer;
-    *out = &s->op;
-    return WEIR_OK;
+    return rc;
 }
 
 weir_err wi_send_stats(const struct wi_op *op, uint32_t dest,

@@ -210,18 +210,11 @@ static weir_err open_parts(struct sort *s, struct weir_error *err)
 weir_err wi_sort_open(struct wi_ctx *ctx, const struct wi_sort_params *p,
                       struct wi_op *input, struct wi_op **out)
 {
-    struct sort *s = calloc(1, sizeof(*s));
+    struct sort *s = wi_op_new(ctx, &sort_ops, sizeof(*s), input);
     if (s == NULL) {
-        wi_op_close(input);
-        return wi_exec_no_memory(&ctx->err, sizeof(*s));
+        return ctx->err.code;
     }
-    wi_op_init(&s->op, &sort_ops, ctx, input, NULL);
     s->p = p;
     weir_err code = open_parts(s, &ctx->err);
-    if (code != WEIR_OK) {
-        wi_op_close(&s->op);
-        return code;
-    }
-    *out = &s->op;
-    return WEIR_OK;
+    return wi_op_opened(&s->op, code, out);
 }

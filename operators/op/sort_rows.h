@@ -16,7 +16,7 @@ struct wi_sort_row {
 };
 
 struct wi_sorted {
-    struct wi_mem *mem;
+    struct wi_op_mem *mem;
     struct wi_sort_row *at; /* [n] */
     uint64_t n;
 };

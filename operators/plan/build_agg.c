@@ -262,7 +262,7 @@ static weir_err find_states(struct making *m)
 static weir_err give_count(struct making *m, const char *name)
 {
     char count[STATE_NAME_BYTES];
-    const struct wi_type type = {.kind = WI_KIND_INT64};
+    const struct wi_type type = {.kind = WI_TYPE_INT64};
     (void)snprintf(count, sizeof(count), "%s.count", name);
     return wi_draft_give(&m->b, count, &type, WI_VALUE_NEW);
 }
@@ -288,7 +288,7 @@ static weir_err give_columns(struct making *m)
     const struct wi_plan_op *in = wi_draft_nth(&m->b, 0);
     weir_err rc = WEIR_OK;
     for (uint32_t i = 0; rc == WEIR_OK && i < m->params->n_groups; i++) {
-        const struct wi_column *c = &in->columns.at[m->groups[i]];
+        const struct wi_named_type *c = &in->columns.at[m->groups[i]];
         wi_draft_at(&m->b, "groups[%" PRIu32 "]", i);
         rc = wi_draft_give(&m->b, c->name, &c->type,
                            in->notes.value[m->groups[i]]);

@@ -34,8 +34,8 @@ static weir_err check_types(struct wi_draft *b)
     char left[WI_TYPE_TEXT_BYTES];
     char right[WI_TYPE_TEXT_BYTES];
     for (uint32_t k = 0; k < p->n_keys; k++) {
-        const struct wi_column *l = &p->left->at[p->left_keys[k]];
-        const struct wi_column *r = &p->right->at[p->right_keys[k]];
+        const struct wi_named_type *l = &p->left->at[p->left_keys[k]];
+        const struct wi_named_type *r = &p->right->at[p->right_keys[k]];
         if (!wi_type_same(&l->type, &r->type)) {
             wi_draft_at(b, "keys[%" PRIu32 "]", k);
             return wi_draft_fail(

@@ -114,7 +114,7 @@ static weir_err build_filter(struct wi_draft *b, const char *input,
     }
     p->columns = &b->op->columns;
     p->where = expr;
-    if (wi_expr_type(expr)->kind != WI_KIND_BOOL) {
+    if (wi_expr_type(expr)->kind != WI_TYPE_BOOL) {
         char type[WI_TYPE_TEXT_BYTES];
         return wi_draft_fail(b, WEIR_ERR_ARG,
                              "a bool expression was expected, this one is %s",
@@ -283,8 +283,8 @@ static weir_err check_same(struct wi_draft *b, const struct wi_plan_op *first,
                              in->columns.n, first->name, first->columns.n);
     }
     for (uint32_t i = 0; i < in->columns.n; i++) {
-        const struct wi_column *l = &first->columns.at[i];
-        const struct wi_column *r = &in->columns.at[i];
+        const struct wi_named_type *l = &first->columns.at[i];
+        const struct wi_named_type *r = &in->columns.at[i];
         if (strcmp(l->name, r->name) != 0 ||
             !wi_type_same(&l->type, &r->type)) {
             return wi_draft_fail(b, WEIR_ERR_ARG,

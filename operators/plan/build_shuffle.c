@@ -147,7 +147,7 @@ static weir_err convert_bounds(struct wi_draft *b, struct wi_literals *lit)
     const struct ArrowArray *batch;
     struct wi_chunk chunk;
     struct wi_columns *columns = wi_draft_take(b, 1, sizeof(*columns));
-    struct wi_column *at = wi_draft_take(b, lit->columns->n, sizeof(*at));
+    struct wi_named_type *at = wi_draft_take(b, lit->columns->n, sizeof(*at));
     struct wi_vec *col = wi_draft_take(b, lit->columns->n, sizeof(*col));
     if (columns == NULL || at == NULL || col == NULL) {
         return wi_draft_no_memory(b);

@@ -43,7 +43,7 @@ static void print_columns(FILE *to, const struct wi_columns *columns)
 {
     char type[WI_TYPE_TEXT_BYTES];
     for (uint32_t i = 0; i < columns->n; i++) {
-        const struct wi_column *c = &columns->at[i];
+        const struct wi_named_type *c = &columns->at[i];
         (void)fprintf(to, "%s%s %s", i == 0 ? "" : ", ", c->name,
                       wi_type_text(&c->type, type));
     }

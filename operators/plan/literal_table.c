@@ -15,12 +15,12 @@ struct literal_table {
 
 struct literal_scan {
     const struct wi_literals *lit;
-    struct wi_rows left;
+    struct wi_row_range left;
     uint32_t n_cols;
     const uint32_t *cols;
     struct wi_columns
         columns; /* those asked for; their names are the table's */
-    struct wi_mem mem;
+    struct wi_op_mem mem;
     struct wi_arrow_out *out;
     struct wi_vec *all;  /* of a slice */
     struct wi_vec *some; /* those asked for */

@@ -84,7 +84,7 @@ struct wi_plan_notes {
     const char *const *texts; /* AGG: of the aggregates, and */
     const char *const *names; /* their names */
     struct wi_arrow_out *bounds;
-    struct wi_mem mem;
+    struct wi_op_mem mem;
     struct wi_plan_block *blocks; /* owned memory */
 };
 

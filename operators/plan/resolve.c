@@ -169,7 +169,7 @@ weir_err wi_draft_give_all(struct wi_draft *b, const struct wi_plan_op *of)
 {
     weir_err rc = WEIR_OK;
     for (uint32_t i = 0; rc == WEIR_OK && i < of->columns.n; i++) {
-        const struct wi_column *c = &of->columns.at[i];
+        const struct wi_named_type *c = &of->columns.at[i];
         rc = wi_draft_give(b, c->name, &c->type, of->notes.value[i]);
     }
     return rc;

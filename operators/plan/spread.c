@@ -352,20 +352,46 @@ static bool together(struct wi_draft *b, const struct wi_spread *l,
     return true;
 }
 
+/* What to change: a broadcast of the right rows only helps where the left ones
+ * are on several workers, each once. */
+static void remedy(const struct wi_plan_op *l, const struct wi_plan_op *r,
+                   char *text, size_t room)
+{
+    const char *name = r->name;
+    if (l->notes.spread.kind == WI_SPREAD_SINGLE) {
+        const bool every = r->notes.spread.kind == WI_SPREAD_EVERY;
+        (void)snprintf(text, room,
+                       "put above \"%s\" a shuffle with \"by\": \"gather\"%s",
+                       name, every ? " in place of its broadcast" : ", too");
+    } else if (l->notes.spread.kind == WI_SPREAD_EVERY) {
+        (void)snprintf(text, room,
+                       "put above \"%s\" a shuffle with \"by\": "
+                       "\"broadcast\", too, or shuffle both by hash of the "
+                       "join's keys in place of the broadcast of \"%s\"",
+                       name, l->name);
+    } else {
+        (void)snprintf(text, room,
+                       "put above both a shuffle with \"by\": \"hash\", the "
+                       "join's keys in the same order and one seed, or above "
+                       "\"%s\" a shuffle with \"by\": \"broadcast\"",
+                       name);
+    }
+}
+
 static weir_err fail_join(struct wi_draft *b)
 {
     char left[WI_SPREAD_TEXT_BYTES];
     char right[WI_SPREAD_TEXT_BYTES];
+    char what[WEIR_ERROR_MESSAGE_BYTES];
     const struct wi_plan_op *l = wi_draft_nth(b, 0);
     const struct wi_plan_op *r = wi_draft_nth(b, 1);
+    remedy(l, r, what, sizeof(what));
     return wi_draft_fail(
         b, WEIR_ERR_ARG,
         "rows that match may be on different workers: those of \"%s\" are %s, "
-        "those of \"%s\" %s: put above both a shuffle with \"by\": \"hash\", "
-        "the join's keys in the same order and one seed, or above \"%s\" a "
-        "shuffle with \"by\": \"broadcast\"",
+        "those of \"%s\" %s: %s",
         l->name, wi_spread_text(l, left), r->name, wi_spread_text(r, right),
-        r->name);
+        what);
 }
 
 weir_err wi_spread_join(struct wi_draft *b)

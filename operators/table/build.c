@@ -12,42 +12,6 @@ enum {
     FIRST_TEXT_BYTES = 1 << 16
 };
 
-static uint32_t value_bytes(const struct wi_type *type)
-{
-    switch (type->kind) {
-    case WI_KIND_INT8:
-    case WI_KIND_UINT8:
-        return 1;
-    case WI_KIND_INT16:
-    case WI_KIND_UINT16:
-        return 2;
-    case WI_KIND_INT32:
-    case WI_KIND_UINT32:
-    case WI_KIND_FLOAT32:
-    case WI_KIND_DATE32:
-        return 4;
-    case WI_KIND_INT64:
-    case WI_KIND_UINT64:
-    case WI_KIND_FLOAT64:
-    case WI_KIND_TIMESTAMP:
-        return 8;
-    case WI_KIND_DECIMAL:
-        return 16;
-    case WI_KIND_FIXED:
-        return type->n_bytes;
-    case WI_KIND_BOOL:
-    case WI_KIND_UTF8:
-    case WI_KIND_BINARY:
-        break;
-    }
-    return 0;
-}
-
-static bool is_text(const struct wi_type *type)
-{
-    return type->kind == WI_KIND_UTF8 || type->kind == WI_KIND_BINARY;
-}
-
 static void *take(size_t bytes)
 {
     return aligned_alloc(ALIGN_BYTES,
@@ -65,20 +29,20 @@ static bool take_text(struct wi_build_col *col)
 static bool take_column(struct wi_build_col *col, const struct wi_type *type)
 {
     col->type = *type;
-    col->value_bytes = value_bytes(type);
+    col->value_bytes = wi_type_bytes(type);
     if (type->nullable) {
         col->valid = take(BIT_BYTES);
         if (col->valid == NULL) {
             return false;
         }
     }
-    if (is_text(type)) {
+    if (wi_type_is_var(type)) {
         return take_text(col);
     }
-    col->values = take(type->kind == WI_KIND_BOOL
+    col->values = take(type->kind == WI_TYPE_BOOL
                            ? BIT_BYTES
                            : (size_t)WI_BUILD_ROWS * col->value_bytes);
-    if (type->kind == WI_KIND_BOOL && col->values != NULL) {
+    if (type->kind == WI_TYPE_BOOL && col->values != NULL) {
         memset(col->values, 0, BIT_BYTES);
     }
     return col->values != NULL;
@@ -90,9 +54,12 @@ weir_err wi_build_init(struct wi_build *build, const struct wi_columns *columns,
 {
     *build = (struct wi_build){.n_cols = n};
     build->col = calloc(n + 1, sizeof(*build->col));
+    build->which = calloc(n + 1, sizeof(*build->which));
     build->children = calloc(n + 1, sizeof(*build->children));
-    bool ok = build->col != NULL && build->children != NULL;
+    bool ok =
+        build->col != NULL && build->which != NULL && build->children != NULL;
     for (uint32_t i = 0; ok && i < n; i++) {
+        build->which[i] = which[i];
         ok = take_column(&build->col[i], &columns->at[which[i]].type);
         build->children[i] = &build->col[i].array;
     }
@@ -113,6 +80,7 @@ void wi_build_fini(struct wi_build *build)
         free(build->col[i].valid);
     }
     free(build->col);
+    free(build->which);
     free(build->children);
     *build = (struct wi_build){0};
 }

@@ -41,6 +41,7 @@ struct wi_build_col {
 
 struct wi_build {
     uint32_t n_cols;
+    uint32_t *which; /* column of the table, of each */
     struct wi_build_col *col;
     struct ArrowArray **children;
     const void *buffers[1];
@@ -49,7 +50,7 @@ struct wi_build {
 /**
  * Take buffers for some columns.
  *
- * @param which  indexes of `columns`, n of them, in the order wanted
+ * @param which  indexes of `columns`, n of them, in the order wanted; copied
  *
  * Errors:     WEIR_ERR_NO_MEMORY
  * Blocks:     never

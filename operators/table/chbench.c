@@ -94,7 +94,6 @@ struct chbench {
 struct scan {
     const struct chbench *table;
     struct wi_build build;
-    uint32_t *which;
     uint64_t unit; /* next */
     uint64_t end;
     uint32_t line; /* of that order, done */
@@ -159,7 +158,8 @@ static weir_err scan_next(void *scan, struct ArrowArray *batch_out,
     }
     wi_build_begin(&s->build);
     for (uint32_t i = 0; i < s->build.n_cols; i++) {
-        if (!wi_ch_fill_column(ch, s->which[i], &s->rows, &s->build.col[i])) {
+        if (!wi_ch_fill_column(ch, s->build.which[i], &s->rows,
+                               &s->build.col[i])) {
             return wi_exec_no_memory(err, s->build.col[i].text_room);
         }
     }
@@ -171,7 +171,6 @@ static void scan_close(void *arg)
 {
     struct scan *s = arg;
     wi_build_fini(&s->build);
-    free(s->which);
     free(s);
 }
 
@@ -179,7 +178,7 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
                           void **scan_out, struct weir_error *err)
 {
     const struct chbench *t = table;
-    const struct wi_rows units =
+    const struct wi_row_range units =
         wi_table_cut(t->ch.units, part->part, part->n_parts);
     struct scan *s = malloc(sizeof(*s));
     if (s == NULL) {
@@ -187,21 +186,15 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
     }
     s->table = t;
     s->build = (struct wi_build){0};
-    s->which = calloc(part->n_columns + 1, sizeof(*s->which));
     s->unit = units.first;
     s->end = units.end;
     s->line = 0;
     s->rows.shuffled = 0;
-    weir_err rc = s->which == NULL
-                      ? wi_exec_no_memory(err, part->n_columns)
-                      : wi_build_init(&s->build, &t->columns, part->columns,
-                                      part->n_columns, err);
+    weir_err rc = wi_build_init(&s->build, &t->columns, part->columns,
+                                part->n_columns, err);
     if (rc != WEIR_OK) {
         scan_close(s);
         return rc;
-    }
-    for (uint32_t i = 0; i < part->n_columns; i++) {
-        s->which[i] = part->columns[i];
     }
     *scan_out = s;
     return WEIR_OK;

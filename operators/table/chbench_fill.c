@@ -194,7 +194,7 @@ static void fill_between(uint64_t key, int32_t a, int32_t b,
     const uint64_t n = (uint64_t)(b - a) + 1;
     int32_t *small = out->values;
     wi_i128 *decimal = out->values;
-    if (out->type.kind == WI_KIND_DECIMAL) {
+    if (out->type.kind == WI_TYPE_DECIMAL) {
         for (uint32_t i = 0; i < rows->n; i++) {
             decimal[i] = a + (int32_t)wi_random_below(
                                  wi_random_at(key, rows->key[i]), n);
@@ -213,7 +213,7 @@ static void fill_number(int32_t value, const struct wi_ch_rows *rows,
     int32_t *small = out->values;
     wi_i128 *decimal = out->values;
     for (uint32_t i = 0; i < rows->n; i++) {
-        if (out->type.kind == WI_KIND_DECIMAL) {
+        if (out->type.kind == WI_TYPE_DECIMAL) {
             decimal[i] = value;
         } else {
             small[i] = value;

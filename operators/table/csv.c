@@ -24,7 +24,6 @@ enum { LONG_RECORD_BYTES = 1 << 16, ROWS_BETWEEN_LOOKS = 64 };
 struct scan {
     const struct wi_csv *csv;
     struct weir_table_part part;
-    uint32_t *which;         /* columns of the table */
     struct wi_csv_put *puts; /* what to do with fields */
     struct wi_build build;
     struct wi_csv_scan *records; /* NULL: not begun */
@@ -38,7 +37,6 @@ static void scan_close(void *arg)
     wi_csv_scan_close(s->records);
     wi_build_fini(&s->build);
     free(s->puts);
-    free(s->which);
     free(s);
 }
 
@@ -53,22 +51,19 @@ static weir_err open_scan(const struct wi_csv *csv,
     }
     s->csv = csv;
     s->part = *part;
-    s->which = calloc(n + 1, sizeof(*s->which));
     s->puts = calloc(n + 1, sizeof(*s->puts));
-    weir_err rc =
-        s->which == NULL || s->puts == NULL
-            ? wi_exec_no_memory(err, n * sizeof(*s->puts))
-            : wi_build_init(&s->build, &csv->columns, part->columns, n, err);
+    weir_err rc = s->puts == NULL ? wi_exec_no_memory(err, n * sizeof(*s->puts))
+                                  : wi_build_init(&s->build, &csv->columns,
+                                                  part->columns, n, err);
     if (rc != WEIR_OK) {
         scan_close(s);
         return rc;
     }
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t c = part->columns[i];
-        s->which[i] = c;
-        s->puts[i] = wi_csv_put_of(csv->field_of[c], &s->build.col[i]);
+        s->puts[i] =
+            wi_csv_put_of(csv->field_of[part->columns[i]], &s->build.col[i]);
     }
-    s->part.columns = s->which;
+    s->part.columns = s->build.which;
     *out = s;
     return WEIR_OK;
 }
@@ -89,8 +84,8 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
 static weir_err begin(struct scan *s, struct weir_error *err)
 {
     const struct wi_csv *csv = s->csv;
-    const struct wi_rows bytes = wi_table_cut(csv->file.bytes - csv->data,
-                                              s->part.part, s->part.n_parts);
+    const struct wi_row_range bytes = wi_table_cut(
+        csv->file.bytes - csv->data, s->part.part, s->part.n_parts);
     uint64_t first;
     weir_err rc = wi_csv_scan_open(&csv->file, csv->n_fields, &s->records, err);
     if (rc == WEIR_OK) {
@@ -110,7 +105,7 @@ static weir_err say_value(const struct scan *s,
 {
     const struct wi_csv_put *put = &s->puts[column];
     const struct wi_csv_field *f = &record->fields[put->field];
-    const struct wi_column *c = &s->csv->columns.at[s->which[column]];
+    const struct wi_named_type *c = &s->csv->columns.at[s->build.which[column]];
     const int shown = f->len > 40 ? 40 : (int)f->len;
     char type[WI_TYPE_TEXT_BYTES];
     return wi_exec_fail(err, WEIR_ERR_DATA,

@@ -15,14 +15,14 @@ struct wi_csv_put wi_csv_put_of(uint32_t field, struct wi_build_col *col)
 {
     struct wi_csv_put put = {field, col, INT64_MIN, INT64_MAX};
     switch (col->type.kind) {
-    case WI_KIND_INT8:
-    case WI_KIND_INT16:
-    case WI_KIND_INT32:
+    case WI_TYPE_INT8:
+    case WI_TYPE_INT16:
+    case WI_TYPE_INT32:
         set_range(&put, 8 * (int)col->value_bytes, true);
         break;
-    case WI_KIND_UINT8:
-    case WI_KIND_UINT16:
-    case WI_KIND_UINT32:
+    case WI_TYPE_UINT8:
+    case WI_TYPE_UINT16:
+    case WI_TYPE_UINT32:
         set_range(&put, 8 * (int)col->value_bytes, false);
         break;
     default:
@@ -95,22 +95,22 @@ static bool put_fixed_size(const struct wi_csv_put *put, uint32_t row,
     void *values = put->col->values;
     const struct wi_type *type = &put->col->type;
     switch (type->kind) {
-    case WI_KIND_BOOL:
+    case WI_TYPE_BOOL:
         return put_bool(put, row, f);
-    case WI_KIND_UINT64:
+    case WI_TYPE_UINT64:
         return wi_csv_uint64(f->text, f->len, (uint64_t *)values + row);
-    case WI_KIND_FLOAT32:
+    case WI_TYPE_FLOAT32:
         return wi_csv_float32(f->text, f->len, (float *)values + row);
-    case WI_KIND_FLOAT64:
+    case WI_TYPE_FLOAT64:
         return wi_csv_float64(f->text, f->len, (double *)values + row);
-    case WI_KIND_DATE32:
+    case WI_TYPE_DATE32:
         return put_date(put, row, f);
-    case WI_KIND_TIMESTAMP:
+    case WI_TYPE_TIMESTAMP:
         return wi_csv_timestamp(f->text, f->len, type->unit,
                                 (int64_t *)values + row);
-    case WI_KIND_DECIMAL:
+    case WI_TYPE_DECIMAL:
         return wi_csv_decimal(f->text, f->len, type, (wi_i128 *)values + row);
-    case WI_KIND_FIXED:
+    case WI_TYPE_FIXED:
         return put_fixed(put, row, f);
     default:
         return put_int(put, row, f);
@@ -133,7 +133,7 @@ void wi_csv_put_null(const struct wi_csv_put *put, uint32_t row)
     struct wi_build_col *col = put->col;
     if (col->offsets != NULL) {
         col->offsets[row + 1] = (int32_t)col->text_bytes;
-    } else if (col->type.kind == WI_KIND_BOOL) {
+    } else if (col->type.kind == WI_TYPE_BOOL) {
         wi_build_bool(col, row, false);
     } else {
         memset((char *)col->values + (size_t)row * col->value_bytes, 0,

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which texts survive as values.
- *
- * Dates from days: the reverse of what csv_value.c does.
- */
+/* Which texts survive as values. */
 #include "operators/table/csv_type.h"
 
 #include <float.h>
@@ -12,13 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "operators/base/date.h"
 #include "operators/table/csv_value.h"
 
-enum {
-    MAX_INT_DIGITS = 19,
-    DAYS_OF_ERA = 146097, /* 400 years */
-    EPOCH_DAYS = 719468,  /* 0000-03-01 to 1970-01-01 */
-};
+enum { MAX_INT_DIGITS = 19 };
 
 static bool is_digit(char c)
 {
@@ -102,7 +95,7 @@ bool wi_csv_parse_date32(const char *text, size_t len, int64_t *out)
     return wi_csv_date(text, len, out);
 }
 
-static size_t print_digits(char *text, int value, size_t digits)
+static size_t print_digits(char *text, uint32_t value, size_t digits)
 {
     for (size_t i = digits; i > 0; i--) {
         text[i - 1] = (char)('0' + value % 10);
@@ -113,19 +106,12 @@ static size_t print_digits(char *text, int value, size_t digits)
 
 size_t wi_csv_print_date32(int64_t days, char text[WI_CSV_VALUE_BYTES])
 {
-    int z = (int)days + EPOCH_DAYS + DAYS_OF_ERA;
-    int of_era = z % DAYS_OF_ERA;
-    int y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int of_year = of_era - (365 * y + y / 4 - y / 100);
-    int from_march = (5 * of_year + 2) / 153;
-    int month = from_march < 10 ? from_march + 3 : from_march - 9;
-    int year = y + (z / DAYS_OF_ERA - 1) * 400 + (month <= 2);
-    size_t n = print_digits(text, year, 4);
+    const struct wi_civil c = wi_civil_of_days(days);
+    size_t n = print_digits(text, (uint32_t)c.year, 4);
     text[n++] = '-';
-    n += print_digits(text + n, month, 2);
+    n += print_digits(text + n, c.month, 2);
     text[n++] = '-';
-    return n +
-           print_digits(text + n, of_year - (153 * from_march + 2) / 5 + 1, 2);
+    return n + print_digits(text + n, c.day, 2);
 }
 
 /* ---- float64 ---------------------------------------------------------------- */

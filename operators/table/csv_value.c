@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Exact, and without the C library where numbers are short.
- *
- * Days from dates: the usual arithmetic of the proleptic Gregorian calendar
- * over eras of 400 years, with years that begin in March so that the leap day
- * is the last.
- */
+/* Exact, and without the C library where numbers are short. */
 #include "operators/table/csv_value.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "operators/base/date.h"
 #include "operators/table/csv_type.h"
 
 enum {
-    DAYS_OF_ERA = 146097, /* 400 years */
-    EPOCH_DAYS = 719468,  /* 0000-03-01 to 1970-01-01 */
     DATE_BYTES = 10,
     SAFE_DIGITS = 18, /* of any int64 */
     FLOAT_BYTES = 64,
@@ -308,11 +301,8 @@ bool wi_csv_date(const char *text, size_t len, int64_t *out)
         day > days_in_month(year, month)) {
         return false;
     }
-    int y = year + 400 - (month <= 2); /* one era up: never negative */
-    int from_march = (month + 9) % 12;
-    int of_year = (153 * from_march + 2) / 5 + day - 1;
-    int of_era = y % 400 * 365 + y % 400 / 4 - y % 400 / 100 + of_year;
-    *out = (int64_t)(y / 400 - 1) * DAYS_OF_ERA + of_era - EPOCH_DAYS;
+    *out = wi_days_of_civil((struct wi_civil){
+        .year = year, .month = (uint32_t)month, .day = (uint32_t)day});
     return true;
 }
 
@@ -381,7 +371,8 @@ bool wi_csv_timestamp(const char *text, size_t len, enum wi_unit unit,
     }
     int64_t value;
     if (at != len || ns % unit_ns != 0 ||
-        __builtin_mul_overflow(days * 86400 + seconds, units, &value) ||
+        __builtin_mul_overflow(days * WI_DAY_SECONDS + seconds, units,
+                               &value) ||
         __builtin_add_overflow(value, (int64_t)(ns / unit_ns), &value)) {
         return false;
     }

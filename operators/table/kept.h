@@ -28,7 +28,7 @@ struct wi_kept_part {
     uint32_t n_cols;
     uint32_t *cols; /* of the table */
     struct wi_store store;
-    struct wi_mem mem; /* without a limit: it outlives every run */
+    struct wi_op_mem mem; /* without a limit: it outlives every run */
 };
 
 struct wi_kept;

@@ -33,7 +33,7 @@ struct scan {
 /* A column under test, for messages. */
 struct place {
     uint32_t batch;
-    const struct wi_column *column;
+    const struct wi_named_type *column;
 };
 
 static weir_err say(const struct place *at, const char *what,
@@ -70,8 +70,7 @@ static weir_err check_column(const struct place *at, const struct ArrowArray *a,
                              const struct ArrowArray *batch,
                              struct weir_error *err)
 {
-    const enum wi_kind kind = at->column->type.kind;
-    const bool text = kind == WI_KIND_UTF8 || kind == WI_KIND_BINARY;
+    const bool text = wi_type_is_var(&at->column->type);
     const int64_t first = batch->offset + a->offset;
     if (a->n_buffers != (text ? 3 : 2)) {
         return say(at, "another number of buffers was expected", err);
@@ -145,7 +144,7 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
 {
     const struct memory *m = table;
     const uint32_t n = part->n_columns;
-    const struct wi_rows rows =
+    const struct wi_row_range rows =
         wi_table_cut(m->rows, part->worker, part->n_workers);
     struct scan *s = calloc(1, sizeof(*s));
     if (s == NULL) {

@@ -31,7 +31,6 @@ struct series {
 struct scan {
     const struct series *series;
     struct wi_build build;
-    uint32_t *which;
     uint64_t at;
     uint64_t end;
 };
@@ -94,34 +93,34 @@ static bool fill(struct wi_build_col *col, const struct column *c, uint64_t row,
                  uint32_t n)
 {
     switch (col->type.kind) {
-    case WI_KIND_BOOL:
+    case WI_TYPE_BOOL:
         fill_bool(col, c, row, n);
         break;
-    case WI_KIND_INT8:
-    case WI_KIND_UINT8:
+    case WI_TYPE_INT8:
+    case WI_TYPE_UINT8:
         FILL(int8_t);
         break;
-    case WI_KIND_INT16:
-    case WI_KIND_UINT16:
+    case WI_TYPE_INT16:
+    case WI_TYPE_UINT16:
         FILL(int16_t);
         break;
-    case WI_KIND_INT32:
-    case WI_KIND_UINT32:
-    case WI_KIND_DATE32:
+    case WI_TYPE_INT32:
+    case WI_TYPE_UINT32:
+    case WI_TYPE_DATE32:
         FILL(int32_t);
         break;
-    case WI_KIND_INT64:
-    case WI_KIND_UINT64:
-    case WI_KIND_TIMESTAMP:
+    case WI_TYPE_INT64:
+    case WI_TYPE_UINT64:
+    case WI_TYPE_TIMESTAMP:
         FILL(int64_t);
         break;
-    case WI_KIND_FLOAT32:
+    case WI_TYPE_FLOAT32:
         FILL(float);
         break;
-    case WI_KIND_FLOAT64:
+    case WI_TYPE_FLOAT64:
         FILL(double);
         break;
-    case WI_KIND_DECIMAL:
+    case WI_TYPE_DECIMAL:
         FILL(wi_i128);
         break;
     default:
@@ -151,7 +150,7 @@ static weir_err scan_next(void *scan, struct ArrowArray *batch_out,
     }
     wi_build_begin(&s->build);
     for (uint32_t i = 0; i < s->build.n_cols; i++) {
-        const struct column *c = &s->series->column[s->which[i]];
+        const struct column *c = &s->series->column[s->build.which[i]];
         if (!fill(&s->build.col[i], c, s->at, n)) {
             return wi_exec_no_memory(err, s->build.col[i].text_room);
         }
@@ -168,7 +167,6 @@ static void scan_close(void *arg)
 {
     struct scan *s = arg;
     wi_build_fini(&s->build);
-    free(s->which);
     free(s);
 }
 
@@ -176,24 +174,18 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
                           void **scan_out, struct weir_error *err)
 {
     const struct series *series = table;
-    const struct wi_rows rows =
+    const struct wi_row_range rows =
         wi_table_cut(series->rows, part->part, part->n_parts);
     struct scan *s = calloc(1, sizeof(*s));
     if (s == NULL) {
         return wi_exec_no_memory(err, sizeof(*s));
     }
     *s = (struct scan){.series = series, .at = rows.first, .end = rows.end};
-    s->which = calloc(part->n_columns + 1, sizeof(*s->which));
-    weir_err rc = s->which == NULL
-                      ? wi_exec_no_memory(err, part->n_columns)
-                      : wi_build_init(&s->build, &series->columns,
-                                      part->columns, part->n_columns, err);
+    weir_err rc = wi_build_init(&s->build, &series->columns, part->columns,
+                                part->n_columns, err);
     if (rc != WEIR_OK) {
         scan_close(s);
         return rc;
-    }
-    for (uint32_t i = 0; i < part->n_columns; i++) {
-        s->which[i] = part->columns[i];
     }
     *scan_out = s;
     return WEIR_OK;
@@ -219,14 +211,14 @@ static const struct weir_table_ops ops = {
 static bool limits(const struct wi_type *type, wi_i128 *least, wi_i128 *most)
 {
     static const uint8_t bits[] = {
-        [WI_KIND_INT8] = 7,    [WI_KIND_INT16] = 15,     [WI_KIND_INT32] = 31,
-        [WI_KIND_INT64] = 63,  [WI_KIND_UINT8] = 8,      [WI_KIND_UINT16] = 16,
-        [WI_KIND_UINT32] = 32, [WI_KIND_UINT64] = 64,    [WI_KIND_DATE32] = 31,
-        [WI_KIND_BOOL] = 1,    [WI_KIND_TIMESTAMP] = 63,
+        [WI_TYPE_INT8] = 7,    [WI_TYPE_INT16] = 15,     [WI_TYPE_INT32] = 31,
+        [WI_TYPE_INT64] = 63,  [WI_TYPE_UINT8] = 8,      [WI_TYPE_UINT16] = 16,
+        [WI_TYPE_UINT32] = 32, [WI_TYPE_UINT64] = 64,    [WI_TYPE_DATE32] = 31,
+        [WI_TYPE_BOOL] = 1,    [WI_TYPE_TIMESTAMP] = 63,
     };
     *least = INT64_MIN;
     *most = INT64_MAX;
-    if (type->kind == WI_KIND_DECIMAL) {
+    if (type->kind == WI_TYPE_DECIMAL) {
         wi_i128 power = 1;
         for (int i = 0; i < type->precision && i < WI_DECIMAL_SMALL + 1; i++) {
             power *= 10;
@@ -237,7 +229,7 @@ static bool limits(const struct wi_type *type, wi_i128 *least, wi_i128 *most)
         *most = ((wi_i128)1 << bits[type->kind]) - 1;
         *least = bits[type->kind] % 8 == 7 ? -*most - 1 : 0;
     }
-    return type->kind != WI_KIND_BINARY && type->kind != WI_KIND_FIXED;
+    return type->kind != WI_TYPE_BINARY && type->kind != WI_TYPE_FIXED;
 }
 
 /* First and last value of a column, in either order. */

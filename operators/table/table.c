@@ -41,10 +41,10 @@ weir_err wi_table_open(struct wi_columns *columns,
     return WEIR_OK;
 }
 
-struct wi_rows wi_table_cut(uint64_t n, uint32_t part, uint32_t n_parts)
+struct wi_row_range wi_table_cut(uint64_t n, uint32_t part, uint32_t n_parts)
 {
     const wi_u128 rows = n;
-    return (struct wi_rows){
+    return (struct wi_row_range){
         .first = (uint64_t)(rows * part / n_parts),
         .end = (uint64_t)(rows * (part + 1) / n_parts),
     };

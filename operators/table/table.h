@@ -23,10 +23,10 @@ weir_err wi_table_open(struct wi_columns *columns,
                        weir_table **table_out, struct weir_error *err);
 
 /** Rows of one part: [first, end) of n, cut as evenly as whole rows allow. */
-struct wi_rows {
+struct wi_row_range {
     uint64_t first;
     uint64_t end;
 };
-struct wi_rows wi_table_cut(uint64_t n, uint32_t part, uint32_t n_parts);
+struct wi_row_range wi_table_cut(uint64_t n, uint32_t part, uint32_t n_parts);
 
 #endif /* WI_OPERATORS_TABLE_H */

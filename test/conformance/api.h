@@ -9,7 +9,7 @@
  *
  * Cases of WT_API_CASES run everywhere, of WT_API_THREAD_CASES on threads only
  * (descriptors, parking, opening nodes by hand), of WT_API_SIM_CASES on the
- * simulator only (faults).
+ * simulator only (faults, counts).
  */
 #ifndef WT_API_H
 #define WT_API_H
@@ -92,6 +92,9 @@
     X(suite, place, query_after_a_long_rest)                                   \
     X(suite, place, late_member_is_waited_for)                                 \
     X(suite, place, close_waits_without_spinning)                              \
+    X(suite, place, node_rests_while_its_peer_takes_nothing)                   \
+    X(suite, place, nodes_that_close_together_do_not_wait)                     \
+    X(suite, place, producer_that_leaves_before_it_opens_is_lost)              \
     X(suite, place, other_member_list_is_refused)                              \
     X(suite, place, other_frame_bytes_are_refused)                             \
     X(suite, place, other_version_is_refused)                                  \
@@ -105,12 +108,15 @@
 
 #define WT_API_SIM_CASES(X, suite, place)                                      \
     X(suite, place, silence_between_queries_is_no_loss)                        \
+    X(suite, place, silence_of_a_late_member_is_found)                         \
     X(suite, place, crash_at_any_time)                                         \
     X(suite, place, cut_at_any_time)                                           \
     X(suite, place, drop_at_any_time)                                          \
     X(suite, place, stall_shorter_than_detection)                              \
     X(suite, place, stall_longer_than_detection)                               \
-    X(suite, place, seeds_with_jitter_and_small_rings)
+    X(suite, place, seeds_with_jitter_and_small_rings)                         \
+    X(suite, place, reader_that_waits_gets_frames_that_are_not_full)           \
+    X(suite, place, reader_with_other_work_gets_full_frames)
 
 #define WT_API_DECLARE(suite, where, name)                                     \
     void wt_api_##name(const struct wt_place *place);

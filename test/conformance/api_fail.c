@@ -3,8 +3,10 @@
  * what is only this call's fault fails nothing. */
 #include "test/conformance/api.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool all_failed(void *arg)
 {
@@ -456,12 +458,14 @@ void wt_api_too_many_shuffles_are_refused(const struct wt_place *place)
 
 void wt_api_budget_message_has_the_sum(const struct wt_place *place)
 {
-    const struct weir_node_params params = {.name = "small",
+    char name[32]; /* no other run's */
+    const struct weir_node_params params = {.name = name,
                                             .transport = place->transport,
                                             .workers = 4,
                                             .memory_bytes = 1 << 20};
     struct weir_error err = {0};
     weir_node *node = NULL;
+    (void)snprintf(name, sizeof(name), "small-%ld", (long)getpid());
     cr_assert_eq(weir_node_open(&params, &node, &err), WEIR_ERR_BUDGET);
     cr_assert_null(node);
     cr_assert_not_null(strstr(err.message, "1048576"), "%s", err.message);

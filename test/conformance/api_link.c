@@ -100,6 +100,29 @@ void wt_api_late_member_is_waited_for(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+/* A member that is up late, and silent soon after: it is lost after detect_ns,
+ * however long connect_ns is. */
+void wt_api_silence_of_a_late_member_is_found(const struct wt_place *place)
+{
+    static const uint64_t up_ns = 5000000000u;
+    static const uint64_t detect_ns = 100000000u;
+    const struct wt_cluster_params cluster = {
+        .node = {.detect_ns = detect_ns, .connect_ns = 100000000000u}};
+    struct wt_cluster c;
+    struct ArrowSchema schema;
+    wt_cluster_open(&c, place, &cluster);
+    weir_sim_stall(c.sim, 1, 0, up_ns);
+    weir_sim_stall(c.sim, 1, up_ns + detect_ns, UINT64_MAX);
+    weir_query *q = need_link(c.node[0], 1, &schema);
+    bool ended = wt_until(&c, failed, q);
+    cr_assert(ended);
+    cr_assert_gt(weir_sim_now(c.sim), up_ns);
+    cr_assert_lt(weir_sim_now(c.sim), up_ns + 4 * detect_ns);
+    weir_query_close(q);
+    schema.release(&schema);
+    wt_cluster_close(&c);
+}
+
 static double cpu_seconds(void)
 {
     struct timespec t;
@@ -126,6 +149,83 @@ void wt_api_close_waits_without_spinning(const struct wt_place *place)
     double used = cpu_seconds() - before;
     cr_assert_lt(used, 0.2, "%.3f s of CPU", used);
     c.node[0] = NULL;
+    schema.release(&schema);
+    wt_cluster_close(&c);
+}
+
+static _Atomic uint32_t gave_up;
+
+static void hear(void *arg, weir_log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    gave_up += strstr(line, "closing although") != NULL ||
+               strstr(line, "no link within") != NULL;
+}
+
+/* Each node has begun a link to each other one, and has a failure to tell over
+ * it, when all close. */
+void wt_api_nodes_that_close_together_do_not_wait(const struct wt_place *place)
+{
+    for (uint32_t nodes = 2; nodes <= 4; nodes++) {
+        const struct wt_cluster_params cluster = {
+            .nodes = nodes, .node = {.log_level = WEIR_LOG_WARN, .log = hear}};
+        struct wt_cluster c;
+        struct wt_query q;
+        struct wt_flow f;
+        wt_cluster_open(&c, place, &cluster);
+        wt_query_open(&q, &c, 1, NULL);
+        wt_flow_open(&f, &q, NULL);
+        wt_query_close(&q);
+        wt_flow_close(&f);
+        wt_cluster_close(&c);
+        cr_assert_eq(gave_up, 0, "%u of %u nodes gave up", gave_up, nodes);
+    }
+}
+
+static bool has_link(void *arg)
+{
+    struct weir_node_stats st;
+    weir_node_stats_get(arg, &st);
+    return st.links_open != 0;
+}
+
+/* Node 0 only consumes, and node 1 leaves in good order before it has opened the
+ * query: that is a loss like any other. */
+void wt_api_producer_that_leaves_before_it_opens_is_lost(
+    const struct wt_place *place)
+{
+    static const struct weir_field fields[] = {{"id", "l", 0}};
+    static const uint32_t producer = 1;
+    static const uint32_t consumer = 0;
+    const struct weir_query_params query = {.id = 1};
+    struct ArrowSchema schema;
+    const struct weir_shuffle_params params = {.id = 1,
+                                               .schema = &schema,
+                                               .partitioning = WEIR_GATHER,
+                                               .producers = &producer,
+                                               .n_producers = 1,
+                                               .consumers = &consumer,
+                                               .n_consumers = 1};
+    struct weir_error err = {0};
+    struct wt_cluster c;
+    weir_query *q;
+    weir_shuffle *s;
+    weir_reader *r;
+    wt_cluster_open(&c, place, NULL);
+    cr_assert_eq(weir_schema_build(fields, 1, &schema, &err), WEIR_OK);
+    cr_assert_eq(weir_query_open(c.node[0], &query, &q, &err), WEIR_OK);
+    cr_assert_eq(weir_shuffle_open(q, &params, &s, &err), WEIR_OK);
+    cr_assert_eq(weir_reader_open(s, 0, &r, &err), WEIR_OK);
+    bool up = wt_until(&c, has_link, c.node[0]);
+    cr_assert(up);
+    weir_node_close(c.node[1]);
+    c.node[1] = NULL;
+    bool ended = wt_until(&c, failed, q);
+    cr_assert(ended, "nobody notices");
+    cr_assert_eq(weir_query_status(q, &err), WEIR_ERR_PEER_LOST, "%s",
+                 err.message);
+    weir_query_close(q);
     schema.release(&schema);
     wt_cluster_close(&c);
 }
@@ -176,8 +276,10 @@ struct stranger {
 
 static void stranger_open(struct stranger *s, const char *transport)
 {
-    struct wi_transport_params p = {.name = "stranger", .max_links = 4};
+    char name[32]; /* no other run's, where it is an address */
+    struct wi_transport_params p = {.name = name, .max_links = 4};
     struct weir_error err = {0};
+    (void)snprintf(name, sizeof(name), "stranger-%ld", (long)getpid());
     memset(s, 0, sizeof(*s));
     s->ops = wi_transport_find(transport);
     cr_assert_not_null(s->ops);

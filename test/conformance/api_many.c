@@ -302,6 +302,17 @@ static bool no_links(void *arg)
     return true;
 }
 
+static uint64_t now_of(const struct wt_cluster *c)
+{
+    struct timespec t;
+    if (c->sim != NULL) {
+        return weir_sim_now(c->sim);
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Long before the next look at peers that may be silent: detect_ns / 4. */
 void wt_api_idle_links_close_and_open_again(const struct wt_place *place)
 {
     const struct wt_cluster_params cluster = {
@@ -311,8 +322,11 @@ void wt_api_idle_links_close_and_open_again(const struct wt_place *place)
     wt_cluster_open(&c, place, &cluster);
     for (uint32_t i = 1; i <= 3; i++) {
         run_once(&c, i, NULL);
+        uint64_t from = now_of(&c);
         bool idle = wt_until(&c, no_links, &c);
         cr_assert(idle, "links are still open");
+        cr_assert(!place->sim || now_of(&c) - from < 30000000, "after %llu ns",
+                  (unsigned long long)(now_of(&c) - from));
         for (uint32_t k = 0; k < 3; k++) {
             weir_node_stats_get(c.node[k], &st);
             cr_assert_eq(st.links_lost, 0);
@@ -326,16 +340,6 @@ struct rest {
     struct wt_cluster *c;
     uint64_t until_ns;
 };
-
-static uint64_t now_of(const struct wt_cluster *c)
-{
-    struct timespec t;
-    if (c->sim != NULL) {
-        return weir_sim_now(c->sim);
-    }
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static bool rested(void *arg)
 {

@@ -23,6 +23,7 @@ struct run {
     struct wt_flow f[2];
     struct wt_relay relays[NODES * WORKERS];
     uint32_t n_flows;
+    char told[WEIR_ERROR_MESSAGE_BYTES]; /* by the first that failed */
 };
 
 static struct shape shape_of(uint64_t seed)
@@ -157,15 +158,40 @@ static bool member_right(struct run *r, uint32_t node, const char *a,
            (r->n_flows == 1 || ends_right(r, &r->f[1], node, code));
 }
 
+/* Members that fail all tell the same. */
+static bool tells_the_same(struct run *r, uint32_t node)
+{
+    struct weir_error err = {0};
+    if (weir_query_status(r->q.query[node], &err) == WEIR_OK) {
+        return true;
+    }
+    if (r->told[0] == '\0') {
+        memcpy(r->told, err.message, sizeof(r->told));
+    }
+    bool same = strcmp(r->told, err.message) == 0;
+    if (!same) {
+        wt_complain(&r->c, "node %u: %s, and another: %s", node, err.message,
+                    r->told);
+    }
+    return same;
+}
+
+enum fault { CRASH, CRASH_TWO, CUT, DROP_SHORT, DROP_LONG };
+
+static bool dies(enum fault fault, uint32_t node)
+{
+    return (fault == CRASH && node == 1) || (fault == CRASH_TWO && node <= 1);
+}
+
 /* Those who live can go on, on the same links where there are any. */
-static bool next_query_works(struct run *r, uint32_t lost)
+static bool next_query_works(struct run *r, enum fault fault)
 {
     uint32_t members[NODES];
     struct weir_query_params params = {.members = members};
     struct wt_query q;
     struct wt_flow f;
     for (uint32_t i = 0; i < NODES; i++) {
-        if (i != lost) {
+        if (!dies(fault, i)) {
             members[params.n_members++] = i;
         }
     }
@@ -178,13 +204,15 @@ static bool next_query_works(struct run *r, uint32_t lost)
     return ok;
 }
 
-enum fault { CRASH, CUT, DROP_SHORT, DROP_LONG };
-
 static void strike(struct run *r, enum fault fault, uint64_t at)
 {
     switch (fault) {
     case CRASH:
         weir_sim_crash(r->c.sim, 1, at);
+        break;
+    case CRASH_TWO: /* with 0 whoever others ask which fault it is to be */
+        weir_sim_crash(r->c.sim, 1, at);
+        weir_sim_crash(r->c.sim, 0, at);
         break;
     case CUT:
         weir_sim_cut(r->c.sim, 1, 2, at);
@@ -216,10 +244,11 @@ static bool one_fault(const struct wt_place *place, enum fault fault,
     strike(r, fault, at);
     bool ok = wt_cluster_run(&r->c);
     bool felt = false;
+    uint32_t other = fault == CRASH_TWO ? 0 : fault == CRASH ? 1 : 2;
     for (uint32_t i = 0; i < NODES && ok; i++) {
-        if (fault != CRASH || i != 1) {
-            ok = member_right(r, i, r->c.name[1],
-                              fault == CRASH ? r->c.name[1] : r->c.name[2]);
+        if (!dies(fault, i)) {
+            ok = member_right(r, i, r->c.name[1], r->c.name[other]) &&
+                 tells_the_same(r, i);
             felt = felt || weir_query_status(r->q.query[i], NULL) != WEIR_OK;
         }
     }
@@ -231,8 +260,7 @@ static bool one_fault(const struct wt_place *place, enum fault fault,
             over.at_ns = weir_sim_now(r->c.sim) + DETECT_NS;
         }
         wt_query_close(&r->q);
-        ok = wt_until(&r->c, is_past, &over) &&
-             next_query_works(r, fault == CRASH ? 1 : UINT32_MAX);
+        ok = wt_until(&r->c, is_past, &over) && next_query_works(r, fault);
     }
     cr_assert(ok, "fault %d, seed %llu, at %llu ns: %s", (int)fault,
               (unsigned long long)shape->seed, (unsigned long long)at,
@@ -261,6 +289,7 @@ static void many_faults(const struct wt_place *place, enum fault fault,
 void wt_api_crash_at_any_time(const struct wt_place *place)
 {
     many_faults(place, CRASH, 12, 8);
+    many_faults(place, CRASH_TWO, 12, 8);
 }
 
 void wt_api_cut_at_any_time(const struct wt_place *place)
@@ -285,6 +314,7 @@ static void stall(const struct wt_place *place, uint64_t ns, bool survives)
         bool ok = wt_cluster_run(&r->c);
         for (uint32_t k = 0; k < NODES && ok; k++) {
             ok = member_right(r, k, r->c.name[1], k == 1 ? "n" : r->c.name[1]);
+            ok = ok && (k == 1 || tells_the_same(r, k));
             ok = ok && (!survives ||
                         weir_query_status(r->q.query[k], NULL) == WEIR_OK);
         }

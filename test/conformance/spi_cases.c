@@ -206,10 +206,11 @@ void wt_spi_lost_end_refuses_work(const struct wt_spi_fixture *fixture)
 }
 
 /* In the child: connect, say one thing, wait for the answer, die. */
-static void live_and_die(const struct wt_spi_fixture *fixture,
-                         const char *address)
+static void live_and_die(const struct wt_spi_fixture *fixture, int address_fd)
 {
+    char address[WI_ADDRESS_BYTES];
     struct wt_spi *spi = calloc(1, sizeof(*spi));
+    cr_assert_eq(read(address_fd, address, sizeof(address)), sizeof(address));
     wt_spi_open(spi, fixture, 1);
     struct wt_end *a = wt_spi_dial(spi, 0, address);
     WT_UNTIL(spi, a->up);
@@ -218,16 +219,23 @@ static void live_and_die(const struct wt_spi_fixture *fixture,
     raise(SIGKILL);
 }
 
+/* The child is forked first: the transport may have threads. */
 void wt_spi_vanished_peer_closes(const struct wt_spi_fixture *fixture)
 {
     struct wt_spi spi;
-    wt_spi_open(&spi, fixture, 1);
+    int fd[2];
+    cr_assert_eq(pipe(fd), 0);
     pid_t child = fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
-        live_and_die(fixture, spi.address[0]);
+        live_and_die(fixture, fd[0]);
         _exit(1);
     }
+    wt_spi_open(&spi, fixture, 1);
+    cr_assert_eq(write(fd[1], spi.address[0], WI_ADDRESS_BYTES),
+                 WI_ADDRESS_BYTES);
+    (void)close(fd[0]);
+    (void)close(fd[1]);
     struct wt_end *b = &spi.ends[0];
     WT_UNTIL(&spi, b->up && b->messages == 1);
     cr_assert(wt_end_send(b, "die", 3) && wt_end_kick(b));

@@ -7,14 +7,17 @@
  * namespaces that a pair of virtual Ethernet devices joins (that test needs the
  * right to make namespaces, and is skipped where there is none).
  */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -22,7 +25,7 @@
 
 #include "test/support/team.h"
 
-enum { ROWS = 40000, MEMBERS = 4 };
+enum { ROWS = 40000, MEMBERS = 4, LINKS = 6 };
 
 struct scene {
     const char *listen[MEMBERS];
@@ -55,7 +58,8 @@ static void spoil(struct wt_proc *p, const char *shm)
                    ";shm=%s%s", shm, rest);
 }
 
-static _Atomic uint32_t said; /* log lines about a way that failed */
+static _Atomic uint32_t said;     /* log lines about a way that failed */
+static _Atomic uint32_t *went_on; /* all members': ends of links that did so */
 
 static void hear(void *arg, weir_log_level level, const char *line)
 {
@@ -92,6 +96,7 @@ static void look(struct wt_proc *p, weir_node *node)
                       "link of %u to %u: \"%s\" does not say \"%s\"", self, k,
                       l.why, s->why);
     }
+    *went_on += failed;
     wt_proc_check(p, said >= failed, "%u links went on over tcp, %u lines",
                   failed, said);
     struct weir_link_stats none;
@@ -143,6 +148,9 @@ static void member(struct wt_proc *p)
 static void play(struct scene *scene)
 {
     static const uint32_t all[] = {0, 1, 2, 3};
+    went_on = mmap(NULL, sizeof(*went_on), PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(went_on, MAP_FAILED);
     struct wt_procs *ps = wt_team_start(MEMBERS, member, scene);
     wt_team_meet(ps, MEMBERS);
     wt_procs_expect_all(ps, 'r');
@@ -155,6 +163,10 @@ static void play(struct scene *scene)
     wt_team_exact(ps, 0, all, MEMBERS);
     wt_team_left_nothing(ps);
     wt_procs_close(ps);
+    /* Each of the links was begun by somebody, over shm. */
+    uint32_t least = scene->shm != NULL && !scene->seed ? LINKS : 0;
+    cr_assert_geq(*went_on, least, "%u ends went on over tcp", *went_on);
+    (void)munmap(went_on, sizeof(*went_on));
 }
 
 Test(auto_ways, one_host_uses_shm, .timeout = 60)
@@ -223,6 +235,60 @@ Test(auto_ways, seed_whose_shm_does_not_answer_is_joined_over_tcp,
                               {"", "", "shm", "shm"},
                               {"", "", "", "shm"}}};
     play(&s);
+}
+
+/* As listen_mute(), on tcp; returns the port. */
+static unsigned listen_mute_tcp(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&at, len), 0);
+    cr_assert_eq(listen(fd, 4), 0);
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    return ntohs(at.sin_port);
+}
+
+static weir_err rest_at(weir_node *node, uint64_t now_ns, weir_query *q)
+{
+    uint64_t next;
+    while (weir_node_step(node, now_ns, &next) == WEIR_OK) {
+    }
+    return weir_query_status(q, NULL);
+}
+
+/* A process that is stopped while it connects (a debugger, SIGSTOP) gives the
+ * next way its time, and not for ever. */
+Test(auto_ways, deadline_that_passed_in_a_stop_is_moved, .timeout = 60)
+{
+    static const uint64_t second = 1000000000u;
+    char name[32];
+    char address[256];
+    struct weir_error err = {0};
+    const struct weir_node_params params = {
+        .transport = "auto", .manual = 1, .connect_ns = 4 * second};
+    const struct weir_query_params query = {.id = 1};
+    weir_node *node;
+    weir_query *q;
+    (void)snprintf(name, sizeof(name), "mute-%ld", (long)getpid());
+    listen_mute(name);
+    cr_assert_eq(weir_node_open(&params, &node, &err), WEIR_OK, "%s",
+                 err.message);
+    const char *own = weir_node_address(node);
+    (void)snprintf(address, sizeof(address), "%.*s;shm=%s;tcp=127.0.0.1:%u",
+                   (int)strcspn(own, ";"), own, name, listen_mute_tcp());
+    const struct weir_member members[] = {{"mute", address, 1},
+                                          {weir_node_name(node), own, 1}};
+    cr_assert_eq(weir_node_join(node, members, 2, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(weir_query_open(node, &query, &q, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(rest_at(node, second, q), WEIR_OK);
+    cr_assert_eq(rest_at(node, 100 * second, q), WEIR_OK);
+    cr_assert_eq(rest_at(node, 200 * second, q), WEIR_ERR_PEER_LOST);
+    weir_query_close(q);
+    weir_node_close(node);
 }
 
 static void run(const char *command)

@@ -3,27 +3,7 @@
 # The weir command when it is used wrongly, gets bad input, or fails: exit
 # status, message, and nothing left behind. usage: cli_errors.sh BUILD_DIR
 set -eu
-weir=$1/weir
-[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-export LC_ALL=C
-cd "$tmp"
-
-fail() { echo "FAILED: $*"; cat err; exit 1; }
-
-# expect STATUS PATTERN COMMAND...: exit status, and a line of stderr.
-expect()
-{
-    status=$1
-    pattern=$2
-    shift 2
-    got=0
-    timeout 60 "$@" >out 2>err || got=$?
-    [ "$got" -eq "$status" ] || fail "status $got, not $status: $*"
-    grep -q -e "$pattern" err || fail "no \"$pattern\": $*"
-    [ ! -e dir ] || fail "left something behind: $*"
-}
+. "$(dirname "$0")/../support/cli.sh"
 
 # helps COMMAND...: --help exits well, on stdout, and says what the status means.
 helps()
@@ -34,17 +14,18 @@ helps()
 }
 
 helps "$weir"
-helps "$weir" shuffle
-helps "$weir" demo
-for kind in two-stage latency stream idle memory sim; do
+for command in demo shuffle run explain gen doctor; do
+    helps "$weir" $command
+done
+for kind in two-stage query latency stream idle memory sim; do
     helps "$weir" bench $kind
     grep -q json out || fail "bench $kind"
 done
 grep -q weir out
-for command in demo shuffle bench; do
+for command in demo shuffle run explain gen doctor bench; do
     timeout 20 "$weir" --help | grep -q "weir $command" || fail "$command"
 done
-for command in "" shuffle demo; do
+for command in "" demo shuffle run explain gen doctor; do
     # shellcheck disable=SC2086 # nothing for the program itself
     timeout 20 "$weir" $command --version 2>err |
         grep -Eq '^weir [0-9]+\.[0-9]+\.[0-9]+$' || fail "--version $command"
@@ -68,7 +49,7 @@ expect 2 'must be a number' "$weir" bench stream --mib ''
 expect 2 'unexpected argument "x"' "$weir" bench idle x
 expect 2 '"shm" is listed twice' "$weir" bench two-stage --transports shm,shm
 expect 2 'over 1024' "$weir" shuffle -n 256 -w 64 --by a good.csv --out dir
-expect 2 'must be shm, tcp, verbs or auto' "$weir" shuffle -t udp --by a good.csv --out dir
+expect 2 '"udp" must be one of shm, tcp, verbs, auto' "$weir" shuffle -t udp --by a good.csv --out dir
 expect 2 'bytes' "$weir" shuffle -m 5X --by a good.csv --out dir
 expect 2 'bytes' "$weir" shuffle -m 99999999999999999999 --by a good.csv --out dir
 expect 2 'unrecognized' "$weir" shuffle --nope --by a good.csv --out dir

@@ -3,27 +3,7 @@
 # weir gen: the same files whatever the number of threads, the rows that the
 # benchmark's rules ask for, and all files or none. usage: cli_gen.sh BUILD_DIR
 set -eu
-weir=$1/weir
-[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-export LC_ALL=C
-cd "$tmp"
-
-fail() { echo "FAILED: $*"; cat err; exit 1; }
-
-# expect STATUS PATTERN COMMAND...: exit status, and a line of stderr.
-expect()
-{
-    status=$1
-    pattern=$2
-    shift 2
-    got=0
-    timeout 60 "$@" >out 2>err || got=$?
-    [ "$got" -eq "$status" ] || fail "status $got, not $status: $*"
-    grep -q -e "$pattern" err || fail "no \"$pattern\": $*"
-    [ ! -e dir ] || fail "left something behind: $*"
-}
+. "$(dirname "$0")/../support/cli.sh"
 
 gen() { timeout 100 "$weir" gen chbench "$@" >log 2>err || fail "gen $*"; }
 
@@ -105,11 +85,11 @@ cmp one/orders.csv other/orders.csv || fail "--force replaced nothing"
 cmp one/customer.csv three/customer.csv || fail "--force took another table"
 
 # Wrong use.
-expect 2 'say what to generate' "$weir" gen --out dir
+expect 2 'no chbench given' "$weir" gen --out dir
 expect 2 'no --out' "$weir" gen chbench
 expect 2 '"tpch" cannot be generated' "$weir" gen tpch --out dir
-expect 2 'no table "stock"' "$weir" gen chbench --tables orders,stock --out dir
-expect 2 'no table ""' "$weir" gen chbench --tables '' --out dir
+expect 2 '"stock" must be one of customer, orders' "$weir" gen chbench --tables orders,stock --out dir
+expect 2 '"" must be one of' "$weir" gen chbench --tables '' --out dir
 for option in '--warehouses 0' '--warehouses 100001' '--warehouses x' \
     '--jobs 0' '--seed -1' '--seed 1x'; do
     # shellcheck disable=SC2086 # an option and its value
@@ -130,6 +110,7 @@ fi
 pid=$!
 while [ ! -s dir/.customer.csv.tmp ]; do
     kill -0 "$pid" || fail "it ended by itself"
+    sleep 0.02 # the file is all that tells that it has begun
 done
 kill -TERM "$pid"
 got=0

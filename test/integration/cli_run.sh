@@ -4,30 +4,14 @@
 # any transport, every format, and what is said of mistakes.
 # usage: cli_run.sh BUILD_DIR
 set -eu
-weir=$1/weir
-[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-export LC_ALL=C
-
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../support/cli.sh"
 
 run() { timeout 60 "$weir" run "$@"; }
 
-# status EXPECTED COMMAND...: its exit status; standard error in $tmp/err
-status()
-{
-    expected=$1
-    shift
-    got=0
-    timeout 60 "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
-    [ "$got" = "$expected" ] ||
-        fail "exit status $got, not $expected: $*: $(cat "$tmp/err")"
-}
+says() { grep -qF -- "$1" err || fail "no \"$1\""; }
 
-says() { grep -qF -- "$1" "$tmp/err" || fail "no \"$1\" in: $(cat "$tmp/err")"; }
-
-cat >"$tmp/lines.csv" <<'CSV'
+mkdir data
+cat >data/lines.csv <<'CSV'
 no,item,price,day
 1,apple,1.50,2013-06-30
 2,"pear, green",2.25,2013-07-02
@@ -36,7 +20,7 @@ no,item,price,day
 2,fig,,2013-07-05
 CSV
 
-cat >"$tmp/plan.json" <<'JSON'
+cat >plan.json <<'JSON'
 {"weir": 1,
  "tables": {"lines": {"csv": "lines.csv", "columns": [
    {"name": "no", "type": "int32"}, {"name": "item", "type": "utf8?"},
@@ -61,13 +45,13 @@ cat >"$tmp/plan.json" <<'JSON'
  "result": "sorted"}
 JSON
 
-cat >"$tmp/csv" <<'CSV'
+cat >csv <<'CSV'
 no,total,mean,last,n
 1,0.10,0.050000,plum,1
 2,4.50,2.250000,"pear, green",2
 3,20.00,10.000000,,1
 CSV
-cat >"$tmp/table" <<'TABLE'
+cat >table <<'TABLE'
  no | total |      mean | last        | n
 ----+-------+-----------+-------------+---
   1 |  0.10 |  0.050000 | plum        | 1
@@ -75,7 +59,7 @@ cat >"$tmp/table" <<'TABLE'
   3 | 20.00 | 10.000000 | null        | 1
 (3 rows)
 TABLE
-cat >"$tmp/json" <<'JSON'
+cat >json <<'JSON'
 {"no": 1, "total": "0.10", "mean": "0.050000", "last": "plum", "n": 1}
 {"no": 2, "total": "4.50", "mean": "2.250000", "last": "pear, green", "n": 2}
 {"no": 3, "total": "20.00", "mean": "10.000000", "last": null, "n": 1}
@@ -84,63 +68,63 @@ JSON
 # An answer does not depend on nodes, workers or transport.
 for n in 1 2 3 5; do
     for w in 1 2; do
-        run "$tmp/plan.json" -d "$tmp" -n $n -w $w -f csv >"$tmp/out"
-        cmp "$tmp/out" "$tmp/csv" || fail "$n nodes x $w workers"
+        run plan.json -d data -n $n -w $w -f csv >out
+        cmp out csv || fail "$n nodes x $w workers"
     done
 done
-run "$tmp/plan.json" -d "$tmp" -n 3 -w 2 -t tcp -f csv | cmp - "$tmp/csv" ||
+run plan.json -d data -n 3 -w 2 -t tcp -f csv | cmp - csv ||
     fail "tcp"
 
 # Formats.
-run "$tmp/plan.json" --data "$tmp" --nodes 2 | cmp - "$tmp/table" ||
+run plan.json --data data --nodes 2 | cmp - table ||
     fail "table"
-run - -d "$tmp" -n 2 -f json <"$tmp/plan.json" | cmp - "$tmp/json" ||
+run - -d data -n 2 -f json <plan.json | cmp - json ||
     fail "json, from standard input"
-run "$tmp/plan.json" -d "$tmp" -n 2 -f csv --progress | cmp - "$tmp/csv" ||
+run plan.json -d data -n 2 -f csv --progress | cmp - csv ||
     fail "progress"
 
 # The analysis counts what is known: five rows are scanned, four are left.
-status 0 "$weir" run "$tmp/plan.json" -d "$tmp" -n 2 -w 2 -f csv --analyze
-cmp "$tmp/out" "$tmp/csv" || fail "rows beside the analysis"
+status 0 "$weir" run plan.json -d data -n 2 -w 2 -f csv --analyze
+cmp out csv || fail "rows beside the analysis"
 awk '/scan "l"/ { scanned = $(NF - 9) }
      /filter "recent"/ { left = $(NF - 9) }
      /^result/ { given = $(NF - 9) }
-     END { exit !(scanned == 5 && left == 4 && given == 3) }' "$tmp/err" ||
-    fail "analysis: $(cat "$tmp/err")"
+     END { exit !(scanned == 5 && left == 4 && given == 3) }' err ||
+    fail "analysis: $(cat err)"
 
 # explain: the tree, and Graphviz.
-"$weir" explain "$tmp/plan.json" -d "$tmp" >"$tmp/out"
-sed -n 1p "$tmp/out" | grep -q '^merge "sorted": by no$' || fail "explain"
-grep -q '^columns: no int32, total decimal(38,2)?' "$tmp/out" ||
-    fail "columns: $(tail -1 "$tmp/out")"
-"$weir" explain --dot "$tmp/plan.json" -d "$tmp" >"$tmp/out"
-[ "$(sed -n 1p "$tmp/out")" = "digraph plan {" ] || fail "dot"
+"$weir" explain plan.json -d data >out
+sed -n 1p out | grep -q '^merge "sorted": by no$' || fail "explain"
+grep -q '^columns: no int32, total decimal(38,2)?' out ||
+    fail "columns: $(tail -1 out)"
+"$weir" explain --dot plan.json -d data >out
+[ "$(sed -n 1p out)" = "digraph plan {" ] || fail "dot"
 
 # Mistakes: wrong use is 2, bad input 3, and the place is named.
 status 2 "$weir" run
 says "no PLAN given"
-status 2 "$weir" run "$tmp/plan.json" -n 0
+status 2 "$weir" run plan.json -n 0
 says "--nodes is \"0\"; must be a number, 1..256"
-status 2 "$weir" run "$tmp/plan.json" -f xml
+status 2 "$weir" run plan.json -f xml
 says "must be one of table, csv, json"
-status 3 "$weir" run "$tmp/none.json"
+status 3 "$weir" run none.json
 says "none.json: No such file or directory"
-status 3 "$weir" run "$tmp/plan.json" -d "$tmp/elsewhere"
+status 3 "$weir" run plan.json -d elsewhere
 says "lines.csv"
-sed 's/date .2013-07-01./price/' "$tmp/plan.json" >"$tmp/bad.json"
-status 3 "$weir" run "$tmp/bad.json" -d "$tmp"
+sed 's/date .2013-07-01./price/' plan.json >bad.json
+status 3 "$weir" run bad.json -d data
 says '$.operators[3].where: '
-echo '{' >"$tmp/bad.json"
-status 3 "$weir" explain "$tmp/bad.json"
+echo '{' >bad.json
+status 3 "$weir" explain bad.json
 says "line 2, column 0"
 
 # A value that cannot be computed ends the run on all nodes, with status 3.
-sed 's/sum(price \* 2)/sum(1 \/ (no - no))/' "$tmp/plan.json" >"$tmp/bad.json"
-status 3 "$weir" run "$tmp/bad.json" -d "$tmp" -n 3
+sed 's/sum(price \* 2)/sum(1 \/ (no - no))/' plan.json >bad.json
+status 3 "$weir" run bad.json -d data -n 3
 says "division by zero"
 
 # Too little memory is said, and fails.
-cat >"$tmp/big.json" <<'JSON'
+cat >big.json <<'JSON'
 {"weir": 1,
  "tables": {"n": {"series": {"rows": 2000000, "columns": [
    {"name": "n", "type": "int64"}]}}},
@@ -148,6 +132,6 @@ cat >"$tmp/big.json" <<'JSON'
    {"name": "o", "op": "sort", "input": "n", "by": ["n"]}],
  "result": "o"}
 JSON
-status 1 "$weir" run "$tmp/big.json" -n 2 -m 1M -f csv
+status 1 "$weir" run big.json -n 2 -m 1M -f csv
 says "memory"
 echo "all as expected"

@@ -6,11 +6,7 @@
 # The judge reads CSV by itself: one awk program turns a file into one line per
 # record, fields in brackets, so that quotes and line ends inside fields count.
 set -eu
-weir=$1/weir
-[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-export LC_ALL=C
+. "$(dirname "$0")/../support/cli.sh"
 
 cat >"$tmp/records.awk" <<'AWK'
 # Records as "[field][field]": \ and line ends inside are escaped; a null is
@@ -43,8 +39,6 @@ function end_field(    f)
 AWK
 
 records() { awk -f "$tmp/records.awk" "$1"; }
-
-fail() { echo "FAILED: $*"; exit 1; }
 
 # same IN DIR KEY: the union of DIR's files is IN, headers too; no two files
 # hold one value of column KEY (a number).

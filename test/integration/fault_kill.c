@@ -232,16 +232,26 @@ static void check_query_a(struct wt_procs *ps, uint32_t k, enum phase phase)
     }
 }
 
-/* Node 0, which was offended, knows by whom. Node 1 hears from the two that one
- * has lost the other. */
-static void check_offended(struct wt_procs *ps, weir_err code)
+/* Node k heard of it from node 0, or that node 2 has lost node 0. */
+static void check_hearer(struct wt_procs *ps, uint32_t k, weir_err code)
 {
     const struct wt_team *t = wt_procs_shared(ps);
-    const struct wt_outcome *heard = &t->outcome[1][A];
-    bool from_2 = strstr(heard->message, t->name[0]) != NULL;
-    wt_team_failed(ps, A, 0, code, VICTIM, detect_ns);
-    wt_team_failed(ps, A, 1, from_2 ? WEIR_ERR_PEER_LOST : code,
+    bool from_2 = strstr(t->outcome[k][A].message, t->name[0]) != NULL;
+    wt_team_failed(ps, A, k, from_2 ? WEIR_ERR_PEER_LOST : code,
                    from_2 ? 0 : VICTIM, detect_ns);
+}
+
+/* Node 0, which was offended, knows by whom. But if it was the device that cut
+ * the connection, node 2 may see that first, and what it says comes to node 0
+ * by way of node 1: all that is known then is that the two lost each other. */
+static void check_offended(struct wt_procs *ps, weir_err code)
+{
+    if (code == WEIR_ERR_PEER_LOST) {
+        check_hearer(ps, 0, code);
+    } else {
+        wt_team_failed(ps, A, 0, code, VICTIM, detect_ns);
+    }
+    check_hearer(ps, 1, code);
     wt_procs_go(ps, VICTIM);
     wt_procs_end_well(ps, VICTIM);
 }
@@ -255,6 +265,7 @@ static void check(struct wt_procs *ps, const struct scene *s)
     } else {
         check_query_a(ps, 0, s->phase);
         check_query_a(ps, 1, s->phase);
+        wt_team_same(ps, A, survivors, 2);
     }
     wt_team_exact(ps, B, survivors, 2);
     wt_team_exact(ps, C, survivors, 2);

@@ -7,11 +7,12 @@
  *
  * Mirrors core/post.c:
  *
- *   pump()      wi_link_pump()
+ *   pump()      wi_link_pump(), serve()
+ *   take_lock() the same
  *   once()      pump_once(), take_items(), post_limit()
  *   poster      wi_link_post(), after a store to the ring's tail
- *   sealer      wi_link_seal(), tried again in the engine's next step
- *   looker      wi_link_quiet()
+ *   sealer      wi_link_seal(), tried again when the engine is kicked
+ *   looker      wi_link_quiet(), likewise, until all of ring 0 is posted
  *
  * Two posters, each with a ring of its own, publish FRAMES times.
  *
@@ -22,14 +23,19 @@
  * -DWEAK            `again` and `lock` are stored with release: they stay in
  *                   the store buffer while the next look is made (TSO)
  * -DLATE_CLEAR      `queued` is cleared after the positions were read
+ * -DUNTOLD          the holder does not look whether the engine waits
+ * -DNO_SECOND_TRY   the engine says that it waits, and sleeps
+ *                                               (both with SEAL or QUIET)
  * -DSEAL_ONCE       the sealer takes a failed try for done       (with SEAL)
- * -DQUIET_GOES      the looker lets go and does not pump         (with QUIET)
+ * -DQUIET_GOES      the looker lets go and does not serve        (with QUIET)
+ * -DLATE_WATCH      the looker says that it waits after it let go (with QUIET)
  */
 #ifndef FRAMES
 #define FRAMES 2
 #endif
 
-bit lock, again, sending = 1, sealed;
+bit lock, again, sending = 1, sealed, quiet;
+bit watched, kicked; /* the engine waits for a round; the round told it */
 byte tail[2], posted[2];
 bit queued[2]; /* the item is on the link's queue */
 byte holders;
@@ -91,9 +97,21 @@ inline once()
 #define store_free lock = 0
 #endif
 
-inline pump()
+inline tell_engine()
 {
-    store_again;
+#ifdef UNTOLD
+    skip
+#else
+    atomic { saw = watched; watched = 0 };
+    if
+    :: saw -> kicked = 1
+    :: else
+    fi
+#endif
+}
+
+inline serve()
+{
     do
     :: sending == 0 -> break
     /* its own wish, seen in its own store buffer or in memory */
@@ -117,10 +135,38 @@ inline pump()
         od;
         store_free;
 #ifdef NO_RECHECK
-        break
+        break;
+#endif
+#if defined(SEAL) || defined(QUIET)
+        tell_engine()
 #endif
     od;
     saw = 0
+}
+
+inline pump()
+{
+    store_again;
+    serve()
+}
+
+/* Engine only; saw: not taken. */
+inline take_lock()
+{
+    atomic { saw = lock; lock = 1 };
+    if
+    :: saw ->
+        watched = 1;
+#ifndef NO_SECOND_TRY
+        atomic { saw = lock; lock = 1 }
+#endif
+    :: else
+    fi
+}
+
+inline sleep()
+{
+    atomic { kicked -> kicked = 0 }
 }
 
 proctype poster(byte me)
@@ -142,12 +188,12 @@ proctype sealer()
     sending = 0;
     do
     :: saw ->
-        atomic { saw = lock; lock = 1 };
+        take_lock();
 #ifdef SEAL_ONCE
         break
 #else
         if
-        :: saw -> lock == 0 /* the engine's next step, at its leisure */
+        :: saw -> sleep()
         :: else
         fi
 #endif
@@ -159,19 +205,38 @@ proctype sealer()
 proctype looker()
 {
     byte i, me = 0; /* no store buffer in runs with a looker */
-    bit saw;
-    atomic { saw = lock; lock = 1 };
-    if
-    :: saw
+    bit saw, done;
+    do
+    :: done -> break
     :: else ->
-        holders++;
-        assert(holders == 1);
-        holders--;
-        lock = 0;
-#ifndef QUIET_GOES
-        pump()
+        take_lock();
+        if
+        :: saw
+        :: else ->
+            holders++;
+            assert(holders == 1);
+            done = posted[0] == FRAMES;
+#ifndef LATE_WATCH
+            if
+            :: !done -> watched = 1
+            :: else
+            fi;
 #endif
-    fi
+            holders--;
+            lock = 0;
+#ifdef LATE_WATCH
+            watched = 1;
+#endif
+#ifndef QUIET_GOES
+            serve()
+#endif
+        fi;
+        if
+        :: !done -> sleep()
+        :: else
+        fi
+    od;
+    quiet = 1
 }
 
 proctype judge()
@@ -179,7 +244,13 @@ proctype judge()
 end_waits:
     timeout ->
     assert(sealed || (posted[0] == FRAMES && posted[1] == FRAMES));
-    assert(sealed || lock == 0)
+    assert(sealed || lock == 0);
+#ifdef SEAL
+    assert(sealed);
+#endif
+#ifdef QUIET
+    assert(quiet);
+#endif
 }
 
 init {

@@ -26,9 +26,10 @@ cat >"$tmp/rules" <<'RULES'
 ^bench/shuffle/             SYS <weir/ OWN
 ^bench/micro/               SYS <weir/ "core/ "operators/ "bench/
 ^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "bench/
-^tools/                     SYS <weir/ <jansson.h> "operators/table/ "tools/ "bench/
+^tools/                     SYS <weir/ <jansson.h> "operators/base/ "operators/table/ "tools/ "bench/
 ^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/ "test/
 ^test/unit/transport/       SYS <weir/ <criterion/ "core/ "transport/ "test/
+^test/conformance/spi_sockets SYS <weir/ <criterion/ "bench/opponents/ "test/
 ^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/install/              SYS <weir/
 ^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h> <criterion/ "core/ "transport/ "operators/ "tools/ "bench/ "test/

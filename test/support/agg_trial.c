@@ -35,11 +35,11 @@ void wt_agg_open(struct wt_agg_trial *t, uint32_t n_groups, const char *in)
 {
     memset(t, 0, sizeof(*t));
     wt_ctx_init(&t->ctx, 0);
-    wt_rows_init(&t->in, in);
+    wt_op_rows_init(&t->in, in);
     t->n_groups = n_groups;
-    struct wt_rows *outs[] = {&t->got, &t->expected, &t->states};
+    struct wt_op_rows *outs[] = {&t->got, &t->expected, &t->states};
     for (uint32_t g = 0; g < n_groups; g++) {
-        const struct wi_column *col = &t->in.columns.at[g];
+        const struct wi_named_type *col = &t->in.columns.at[g];
         t->groups[g] = g;
         for (uint32_t i = 0; i < 3; i++) {
             cr_assert_eq(
@@ -51,10 +51,10 @@ void wt_agg_open(struct wt_agg_trial *t, uint32_t n_groups, const char *in)
 
 void wt_agg_close(struct wt_agg_trial *t)
 {
-    wt_rows_fini(&t->in);
-    wt_rows_fini(&t->states);
-    wt_rows_fini(&t->got);
-    wt_rows_fini(&t->expected);
+    wt_op_rows_fini(&t->in);
+    wt_op_rows_fini(&t->states);
+    wt_op_rows_fini(&t->got);
+    wt_op_rows_fini(&t->expected);
 }
 
 struct wi_agg_params wt_agg_params_of(const struct wt_agg_trial *t,
@@ -73,31 +73,25 @@ struct wi_agg_params wt_agg_params_of(const struct wt_agg_trial *t,
     };
 }
 
-enum wi_state wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode,
-                         uint64_t seed)
+void wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode, uint64_t seed,
+                weir_err code)
 {
     const struct wi_agg_params p = wt_agg_params_of(t, mode);
-    struct wt_rows *in = mode == WI_AGG_FINAL ? &t->states : &t->in;
-    struct wt_rows *out = mode == WI_AGG_PARTIAL ? &t->states : &t->got;
+    struct wt_op_rows *in = mode == WI_AGG_FINAL ? &t->states : &t->in;
+    struct wt_op_rows *out = mode == WI_AGG_PARTIAL ? &t->states : &t->got;
     struct wi_op *op = NULL;
     cr_assert_eq(wi_agg_open(&t->ctx, &p, wt_source(&t->ctx, in, seed), &op),
                  WEIR_OK, "%s", t->ctx.err.message);
-    enum wi_state state = wt_collect(op, out);
-    wi_op_close(op);
-    cr_assert_eq(t->ctx.mem.held_bytes, 0);
-    return state;
+    wt_run_op(&t->ctx, op, code, out);
 }
 
 void wt_agg_expect(struct wt_agg_trial *t, uint64_t seed)
 {
-    cr_assert_eq(wt_agg_run(t, WI_AGG_COMPLETE, seed), WI_DONE, "%s",
-                 t->ctx.err.message);
-    wt_rows_expect(&t->got, &t->expected, false);
-    wt_rows_clear(&t->got);
-    cr_assert_eq(wt_agg_run(t, WI_AGG_PARTIAL, seed), WI_DONE, "%s",
-                 t->ctx.err.message);
-    cr_assert_eq(wt_agg_run(t, WI_AGG_FINAL, seed), WI_DONE, "%s",
-                 t->ctx.err.message);
-    wt_rows_expect(&t->got, &t->expected, false);
+    wt_agg_run(t, WI_AGG_COMPLETE, seed, WEIR_OK);
+    wt_op_rows_expect(&t->got, &t->expected, false);
+    wt_op_rows_clear(&t->got);
+    wt_agg_run(t, WI_AGG_PARTIAL, seed, WEIR_OK);
+    wt_agg_run(t, WI_AGG_FINAL, seed, WEIR_OK);
+    wt_op_rows_expect(&t->got, &t->expected, false);
     wt_agg_close(t);
 }

@@ -109,7 +109,7 @@ const char *wt_expr_show(const struct wt_expr_rows *rows, const char *text,
                          uint32_t pos, char out[WT_VALUE_BYTES])
 {
     struct weir_error err = {.code = WEIR_OK};
-    struct wi_mem mem = {.above = NULL};
+    struct wi_op_mem mem = {.above = NULL};
     struct wi_expr *expr = NULL;
     struct wi_eval *eval = NULL;
     struct wi_vec vec;

@@ -8,7 +8,7 @@
 /** Rows of columns whose values are given as text. */
 struct wt_expr_rows {
     struct wi_columns columns;
-    struct wi_mem mem;
+    struct wi_op_mem mem;
     struct wi_vec *vecs;
     uint8_t **nulls; /* of each column; the vector's is NULL without any */
     struct wi_chunk chunk;

@@ -28,10 +28,10 @@ uint32_t wt_random_below(struct wt_random *r, uint32_t n)
     return (uint32_t)((wt_random_next(r) >> 32) % n);
 }
 
-static struct wt_model *make(const struct maker *k, enum wi_kind kind,
+static struct wt_model *make(const struct maker *k, enum wi_type_kind kind,
                              uint32_t depth);
 
-static struct wt_model *new_model(enum wt_model_op op, enum wi_kind kind)
+static struct wt_model *new_model(enum wt_model_op op, enum wi_type_kind kind)
 {
     struct wt_model *m = calloc(1, sizeof(*m));
     if (m == NULL) {
@@ -54,7 +54,7 @@ static void make_number(struct wt_random *r, struct wt_model *m)
 {
     int32_t value = (int32_t)wt_random_below(r, 20) - 5;
     m->value.w = value;
-    if (m->type.kind == WI_KIND_INT64) {
+    if (m->type.kind == WI_TYPE_INT64) {
         (void)snprintf(m->text, sizeof(m->text), "%d", value);
         return;
     }
@@ -63,7 +63,7 @@ static void make_number(struct wt_random *r, struct wt_model *m)
     m->type.scale = 2;
     m->type.precision = value <= -10 || value >= 10 ? 4 : value == 0 ? 2 : 3;
     (void)snprintf(m->text, sizeof(m->text), "%d.%02u", value, cents);
-    if (m->type.kind == WI_KIND_FLOAT64) {
+    if (m->type.kind == WI_TYPE_FLOAT64) {
         m->type.precision = m->type.scale = 0;
         strcat(m->text, "e0");
         m->value.f = strtod(m->text, NULL);
@@ -80,14 +80,15 @@ static void make_text(struct wt_random *r, struct wt_model *m)
     (void)snprintf(m->text, sizeof(m->text), "'%s'", text);
 }
 
-static struct wt_model *make_literal(const struct maker *k, enum wi_kind kind)
+static struct wt_model *make_literal(const struct maker *k,
+                                     enum wi_type_kind kind)
 {
     struct wt_model *m = new_model(WT_LITERAL, kind);
     char name[WI_TYPE_TEXT_BYTES];
-    if (kind == WI_KIND_BOOL) {
+    if (kind == WI_TYPE_BOOL) {
         m->value.w = wt_random_below(k->r, 2);
         strcpy(m->text, m->value.w ? "true" : "false");
-    } else if (kind == WI_KIND_UTF8) {
+    } else if (kind == WI_TYPE_UTF8) {
         make_text(k->r, m);
     } else {
         make_number(k->r, m);
@@ -100,7 +101,7 @@ static struct wt_model *make_literal(const struct maker *k, enum wi_kind kind)
     return m;
 }
 
-static struct wt_model *make_leaf(const struct maker *k, enum wi_kind kind)
+static struct wt_model *make_leaf(const struct maker *k, enum wi_type_kind kind)
 {
     uint32_t first = wt_random_below(k->r, k->columns->n);
     for (uint32_t i = 0; i < k->columns->n && wt_random_below(k->r, 4) > 0;
@@ -108,7 +109,7 @@ static struct wt_model *make_leaf(const struct maker *k, enum wi_kind kind)
         uint32_t c = (first + i) % k->columns->n;
         const struct wi_type *type = &k->columns->at[c].type;
         if (type->kind == kind ||
-            (kind == WI_KIND_INT64 && type->kind == WI_KIND_INT32)) {
+            (kind == WI_TYPE_INT64 && type->kind == WI_TYPE_INT32)) {
             struct wt_model *m = new_model(WT_COLUMN, kind);
             m->type = *type;
             m->type.nullable = false;
@@ -119,29 +120,29 @@ static struct wt_model *make_leaf(const struct maker *k, enum wi_kind kind)
     return make_literal(k, kind);
 }
 
-static void add(const struct maker *k, struct wt_model *m, enum wi_kind kind,
-                uint32_t depth)
+static void add(const struct maker *k, struct wt_model *m,
+                enum wi_type_kind kind, uint32_t depth)
 {
     m->arg[m->n++] = make(k, kind, depth);
 }
 
-static enum wi_kind any_number(struct wt_random *r)
+static enum wi_type_kind any_number(struct wt_random *r)
 {
-    static const enum wi_kind kinds[] = {WI_KIND_INT64, WI_KIND_DECIMAL,
-                                         WI_KIND_FLOAT64};
+    static const enum wi_type_kind kinds[] = {WI_TYPE_INT64, WI_TYPE_DECIMAL,
+                                              WI_TYPE_FLOAT64};
     return kinds[wt_random_below(r, 3)];
 }
 
-static enum wi_kind any_kind(struct wt_random *r)
+static enum wi_type_kind any_kind(struct wt_random *r)
 {
-    static const enum wi_kind kinds[] = {WI_KIND_INT64, WI_KIND_DECIMAL,
-                                         WI_KIND_FLOAT64, WI_KIND_UTF8,
-                                         WI_KIND_BOOL};
+    static const enum wi_type_kind kinds[] = {WI_TYPE_INT64, WI_TYPE_DECIMAL,
+                                              WI_TYPE_FLOAT64, WI_TYPE_UTF8,
+                                              WI_TYPE_BOOL};
     return kinds[wt_random_below(r, 5)];
 }
 
-static struct wt_model *make_choice(const struct maker *k, enum wi_kind kind,
-                                    uint32_t depth)
+static struct wt_model *make_choice(const struct maker *k,
+                                    enum wi_type_kind kind, uint32_t depth)
 {
     static const enum wt_model_op ops[] = {WT_CASE, WT_COALESCE, WT_NULLIF};
     struct wt_model *m = new_model(ops[wt_random_below(k->r, 3)], kind);
@@ -149,16 +150,16 @@ static struct wt_model *make_choice(const struct maker *k, enum wi_kind kind,
     n = m->op == WT_CASE && n < 2 ? 2 : n;
     while (m->n < n) {
         bool condition = m->op == WT_CASE && m->n % 2 == 0 && m->n + 1 < n;
-        add(k, m, condition ? WI_KIND_BOOL : kind, depth - 1);
+        add(k, m, condition ? WI_TYPE_BOOL : kind, depth - 1);
     }
     return m;
 }
 
 static struct wt_model *make_arithmetic(const struct maker *k,
-                                        enum wi_kind kind, uint32_t depth)
+                                        enum wi_type_kind kind, uint32_t depth)
 {
     enum wt_model_op op = (enum wt_model_op)(WT_ADD + wt_random_below(k->r, 6));
-    if (kind == WI_KIND_INT64 && op == WT_DIV) {
+    if (kind == WI_TYPE_INT64 && op == WT_DIV) {
         op = WT_MUL;
     }
     struct wt_model *m = new_model(op, kind);
@@ -166,10 +167,10 @@ static struct wt_model *make_arithmetic(const struct maker *k,
         add(k, m, kind, depth - 1);
         return m;
     }
-    enum wi_kind other = kind;
-    if (kind == WI_KIND_DECIMAL && wt_random_below(k->r, 3) == 0) {
-        other = WI_KIND_INT64;
-    } else if (kind == WI_KIND_FLOAT64) {
+    enum wi_type_kind other = kind;
+    if (kind == WI_TYPE_DECIMAL && wt_random_below(k->r, 3) == 0) {
+        other = WI_TYPE_INT64;
+    } else if (kind == WI_TYPE_FLOAT64) {
         other = any_number(k->r);
     }
     bool turn = wt_random_below(k->r, 2);
@@ -179,14 +180,14 @@ static struct wt_model *make_arithmetic(const struct maker *k,
 }
 
 static struct wt_model *make_number_cast(const struct maker *k,
-                                         enum wi_kind kind, uint32_t depth)
+                                         enum wi_type_kind kind, uint32_t depth)
 {
     struct wt_model *m = new_model(WT_CAST, kind);
-    bool exact = kind != WI_KIND_FLOAT64;
+    bool exact = kind != WI_TYPE_FLOAT64;
     add(k, m,
-        exact && wt_random_below(k->r, 2) ? WI_KIND_DECIMAL : WI_KIND_INT64,
+        exact && wt_random_below(k->r, 2) ? WI_TYPE_DECIMAL : WI_TYPE_INT64,
         depth - 1);
-    if (kind == WI_KIND_DECIMAL) {
+    if (kind == WI_TYPE_DECIMAL) {
         m->type.precision = (uint8_t)(1 + wt_random_below(k->r, 38));
         m->type.scale =
             (uint8_t)wt_random_below(k->r, m->type.precision / 2 + 1u);
@@ -194,16 +195,16 @@ static struct wt_model *make_number_cast(const struct maker *k,
     return m;
 }
 
-static struct wt_model *make_numeric(const struct maker *k, enum wi_kind kind,
-                                     uint32_t depth)
+static struct wt_model *make_numeric(const struct maker *k,
+                                     enum wi_type_kind kind, uint32_t depth)
 {
     uint32_t dice = wt_random_below(k->r, 10);
     if (dice == 0) {
         return make_number_cast(k, kind, depth);
     }
-    if (dice == 1 && kind == WI_KIND_INT64) {
+    if (dice == 1 && kind == WI_TYPE_INT64) {
         struct wt_model *m = new_model(WT_LENGTH, kind);
-        add(k, m, WI_KIND_UTF8, depth - 1);
+        add(k, m, WI_TYPE_UTF8, depth - 1);
         return m;
     }
     return dice < 4 ? make_choice(k, kind, depth)
@@ -216,15 +217,15 @@ static struct wt_model *make_string(const struct maker *k, uint32_t depth)
                                            WT_CAST, WT_CASE};
     enum wt_model_op op = ops[wt_random_below(k->r, 5)];
     if (op == WT_CASE) {
-        return make_choice(k, WI_KIND_UTF8, depth);
+        return make_choice(k, WI_TYPE_UTF8, depth);
     }
-    struct wt_model *m = new_model(op, WI_KIND_UTF8);
-    add(k, m, op == WT_CAST ? WI_KIND_INT64 : WI_KIND_UTF8, depth - 1);
+    struct wt_model *m = new_model(op, WI_TYPE_UTF8);
+    add(k, m, op == WT_CAST ? WI_TYPE_INT64 : WI_TYPE_UTF8, depth - 1);
     if (op == WT_CONCAT) {
-        add(k, m, WI_KIND_UTF8, depth - 1);
+        add(k, m, WI_TYPE_UTF8, depth - 1);
     } else if (op == WT_SUBSTRING) {
-        add(k, m, WI_KIND_INT64, 0);
-        add(k, m, WI_KIND_INT64, 0);
+        add(k, m, WI_TYPE_INT64, 0);
+        add(k, m, WI_TYPE_INT64, 0);
     }
     return m;
 }
@@ -233,8 +234,8 @@ static struct wt_model *make_like(const struct maker *k, uint32_t depth)
 {
     static const char *const patterns[] = {
         "%", "a%", "%b", "%r%", "a_", "_", "%\xc3\xbc_e", "xyz", "", "_%b%_"};
-    struct wt_model *m = new_model(WT_LIKE, WI_KIND_BOOL);
-    add(k, m, WI_KIND_UTF8, depth - 1);
+    struct wt_model *m = new_model(WT_LIKE, WI_TYPE_BOOL);
+    add(k, m, WI_TYPE_UTF8, depth - 1);
     m->negated = wt_random_below(k->r, 2);
     strcpy(m->text, patterns[wt_random_below(k->r, 10)]);
     return m;
@@ -249,20 +250,20 @@ static struct wt_model *make_bool(const struct maker *k, uint32_t depth)
         return make_like(k, depth);
     }
     if (dice == 1) {
-        return make_choice(k, WI_KIND_BOOL, depth);
+        return make_choice(k, WI_TYPE_BOOL, depth);
     }
     enum wt_model_op op =
         dice < 8 ? ops[dice - 2]
                  : (enum wt_model_op)(WT_EQ + wt_random_below(k->r, 6));
-    struct wt_model *m = new_model(op, WI_KIND_BOOL);
+    struct wt_model *m = new_model(op, WI_TYPE_BOOL);
     bool logic = op == WT_AND || op == WT_OR || op == WT_NOT;
-    enum wi_kind kind = logic ? WI_KIND_BOOL : any_kind(k->r);
+    enum wi_type_kind kind = logic ? WI_TYPE_BOOL : any_kind(k->r);
     uint32_t n = op == WT_NOT || op == WT_IS_NULL ? 1
                  : op == WT_BETWEEN               ? 3
                  : op == WT_IN || logic           ? 2 + wt_random_below(k->r, 3)
                                                   : 2;
     bool mixed =
-        !logic && op != WT_IN && kind != WI_KIND_UTF8 && kind != WI_KIND_BOOL;
+        !logic && op != WT_IN && kind != WI_TYPE_UTF8 && kind != WI_TYPE_BOOL;
     while (m->n < n) {
         add(k, m, mixed ? any_number(k->r) : kind, depth - 1);
     }
@@ -271,14 +272,14 @@ static struct wt_model *make_bool(const struct maker *k, uint32_t depth)
     return m;
 }
 
-static struct wt_model *make(const struct maker *k, enum wi_kind kind,
+static struct wt_model *make(const struct maker *k, enum wi_type_kind kind,
                              uint32_t depth)
 {
     if (depth == 0 || wt_random_below(k->r, 8) == 0) {
         return make_leaf(k, kind);
     }
-    struct wt_model *m = kind == WI_KIND_BOOL   ? make_bool(k, depth)
-                         : kind == WI_KIND_UTF8 ? make_string(k, depth)
+    struct wt_model *m = kind == WI_TYPE_BOOL   ? make_bool(k, depth)
+                         : kind == WI_TYPE_UTF8 ? make_string(k, depth)
                                                 : make_numeric(k, kind, depth);
     if (wt_model_check(m)) {
         return m;
@@ -289,7 +290,7 @@ static struct wt_model *make(const struct maker *k, enum wi_kind kind,
 
 struct wt_model *wt_model_make(struct wt_random *r,
                                const struct wi_columns *columns,
-                               enum wi_kind kind, uint32_t depth)
+                               enum wi_type_kind kind, uint32_t depth)
 {
     struct maker k = {r, columns};
     return make(&k, kind, depth);

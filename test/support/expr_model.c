@@ -4,7 +4,7 @@
 
 static bool is_exact(const struct wi_type *t)
 {
-    return wi_type_is_number(t) && t->kind != WI_KIND_FLOAT64;
+    return wi_type_is_number(t) && t->kind != WI_TYPE_FLOAT64;
 }
 
 bool wt_model_constant(const struct wt_model *m)
@@ -22,10 +22,10 @@ bool wt_model_constant(const struct wt_model *m)
 
 void wt_model_digits(const struct wt_model *m, int *before, int *scale)
 {
-    *scale = m->type.kind == WI_KIND_DECIMAL ? m->type.scale : 0;
-    if (m->type.kind == WI_KIND_DECIMAL) {
+    *scale = m->type.kind == WI_TYPE_DECIMAL ? m->type.scale : 0;
+    if (m->type.kind == WI_TYPE_DECIMAL) {
         *before = m->type.precision - *scale;
-    } else if (m->type.kind == WI_KIND_INT32) {
+    } else if (m->type.kind == WI_TYPE_INT32) {
         *before = 10;
     } else if (wt_model_constant(m)) {
         wi_i128 w = wt_model_run(m, NULL).null ? 0 : wt_model_run(m, NULL).w;
@@ -41,7 +41,7 @@ void wt_model_digits(const struct wt_model *m, int *before, int *scale)
 static struct wi_type decimal(int precision, int scale)
 {
     precision = precision > 38 ? 38 : precision;
-    return (struct wi_type){.kind = WI_KIND_DECIMAL,
+    return (struct wi_type){.kind = WI_TYPE_DECIMAL,
                             .precision = (uint8_t)precision,
                             .scale = (uint8_t)scale};
 }
@@ -64,11 +64,11 @@ bool wt_model_common(const struct wt_model *x, const struct wt_model *y,
         return false;
     }
     if (!is_exact(&x->type) || !is_exact(&y->type)) {
-        *out = (struct wi_type){.kind = WI_KIND_FLOAT64};
+        *out = (struct wi_type){.kind = WI_TYPE_FLOAT64};
         return true;
     }
     if (wi_type_is_integer(&x->type) && wi_type_is_integer(&y->type)) {
-        *out = (struct wi_type){.kind = WI_KIND_INT64};
+        *out = (struct wi_type){.kind = WI_TYPE_INT64};
         return true;
     }
     wt_model_digits(x, &before[0], &scale[0]);
@@ -92,11 +92,11 @@ static bool arithmetic_type(struct wt_model *m)
                     wi_type_is_integer(&m->arg[1]->type);
     if (!is_exact(&m->arg[0]->type) || !is_exact(&m->arg[1]->type) ||
         (integers && m->op == WT_DIV)) {
-        m->type = (struct wi_type){.kind = WI_KIND_FLOAT64};
+        m->type = (struct wi_type){.kind = WI_TYPE_FLOAT64};
         return true;
     }
     if (integers) {
-        m->type = (struct wi_type){.kind = WI_KIND_INT64};
+        m->type = (struct wi_type){.kind = WI_TYPE_INT64};
         return true;
     }
     wt_model_digits(m->arg[0], &before[0], &scale[0]);
@@ -149,8 +149,8 @@ bool wt_model_check(struct wt_model *m)
         return arithmetic_type(m);
     case WT_NEG:
         m->type = m->arg[0]->type;
-        if (m->type.kind == WI_KIND_INT32) {
-            m->type.kind = WI_KIND_INT64;
+        if (m->type.kind == WI_TYPE_INT32) {
+            m->type.kind = WI_TYPE_INT64;
         }
         return true;
     case WT_CASE:
@@ -161,19 +161,19 @@ bool wt_model_check(struct wt_model *m)
         m->type = m->arg[0]->type;
         return wt_model_common(m->arg[0], m->arg[1], &type);
     case WT_LENGTH:
-        m->type = (struct wi_type){.kind = WI_KIND_INT64};
+        m->type = (struct wi_type){.kind = WI_TYPE_INT64};
         return true;
     case WT_CONCAT:
     case WT_SUBSTRING:
     case WT_UPPER:
-        m->type = (struct wi_type){.kind = WI_KIND_UTF8};
+        m->type = (struct wi_type){.kind = WI_TYPE_UTF8};
         return true;
     case WT_COLUMN:
     case WT_LITERAL:
     case WT_CAST:
         return true;
     default:
-        m->type = (struct wi_type){.kind = WI_KIND_BOOL};
+        m->type = (struct wi_type){.kind = WI_TYPE_BOOL};
         for (uint32_t i = 1; i < m->n; i++) {
             if (!wt_model_common(m->arg[0], m->arg[i], &type)) {
                 return false;

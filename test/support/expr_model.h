@@ -79,7 +79,7 @@ uint32_t wt_random_below(struct wt_random *r, uint32_t n);
  *  columns. Ownership: wt_model_free. */
 struct wt_model *wt_model_make(struct wt_random *r,
                                const struct wi_columns *columns,
-                               enum wi_kind kind, uint32_t depth);
+                               enum wi_type_kind kind, uint32_t depth);
 void wt_model_free(struct wt_model *m);
 
 /** Its text, cut at room - 1: true if it did fit. */

@@ -31,9 +31,9 @@ static bool times(wi_i128 a, wi_i128 b, wi_i128 *out)
 static bool fits(wi_i128 w, const struct wi_type *t)
 {
     switch (t->kind) {
-    case WI_KIND_INT32:
+    case WI_TYPE_INT32:
         return w >= INT32_MIN && w <= INT32_MAX;
-    case WI_KIND_INT64:
+    case WI_TYPE_INT64:
         return w >= INT64_MIN && w <= INT64_MAX;
     default:
         return w > -power(t->precision) && w < power(t->precision);
@@ -47,9 +47,9 @@ static struct wt_model_value convert(struct wt_model_value v,
     if (v.null || v.error || wi_type_same(from, to) || !wi_type_is_number(to)) {
         return v;
     }
-    int s = from->kind == WI_KIND_DECIMAL ? from->scale : 0;
-    int t = to->kind == WI_KIND_DECIMAL ? to->scale : 0;
-    if (to->kind == WI_KIND_FLOAT64) {
+    int s = from->kind == WI_TYPE_DECIMAL ? from->scale : 0;
+    int t = to->kind == WI_TYPE_DECIMAL ? to->scale : 0;
+    if (to->kind == WI_TYPE_FLOAT64) {
         v.f = (double)v.w / (double)power(s);
         return v;
     }
@@ -66,11 +66,11 @@ static struct wt_model_value convert(struct wt_model_value v,
 static int compare(const struct wt_model_value *x,
                    const struct wt_model_value *y, const struct wi_type *t)
 {
-    if (t->kind == WI_KIND_UTF8) {
+    if (t->kind == WI_TYPE_UTF8) {
         int order = memcmp(x->s, y->s, x->n < y->n ? x->n : y->n);
         return order != 0 ? order : (int)x->n - (int)y->n;
     }
-    if (t->kind == WI_KIND_FLOAT64) {
+    if (t->kind == WI_TYPE_FLOAT64) {
         return (x->f > y->f) - (x->f < y->f);
     }
     return (x->w > y->w) - (x->w < y->w);
@@ -160,7 +160,7 @@ static struct wt_model_value arithmetic(const struct wt_model *m,
     struct wt_model_value x = wt_model_run(m->arg[0], row);
     struct wt_model_value y = wt_model_run(m->arg[1], row);
     bool exact = m->op == WT_MUL || m->op == WT_DIV;
-    if (m->type.kind != WI_KIND_DECIMAL || !exact) {
+    if (m->type.kind != WI_TYPE_DECIMAL || !exact) {
         x = convert(x, &m->arg[0]->type, &m->type);
         y = convert(y, &m->arg[1]->type, &m->type);
     }
@@ -170,7 +170,7 @@ static struct wt_model_value arithmetic(const struct wt_model *m,
     if (x.null || y.null) {
         return (struct wt_model_value){.null = true};
     }
-    if (m->type.kind == WI_KIND_FLOAT64) {
+    if (m->type.kind == WI_TYPE_FLOAT64) {
         return run_float(m->op, x.f, y.f);
     }
     switch (m->op) {
@@ -199,7 +199,7 @@ static struct wt_model_value run_cast(const struct wt_model *m,
                                       const struct wt_model_value *row)
 {
     struct wt_model_value v = wt_model_run(m->arg[0], row);
-    if (m->type.kind != WI_KIND_UTF8) {
+    if (m->type.kind != WI_TYPE_UTF8) {
         return convert(v, &m->arg[0]->type, &m->type);
     }
     if (!v.null && !v.error) {
@@ -399,7 +399,7 @@ static struct wt_model_value run_neg(const struct wt_model *m,
     struct wt_model_value v = wt_model_run(m->arg[0], row);
     v.w = -v.w;
     v.f = -v.f;
-    if (!v.null && !v.error && m->type.kind == WI_KIND_INT64) {
+    if (!v.null && !v.error && m->type.kind == WI_TYPE_INT64) {
         return fits(v.w, &m->type) ? v : failure();
     }
     return v;

@@ -19,7 +19,7 @@ uint64_t wt_next_random(uint64_t *state)
 
 /* ---- rows ---------------------------------------------------------------- */
 
-void wt_rows_init(struct wt_rows *rows, const char *columns)
+void wt_op_rows_init(struct wt_op_rows *rows, const char *columns)
 {
     memset(rows, 0, sizeof(*rows));
     char *text = strdup(columns);
@@ -37,7 +37,7 @@ void wt_rows_init(struct wt_rows *rows, const char *columns)
     free(text);
 }
 
-void wt_rows_clear(struct wt_rows *rows)
+void wt_op_rows_clear(struct wt_op_rows *rows)
 {
     for (size_t i = 0; i < (size_t)rows->n * rows->columns.n; i++) {
         free(rows->at[i].s);
@@ -45,20 +45,20 @@ void wt_rows_clear(struct wt_rows *rows)
     rows->n = 0;
 }
 
-void wt_rows_fini(struct wt_rows *rows)
+void wt_op_rows_fini(struct wt_op_rows *rows)
 {
-    wt_rows_clear(rows);
+    wt_op_rows_clear(rows);
     free(rows->at);
     wi_columns_fini(&rows->columns);
     memset(rows, 0, sizeof(*rows));
 }
 
-struct wt_value *wt_rows_at(const struct wt_rows *rows, uint32_t i)
+struct wt_value *wt_op_rows_at(const struct wt_op_rows *rows, uint32_t i)
 {
     return &rows->at[(size_t)i * rows->columns.n];
 }
 
-struct wt_value *wt_rows_new(struct wt_rows *rows)
+struct wt_value *wt_op_rows_new(struct wt_op_rows *rows)
 {
     size_t row_bytes = rows->columns.n * sizeof(*rows->at);
     if (rows->n == rows->room) {
@@ -66,7 +66,7 @@ struct wt_value *wt_rows_new(struct wt_rows *rows)
         rows->at = realloc(rows->at, rows->room * row_bytes + 1);
         cr_assert_not_null(rows->at);
     }
-    struct wt_value *row = wt_rows_at(rows, rows->n++);
+    struct wt_value *row = wt_op_rows_at(rows, rows->n++);
     memset(row, 0, row_bytes);
     return row;
 }
@@ -82,9 +82,9 @@ static wi_i128 parse_i128(const char *text)
     return minus ? -v : v;
 }
 
-void wt_rows_add(struct wt_rows *rows, const char *line)
+void wt_op_rows_add(struct wt_op_rows *rows, const char *line)
 {
-    struct wt_value *row = wt_rows_new(rows);
+    struct wt_value *row = wt_op_rows_new(rows);
     char *text = strdup(line);
     char *rest = text;
     for (uint32_t c = 0; c < rows->columns.n; c++) {
@@ -107,6 +107,16 @@ void wt_rows_add(struct wt_rows *rows, const char *line)
     }
     cr_assert_null(rest, "too many fields: %s", line);
     free(text);
+}
+
+void wt_op_rows_add_all(struct wt_op_rows *rows, const char *lines)
+{
+    char *copy = strdup(lines);
+    char *rest = copy;
+    while (rest != NULL) {
+        wt_op_rows_add(rows, strsep(&rest, "\n"));
+    }
+    free(copy);
 }
 
 static void random_value(struct wt_value *v, const struct wi_type *type,
@@ -139,11 +149,11 @@ static void random_value(struct wt_value *v, const struct wi_type *type,
     }
 }
 
-void wt_rows_random(struct wt_rows *rows, uint32_t n, uint64_t *state,
-                    uint64_t spread)
+void wt_op_rows_random(struct wt_op_rows *rows, uint32_t n, uint64_t *state,
+                       uint64_t spread)
 {
     for (uint32_t i = 0; i < n; i++) {
-        struct wt_value *row = wt_rows_new(rows);
+        struct wt_value *row = wt_op_rows_new(rows);
         for (uint32_t c = 0; c < rows->columns.n; c++) {
             random_value(&row[c], &rows->columns.at[c].type, state, spread);
         }
@@ -184,7 +194,7 @@ static void print_value(FILE *file, const struct wi_type *type,
     }
 }
 
-static char *row_text(const struct wt_rows *rows, uint32_t i)
+static char *row_text(const struct wt_op_rows *rows, uint32_t i)
 {
     char *text = NULL;
     size_t n_bytes = 0;
@@ -193,7 +203,8 @@ static char *row_text(const struct wt_rows *rows, uint32_t i)
         if (c > 0) {
             fputc(' ', file);
         }
-        print_value(file, &rows->columns.at[c].type, &wt_rows_at(rows, i)[c]);
+        print_value(file, &rows->columns.at[c].type,
+                    &wt_op_rows_at(rows, i)[c]);
     }
     fclose(file);
     return text;
@@ -204,7 +215,7 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static char **lines_of(const struct wt_rows *rows, bool ordered)
+static char **lines_of(const struct wt_op_rows *rows, bool ordered)
 {
     char **lines = calloc(rows->n + 1, sizeof(*lines));
     for (uint32_t i = 0; i < rows->n; i++) {
@@ -224,7 +235,7 @@ static void free_lines(char **lines)
     free(lines);
 }
 
-char *wt_rows_text(const struct wt_rows *rows, bool ordered)
+char *wt_op_rows_text(const struct wt_op_rows *rows, bool ordered)
 {
     char *text = NULL;
     size_t n_bytes = 0;
@@ -238,8 +249,8 @@ char *wt_rows_text(const struct wt_rows *rows, bool ordered)
     return text;
 }
 
-void wt_rows_expect(const struct wt_rows *got, const struct wt_rows *expected,
-                    bool ordered)
+void wt_op_rows_expect(const struct wt_op_rows *got,
+                       const struct wt_op_rows *expected, bool ordered)
 {
     char **a = lines_of(got, ordered);
     char **b = lines_of(expected, ordered);
@@ -281,7 +292,7 @@ static void put_value(struct wi_vec *vec, uint32_t pos,
 }
 
 /* Positions of the next rows; those that are left out hold rubbish. */
-static uint32_t choose(struct wt_source *s)
+static uint32_t choose(struct wt_op_source *s)
 {
     uint32_t left = s->rows->n - s->next;
     uint32_t n = 0;
@@ -301,7 +312,7 @@ static uint32_t choose(struct wt_source *s)
 
 static enum wi_state step_source(struct wi_op *op, struct wi_chunk *out)
 {
-    struct wt_source *s = (struct wt_source *)op;
+    struct wt_op_source *s = (struct wt_op_source *)op;
     uint32_t n_cols = s->rows->columns.n;
     out->n = 0;
     if (s->stopped || s->next == s->rows->n) {
@@ -319,7 +330,7 @@ static enum wi_state step_source(struct wi_op *op, struct wi_chunk *out)
                (size_t)wi_rep_bytes(vec->rep) * WI_CHUNK_ROWS);
         memset(vec->null, dense ? 0 : 1, WI_CHUNK_ROWS);
         for (uint32_t i = 0; i < n; i++) {
-            const struct wt_value *v = &wt_rows_at(s->rows, s->next + i)[c];
+            const struct wt_value *v = &wt_op_rows_at(s->rows, s->next + i)[c];
             put_value(vec, s->sel[i], v);
             nulls |= v->null;
         }
@@ -333,12 +344,12 @@ static enum wi_state step_source(struct wi_op *op, struct wi_chunk *out)
 
 static void stop_source(struct wi_op *op)
 {
-    ((struct wt_source *)op)->stopped = true;
+    ((struct wt_op_source *)op)->stopped = true;
 }
 
 static void close_source(struct wi_op *op)
 {
-    struct wt_source *s = (struct wt_source *)op;
+    struct wt_op_source *s = (struct wt_op_source *)op;
     wi_vecs_close(s->vecs, s->rows->columns.n, NULL);
     free(s->cols);
     free(s);
@@ -351,10 +362,10 @@ static const struct wi_op_ops source_ops = {
     .close = close_source,
 };
 
-struct wi_op *wt_source(struct wi_ctx *ctx, const struct wt_rows *rows,
+struct wi_op *wt_source(struct wi_ctx *ctx, const struct wt_op_rows *rows,
                         uint64_t seed)
 {
-    struct wt_source *s = calloc(1, sizeof(*s));
+    struct wt_op_source *s = calloc(1, sizeof(*s));
     cr_assert_not_null(s);
     wi_op_init(&s->op, &source_ops, ctx, NULL, NULL);
     s->rows = rows;
@@ -414,14 +425,14 @@ static void take_value(struct wt_value *v, const struct wi_vec *vec,
     }
 }
 
-void wt_rows_add_chunk(struct wt_rows *rows, const struct wi_chunk *chunk)
+void wt_op_rows_add_chunk(struct wt_op_rows *rows, const struct wi_chunk *chunk)
 {
     cr_assert_leq(chunk->n, WI_CHUNK_ROWS);
     if (chunk->n > 0) {
         cr_assert_eq(chunk->n_cols, rows->columns.n);
     }
     for (uint32_t i = 0; i < chunk->n; i++) {
-        struct wt_value *row = wt_rows_new(rows);
+        struct wt_value *row = wt_op_rows_new(rows);
         uint32_t pos = wi_chunk_pos(chunk, i);
         cr_assert_lt(pos, WI_CHUNK_ROWS);
         cr_assert(i == 0 || wi_chunk_pos(chunk, i - 1) < pos);
@@ -433,7 +444,7 @@ void wt_rows_add_chunk(struct wt_rows *rows, const struct wi_chunk *chunk)
     }
 }
 
-enum wi_state wt_collect(struct wi_op *op, struct wt_rows *out)
+enum wi_state wt_collect(struct wi_op *op, struct wt_op_rows *out)
 {
     for (;;) {
         struct wi_chunk chunk = {0};
@@ -445,7 +456,40 @@ enum wi_state wt_collect(struct wi_op *op, struct wt_rows *out)
             return state;
         }
         if (state == WI_MOVED) {
-            wt_rows_add_chunk(out, &chunk);
+            wt_op_rows_add_chunk(out, &chunk);
         }
     }
+}
+
+void wt_op_close(struct wi_ctx *ctx, struct wi_op *op)
+{
+    wi_op_close(op);
+    cr_assert_eq(ctx->mem.held_bytes, 0);
+}
+
+void wt_run_op(struct wi_ctx *ctx, struct wi_op *op, weir_err code,
+               struct wt_op_rows *out)
+{
+    const enum wi_state state = wt_collect(op, out);
+    cr_assert_eq(state, code == WEIR_OK ? WI_DONE : WI_FAILED, "%s",
+                 ctx->err.message);
+    if (code != WEIR_OK) {
+        cr_assert_eq(ctx->err.code, code, "%s", ctx->err.message);
+    }
+    wt_op_close(ctx, op);
+}
+
+void wt_stop_op(struct wi_ctx *ctx, struct wi_op *op, uint32_t steps)
+{
+    struct wi_chunk chunk = {0};
+    for (uint32_t i = 0; i < steps; i++) {
+        (void)wi_op_step(op, &chunk);
+    }
+    wi_op_stop(op);
+    wi_op_stop(op); /* once more: nothing */
+    for (uint32_t i = 0; i < WI_OP_INPUTS && op->input[i] != NULL; i++) {
+        cr_assert(((const struct wt_op_source *)op->input[i])->stopped);
+    }
+    cr_assert_eq(wi_op_step(op, &chunk), WI_DONE);
+    wt_op_close(ctx, op);
 }

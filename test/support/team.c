@@ -64,6 +64,23 @@ void wt_team_failed(struct wt_procs *ps, uint32_t q, uint32_t k, weir_err code,
               "member %u knew after %.2f s", k, (double)took / 1e9);
 }
 
+void wt_team_same(struct wt_procs *ps, uint32_t q, const uint32_t *members,
+                  uint32_t n)
+{
+    struct wt_team *t = wt_procs_shared(ps);
+    const struct wt_outcome *first = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct wt_outcome *o = &t->outcome[members[i]][q];
+        if (o->code >= 0) {
+            continue;
+        }
+        first = first == NULL ? o : first;
+        cr_assert_eq(o->code, first->code);
+        cr_assert_str_eq(o->message, first->message, "query %u on member %u", q,
+                         members[i]);
+    }
+}
+
 /* Lines of a file that have this text. */
 static uint32_t lines_with(const char *path, const char *text)
 {

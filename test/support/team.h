@@ -51,6 +51,10 @@ void wt_team_exact(struct wt_procs *ps, uint32_t q, const uint32_t *members,
 void wt_team_failed(struct wt_procs *ps, uint32_t q, uint32_t k, weir_err code,
                     uint32_t lost, uint64_t ns);
 
+/** Those of the n members whose query `q` failed all report the same. */
+void wt_team_same(struct wt_procs *ps, uint32_t q, const uint32_t *members,
+                  uint32_t n);
+
 /** Nothing of this run is left in the system. */
 void wt_team_left_nothing(struct wt_procs *ps);
 

@@ -116,7 +116,6 @@ static weir_err shm_open_node(const struct wi_transport_params *params,
     t->base.ops = &wi_shm_ops;
     t->epoll_fd = t->timer_fd = t->listen_fd = -1;
     t->due_ns = UINT64_MAX;
-    t->huge_pages = params->huge_pages;
     t->max_links = params->max_links != 0 ? params->max_links : UINT32_MAX;
     weir_err rc;
     if (name == NULL || strlen(name) >= sizeof(t->name)) {
@@ -212,6 +211,7 @@ const struct wi_transport_ops wi_shm_ops = {
     .name = "shm",
     .caps = WI_CAP_MAP | WI_CAP_GRANT_STICKS | WI_CAP_FD,
     .max_message_bytes = SHM_MESSAGE_BYTES,
+    .usual_frame_bytes = 16384, /* rings that stay in the cache */
     .open = shm_open_node,
     .close = shm_close,
     .address = shm_address,

@@ -134,7 +134,6 @@ struct shm {
     struct wi_transport base;
     /* constant after open */
     int epoll_fd, listen_fd, timer_fd;
-    bool huge_pages;
     uint32_t max_links;
     char name[SHM_NAME_BYTES];
     /* written by: engine */

@@ -105,7 +105,7 @@ static weir_err map_shared(int fd, size_t bytes, void **base_out,
 
 /* Give the memfd its size and pages. *base_out is set as soon as it is mapped,
  * also on failure. */
-static weir_err fill(struct shm *t, int fd, size_t bytes, void **base_out,
+static weir_err fill(int fd, size_t bytes, void **base_out,
                      struct weir_error *err)
 {
     if (ftruncate(fd, (off_t)bytes) != 0) {
@@ -114,12 +114,6 @@ static weir_err fill(struct shm *t, int fd, size_t bytes, void **base_out,
     weir_err rc = map_shared(fd, bytes, base_out, err);
     if (rc != WEIR_OK) {
         return rc;
-    }
-    if (t->huge_pages) {
-        /* Only a fault makes a huge page where they are for who asks, so ask
-         * and populate first; what that leaves is filled with small ones. */
-        (void)madvise(*base_out, bytes, MADV_HUGEPAGE);
-        (void)wi_pages_populate(*base_out, bytes);
     }
     int errno_value = take_pages(fd, bytes);
     if (errno_value == 0) {
@@ -153,7 +147,7 @@ weir_err wi_shm_mem_open(struct wi_transport *base, size_t bytes,
         return wi_shm_fail_fd(err, errno, "memfd_create");
     }
     struct wi_mem mem = {.bytes = bytes, .handle = (uint64_t)fd};
-    rc = fill(t, fd, bytes, &mem.base, err);
+    rc = fill(fd, bytes, &mem.base, err);
     if (rc != WEIR_OK) {
         if (mem.base != NULL) {
             (void)munmap(mem.base, bytes);

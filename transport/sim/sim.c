@@ -407,6 +407,7 @@ const struct wi_transport_ops wi_sim_ops = {
     .name = "sim",
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_VIRTUAL,
     .max_message_bytes = WI_SIM_MAX_MESSAGE,
+    .usual_frame_bytes = 16384,
     .open = open_node,
     .close = close_node,
     .address = get_address,

@@ -189,7 +189,6 @@ static weir_err tcp_open(const struct wi_transport_params *params,
     t->base.ops = &wi_tcp_ops;
     t->epoll_fd = t->listen_fd = t->timer_fd = -1;
     t->max_links = params->max_links ? params->max_links : DEFAULT_LINKS;
-    t->huge_pages = params->huge_pages;
     t->log = params->log;
     wi_list_init(&t->eps);
     wi_list_init(&t->greeting);
@@ -402,6 +401,7 @@ const struct wi_transport_ops wi_tcp_ops = {
     .name = "tcp",
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_FD,
     .max_message_bytes = TCP_MESSAGE_BYTES,
+    .usual_frame_bytes = 65536, /* each costs system calls */
     .open = tcp_open,
     .close = tcp_close,
     .address = tcp_address,

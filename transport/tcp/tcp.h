@@ -90,7 +90,6 @@ struct tcp_transport {
     int listen_fd;
     int timer_fd;
     uint32_t max_links;
-    bool huge_pages;
     const struct wi_log *log;
     char address[WI_ADDRESS_BYTES];
 

@@ -12,9 +12,9 @@
 weir_err wi_tcp_mem_open(struct wi_transport *t, size_t bytes,
                          struct wi_mem *out, struct weir_error *err)
 {
-    enum wi_huge huge = tcp_of(t)->huge_pages ? WI_HUGE_WANTED : WI_HUGE_NO;
+    (void)t;
     void *base = NULL;
-    weir_err rc = wi_pages_open(bytes, huge, &base, err);
+    weir_err rc = wi_pages_open(bytes, &base, err);
     if (rc != WEIR_OK) {
         return rc;
     }

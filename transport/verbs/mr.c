@@ -54,14 +54,11 @@ struct ibv_mr *wi_vb_register(struct vb_transport *t, void *base, size_t bytes,
 
 /* ---- memory that travels ------------------------------------------------- */
 
-/* Huge pages that the system has set aside are taken whether or not they were
- * asked for: registrations are shorter, and nobody else can use them. */
 static weir_err map_and_register(struct vb_transport *t, size_t bytes,
                                  struct vb_mem *m, struct weir_error *err)
 {
-    enum wi_huge huge = t->huge_pages ? WI_HUGE_WANTED : WI_HUGE_SET_ASIDE;
     void *base = NULL;
-    weir_err rc = wi_pages_open(bytes, huge, &base, err);
+    weir_err rc = wi_pages_open(bytes, &base, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -257,7 +254,7 @@ static struct vb_slab *slab_make(struct vb_transport *t, struct weir_error *err)
         (void)wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a link");
         return NULL;
     }
-    if (wi_pages_open(bytes, WI_HUGE_NO, &base, err) != WEIR_OK) {
+    if (wi_pages_open(bytes, &base, err) != WEIR_OK) {
         free(s);
         return NULL;
     }

@@ -185,7 +185,6 @@ static struct vb_transport *make(const struct wi_transport_params *params)
     t->epoll_fd = t->timer_fd = t->wake_fd = -1;
     t->max_links = params->max_links != 0 ? params->max_links : DEFAULT_LINKS;
     t->max_eps = t->max_links + t->max_links / 2 + 8;
-    t->huge_pages = params->huge_pages;
     (void)pthread_mutex_init(&t->mem_lock, NULL);
     wi_list_init(&t->mems);
     wi_list_init(&t->eps);
@@ -524,10 +523,16 @@ static int verbs_fd(struct wi_transport *base)
     return vb_of(base)->epoll_fd;
 }
 
+/* Each write costs a request. Over iWARP it is one TCP segment, of at most
+ * 64 KiB with the headers of MPA and DDP in it: a frame of 64 KiB would take a
+ * second segment for its end. */
+#define USUAL_FRAME_BYTES 61440u
+
 const struct wi_transport_ops wi_verbs_ops = {
     .name = "verbs",
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_FD,
     .max_message_bytes = VB_MESSAGE_BYTES,
+    .usual_frame_bytes = USUAL_FRAME_BYTES,
     .open = verbs_open,
     .close = verbs_close,
     .address = verbs_address,

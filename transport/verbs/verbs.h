@@ -182,7 +182,6 @@ struct vb_transport {
     uint32_t max_links;
     uint32_t max_eps; /* max_links and those that come or go */
     uint32_t sq_depth;
-    bool huge_pages;
     char address[WI_ADDRESS_BYTES];
     union wi_inet local; /* listening address */
 

@@ -21,8 +21,8 @@ struct naive {
 
 static bool same_group(const struct wt_agg_trial *t, uint32_t a, uint32_t b)
 {
-    const struct wt_value *x = wt_rows_at(&t->in, a);
-    const struct wt_value *y = wt_rows_at(&t->in, b);
+    const struct wt_value *x = wt_op_rows_at(&t->in, a);
+    const struct wt_value *y = wt_op_rows_at(&t->in, b);
     for (uint32_t g = 0; g < t->n_groups; g++) {
         if (x[g].null != y[g].null) {
             return false;
@@ -85,7 +85,7 @@ static void finish(const struct wi_agg *agg, struct wt_value *out,
         out->i = (wi_i128)count;
     } else if (count == 0) {
         out->null = true;
-    } else if (agg->fn == WI_AGG_AVG && agg->type.kind != WI_KIND_DECIMAL) {
+    } else if (agg->fn == WI_AGG_AVG && agg->type.kind != WI_TYPE_DECIMAL) {
         out->f = (out->f + (double)out->i) / (double)count;
     } else if (agg->fn == WI_AGG_AVG) {
         wi_i128 n = (wi_i128)count;
@@ -102,11 +102,11 @@ static void expect_agg(struct wt_agg_trial *t, struct naive *naive, uint32_t a)
     memset(naive->count, 0, sizeof(naive->count));
     for (uint32_t i = 0; i < t->in.n; i++) {
         uint32_t g = naive->group[i];
-        take(agg->fn, &wt_rows_at(&t->expected, g)[t->n_groups + a],
-             &naive->count[g], &wt_rows_at(&t->in, i)[agg->col]);
+        take(agg->fn, &wt_op_rows_at(&t->expected, g)[t->n_groups + a],
+             &naive->count[g], &wt_op_rows_at(&t->in, i)[agg->col]);
     }
     for (uint32_t g = 0; g < naive->n; g++) {
-        finish(agg, &wt_rows_at(&t->expected, g)[t->n_groups + a],
+        finish(agg, &wt_op_rows_at(&t->expected, g)[t->n_groups + a],
                naive->count[g]);
     }
 }
@@ -118,8 +118,8 @@ static void expect_naive(struct wt_agg_trial *t)
         naive.group[i] = group_of(t, &naive, i);
     }
     for (uint32_t g = 0; g < naive.n; g++) {
-        struct wt_value *row = wt_rows_new(&t->expected);
-        const struct wt_value *key = wt_rows_at(&t->in, naive.first[g]);
+        struct wt_value *row = wt_op_rows_new(&t->expected);
+        const struct wt_value *key = wt_op_rows_at(&t->in, naive.first[g]);
         for (uint32_t k = 0; k < t->n_groups; k++) {
             row[k] = key[k];
             row[k].s = key[k].s == NULL ? NULL : strdup(key[k].s);
@@ -158,7 +158,7 @@ static void random_agg(const struct shape *shape, uint64_t spread,
             }
         }
     }
-    wt_rows_random(&t.in, RANDOM_ROWS, &state, spread);
+    wt_op_rows_random(&t.in, RANDOM_ROWS, &state, spread);
     expect_naive(&t);
     wt_agg_expect(&t, seed);
 }
@@ -182,19 +182,19 @@ Test(agg_random, keys_that_spread_out_keep_their_groups)
     wt_agg_add(&t, WI_AGG_SUM, 1);
     const uint32_t n = 250000;
     for (uint32_t i = 0; i < n; i++) {
-        struct wt_value *row = wt_rows_new(&t.in);
+        struct wt_value *row = wt_op_rows_new(&t.in);
         row[0].null = i % 1000 == 0;
         row[0].i = i % 1000 == 0 ? 0 : i / 2;
         row[1].i = 1;
     }
     for (uint32_t k = 0; k < n / 2; k++) {
         int64_t nulls = (2 * k % 1000 == 0) + ((2 * k + 1) % 1000 == 0);
-        struct wt_value *row = wt_rows_new(&t.expected);
+        struct wt_value *row = wt_op_rows_new(&t.expected);
         row[0].i = k;
         row[1].i = 2 - nulls;
         row[2].i = 2 - nulls;
     }
-    struct wt_value *row = wt_rows_new(&t.expected);
+    struct wt_value *row = wt_op_rows_new(&t.expected);
     row[0].null = true;
     row[1].i = n / 1000;
     row[2].i = n / 1000;

@@ -19,7 +19,7 @@ enum { N_TYPES = sizeof(types) / sizeof(types[0]), TEXT_BYTES = 8 };
 struct trip {
     uint64_t random;
     struct wi_columns columns;
-    struct wi_mem mem;
+    struct wi_op_mem mem;
     struct wi_vec *vecs;
     struct wi_vec shown[N_TYPES];
     char text[WI_CHUNK_ROWS][TEXT_BYTES];
@@ -73,12 +73,12 @@ static void fill_value(struct trip *t, uint32_t c, uint32_t pos)
         break;
     case WI_I64:
         ((int64_t *)v->values)[pos] =
-            type->kind == WI_KIND_INT64 || type->kind == WI_KIND_TIMESTAMP
+            type->kind == WI_TYPE_INT64 || type->kind == WI_TYPE_TIMESTAMP
                 ? x
                 : x & 127;
         break;
     case WI_I128:
-        ((wi_i128 *)v->values)[pos] = type->kind == WI_KIND_UINT64
+        ((wi_i128 *)v->values)[pos] = type->kind == WI_TYPE_UINT64
                                           ? (wi_i128)(uint64_t)x
                                           : (wi_i128)x * INT64_MAX;
         break;
@@ -89,7 +89,7 @@ static void fill_value(struct trip *t, uint32_t c, uint32_t pos)
         (void)snprintf(t->text[pos], TEXT_BYTES, "%05" PRId64, x & 0xffff);
         ((struct wi_str *)v->values)[pos] = (struct wi_str){
             .data = t->text[pos],
-            .n_bytes = type->kind == WI_KIND_FIXED ? 5 : (uint32_t)(x & 3)};
+            .n_bytes = type->kind == WI_TYPE_FIXED ? 5 : (uint32_t)(x & 3)};
         break;
     }
 }
@@ -231,7 +231,7 @@ Test(arrow, offsets_of_batch_and_column_count)
         .length = 10, .offset = 3, .n_children = 1, .children = children};
     struct wi_columns columns = {0};
     struct wi_type type;
-    struct wi_mem mem = {0};
+    struct wi_op_mem mem = {0};
     struct wi_arrow_in *in = NULL;
     struct weir_error err = {0};
     struct wi_chunk chunk;
@@ -253,7 +253,7 @@ Test(arrow, a_limit_is_an_error_and_leaves_nothing)
     struct weir_error err = {0};
     open_trip(&t, 1);
     for (uint64_t limit = 1; limit < 3000000; limit += 50000) {
-        struct wi_mem mem = {.limit_bytes = limit};
+        struct wi_op_mem mem = {.limit_bytes = limit};
         struct wi_arrow_out *out = NULL;
         struct wi_vec *vecs = NULL;
         if (wi_arrow_out_open(&t.columns, &mem, &out, &err) == WEIR_OK) {

@@ -21,7 +21,7 @@ static weir_table *open_table(const char *name, uint32_t warehouses,
 }
 
 /* All rows of some columns, one warehouse. */
-static void scan(const char *name, const char *columns, struct wt_rows *out)
+static void scan(const char *name, const char *columns, struct wt_op_rows *out)
 {
     weir_table *table = open_table(name, 1, SEED);
     wt_scan(table, columns, 1, out);
@@ -43,13 +43,13 @@ Test(chbench, parts_and_choices_of_columns_give_the_same_rows)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         weir_table *table = open_table(cases[i].name, 2, SEED);
-        struct wt_rows whole;
-        struct wt_rows got;
+        struct wt_op_rows whole;
+        struct wt_op_rows got;
         wt_scan(table, cases[i].columns, 1, &whole);
         for (uint32_t parts = 3; parts <= 17; parts += 7) {
             wt_scan(table, cases[i].columns, parts, &got);
-            wt_rows_expect(&got, &whole, true);
-            wt_rows_fini(&got);
+            wt_op_rows_expect(&got, &whole, true);
+            wt_op_rows_fini(&got);
         }
         /* The first column alone is what it is among others. */
         char first[256];
@@ -58,13 +58,13 @@ Test(chbench, parts_and_choices_of_columns_give_the_same_rows)
         wt_scan(table, first, 1, &got);
         cr_assert_eq(got.n, whole.n);
         for (uint32_t r = 0; r < got.n; r += 97) {
-            const struct wt_value *a = wt_rows_at(&got, r);
-            const struct wt_value *b = wt_rows_at(&whole, r);
+            const struct wt_value *a = wt_op_rows_at(&got, r);
+            const struct wt_value *b = wt_op_rows_at(&whole, r);
             cr_assert(a->i == b->i);
             cr_assert(a->s == NULL || strcmp(a->s, b->s) == 0);
         }
-        wt_rows_fini(&got);
-        wt_rows_fini(&whole);
+        wt_op_rows_fini(&got);
+        wt_op_rows_fini(&whole);
         weir_table_close(table);
     }
 }
@@ -73,17 +73,17 @@ Test(chbench, another_seed_gives_other_rows)
 {
     weir_table *one = open_table("order_line", 1, 1);
     weir_table *two = open_table("order_line", 1, 2);
-    struct wt_rows a;
-    struct wt_rows b;
+    struct wt_op_rows a;
+    struct wt_op_rows b;
     uint32_t same = 0;
     wt_scan(one, "ol_amount:decimal(12,2)", 1, &a);
     wt_scan(two, "ol_amount:decimal(12,2)", 1, &b);
     for (uint32_t i = 0; i < 100000; i++) {
-        same += wt_rows_at(&a, i)->i == wt_rows_at(&b, i)->i;
+        same += wt_op_rows_at(&a, i)->i == wt_op_rows_at(&b, i)->i;
     }
     cr_expect_lt(same, 10);
-    wt_rows_fini(&a);
-    wt_rows_fini(&b);
+    wt_op_rows_fini(&a);
+    wt_op_rows_fini(&b);
     weir_table_close(one);
     weir_table_close(two);
 }
@@ -91,7 +91,7 @@ Test(chbench, another_seed_gives_other_rows)
 /* Clause 4.3.3.1. */
 Test(chbench, customers_are_three_thousand_a_district)
 {
-    struct wt_rows r;
+    struct wt_op_rows r;
     uint32_t bad = 0;
     uint32_t states[26] = {0};
     uint32_t names = 0;
@@ -102,7 +102,7 @@ Test(chbench, customers_are_three_thousand_a_district)
          &r);
     cr_assert_eq(r.n, CUSTOMERS);
     for (uint32_t i = 0; i < r.n; i++) {
-        const struct wt_value *v = wt_rows_at(&r, i);
+        const struct wt_value *v = wt_op_rows_at(&r, i);
         cr_assert(v[0].i == i % 3000 + 1 && v[1].i == i / 3000 + 1 &&
                   v[2].i == 1);
         bad += strcmp(v[3].s, "BC") == 0;
@@ -123,15 +123,15 @@ Test(chbench, customers_are_three_thousand_a_district)
         cr_expect(states[i] > 950 && states[i] < 1360, "%u", states[i]);
     }
     cr_expect_geq(names, 10); /* number 0: once in each district at least */
-    cr_assert_str_eq(wt_rows_at(&r, 371)[5].s, "PRICALLYOUGHT");
-    wt_rows_fini(&r);
+    cr_assert_str_eq(wt_op_rows_at(&r, 371)[5].s, "PRICALLYOUGHT");
+    wt_op_rows_fini(&r);
 }
 
 /* Clause 2.1.6: of NURand's numbers, those with many bits set are likelier: the
  * likeliest name is some ten times as frequent as names are on average. */
 Test(chbench, last_names_are_not_uniform)
 {
-    struct wt_rows r;
+    struct wt_op_rows r;
     static uint32_t count[1000];
     static const char *const parts[] = {"BAR",   "OUGHT", "ABLE", "PRI",
                                         "PRES",  "ESE",   "ANTI", "CALLY",
@@ -140,7 +140,7 @@ Test(chbench, last_names_are_not_uniform)
     uint32_t none = 0;
     scan("customer", "c_last:utf8 c_id:int32", &r);
     for (uint32_t i = 0; i < r.n; i++) {
-        const char *at = wt_rows_at(&r, i)[0].s;
+        const char *at = wt_op_rows_at(&r, i)[0].s;
         uint32_t number = 0;
         for (int digit = 0; digit < 3; digit++) {
             uint32_t p = 0;
@@ -164,12 +164,12 @@ Test(chbench, last_names_are_not_uniform)
     }
     cr_expect_gt(most, 100); /* 20 on average */
     cr_expect_gt(none, 100);
-    wt_rows_fini(&r);
+    wt_op_rows_fini(&r);
 }
 
 Test(chbench, each_customer_of_a_district_has_one_order)
 {
-    struct wt_rows r;
+    struct wt_op_rows r;
     uint32_t in_place = 0;
     scan("orders",
          "o_id:int32 o_d_id:int32 o_w_id:int32 o_c_id:int32 "
@@ -179,7 +179,7 @@ Test(chbench, each_customer_of_a_district_has_one_order)
     for (uint32_t d = 0; d < 10; d++) {
         bool seen[3001] = {false};
         for (uint32_t i = d * 3000; i < (d + 1) * 3000; i++) {
-            const struct wt_value *v = wt_rows_at(&r, i);
+            const struct wt_value *v = wt_op_rows_at(&r, i);
             cr_assert(v[0].i == i % 3000 + 1 && v[1].i == d + 1 && v[2].i == 1);
             cr_assert(v[3].i >= 1 && v[3].i <= 3000);
             cr_assert_not(seen[(size_t)v[3].i]);
@@ -191,28 +191,28 @@ Test(chbench, each_customer_of_a_district_has_one_order)
         }
     }
     cr_expect_lt(in_place, 40); /* one a district is expected */
-    wt_rows_fini(&r);
+    wt_op_rows_fini(&r);
 }
 
 Test(chbench, the_last_orders_of_a_district_are_new)
 {
-    struct wt_rows r;
+    struct wt_op_rows r;
     scan("new_order", "no_o_id:int32 no_d_id:int32 no_w_id:int32", &r);
     cr_assert_eq(r.n, NEW_ORDERS);
     for (uint32_t i = 0; i < r.n; i++) {
-        const struct wt_value *v = wt_rows_at(&r, i);
+        const struct wt_value *v = wt_op_rows_at(&r, i);
         cr_assert(v[0].i == 2101 + i % 900 && v[1].i == i / 900 + 1 &&
                   v[2].i == 1);
     }
-    wt_rows_fini(&r);
+    wt_op_rows_fini(&r);
 }
 
 /* Lines belong to their orders, and what the two queries ask for is there. */
 Test(chbench, lines_follow_their_orders_and_filters_select_a_part)
 {
     const int64_t day = INT64_C(1372636800000000); /* 2013-07-01 */
-    struct wt_rows orders;
-    struct wt_rows r;
+    struct wt_op_rows orders;
+    struct wt_op_rows r;
     uint32_t line = 0;
     uint32_t late_orders = 0;
     uint32_t late_lines = 0;
@@ -225,12 +225,12 @@ Test(chbench, lines_follow_their_orders_and_filters_select_a_part)
          "ol_amount:decimal(12,2) ol_i_id:int32 ol_dist_info:utf8",
          &r);
     for (uint32_t o = 0; o < orders.n; o++) {
-        const struct wt_value *order = wt_rows_at(&orders, o);
+        const struct wt_value *order = wt_op_rows_at(&orders, o);
         const bool new = order[0].i > 2100;
         wi_i128 sum = 0;
         late_orders += new &&order[1].i > day;
         for (int i = 0; i < order[2].i; i++) {
-            const struct wt_value *v = wt_rows_at(&r, line++);
+            const struct wt_value *v = wt_op_rows_at(&r, line++);
             cr_assert(v[0].i == order[0].i && v[1].i == o / 3000 + 1 &&
                       v[2].i == i + 1);
             cr_assert_eq(v[3].null, new);
@@ -249,8 +249,8 @@ Test(chbench, lines_follow_their_orders_and_filters_select_a_part)
     cr_expect(late_orders > 4000 && late_orders < 5000, "%u", late_orders);
     cr_expect(late_lines > 95000 && late_lines < 115000, "%u", late_lines);
     cr_expect(rich > 300 && rich < 3000, "%u orders over 80000", rich);
-    wt_rows_fini(&r);
-    wt_rows_fini(&orders);
+    wt_op_rows_fini(&r);
+    wt_op_rows_fini(&orders);
 }
 
 /* What weir gen writes, opened as CSV with the table's own types. */
@@ -288,7 +288,7 @@ static void list_columns(const weir_table *table, char *to)
 {
     for (uint32_t i = 0; i < table->columns.n; i++) {
         char type[WI_TYPE_TEXT_BYTES];
-        const struct wi_column *c = &table->columns.at[i];
+        const struct wi_named_type *c = &table->columns.at[i];
         to += sprintf(to, "%s%s:%s", i == 0 ? "" : " ", c->name,
                       wi_type_text(&c->type, type));
     }
@@ -301,16 +301,16 @@ Test(chbench, scans_give_the_rows_of_the_files_that_weir_gen_writes)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[32];
         char columns[2048];
-        struct wt_rows computed;
-        struct wt_rows read;
+        struct wt_op_rows computed;
+        struct wt_op_rows read;
         weir_table *table = open_table(names[i], 1, SEED);
         weir_table *csv = open_file(table, path);
         list_columns(table, columns);
         wt_scan(table, columns, 1, &computed);
         wt_scan(csv, columns, 3, &read);
-        wt_rows_expect(&read, &computed, true);
-        wt_rows_fini(&read);
-        wt_rows_fini(&computed);
+        wt_op_rows_expect(&read, &computed, true);
+        wt_op_rows_fini(&read);
+        wt_op_rows_fini(&computed);
         weir_table_close(csv);
         weir_table_close(table);
         (void)unlink(path);

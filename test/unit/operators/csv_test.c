@@ -41,17 +41,17 @@ static weir_table *open_with(const char *path, const struct weir_field *fields,
 
 /* Rows of a text must be these, in any number of parts. */
 static void expect_rows(const char *text, const struct weir_field *fields,
-                        uint32_t n, const struct wt_rows *expected,
+                        uint32_t n, const struct wt_op_rows *expected,
                         const char *columns)
 {
     struct file f;
-    struct wt_rows got;
+    struct wt_op_rows got;
     put_file(&f, text, strlen(text));
     weir_table *table = open_with(f.path, fields, n, NULL);
     for (uint32_t parts = 1; parts <= 17; parts++) {
         wt_scan(table, columns, parts, &got);
-        wt_rows_expect(&got, expected, true);
-        wt_rows_fini(&got);
+        wt_op_rows_expect(&got, expected, true);
+        wt_op_rows_fini(&got);
     }
     weir_table_close(table);
     (void)unlink(f.path);
@@ -64,13 +64,13 @@ static const struct weir_field two_fields[] = {{"n", "i", 0}, {"s", "u", 1}};
 #define EXPECT_TWO(text, ...)                                                  \
     do {                                                                       \
         const char *const lines[] = {__VA_ARGS__};                             \
-        struct wt_rows expected;                                               \
-        wt_rows_init(&expected, "n:int32 s:utf8?");                            \
+        struct wt_op_rows expected;                                            \
+        wt_op_rows_init(&expected, "n:int32 s:utf8?");                         \
         for (size_t l = 0; l < sizeof(lines) / sizeof(lines[0]); l++) {        \
-            wt_rows_add(&expected, lines[l]);                                  \
+            wt_op_rows_add(&expected, lines[l]);                               \
         }                                                                      \
         expect_rows((text), two_fields, 2, &expected, "n:int32 s:utf8?");      \
-        wt_rows_fini(&expected);                                               \
+        wt_op_rows_fini(&expected);                                            \
     } while (0)
 
 Test(csv, every_kind_of_line_end_ends_a_record)
@@ -95,24 +95,24 @@ Test(csv, quotes_keep_what_is_in_them)
 
 Test(csv, a_file_without_rows_has_columns)
 {
-    struct wt_rows none;
-    wt_rows_init(&none, "n:int32 s:utf8?");
+    struct wt_op_rows none;
+    wt_op_rows_init(&none, "n:int32 s:utf8?");
     expect_rows("n,s\n", two_fields, 2, &none, "n:int32 s:utf8?");
     expect_rows("n,s", two_fields, 2, &none, "n:int32 s:utf8?");
-    wt_rows_fini(&none);
+    wt_op_rows_fini(&none);
 }
 
 Test(csv, a_line_without_anything_is_a_null_of_the_only_column)
 {
     const struct weir_field one[] = {{"s", "u", 1}};
-    struct wt_rows expected;
-    wt_rows_init(&expected, "s:utf8?");
-    wt_rows_add(&expected, "a");
-    wt_rows_add(&expected, "-");
-    wt_rows_add(&expected, "-");
-    wt_rows_add(&expected, "b");
+    struct wt_op_rows expected;
+    wt_op_rows_init(&expected, "s:utf8?");
+    wt_op_rows_add(&expected, "a");
+    wt_op_rows_add(&expected, "-");
+    wt_op_rows_add(&expected, "-");
+    wt_op_rows_add(&expected, "b");
     expect_rows("s\na\n\n\r\nb\n", one, 1, &expected, "s:utf8?");
-    wt_rows_fini(&expected);
+    wt_op_rows_fini(&expected);
 }
 
 /* Longer than the buffers of the scanner and of the search for a part. */
@@ -120,12 +120,12 @@ Test(csv, a_giant_field_lies_over_many_parts)
 {
     enum { GIANT = 900000 };
     char *text = malloc(2 * GIANT);
-    struct wt_rows expected;
+    struct wt_op_rows expected;
     cr_assert_not_null(text);
     char *to = stpcpy(text, "n,s\n1,a\n2,\"");
-    wt_rows_init(&expected, "n:int32 s:utf8?");
-    wt_rows_add(&expected, "1 a");
-    struct wt_value *row = wt_rows_new(&expected);
+    wt_op_rows_init(&expected, "n:int32 s:utf8?");
+    wt_op_rows_add(&expected, "1 a");
+    struct wt_value *row = wt_op_rows_new(&expected);
     row[0].i = 2;
     row[1].s = malloc(GIANT + 1);
     for (int i = 0; i < GIANT; i++) {
@@ -139,16 +139,16 @@ Test(csv, a_giant_field_lies_over_many_parts)
     }
     row[1].s[GIANT] = '\0';
     (void)stpcpy(to, "\"\n3,b\n");
-    wt_rows_add(&expected, "3 b");
+    wt_op_rows_add(&expected, "3 b");
     expect_rows(text, two_fields, 2, &expected, "n:int32 s:utf8?");
-    wt_rows_fini(&expected);
+    wt_op_rows_fini(&expected);
     free(text);
 }
 
 /* ---- against libcsv -------------------------------------------------------- */
 
 struct judge {
-    struct wt_rows *rows;
+    struct wt_op_rows *rows;
     struct wt_value *row;
     uint32_t field;
 };
@@ -157,7 +157,7 @@ static void judge_field(void *text, size_t len, void *arg)
 {
     struct judge *j = arg;
     if (j->field == 0) {
-        j->row = wt_rows_new(j->rows);
+        j->row = wt_op_rows_new(j->rows);
     }
     j->row[j->field].null = text == NULL;
     if (text != NULL) { /* not strndup: it does not end where libcsv's does */
@@ -181,7 +181,7 @@ static int no_space(unsigned char c)
 }
 
 /* All records of a text but its header, three texts each. */
-static void judge(const char *text, size_t len, struct wt_rows *rows)
+static void judge(const char *text, size_t len, struct wt_op_rows *rows)
 {
     struct csv_parser parser;
     struct judge j = {.rows = rows};
@@ -235,25 +235,25 @@ Test(csv, random_files_are_what_libcsv_reads_in_any_number_of_parts)
     for (uint64_t seed = 1; seed <= 12; seed++) {
         uint64_t state = seed;
         const uint32_t rows = seed == 12 ? MOST : (uint32_t)(seed * seed);
-        struct wt_rows expected;
+        struct wt_op_rows expected;
         struct file f;
         size_t len = random_text(&state, rows, text + HEADER);
-        wt_rows_init(&expected, "a:utf8? b:utf8? c:utf8?");
+        wt_op_rows_init(&expected, "a:utf8? b:utf8? c:utf8?");
         judge(text + HEADER, len, &expected);
         cr_assert_eq(expected.n, rows);
         put_file(&f, text, HEADER + len);
         weir_table *table = open_with(f.path, fields, 3, NULL);
         for (uint32_t parts = 1; parts <= 17; parts++) {
-            struct wt_rows got;
+            struct wt_op_rows got;
             wt_scan(table, "c:utf8? a:utf8? b:utf8?", parts, &got);
-            wt_rows_fini(&got);
+            wt_op_rows_fini(&got);
             wt_scan(table, "a:utf8? b:utf8? c:utf8?", parts, &got);
-            wt_rows_expect(&got, &expected, true);
-            wt_rows_fini(&got);
+            wt_op_rows_expect(&got, &expected, true);
+            wt_op_rows_fini(&got);
         }
         weir_table_close(table);
         (void)unlink(f.path);
-        wt_rows_fini(&expected);
+        wt_op_rows_fini(&expected);
     }
     free(text);
 }
@@ -263,18 +263,18 @@ Test(csv, every_byte_may_be_a_border)
 {
     const char *text = "n,s\r\n1,\"a\"\"\r\n\"\r\n\r\n2,\"\n\"\r3,b\n\n4,\"\"";
     struct file f;
-    struct wt_rows whole;
-    struct wt_rows got;
+    struct wt_op_rows whole;
+    struct wt_op_rows got;
     put_file(&f, text, strlen(text));
     weir_table *table = open_with(f.path, two_fields, 2, NULL);
     wt_scan(table, "n:int32 s:utf8?", 1, &whole);
     cr_assert_eq(whole.n, 4);
     for (uint32_t parts = 2; parts <= 2 * strlen(text); parts++) {
         wt_scan(table, "n:int32 s:utf8?", parts, &got);
-        wt_rows_expect(&got, &whole, true);
-        wt_rows_fini(&got);
+        wt_op_rows_expect(&got, &whole, true);
+        wt_op_rows_fini(&got);
     }
-    wt_rows_fini(&whole);
+    wt_op_rows_fini(&whole);
     weir_table_close(table);
     (void)unlink(f.path);
 }
@@ -287,23 +287,23 @@ Test(csv, types_are_found_and_columns_chosen)
                        "1,2013-07-01,1.5,true,x,\n"
                        "-2,,2.25,false,,\n";
     struct file f;
-    struct wt_rows got;
+    struct wt_op_rows got;
     put_file(&f, text, strlen(text));
     weir_table *table = open_with(f.path, NULL, 0, NULL);
     wt_scan(table,
             "name:utf8? id:int64 day:date? price:float64 ok:bool empty:utf8?",
             3, &got);
-    struct wt_rows expected;
-    wt_rows_init(&expected, "name:utf8? id:int64 day:date? price:float64 "
-                            "ok:bool empty:utf8?");
-    wt_rows_add(&expected, "x 1 15887 1.5 1 -");
-    wt_rows_add(&expected, "- -2 - 2.25 0 -");
-    wt_rows_expect(&got, &expected, true);
-    wt_rows_fini(&got);
+    struct wt_op_rows expected;
+    wt_op_rows_init(&expected, "name:utf8? id:int64 day:date? price:float64 "
+                               "ok:bool empty:utf8?");
+    wt_op_rows_add(&expected, "x 1 15887 1.5 1 -");
+    wt_op_rows_add(&expected, "- -2 - 2.25 0 -");
+    wt_op_rows_expect(&got, &expected, true);
+    wt_op_rows_fini(&got);
     wt_scan(table, "price:float64", 1, &got);
     cr_assert_eq(got.n, 2);
-    wt_rows_fini(&got);
-    wt_rows_fini(&expected);
+    wt_op_rows_fini(&got);
+    wt_op_rows_fini(&expected);
     weir_table_close(table);
     (void)unlink(f.path);
 }
@@ -326,19 +326,20 @@ Test(csv, every_type_is_read)
         ",,,,,,,,,\n"
         "0,\"\",cd,-.5,99.99000,1969-12-31 23:59,-2,0,+7,127\n";
     struct file f;
-    struct wt_rows got;
-    struct wt_rows expected;
+    struct wt_op_rows got;
+    struct wt_op_rows expected;
     put_file(&f, text, strlen(text));
     weir_table *table = open_with(f.path, fields, 10, NULL);
     wt_scan(table, columns, 2, &got);
-    wt_rows_init(&expected, columns);
-    wt_rows_add(&expected, "-128 65535 18446744073709551615 0.5 86401250 -150 "
-                           "123456789012345678901234567800 ab x 1");
-    wt_rows_add(&expected, "- - - - - - - - - -");
-    wt_rows_add(&expected, "127 7 0 -2 -60000 9999 -500 cd \"\" 0");
-    wt_rows_expect(&got, &expected, true);
-    wt_rows_fini(&expected);
-    wt_rows_fini(&got);
+    wt_op_rows_init(&expected, columns);
+    wt_op_rows_add(&expected,
+                   "-128 65535 18446744073709551615 0.5 86401250 -150 "
+                   "123456789012345678901234567800 ab x 1");
+    wt_op_rows_add(&expected, "- - - - - - - - - -");
+    wt_op_rows_add(&expected, "127 7 0 -2 -60000 9999 -500 cd \"\" 0");
+    wt_op_rows_expect(&got, &expected, true);
+    wt_op_rows_fini(&expected);
+    wt_op_rows_fini(&got);
     weir_table_close(table);
     (void)unlink(f.path);
 }
@@ -347,8 +348,8 @@ Test(csv, a_null_text_and_a_delimiter_may_be_chosen)
 {
     static const struct weir_field fields[] = {{"n", "l", 1}, {"s", "u", 1}};
     const char *text = "1;NULL\nNULL;\n3;\"NULL\"\n";
-    struct wt_rows got;
-    struct wt_rows expected;
+    struct wt_op_rows got;
+    struct wt_op_rows expected;
     struct file f;
     put_file(&f, text, strlen(text));
     const struct weir_csv_params p = {.path = f.path,
@@ -360,13 +361,13 @@ Test(csv, a_null_text_and_a_delimiter_may_be_chosen)
     weir_table *table;
     cr_assert_eq(weir_table_csv_open(&p, &table, NULL), WEIR_OK);
     wt_scan(table, "n:int64? s:utf8?", 2, &got);
-    wt_rows_init(&expected, "n:int64? s:utf8?");
-    wt_rows_add(&expected, "1 -");
-    wt_rows_add(&expected, "- \"\"");
-    wt_rows_add(&expected, "3 NULL");
-    wt_rows_expect(&got, &expected, true);
-    wt_rows_fini(&expected);
-    wt_rows_fini(&got);
+    wt_op_rows_init(&expected, "n:int64? s:utf8?");
+    wt_op_rows_add(&expected, "1 -");
+    wt_op_rows_add(&expected, "- \"\"");
+    wt_op_rows_add(&expected, "3 NULL");
+    wt_op_rows_expect(&got, &expected, true);
+    wt_op_rows_fini(&expected);
+    wt_op_rows_fini(&got);
     weir_table_close(table);
     (void)unlink(f.path);
 }
@@ -460,7 +461,7 @@ static bool decimal_is(const char *text, uint8_t precision, uint8_t scale,
                        int64_t expected)
 {
     const struct wi_type type = {
-        .kind = WI_KIND_DECIMAL, .precision = precision, .scale = scale};
+        .kind = WI_TYPE_DECIMAL, .precision = precision, .scale = scale};
     wi_i128 value = 0;
     return wi_csv_decimal(text, strlen(text), &type, &value) &&
            value == expected;
@@ -485,7 +486,7 @@ Test(csv, decimals_are_exact_or_refused)
     cr_expect_not(decimal_is("1.2.3", 4, 2, 0));
     cr_expect_not(decimal_is("1e2", 4, 2, 0));
     const struct wi_type widest = {
-        .kind = WI_KIND_DECIMAL, .precision = 38, .scale = 0};
+        .kind = WI_TYPE_DECIMAL, .precision = 38, .scale = 0};
     wi_i128 value;
     char text[40];
     memset(text, '9', 39);

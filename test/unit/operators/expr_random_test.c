@@ -41,20 +41,20 @@ static void make_value(struct sample *s, bool spicy, uint32_t row, uint32_t col)
     *v = (struct wt_model_value){.null = type->nullable &&
                                          wt_random_below(r, 5) == 0};
     switch (type->kind) {
-    case WI_KIND_UTF8:
+    case WI_TYPE_UTF8:
         strcpy(text, texts[wt_random_below(r, 6)]);
         v->n = (uint32_t)strlen(text);
         memcpy(v->s, text, v->n);
         break;
-    case WI_KIND_BOOL:
+    case WI_TYPE_BOOL:
         v->w = wt_random_below(r, 2);
         strcpy(text, v->w ? "true" : "false");
         break;
-    case WI_KIND_FLOAT64:
+    case WI_TYPE_FLOAT64:
         v->f = large ? 1e308 : small / 4.0;
         (void)snprintf(text, sizeof(text), "%.17g", v->f);
         break;
-    case WI_KIND_DECIMAL:
+    case WI_TYPE_DECIMAL:
         v->w = large ? 99999999 : small;
         (void)snprintf(text, sizeof(text), "%d", (int)v->w);
         for (uint32_t i = 0; i < type->scale; i++) {
@@ -63,7 +63,7 @@ static void make_value(struct sample *s, bool spicy, uint32_t row, uint32_t col)
         break;
     default:
         v->w = !large                        ? small
-               : type->kind == WI_KIND_INT32 ? INT32_MAX
+               : type->kind == WI_TYPE_INT32 ? INT32_MAX
                                              : INT64_MIN;
         (void)snprintf(text, sizeof(text), "%lld", (long long)v->w);
         break;
@@ -170,17 +170,17 @@ static void compare_selection(struct sample *s, const struct wt_model *m,
 /* Returns whether there was no error. */
 static bool try_seed(struct sample *s, uint64_t seed)
 {
-    static const enum wi_kind kinds[] = {WI_KIND_BOOL,    WI_KIND_INT64,
-                                         WI_KIND_DECIMAL, WI_KIND_FLOAT64,
-                                         WI_KIND_UTF8,    WI_KIND_BOOL};
+    static const enum wi_type_kind kinds[] = {WI_TYPE_BOOL,    WI_TYPE_INT64,
+                                              WI_TYPE_DECIMAL, WI_TYPE_FLOAT64,
+                                              WI_TYPE_UTF8,    WI_TYPE_BOOL};
     static char text[TEXT_BYTES];
     struct weir_error err;
-    struct wi_mem mem = {.above = NULL};
+    struct wi_op_mem mem = {.above = NULL};
     struct wi_expr *expr;
     struct wi_eval *eval;
     struct wi_vec vec;
     open_sample(s, seed);
-    enum wi_kind kind = kinds[wt_random_below(&s->random, 6)];
+    enum wi_type_kind kind = kinds[wt_random_below(&s->random, 6)];
     struct wt_model *m = wt_model_make(&s->random, &s->rows.columns, kind,
                                        1 + wt_random_below(&s->random, 4));
     cr_assert(wt_model_text(m, &s->rows.columns, text, sizeof(text)));
@@ -196,7 +196,7 @@ static bool try_seed(struct sample *s, uint64_t seed)
               wi_type_text(&m->type, want_type));
     cr_assert_eq(wi_eval_open(expr, &mem, &eval, &err), WEIR_OK);
     compare_values(s, m, eval, type);
-    if (type->kind == WI_KIND_BOOL) {
+    if (type->kind == WI_TYPE_BOOL) {
         compare_selection(s, m, eval);
     }
     bool ok = wi_eval_run(eval, &s->rows.chunk, &vec, NULL) == WEIR_OK;

@@ -39,7 +39,7 @@ TestSuite(expr_select, .init = open_rows, .fini = close_rows);
 
 struct opened {
     struct wi_expr *expr;
-    struct wi_mem mem;
+    struct wi_op_mem mem;
     struct wi_eval *eval;
 };
 
@@ -178,7 +178,7 @@ Test(expr_select, memory_is_limited)
     struct weir_error err = {.message = ""};
     struct wi_eval *eval = NULL;
     open_expr(&o, "i + 1 + n");
-    struct wi_mem mem = {.limit_bytes = 20000};
+    struct wi_op_mem mem = {.limit_bytes = 20000};
     cr_expect_eq(wi_eval_open(o.expr, &mem, &eval, &err),
                  WEIR_ERR_QUERY_MEMORY);
     cr_expect_eq(mem.held_bytes, 0);

@@ -84,13 +84,13 @@ Test(hash, pairs_agree_in_all_columns_and_null_equals_null_if_asked)
 {
     struct wi_ctx ctx;
     struct wi_store store;
-    struct wt_rows rows;
+    struct wt_op_rows rows;
     wt_ctx_init(&ctx, 0);
-    wt_rows_init(&rows, "k:int64? s:utf8?");
-    wt_rows_add(&rows, "1 a");
-    wt_rows_add(&rows, "1 b");
-    wt_rows_add(&rows, "- a");
-    wt_rows_add(&rows, "- -");
+    wt_op_rows_init(&rows, "k:int64? s:utf8?");
+    wt_op_rows_add_all(&rows, "1 a\n"
+                              "1 b\n"
+                              "- a\n"
+                              "- -");
     cr_assert_eq(wi_store_init(&store, &rows.columns, &ctx.mem, NULL), WEIR_OK);
     struct wi_op *op = wt_source(&ctx, &rows, 0);
     struct wi_chunk chunk = {0};
@@ -115,22 +115,22 @@ Test(hash, pairs_agree_in_all_columns_and_null_equals_null_if_asked)
     }
     wi_op_close(op);
     wi_store_fini(&store);
-    wt_rows_fini(&rows);
+    wt_op_rows_fini(&rows);
 }
 
 Test(hash, runs_end_where_a_key_differs)
 {
     struct wi_ctx ctx;
-    struct wt_rows rows;
+    struct wt_op_rows rows;
     uint8_t differs[8];
     const uint32_t cols[] = {0, 1};
     wt_ctx_init(&ctx, 0);
-    wt_rows_init(&rows, "k:int64? s:utf8?");
+    wt_op_rows_init(&rows, "k:int64? s:utf8?");
     const char *const lines[] = {"1 a", "1 a", "1 b", "- b",
                                  "- b", "- -", "- -", "0 -"};
     const uint8_t expected[] = {1, 0, 1, 1, 0, 1, 0, 1};
     for (uint32_t i = 0; i < 8; i++) {
-        wt_rows_add(&rows, lines[i]);
+        wt_op_rows_add(&rows, lines[i]);
     }
     struct wi_op *op = wt_source(&ctx, &rows, 0);
     struct wi_chunk chunk = {0};
@@ -142,7 +142,7 @@ Test(hash, runs_end_where_a_key_differs)
     chunk.n = 3;
     cr_assert_eq(wi_find_runs(&chunk, cols, 1, differs), 2);
     wi_op_close(op);
-    wt_rows_fini(&rows);
+    wt_op_rows_fini(&rows);
 }
 
 /* ---- index --------------------------------------------------------------- */
@@ -155,11 +155,11 @@ Test(index, keys_whose_hashes_collide_are_told_apart)
     struct wi_index index = {0};
     struct wi_store store;
     struct wi_probe *probe = calloc(1, sizeof(*probe));
-    struct wt_rows rows;
+    struct wt_op_rows rows;
     struct wi_vec col;
     int64_t values[2 * KEYS];
     uint32_t number[2 * KEYS];
-    wt_rows_init(&rows, "k:int64");
+    wt_op_rows_init(&rows, "k:int64");
     cr_assert_eq(wi_store_init(&store, &rows.columns, NULL, NULL), WEIR_OK);
     for (int64_t i = 0; i < 2 * KEYS; i++) {
         values[i] = i % KEYS;
@@ -190,7 +190,7 @@ Test(index, keys_whose_hashes_collide_are_told_apart)
     }
     wi_index_fini(&index);
     wi_store_fini(&store);
-    wt_rows_fini(&rows);
+    wt_op_rows_fini(&rows);
     free(probe);
 }
 
@@ -204,7 +204,7 @@ Test(dense, codes_are_distinct_and_tell_what_lies_outside)
     struct wi_vec cols[] = {{WI_I64, a, NULL}, {WI_I64, b, null}};
     const uint32_t keys[] = {0, 1};
     struct wi_chunk chunk = {3, 2, NULL, cols};
-    struct wi_range range[2] = {{0}};
+    struct wi_key_range range[2] = {{0}};
     struct wi_dense dense;
     uint32_t code[6];
     wi_dense_widen(range, &chunk, keys, 2);
@@ -231,7 +231,7 @@ Test(dense, ranges_may_span_all_of_int64)
     int64_t a[] = {INT64_MIN, INT64_MAX, 0};
     struct wi_vec col;
     const struct wi_chunk chunk = chunk_of(&col, WI_I64, a, 3);
-    struct wi_range range[1] = {{0}};
+    struct wi_key_range range[1] = {{0}};
     struct wi_dense dense;
     wi_dense_widen(range, &chunk, key_0, 1);
     cr_assert_eq(range[0].n_values, UINT64_MAX);

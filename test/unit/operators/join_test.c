@@ -16,10 +16,10 @@ enum { MAX_COLUMNS = 8 };
  * the right side are given out. */
 struct trial {
     struct wi_ctx ctx;
-    struct wt_rows left;
-    struct wt_rows right;
-    struct wt_rows got;
-    struct wt_rows expected;
+    struct wt_op_rows left;
+    struct wt_op_rows right;
+    struct wt_op_rows got;
+    struct wt_op_rows expected;
     struct wi_join_params p;
     uint32_t keys[MAX_COLUMNS];
     uint32_t right_out[MAX_COLUMNS];
@@ -31,8 +31,8 @@ static void open_trial(struct trial *t, enum wi_join_kind kind, uint32_t n_keys,
 {
     memset(t, 0, sizeof(*t));
     wt_ctx_init(&t->ctx, 0);
-    wt_rows_init(&t->left, left);
-    wt_rows_init(&t->right, right);
+    wt_op_rows_init(&t->left, left);
+    wt_op_rows_init(&t->right, right);
     t->p = (struct wi_join_params){.columns = &t->got.columns,
                                    .left = &t->left.columns,
                                    .right = &t->right.columns,
@@ -41,7 +41,7 @@ static void open_trial(struct trial *t, enum wi_join_kind kind, uint32_t n_keys,
                                    .left_keys = t->keys,
                                    .right_keys = t->keys,
                                    .right_out = t->right_out};
-    struct wt_rows *outs[] = {&t->got, &t->expected};
+    struct wt_op_rows *outs[] = {&t->got, &t->expected};
     for (uint32_t k = 0; k < n_keys; k++) {
         t->keys[k] = k;
     }
@@ -50,9 +50,10 @@ static void open_trial(struct trial *t, enum wi_join_kind kind, uint32_t n_keys,
         t->right_out[t->p.n_right_out++] = c;
     }
     for (uint32_t i = 0; i < 2; i++) {
-        wt_rows_init(outs[i], left);
+        wt_op_rows_init(outs[i], left);
         for (uint32_t c = 0; c < t->p.n_right_out; c++) {
-            const struct wi_column *col = &t->right.columns.at[t->right_out[c]];
+            const struct wi_named_type *col =
+                &t->right.columns.at[t->right_out[c]];
             cr_assert_eq(
                 wi_columns_add(&outs[i]->columns, col->name, &col->type),
                 WEIR_OK);
@@ -72,22 +73,20 @@ static void open_join(struct trial *t, uint64_t seed)
 static void run_trial(struct trial *t, uint64_t seed)
 {
     open_join(t, seed);
-    cr_assert_eq(wt_collect(t->op, &t->got), WI_DONE, "%s", t->ctx.err.message);
-    wi_op_close(t->op);
-    cr_assert_eq(t->ctx.mem.held_bytes, 0);
+    wt_run_op(&t->ctx, t->op, WEIR_OK, &t->got);
 }
 
 static void close_trial(struct trial *t)
 {
-    wt_rows_fini(&t->left);
-    wt_rows_fini(&t->right);
-    wt_rows_fini(&t->got);
-    wt_rows_fini(&t->expected);
+    wt_op_rows_fini(&t->left);
+    wt_op_rows_fini(&t->right);
+    wt_op_rows_fini(&t->got);
+    wt_op_rows_fini(&t->expected);
 }
 
 static void expect_and_close(struct trial *t)
 {
-    wt_rows_expect(&t->got, &t->expected, false);
+    wt_op_rows_expect(&t->got, &t->expected, false);
     close_trial(t);
 }
 
@@ -113,7 +112,7 @@ static void copy_value(struct wt_value *to, const struct wt_value *from)
 static void expect_row(struct trial *t, const struct wt_value *left,
                        const struct wt_value *right)
 {
-    struct wt_value *row = wt_rows_new(&t->expected);
+    struct wt_value *row = wt_op_rows_new(&t->expected);
     uint32_t n_left = t->left.columns.n;
     for (uint32_t c = 0; c < n_left; c++) {
         copy_value(&row[c], &left[c]);
@@ -130,10 +129,10 @@ static void expect_row(struct trial *t, const struct wt_value *left,
 static void nested_loops(struct trial *t)
 {
     for (uint32_t i = 0; i < t->left.n; i++) {
-        const struct wt_value *left = wt_rows_at(&t->left, i);
+        const struct wt_value *left = wt_op_rows_at(&t->left, i);
         uint32_t n_matches = 0;
         for (uint32_t r = 0; r < t->right.n; r++) {
-            const struct wt_value *right = wt_rows_at(&t->right, r);
+            const struct wt_value *right = wt_op_rows_at(&t->right, r);
             bool match = true;
             for (uint32_t k = 0; k < t->p.n_keys; k++) {
                 match = match && same_value(&left[k], &right[k]);
@@ -155,15 +154,15 @@ static void nested_loops(struct trial *t)
 
 static void add_small(struct trial *t)
 {
-    wt_rows_add(&t->left, "1 a");
-    wt_rows_add(&t->left, "2 b");
-    wt_rows_add(&t->left, "- c");
-    wt_rows_add(&t->left, "1 d");
-    wt_rows_add(&t->left, "4 e");
-    wt_rows_add(&t->right, "1 x");
-    wt_rows_add(&t->right, "- y");
-    wt_rows_add(&t->right, "1 z");
-    wt_rows_add(&t->right, "4 \"\"");
+    wt_op_rows_add_all(&t->left, "1 a\n"
+                                 "2 b\n"
+                                 "- c\n"
+                                 "1 d\n"
+                                 "4 e");
+    wt_op_rows_add_all(&t->right, "1 x\n"
+                                  "- y\n"
+                                  "1 z\n"
+                                  "4 \"\"");
 }
 
 static void open_small(struct trial *t, enum wi_join_kind kind)
@@ -176,11 +175,11 @@ Test(join, inner_gives_each_pair_and_no_null_keys)
 {
     struct trial t;
     open_small(&t, WI_JOIN_INNER);
-    wt_rows_add(&t.expected, "1 a x");
-    wt_rows_add(&t.expected, "1 a z");
-    wt_rows_add(&t.expected, "1 d x");
-    wt_rows_add(&t.expected, "1 d z");
-    wt_rows_add(&t.expected, "4 e \"\"");
+    wt_op_rows_add_all(&t.expected, "1 a x\n"
+                                    "1 a z\n"
+                                    "1 d x\n"
+                                    "1 d z\n"
+                                    "4 e \"\"");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -189,13 +188,13 @@ Test(join, left_fills_up_with_nulls)
 {
     struct trial t;
     open_small(&t, WI_JOIN_LEFT);
-    wt_rows_add(&t.expected, "1 a x");
-    wt_rows_add(&t.expected, "1 a z");
-    wt_rows_add(&t.expected, "2 b -");
-    wt_rows_add(&t.expected, "- c -");
-    wt_rows_add(&t.expected, "1 d x");
-    wt_rows_add(&t.expected, "1 d z");
-    wt_rows_add(&t.expected, "4 e \"\"");
+    wt_op_rows_add_all(&t.expected, "1 a x\n"
+                                    "1 a z\n"
+                                    "2 b -\n"
+                                    "- c -\n"
+                                    "1 d x\n"
+                                    "1 d z\n"
+                                    "4 e \"\"");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -204,9 +203,9 @@ Test(join, semi_gives_a_row_once)
 {
     struct trial t;
     open_small(&t, WI_JOIN_SEMI);
-    wt_rows_add(&t.expected, "1 a");
-    wt_rows_add(&t.expected, "1 d");
-    wt_rows_add(&t.expected, "4 e");
+    wt_op_rows_add_all(&t.expected, "1 a\n"
+                                    "1 d\n"
+                                    "4 e");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -215,8 +214,8 @@ Test(join, anti_keeps_null_keys)
 {
     struct trial t;
     open_small(&t, WI_JOIN_ANTI);
-    wt_rows_add(&t.expected, "2 b");
-    wt_rows_add(&t.expected, "- c");
+    wt_op_rows_add_all(&t.expected, "2 b\n"
+                                    "- c");
     run_trial(&t, 0);
     expect_and_close(&t);
 }
@@ -228,12 +227,12 @@ Test(join, a_row_with_more_matches_than_a_chunk_has_rows)
     struct trial t;
     open_trial(&t, WI_JOIN_INNER, 1, "k:int64", "k:int64 r:int64");
     for (uint32_t i = 0; i < 3 * WI_CHUNK_ROWS + 5; i++) {
-        struct wt_value *row = wt_rows_new(&t.right);
+        struct wt_value *row = wt_op_rows_new(&t.right);
         row[0].i = 7;
         row[1].i = i;
     }
     for (uint32_t i = 0; i < 40; i++) {
-        wt_rows_new(&t.left)[0].i = 7;
+        wt_op_rows_new(&t.left)[0].i = 7;
     }
     uint64_t sum = 0;
     uint64_t peak_bytes = 0;
@@ -260,11 +259,6 @@ Test(join, a_row_with_more_matches_than_a_chunk_has_rows)
     close_trial(&t);
 }
 
-static bool is_stopped(const struct trial *t, uint32_t input)
-{
-    return ((const struct wt_source *)t->op->input[input])->stopped;
-}
-
 Test(join, an_empty_right_side_stops_the_left_one)
 {
     for (int kind = WI_JOIN_INNER; kind <= WI_JOIN_ANTI; kind++) {
@@ -272,12 +266,13 @@ Test(join, an_empty_right_side_stops_the_left_one)
         bool needs_match = kind == WI_JOIN_INNER || kind == WI_JOIN_SEMI;
         open_trial(&t, (enum wi_join_kind)kind, 1, "k:int64?",
                    "k:int64? r:bool");
-        wt_rows_add(&t.left, "5");
-        wt_rows_add(&t.right, "- 1"); /* never matches: as good as empty */
+        wt_op_rows_add(&t.left, "5");
+        wt_op_rows_add(&t.right, "- 1"); /* never matches: as good as empty */
         nested_loops(&t);
         open_join(&t, 0);
         cr_assert_eq(wt_collect(t.op, &t.got), WI_DONE);
-        cr_assert_eq(is_stopped(&t, 0), needs_match);
+        cr_assert_eq(((const struct wt_op_source *)t.op->input[0])->stopped,
+                     needs_match);
         wi_op_close(t.op);
         expect_and_close(&t);
     }
@@ -296,20 +291,10 @@ Test(join, empty_inputs_give_nothing)
 Test(join, stop_passes_to_both_inputs_and_ends_it)
 {
     struct trial t;
-    struct wi_chunk chunk = {0};
     open_small(&t, WI_JOIN_INNER);
     for (uint32_t steps = 0; steps < 6; steps++) {
         open_join(&t, 0);
-        for (uint32_t i = 0; i < steps; i++) {
-            (void)wi_op_step(t.op, &chunk);
-        }
-        wi_op_stop(t.op);
-        wi_op_stop(t.op);
-        cr_assert(is_stopped(&t, 0));
-        cr_assert(is_stopped(&t, 1));
-        cr_assert_eq(wi_op_step(t.op, &chunk), WI_DONE);
-        wi_op_close(t.op);
-        cr_assert_eq(t.ctx.mem.held_bytes, 0);
+        wt_stop_op(&t.ctx, t.op, steps);
     }
     close_trial(&t);
 }
@@ -319,20 +304,16 @@ Test(join, over_its_memory_it_fails_and_leaks_nothing)
     struct trial t;
     open_trial(&t, WI_JOIN_INNER, 1, "k:utf8", "k:utf8 r:utf8");
     for (uint32_t i = 0; i < 20000; i++) {
-        struct wt_value *row = wt_rows_new(&t.right);
+        struct wt_value *row = wt_op_rows_new(&t.right);
         cr_assert_gt(asprintf(&row[0].s, "key %u", i), 0);
         row[1].s = strdup("some text that takes memory");
     }
-    wt_rows_add(&t.left, "x");
+    wt_op_rows_add(&t.left, "x");
     uint64_t limits[] = {1 << 18, 1 << 19, 1 << 20, 3 << 19, 1 << 21};
     for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
         t.ctx.mem.limit_bytes = limits[i];
         open_join(&t, i);
-        cr_assert_eq(wt_collect(t.op, &t.got), WI_FAILED);
-        cr_assert_eq(t.ctx.err.code, WEIR_ERR_QUERY_MEMORY, "%s",
-                     t.ctx.err.message);
-        wi_op_close(t.op);
-        cr_assert_eq(t.ctx.mem.held_bytes, 0);
+        wt_run_op(&t.ctx, t.op, WEIR_ERR_QUERY_MEMORY, &t.got);
     }
     close_trial(&t);
 }
@@ -344,14 +325,14 @@ Test(join, left_rows_in_runs_match_as_each_alone_would)
         open_trial(&t, (enum wi_join_kind)kind, 2, "k:int64? l:utf8? v:int64",
                    "k:int64? l:utf8? w:int64");
         for (int64_t i = 0; i < 5000; i++) {
-            struct wt_value *row = wt_rows_new(&t.left);
+            struct wt_value *row = wt_op_rows_new(&t.left);
             row[0].i = i / 10 * 1000003; /* far apart: by hash */
             row[0].null = i / 10 % 7 == 0;
             row[1].s = strdup(i / 5 % 2 == 0 ? "even" : "odd");
             row[2].i = i;
         }
         for (int64_t i = 0; i < 500; i += 3) {
-            struct wt_value *row = wt_rows_new(&t.right);
+            struct wt_value *row = wt_op_rows_new(&t.right);
             row[0].i = i * 1000003;
             row[1].s = strdup("odd");
             row[2].i = i;
@@ -385,10 +366,10 @@ static void random_join(enum wi_join_kind kind, const struct shape *shape,
     struct trial t;
     uint64_t state = seed;
     open_trial(&t, kind, shape->n_keys, shape->left, shape->right);
-    wt_rows_random(&t.left, (uint32_t)(wt_next_random(&state) % 3000), &state,
-                   spread);
-    wt_rows_random(&t.right, (uint32_t)(wt_next_random(&state) % 1500), &state,
-                   spread);
+    wt_op_rows_random(&t.left, (uint32_t)(wt_next_random(&state) % 3000),
+                      &state, spread);
+    wt_op_rows_random(&t.right, (uint32_t)(wt_next_random(&state) % 1500),
+                      &state, spread);
     nested_loops(&t);
     run_trial(&t, seed);
     expect_and_close(&t);

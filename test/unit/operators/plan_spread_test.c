@@ -107,22 +107,32 @@ Test(plan_spread, a_join_takes_inputs_hashed_alike_or_a_broadcast)
 
 Test(plan_spread, a_join_refuses_matches_on_different_workers)
 {
-    static const char *const pairs[][2] = {
-        {"", ""},
-        {"hash a b", "hash b a"},
-        {"hash a", "hash/1 a"},
-        {"hash a", "hash b"},
-        {"hash a", "hash a b"},
-        {"hash v", "hash w"},
-        {"gather", "hash a"},
-        {"hash a", "gather"},
-        {"gather", "broadcast"},
-        {"broadcast", "hash a"},
+    static const char hash_or_broadcast[] =
+        "put above both a shuffle with \"by\": \"hash\", the join's keys in "
+        "the same order and one seed, or above \"r";
+    static const struct {
+        const char *left;
+        const char *right;
+        const char *remedy;
+    } cases[] = {
+        {"", "", hash_or_broadcast},
+        {"hash a b", "hash b a", hash_or_broadcast},
+        {"hash a", "hash/1 a", hash_or_broadcast},
+        {"hash a", "hash b", hash_or_broadcast},
+        {"hash a", "hash a b", hash_or_broadcast},
+        {"hash v", "hash w", hash_or_broadcast},
+        {"hash a", "gather", hash_or_broadcast},
+        {"gather", "hash a",
+         "put above \"rs\" a shuffle with \"by\": \"gather\", too"},
+        {"gather", "broadcast",
+         "a shuffle with \"by\": \"gather\" in place of its broadcast"},
+        {"broadcast", "hash a",
+         "put above \"rs\" a shuffle with \"by\": \"broadcast\", too"},
     };
     struct weir_error err;
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-        bad(join(pairs[i][0], pairs[i][1], WEIR_JOIN_INNER, &err), &err,
-            "a shuffle with \"by\": \"broadcast\"");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        bad(join(cases[i].left, cases[i].right, WEIR_JOIN_INNER, &err), &err,
+            cases[i].remedy);
     }
 }
 

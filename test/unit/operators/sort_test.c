@@ -12,9 +12,9 @@ TestSuite(sort, .timeout = 60);
 
 struct trial {
     struct wi_ctx ctx;
-    struct wt_rows in;
-    struct wt_rows got;
-    struct wt_rows expected;
+    struct wt_op_rows in;
+    struct wt_op_rows got;
+    struct wt_op_rows expected;
     struct wi_sort_params p;
 };
 
@@ -23,18 +23,18 @@ static void open_trial(struct trial *t, const char *columns,
 {
     memset(t, 0, sizeof(*t));
     wt_ctx_init(&t->ctx, 0);
-    wt_rows_init(&t->in, columns);
-    wt_rows_init(&t->got, columns);
-    wt_rows_init(&t->expected, columns);
+    wt_op_rows_init(&t->in, columns);
+    wt_op_rows_init(&t->got, columns);
+    wt_op_rows_init(&t->expected, columns);
     t->p = (struct wi_sort_params){
         .columns = &t->in.columns, .n_keys = n_keys, .keys = keys};
 }
 
 static void close_trial(struct trial *t)
 {
-    wt_rows_fini(&t->in);
-    wt_rows_fini(&t->got);
-    wt_rows_fini(&t->expected);
+    wt_op_rows_fini(&t->in);
+    wt_op_rows_fini(&t->got);
+    wt_op_rows_fini(&t->expected);
 }
 
 static struct wi_op *open_sort(struct trial *t, uint64_t seed)
@@ -46,20 +46,16 @@ static struct wi_op *open_sort(struct trial *t, uint64_t seed)
     return op;
 }
 
-static enum wi_state run_sort(struct trial *t, uint64_t seed)
+static void run_sort(struct trial *t, uint64_t seed, weir_err code)
 {
-    struct wi_op *op = open_sort(t, seed);
-    wt_rows_clear(&t->got);
-    enum wi_state state = wt_collect(op, &t->got);
-    wi_op_close(op);
-    cr_assert_eq(t->ctx.mem.held_bytes, 0);
-    return state;
+    wt_op_rows_clear(&t->got);
+    wt_run_op(&t->ctx, open_sort(t, seed), code, &t->got);
 }
 
 static void expect_sorted(struct trial *t, uint64_t seed)
 {
-    cr_assert_eq(run_sort(t, seed), WI_DONE, "%s", t->ctx.err.message);
-    wt_rows_expect(&t->got, &t->expected, true);
+    run_sort(t, seed, WEIR_OK);
+    wt_op_rows_expect(&t->got, &t->expected, true);
 }
 
 /* ---- the reference ------------------------------------------------------- */
@@ -108,8 +104,8 @@ static uint32_t *sorted_rows(const struct trial *t)
         uint32_t high = i;
         while (low < high) {
             uint32_t middle = (low + high) / 2;
-            if (compare_rows(t, wt_rows_at(&t->in, i),
-                             wt_rows_at(&t->in, rows[middle])) < 0) {
+            if (compare_rows(t, wt_op_rows_at(&t->in, i),
+                             wt_op_rows_at(&t->in, rows[middle])) < 0) {
                 high = middle;
             } else {
                 low = middle + 1;
@@ -129,8 +125,8 @@ static void expect_insertion(struct trial *t)
         n = (uint32_t)t->p.rows;
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct wt_value *row = wt_rows_new(&t->expected);
-        const struct wt_value *from = wt_rows_at(&t->in, rows[i]);
+        struct wt_value *row = wt_op_rows_new(&t->expected);
+        const struct wt_value *from = wt_op_rows_at(&t->in, rows[i]);
         for (uint32_t c = 0; c < t->in.columns.n; c++) {
             row[c] = from[c];
             row[c].s = from[c].s == NULL ? NULL : strdup(from[c].s);
@@ -151,8 +147,8 @@ Test(sort, keys_have_directions_and_places_for_nulls_of_their_own)
     const char *const out[] = {"2 -",          "- -",          "1 b", "- b",
                                "4 abcdefghik", "5 abcdefghij", "1 a", "3 a"};
     for (size_t i = 0; i < sizeof(in) / sizeof(*in); i++) {
-        wt_rows_add(&t.in, in[i]);
-        wt_rows_add(&t.expected, out[i]);
+        wt_op_rows_add(&t.in, in[i]);
+        wt_op_rows_add(&t.expected, out[i]);
     }
     expect_sorted(&t, 0);
     close_trial(&t);
@@ -164,21 +160,21 @@ Test(sort, numbers_at_the_ends_of_their_range_are_not_nulls)
     const struct wi_sort_key first[] = {{0, true, true}};
     struct trial t;
     open_trial(&t, "k:int64?", last, 1);
-    wt_rows_add(&t.in, "-");
-    wt_rows_add(&t.in, "9223372036854775807");
-    wt_rows_add(&t.in, "0");
-    wt_rows_add(&t.in, "-9223372036854775808");
-    wt_rows_add(&t.expected, "-9223372036854775808");
-    wt_rows_add(&t.expected, "0");
-    wt_rows_add(&t.expected, "9223372036854775807");
-    wt_rows_add(&t.expected, "-");
+    wt_op_rows_add_all(&t.in, "-\n"
+                              "9223372036854775807\n"
+                              "0\n"
+                              "-9223372036854775808");
+    wt_op_rows_add_all(&t.expected, "-9223372036854775808\n"
+                                    "0\n"
+                                    "9223372036854775807\n"
+                                    "-");
     expect_sorted(&t, 0);
-    wt_rows_clear(&t.expected);
+    wt_op_rows_clear(&t.expected);
     t.p.keys = first;
-    wt_rows_add(&t.expected, "-");
-    wt_rows_add(&t.expected, "9223372036854775807");
-    wt_rows_add(&t.expected, "0");
-    wt_rows_add(&t.expected, "-9223372036854775808");
+    wt_op_rows_add_all(&t.expected, "-\n"
+                                    "9223372036854775807\n"
+                                    "0\n"
+                                    "-9223372036854775808");
     expect_sorted(&t, 0);
     close_trial(&t);
 }
@@ -188,18 +184,18 @@ Test(sort, floats_have_one_zero_and_end_with_not_a_number)
     const struct wi_sort_key keys[] = {{0, false, false}, {1, false, false}};
     struct trial t;
     open_trial(&t, "k:float64 l:int64", keys, 2);
-    wt_rows_add(&t.in, "nan 1");
-    wt_rows_add(&t.in, "0 3");
-    wt_rows_add(&t.in, "-0 2");
-    wt_rows_add(&t.in, "inf 1");
-    wt_rows_add(&t.in, "-inf 1");
-    wt_rows_add(&t.in, "-2.5 1");
-    wt_rows_add(&t.expected, "-inf 1");
-    wt_rows_add(&t.expected, "-2.5 1");
-    wt_rows_add(&t.expected, "-0 2");
-    wt_rows_add(&t.expected, "0 3");
-    wt_rows_add(&t.expected, "inf 1");
-    wt_rows_add(&t.expected, "nan 1");
+    wt_op_rows_add_all(&t.in, "nan 1\n"
+                              "0 3\n"
+                              "-0 2\n"
+                              "inf 1\n"
+                              "-inf 1\n"
+                              "-2.5 1");
+    wt_op_rows_add_all(&t.expected, "-inf 1\n"
+                                    "-2.5 1\n"
+                                    "-0 2\n"
+                                    "0 3\n"
+                                    "inf 1\n"
+                                    "nan 1");
     expect_sorted(&t, 0);
     close_trial(&t);
 }
@@ -220,7 +216,7 @@ Test(sort, no_rows_give_none)
 static void fill_numbers(struct trial *t, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        struct wt_value *row = wt_rows_new(&t->in);
+        struct wt_value *row = wt_op_rows_new(&t->in);
         row[0].i = (int64_t)((uint64_t)i * 2654435761u % n);
         cr_assert_gt(asprintf(&row[1].s, "row %u", i), 0);
     }
@@ -237,8 +233,7 @@ Test(sort, top_k_keeps_no_more_than_it_needs)
     expect_insertion(&t);
     expect_sorted(&t, 4);
     t.p.rows = 0;
-    cr_assert_eq(run_sort(&t, 4), WI_FAILED);
-    cr_assert_eq(t.ctx.err.code, WEIR_ERR_QUERY_MEMORY);
+    run_sort(&t, 4, WEIR_ERR_QUERY_MEMORY);
     close_trial(&t);
 }
 
@@ -251,8 +246,7 @@ Test(sort, over_its_memory_it_fails_and_leaks_nothing)
     t.p.rows = 9000;
     for (uint64_t limit = 1 << 17; limit <= 1 << 20; limit += 1 << 15) {
         t.ctx.mem.limit_bytes = limit;
-        cr_assert_eq(run_sort(&t, 0), WI_FAILED);
-        cr_assert_eq(t.ctx.err.code, WEIR_ERR_QUERY_MEMORY);
+        run_sort(&t, 0, WEIR_ERR_QUERY_MEMORY);
     }
     close_trial(&t);
 }
@@ -264,16 +258,7 @@ Test(sort, stop_ends_it_at_any_time)
     open_trial(&t, "k:int64 s:utf8", keys, 1);
     fill_numbers(&t, 10007);
     for (uint32_t steps = 0; steps < 12; steps++) {
-        struct wi_op *op = open_sort(&t, 0);
-        struct wi_chunk chunk = {0};
-        for (uint32_t i = 0; i < steps; i++) {
-            (void)wi_op_step(op, &chunk);
-        }
-        wi_op_stop(op);
-        cr_assert(((struct wt_source *)op->input[0])->stopped);
-        cr_assert_eq(wi_op_step(op, &chunk), WI_DONE);
-        wi_op_close(op);
-        cr_assert_eq(t.ctx.mem.held_bytes, 0);
+        wt_stop_op(&t.ctx, open_sort(&t, 0), steps);
     }
     close_trial(&t);
 }
@@ -300,7 +285,7 @@ static void random_sort(const char *shape, uint64_t spread, uint64_t rows,
         keys[k].nulls_first = wt_next_random(&state) % 2 != 0;
     }
     open_trial(&t, shape, keys, 1 + (uint32_t)(wt_next_random(&state) % 2));
-    wt_rows_random(&t.in, 7000, &state, spread);
+    wt_op_rows_random(&t.in, 7000, &state, spread);
     t.p.rows = rows;
     expect_insertion(&t);
     expect_sorted(&t, seed);

@@ -44,7 +44,8 @@ static inline void wt_scan_init(struct wt_scan *s, weir_table *table,
 /** One part into `out`, which has its columns; part k is also worker k of as
  *  many. Returns how it ended, s->ctx.err says why. */
 static inline enum wi_state wt_scan_part(struct wt_scan *s, uint32_t part,
-                                         uint32_t n_parts, struct wt_rows *out)
+                                         uint32_t n_parts,
+                                         struct wt_op_rows *out)
 {
     struct wi_op *op;
     s->ctx.part = s->ctx.worker = part;
@@ -59,10 +60,10 @@ static inline enum wi_state wt_scan_part(struct wt_scan *s, uint32_t part,
 
 /** All parts; they must succeed. @param out  initialised here */
 static inline void wt_scan(weir_table *table, const char *columns,
-                           uint32_t n_parts, struct wt_rows *out)
+                           uint32_t n_parts, struct wt_op_rows *out)
 {
     struct wt_scan s;
-    wt_rows_init(out, columns);
+    wt_op_rows_init(out, columns);
     wt_scan_init(&s, table, &out->columns);
     for (uint32_t part = 0; part < n_parts; part++) {
         cr_assert_eq(wt_scan_part(&s, part, n_parts, out), WI_DONE,
@@ -75,15 +76,15 @@ static inline struct weir_error
 wt_scan_error(weir_table *table, const char *columns, uint32_t n_parts)
 {
     struct wt_scan s;
-    struct wt_rows out;
+    struct wt_op_rows out;
     enum wi_state state = WI_DONE;
-    wt_rows_init(&out, columns);
+    wt_op_rows_init(&out, columns);
     wt_scan_init(&s, table, &out.columns);
     for (uint32_t i = 0; state == WI_DONE && i < n_parts; i++) {
         state = wt_scan_part(&s, i, n_parts, &out);
     }
     cr_assert_eq(state, WI_FAILED, "no part failed");
-    wt_rows_fini(&out);
+    wt_op_rows_fini(&out);
     return s.ctx.err;
 }
 

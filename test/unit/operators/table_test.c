@@ -56,7 +56,7 @@ Test(table, workers_share_the_rows_of_batches_in_memory)
 {
     struct made made[3];
     struct ArrowArray batches[3];
-    struct wt_rows got;
+    struct wt_op_rows got;
     weir_table *table;
     make_batch(&made[0], 0, 1000);
     make_batch(&made[1], 1000, 1);
@@ -72,11 +72,11 @@ Test(table, workers_share_the_rows_of_batches_in_memory)
         wt_scan(table, "text:utf8? id:int32", parts, &got);
         cr_assert_eq(got.n, 5001);
         for (uint32_t i = 0; i < got.n; i++) {
-            const struct wt_value *v = wt_rows_at(&got, i);
+            const struct wt_value *v = wt_op_rows_at(&got, i);
             cr_assert(v[1].i == i);
             cr_assert(v[0].null || atoi(v[0].s) == (int)i);
         }
-        wt_rows_fini(&got);
+        wt_op_rows_fini(&got);
     }
     weir_table_close(table);
     for (int i = 0; i < 3; i++) {
@@ -88,14 +88,14 @@ Test(table, workers_share_the_rows_of_batches_in_memory)
 Test(table, memory_without_batches_or_columns_is_empty)
 {
     struct made made;
-    struct wt_rows got;
+    struct wt_op_rows got;
     weir_table *table;
     make_batch(&made, 0, 10);
     cr_assert_eq(weir_table_memory_open(&made.schema, NULL, 0, &table, NULL),
                  WEIR_OK);
     wt_scan(table, "id:int32", 3, &got);
     cr_expect_eq(got.n, 0);
-    wt_rows_fini(&got);
+    wt_op_rows_fini(&got);
     weir_table_close(table);
     made.batch.release(&made.batch);
     made.schema.release(&made.schema);
@@ -166,8 +166,8 @@ Test(table, series_are_the_same_in_any_number_of_parts)
         {.name = "f", .format = "b", .kind = WEIR_SERIES_UNIFORM, .last = 1},
         {.name = "g", .format = "tdD", .first = 0, .step = 1, .null_pct = 1},
     };
-    struct wt_rows whole;
-    struct wt_rows got;
+    struct wt_op_rows whole;
+    struct wt_op_rows got;
     weir_table *table;
     uint32_t nulls = 0;
     uint32_t count[11] = {0};
@@ -176,7 +176,7 @@ Test(table, series_are_the_same_in_any_number_of_parts)
     wt_scan(table, columns, 1, &whole);
     cr_assert_eq(whole.n, 10001);
     for (uint32_t i = 0; i < whole.n; i++) {
-        const struct wt_value *v = wt_rows_at(&whole, i);
+        const struct wt_value *v = wt_op_rows_at(&whole, i);
         cr_assert(v[0].i == 10 - 3 * (int64_t)i);
         cr_assert(v[1].i >= -5 && v[1].i <= 5);
         count[(size_t)(v[1].i + 5)]++;
@@ -189,10 +189,10 @@ Test(table, series_are_the_same_in_any_number_of_parts)
     }
     for (uint32_t parts = 2; parts <= 17; parts += 5) {
         wt_scan(table, columns, parts, &got);
-        wt_rows_expect(&got, &whole, true);
-        wt_rows_fini(&got);
+        wt_op_rows_expect(&got, &whole, true);
+        wt_op_rows_fini(&got);
     }
-    wt_rows_fini(&whole);
+    wt_op_rows_fini(&whole);
     weir_table_close(table);
 }
 
@@ -281,7 +281,7 @@ Test(table, an_error_of_an_own_table_is_passed_on)
     struct own own = {.batches = 2};
     struct ArrowSchema schema;
     struct wt_scan s;
-    struct wt_rows out = {0};
+    struct wt_op_rows out = {0};
     weir_table *table;
     cr_assert_eq(weir_schema_build(&field, 1, &schema, NULL), WEIR_OK);
     cr_assert_eq(weir_table_open(&schema, &ops, &own, &table, NULL), WEIR_OK);
@@ -292,7 +292,7 @@ Test(table, an_error_of_an_own_table_is_passed_on)
     cr_expect_str_eq(s.ctx.err.message, "the source is gone");
     cr_expect_eq(out.n, 10);
     cr_expect_eq(own.open, 0);
-    wt_rows_fini(&out);
+    wt_op_rows_fini(&out);
     weir_table_close(table);
     cr_expect(own.freed);
 }

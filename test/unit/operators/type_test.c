@@ -118,8 +118,8 @@ Test(type, an_unknown_format_is_refused_with_the_column)
 
 Test(mem, a_share_is_kept_and_the_refusal_says_what_is_needed)
 {
-    struct wi_mem worker = {.limit_bytes = 1024};
-    struct wi_mem op = {.above = &worker};
+    struct wi_op_mem worker = {.limit_bytes = 1024};
+    struct wi_op_mem op = {.above = &worker};
     struct weir_error err = {0};
     void *a = NULL;
     void *b = NULL;
@@ -139,7 +139,7 @@ Test(mem, a_share_is_kept_and_the_refusal_says_what_is_needed)
 
 Test(mem, growing_keeps_what_is_there)
 {
-    struct wi_mem mem = {0};
+    struct wi_op_mem mem = {0};
     struct weir_error err = {0};
     void *at = NULL;
     cr_assert_eq(wi_mem_grow(&mem, &at, 0, 100, &err), WEIR_OK);

@@ -146,17 +146,19 @@ static void expect_value(const char *format, const void *values,
     struct ArrowSchema schema;
     struct column c;
     struct ArrowArray *children[1] = {&c.array};
-    struct arrow_column column;
+    struct wi_columns columns;
     struct arrow_text text;
     set(&c, NULL, values, NULL);
     const struct ArrowArray batch = {
         .length = 1, .n_children = 1, .children = children, .release = keep};
     cr_assert_eq(weir_schema_build(&field, 1, &schema, NULL), WEIR_OK);
-    cr_assert(arrow_column_init(&column, &schema, &batch, 0));
+    cr_assert_eq(wi_columns_from_arrow(&schema, &columns, NULL), WEIR_OK);
+    const struct arrow_column column = arrow_column_at(&columns, &batch, 0);
     arrow_text(&column, 0, &text);
     cr_expect_eq(text.n_bytes, strlen(expected));
     cr_expect_eq(memcmp(text.text, expected, text.n_bytes), 0, "%s: %.*s",
                  format, (int)text.n_bytes, text.text);
+    wi_columns_fini(&columns);
     schema.release(&schema);
 }
 
@@ -196,4 +198,7 @@ Test(arrow_text, dates_and_times_before_and_after_1970)
                  "2013-07-01 12:00:00.000001");
     expect_value("tsm:", &(int64_t){-1}, "1969-12-31 23:59:59.999");
     expect_value("tsn:UTC", &(int64_t){1000000000}, "1970-01-01 00:00:01");
+    expect_value(
+        "tss:", &(int64_t){INT64_C(67768036191676800)},
+        "2147485548-01-01 00:00:00"); /* beyond the years of struct tm */
 }

@@ -109,6 +109,11 @@ Test(registry, check_wants_a_name_a_way_and_room)
     ops = wi_tcp_ops;
     ops.max_message_bytes = WI_MIN_MESSAGE_BYTES - 1;
     refuse(&ops, "max_message_bytes");
+    ops = wi_tcp_ops;
+    ops.usual_frame_bytes = 0;
+    refuse(&ops, "usual_frame_bytes");
+    ops.usual_frame_bytes = 2000;
+    refuse(&ops, "usual_frame_bytes");
 }
 
 Test(registry, stubs_refuse)

@@ -138,25 +138,6 @@ Test(shm_limits, memory_is_sealed_and_all_there)
     ops->close(a.t);
 }
 
-/* Asking for huge pages is never a reason to fail, nor to get less. */
-Test(shm_limits, memory_is_all_there_with_huge_pages_or_without)
-{
-    struct weir_error err = {0};
-    struct wi_transport *t = NULL;
-    struct wi_mem mem;
-    struct stat st;
-    struct wi_transport_params params = {.name = "shm-test-huge",
-                                         .huge_pages = true};
-    cr_assert_eq(ops->open(&params, &t, &err), WEIR_OK, "%s", err.message);
-    cr_assert_eq(ops->mem_open(t, (4 << 20) + 4096, &mem, &err), WEIR_OK, "%s",
-                 err.message);
-    cr_assert_eq(fstat((int)mem.handle, &st), 0);
-    cr_assert_geq(st.st_blocks * 512, (4 << 20) + 4096);
-    memset(mem.base, 1, mem.bytes);
-    ops->mem_close(t, &mem);
-    ops->close(t);
-}
-
 Test(shm_limits, memory_over_the_file_size_limit_is_an_error_not_a_signal)
 {
     struct wt_node a;
@@ -203,11 +184,13 @@ Test(shm_limits, bytes_that_are_no_pages_are_refused)
  * there and can be touched. Exit code 77: the system does not permit it. */
 static _Noreturn void use_memory_beside_tiny_dev_shm(void)
 {
-    struct wi_transport_params params = {.name = "shm-test-tiny"};
+    char name[64];
+    struct wi_transport_params params = {.name = name};
     struct wi_transport *t;
     struct wi_mem mem;
     struct weir_error err = {0};
     const size_t bytes = 16 << 20;
+    (void)snprintf(name, sizeof(name), "tiny-%ld", (long)getpid());
     if (unshare(CLONE_NEWNS | (geteuid() != 0 ? CLONE_NEWUSER : 0)) != 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("t", "/dev/shm", "tmpfs", 0, "size=64k") != 0) {

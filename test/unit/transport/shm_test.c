@@ -32,10 +32,12 @@ Test(shm, listen_name_goes_before_node_name)
     struct weir_error err = {0};
     struct wi_transport *t = NULL;
     char address[WI_ADDRESS_BYTES];
-    struct wi_transport_params params = {.name = "node", .listen = "door-7"};
+    char door[64];
+    struct wi_transport_params params = {.name = "node", .listen = door + 4};
+    (void)snprintf(door, sizeof(door), "shm:door-%ld", (long)getpid());
     cr_assert_eq(ops->open(&params, &t, &err), WEIR_OK, "%s", err.message);
     ops->address(t, address);
-    cr_assert_str_eq(address, "shm:door-7");
+    cr_assert_str_eq(address, door);
     ops->close(t);
 }
 
@@ -293,12 +295,14 @@ Test(shm, forked_child_does_not_keep_a_link_alive, .timeout = 60)
  * Every failure is an exit code that the parent checks. */
 static _Noreturn void write_and_die(const char *address)
 {
-    struct wi_transport_params params = {.name = "shm-test-victim"};
+    char name[64];
+    struct wi_transport_params params = {.name = name};
     struct wi_transport *t;
     struct wi_ep *ep;
     struct wi_event ev;
     void *at;
     struct pollfd p = {.events = POLLIN};
+    (void)snprintf(name, sizeof(name), "victim-%ld", (long)getpid());
     if (ops->open(&params, &t, NULL) != WEIR_OK ||
         ops->connect(t, address, &ep, NULL) != WEIR_OK) {
         _exit(10);

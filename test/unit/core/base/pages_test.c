@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/pages.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -10,17 +13,17 @@
 
 #include "core/base/cc.h"
 
-Test(pages, are_aligned_zero_and_there_whatever_was_wished)
+Test(pages, are_aligned_zero_and_there)
 {
     static const size_t sizes[] = {WI_PAGE, 3 * WI_PAGE, WI_HUGE_PAGE,
                                    WI_HUGE_PAGE + WI_PAGE};
-    for (size_t i = 0; i < 3 * WI_ARRAY_LEN(sizes); i++) {
-        size_t bytes = sizes[i / 3];
+    for (size_t i = 0; i < WI_ARRAY_LEN(sizes); i++) {
+        size_t bytes = sizes[i];
         void *base = NULL;
         struct weir_error err = {0};
         unsigned char there[WI_HUGE_PAGE / WI_PAGE + 1] = {0};
-        cr_assert_eq(wi_pages_open(bytes, (enum wi_huge)(i % 3), &base, &err),
-                     WEIR_OK, "%s", err.message);
+        cr_assert_eq(wi_pages_open(bytes, &base, &err), WEIR_OK, "%s",
+                     err.message);
         cr_assert_eq((uintptr_t)base % WI_HUGE_PAGE, 0);
         cr_assert_eq(mincore(base, bytes, there), 0);
         for (size_t p = 0; p < bytes / WI_PAGE; p++) {
@@ -33,10 +36,50 @@ Test(pages, are_aligned_zero_and_there_whatever_was_wished)
     }
 }
 
+/* Number behind the first line of a file of /proc that begins with `key`, from
+ * the line on that begins with `from`. */
+static long proc_number(const char *path, const char *from, const char *key)
+{
+    FILE *f = fopen(path, "re");
+    char line[256];
+    long number = -1;
+    bool begun = false;
+    cr_assert_not_null(f);
+    while (number < 0 && fgets(line, sizeof(line), f) != NULL) {
+        begun = begun || strncmp(line, from, strlen(from)) == 0;
+        if (begun && strncmp(line, key, strlen(key)) == 0) {
+            number = strtol(line + strlen(key), NULL, 10);
+        }
+    }
+    (void)fclose(f);
+    return number;
+}
+
+/* Size of the pages behind an address, in KiB. */
+static long page_kib(const void *base)
+{
+    char from[32];
+    (void)snprintf(from, sizeof(from), "%lx-", (unsigned long)(uintptr_t)base);
+    return proc_number("/proc/self/smaps", from, "KernelPageSize:");
+}
+
+Test(pages, whole_huge_pages_are_huge_where_the_system_has_some)
+{
+    const long left = proc_number("/proc/meminfo", "", "HugePages_Free:");
+    void *whole = NULL;
+    void *odd = NULL;
+    cr_assert_eq(wi_pages_open(WI_HUGE_PAGE, &whole, NULL), WEIR_OK);
+    cr_assert_eq(wi_pages_open(WI_HUGE_PAGE + WI_PAGE, &odd, NULL), WEIR_OK);
+    cr_expect_eq(page_kib(whole), left > 0 ? WI_HUGE_PAGE / 1024 : 4);
+    cr_expect_eq(page_kib(odd), 4);
+    wi_pages_close(whole, WI_HUGE_PAGE);
+    wi_pages_close(odd, WI_HUGE_PAGE + WI_PAGE);
+}
+
 Test(pages, populating_keeps_what_they_hold)
 {
     void *base = NULL;
-    cr_assert_eq(wi_pages_open(WI_PAGE, WI_HUGE_NO, &base, NULL), WEIR_OK);
+    cr_assert_eq(wi_pages_open(WI_PAGE, &base, NULL), WEIR_OK);
     memset(base, 7, WI_PAGE);
     cr_assert_eq(wi_pages_populate(base, WI_PAGE), 0);
     cr_assert_eq(((const uint8_t *)base)[WI_PAGE / 2], 7);
@@ -49,8 +92,7 @@ Test(pages, odd_sizes_are_argument_errors)
     static const size_t sizes[] = {0, 1, WI_PAGE - 1, WI_HUGE_PAGE + 1};
     for (size_t i = 0; i < WI_ARRAY_LEN(sizes); i++) {
         void *base = &base;
-        cr_assert_eq(wi_pages_open(sizes[i], WI_HUGE_NO, &base, NULL),
-                     WEIR_ERR_ARG);
+        cr_assert_eq(wi_pages_open(sizes[i], &base, NULL), WEIR_ERR_ARG);
         cr_assert_eq(base, &base, "output written on failure");
     }
 }
@@ -65,7 +107,7 @@ Test(pages, what_does_not_fit_names_the_limit)
     for (size_t i = 0; i < WI_ARRAY_LEN(too_many); i++) {
         void *base = NULL;
         struct weir_error err = {0};
-        cr_assert_eq(wi_pages_open(too_many[i], WI_HUGE_NO, &base, &err),
+        cr_assert_eq(wi_pages_open(too_many[i], &base, &err),
                      WEIR_ERR_NO_MEMORY);
         cr_assert_not_null(strstr(err.message, limit), "%s", err.message);
     }

@@ -6,8 +6,8 @@
  * 400 years = 146097 days, years that begin in March. Here in 64 bits, so that
  * any day of a timestamp is right.
  */
-#ifndef WI_OPERATORS_EXPR_DATE_H
-#define WI_OPERATORS_EXPR_DATE_H
+#ifndef WI_OPERATORS_DATE_H
+#define WI_OPERATORS_DATE_H
 
 #include <stdint.h>
 
@@ -63,4 +63,4 @@ static inline int64_t wi_unit_ticks(uint8_t unit)
     return ticks[unit];
 }
 
-#endif /* WI_OPERATORS_EXPR_DATE_H */
+#endif /* WI_OPERATORS_DATE_H */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who gets frames that are not full. A producer pushes a few rows now and then
+ * and never sleeps: it has no reason to send them but a consumer that waits, and
+ * that of a posted ring says so in its credits.
+ *
+ *   consumer         credits               frames
+ *   waits            waits = 1, at once    one per push
+ *   has other work   waits = 0, lazily     full ones
+ */
+#include "test/conformance/api.h"
+
+#include <string.h>
+
+enum { PUSHES = 480, PUSH_ROWS = 10, N_ROWS = PUSHES * PUSH_ROWS };
+/* A full frame has more rows than this: header and table take some room. */
+enum { FRAME_BYTES = 4096, FULL_ROWS = (FRAME_BYTES - 1024) / 8 };
+/* Longer than the pause up to which a stream is dense. */
+enum { PUSH_NS = 200000, OTHER_WORK_NS = PUSH_NS };
+
+/* Node 0 has the rows; node 1 takes them, and pushes empty batches to itself if
+ * it has other work. */
+struct feed {
+    struct wt_cluster c;
+    struct wt_query q;
+    struct ArrowSchema schema;
+    weir_writer *writer[2];
+    weir_reader *reader;
+    struct ArrowArray none;
+    struct ArrowArray some;
+    bool works;
+    uint32_t pushed;
+    uint64_t got_rows;
+    uint64_t got_before_end; /* when the producer was done */
+};
+
+static const struct weir_field fields[] = {{"id", "l", 0}};
+static const struct wt_rows rows = {.fields = fields, .n_fields = 1};
+
+static weir_err feed_step(void *arg)
+{
+    struct feed *f = arg;
+    if (f->pushed == PUSHES) {
+        f->got_before_end = f->got_rows;
+        weir_err end = weir_writer_finish(f->writer[0]);
+        return end == WEIR_OK ? WEIR_DONE : end;
+    }
+    if (f->some.release == NULL) {
+        wt_rows_make(&rows, (uint64_t)f->pushed * PUSH_ROWS, PUSH_ROWS,
+                     &f->some);
+    }
+    weir_err rc = weir_writer_push(f->writer[0], &f->some);
+    if (rc == WEIR_AGAIN && f->pushed == 0) {
+        return rc; /* the link opens */
+    }
+    f->some.release(&f->some);
+    if (rc != WEIR_OK) { /* rings are never full here: that would flush, too */
+        wt_complain(&f->c, "push %u: %s", f->pushed, weir_err_name(rc));
+        return WEIR_DONE;
+    }
+    f->pushed++;
+    weir_sim_busy(f->c.sim, PUSH_NS);
+    return WEIR_OK;
+}
+
+static weir_err take_step(void *arg)
+{
+    struct feed *f = arg;
+    struct ArrowArray batch;
+    weir_err rc = weir_reader_next(f->reader, &batch);
+    if (rc == WEIR_OK) {
+        f->got_rows += (uint64_t)batch.length;
+        batch.release(&batch);
+    }
+    if (!f->works || rc == WEIR_DONE) {
+        return rc;
+    }
+    weir_err pushed = weir_writer_push(f->writer[1], &f->none);
+    if (pushed != WEIR_OK || f->c.why[0] != '\0') {
+        wt_complain(&f->c, "no rows: %s", weir_err_name(pushed));
+        return WEIR_DONE;
+    }
+    if (f->got_rows == N_ROWS) {
+        f->works = false;
+        (void)weir_writer_finish(f->writer[1]);
+    }
+    weir_sim_busy(f->c.sim, OTHER_WORK_NS);
+    return WEIR_OK;
+}
+
+static void open_ends(struct feed *f, uint32_t node)
+{
+    static const uint32_t to = 1;
+    const struct weir_shuffle_params params = {.id = 1,
+                                               .schema = &f->schema,
+                                               .partitioning = WEIR_GATHER,
+                                               .consumers = &to,
+                                               .n_consumers = 1};
+    struct weir_error err = {0};
+    weir_shuffle *s;
+    cr_assert_eq(weir_shuffle_open(f->q.query[node], &params, &s, &err),
+                 WEIR_OK, "%s", err.message);
+    cr_assert_eq(weir_writer_open(s, 0, &f->writer[node], &err), WEIR_OK, "%s",
+                 err.message);
+    if (node == to) {
+        cr_assert_eq(weir_reader_open(s, 0, &f->reader, &err), WEIR_OK, "%s",
+                     err.message);
+    }
+}
+
+/* Returns the frames that node 0 has sent. */
+static uint64_t feed(const struct wt_place *place, struct feed *f, bool works)
+{
+    const struct wt_cluster_params cluster = {
+        .node = {.frame_bytes = FRAME_BYTES}};
+    struct weir_node_stats stats;
+    struct weir_error err = {0};
+    memset(f, 0, sizeof(*f));
+    f->works = works;
+    wt_cluster_open(&f->c, place, &cluster);
+    wt_query_open(&f->q, &f->c, 1, NULL);
+    cr_assert_eq(weir_schema_build(fields, 1, &f->schema, &err), WEIR_OK);
+    wt_rows_make(&rows, 0, 0, &f->none);
+    open_ends(f, 0);
+    open_ends(f, 1);
+    if (!works) {
+        (void)weir_writer_finish(f->writer[1]);
+    }
+    (void)wt_task(&f->c, 0, 0, feed_step, f);
+    (void)wt_task(&f->c, 1, 0, take_step, f);
+    bool ran = wt_cluster_run(&f->c);
+    cr_assert(ran && f->c.why[0] == '\0', "%s", f->c.why);
+    cr_assert_eq(f->got_rows, N_ROWS);
+    weir_node_stats_get(f->c.node[0], &stats);
+    wt_query_close(&f->q);
+    f->none.release(&f->none);
+    f->schema.release(&f->schema);
+    wt_cluster_close(&f->c);
+    return stats.frames_sent;
+}
+
+void wt_api_reader_that_waits_gets_frames_that_are_not_full(
+    const struct wt_place *place)
+{
+    static struct feed f;
+    uint64_t frames = feed(place, &f, false);
+    cr_assert_geq(frames, PUSHES * 9 / 10, "%llu frames of %u pushes",
+                  (unsigned long long)frames, PUSHES);
+    cr_assert_geq(f.got_before_end, N_ROWS - 2 * PUSH_ROWS);
+}
+
+void wt_api_reader_with_other_work_gets_full_frames(
+    const struct wt_place *place)
+{
+    static struct feed f;
+    uint64_t frames = feed(place, &f, true);
+    cr_assert_leq(frames, N_ROWS / FULL_ROWS + 2, "%llu frames of %u rows",
+                  (unsigned long long)frames, N_ROWS);
+}
