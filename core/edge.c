@@ -389,12 +389,12 @@ static void fill_in(struct wi_link *l, struct wi_in *in,
     in->size = m->ring_bytes;
     in->mem = (uint8_t *)l->area.base + m->ring_off;
     in->mapped = l->mapped;
-    in->ctl = (struct wi_ring_ctl *)l->area.base + m->edge;
     wi_list_init(&in->item.on_link);
     wi_list_init(&in->item.posting);
-    if (!l->mapped) { /* else the producer has set it up, and may have written */
-        wi_store_rlx(&in->ctl->head, 0); /* rlx: published with l->in (E9) */
-        wi_store_rlx(&in->ctl->tail, 0); /* rlx: as above */
+    if (l->mapped) { /* the producer has set it up, and may have written */
+        in->ctl = (struct wi_ring_ctl *)l->area.base + m->edge;
+    } else {
+        in->ctl = &in->own_ctl; /* zeroed with the rest */
     }
 }
 

@@ -167,7 +167,7 @@ struct wi_in {
     uint32_t size;
     uint8_t *mem;
     bool mapped;
-    struct wi_ring_ctl *ctl;
+    struct wi_ring_ctl *ctl; /* mapped: in the ring area; posted: own_ctl */
     const struct wi_schema *schema;     /* from attach on */
     _Atomic(struct weir_query *) query; /* from attach on: holds a count */
     uint32_t n_streams;
@@ -205,6 +205,8 @@ struct wi_in {
     bool told;                /* and that the reader waits */
     _Atomic uint32_t starved; /* scanning stopped because the FIFO was full */
     _Atomic uint32_t finish;  /* 1: tell the engine when empty; 2: told */
+
+    struct wi_ring_ctl own_ctl;
 };
 
 #endif /* WI_EDGE_H */

@@ -12,8 +12,8 @@
  * multiples of 64 bytes, so a PAD header always fits.
  *
  * The control block of a mapped ring lies in the consumer's ring area, and both
- * ends use it. A posted ring has two: the consumer's at the same place, which
- * the peer could write as well, and the producer's in its wi_out.
+ * ends use it. A posted ring has two, the producer's in its wi_out and the
+ * consumer's in its wi_in: what the peer can write to is not believed.
  *
  * Edge E1: the producer writes frame bytes, then releases `tail`; the consumer
  * acquires `tail`, then reads the bytes. Edge E5: the consumer finishes with

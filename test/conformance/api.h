@@ -115,6 +115,7 @@
     X(suite, place, stall_shorter_than_detection)                              \
     X(suite, place, stall_longer_than_detection)                               \
     X(suite, place, seeds_with_jitter_and_small_rings)                         \
+    X(suite, place, control_blocks_of_posted_rings_are_not_read)               \
     X(suite, place, reader_that_waits_gets_frames_that_are_not_full)           \
     X(suite, place, reader_with_other_work_gets_full_frames)
 

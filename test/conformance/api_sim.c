@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/shuffle.h"
+
 enum { NODES = 4, WORKERS = 2, DETECT_NS = 100000000 };
 
 /* What a run is made of, drawn from its seed. */
@@ -389,4 +391,36 @@ void wt_api_seeds_with_jitter_and_small_rings(const struct wt_place *place)
     for (uint64_t seed = 1; seed <= 300; seed++) {
         one_seed(place, seed);
     }
+}
+
+/* ---- a peer that writes where it should not ------------------------------- */
+
+/* A sink of node 0. Before each step its peers write to the memory that they
+ * were granted: to the control blocks, which only mapped links use. */
+static weir_err scribbled_step(void *arg)
+{
+    const struct wt_sink *s = arg;
+    struct wi_engine *e = &s->flow->cluster->node[0]->engine;
+    for (uint32_t i = 1; i < NODES; i++) {
+        struct wi_link *l = e->members[i].link;
+        if (l != NULL && l->area.base != NULL && !l->mapped) {
+            memset(l->area.base, 0x5a,
+                   e->budget.n_units * sizeof(struct wi_ring_ctl));
+        }
+    }
+    return wt_sink_step(arg);
+}
+
+void wt_api_control_blocks_of_posted_rings_are_not_read(
+    const struct wt_place *place)
+{
+    const struct shape shape = {.seed = 1};
+    struct run *r = open_run(place, &shape);
+    r->f[0].sink[0][0]->task->step = scribbled_step;
+    bool ran = wt_cluster_run(&r->c);
+    cr_assert(ran && run_ok(r), "%s", r->c.why);
+    const struct wi_link *l = r->c.node[0]->engine.members[1].link;
+    cr_assert(!l->mapped);
+    cr_assert_eq(*(const uint8_t *)l->area.base, 0x5a, "nothing was written");
+    close_run(r);
 }

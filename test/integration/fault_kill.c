@@ -35,7 +35,8 @@ struct scene {
     const char *transport;
     const char *listen; /* NULL: as the transport likes */
     enum phase phase;
-    /* BY_OFFENCE: what it does to member 0, and what A ends with */
+    /* BY_OFFENCE: what it does to member 0, and what A ends with; WEIR_DONE:
+     * nobody minds, and it goes on */
     void (*offend)(struct wt_proc *p, weir_node *node);
     weir_err code;
 };
@@ -67,6 +68,9 @@ static void die_in_query(struct wt_proc *p, enum phase phase, struct wt_plan *a)
             wt_proc_await(p); /* the parent kills */
             if (phase == BY_OFFENCE) {
                 s->offend(p, a->node);
+                if (s->code == WEIR_DONE) {
+                    return;
+                }
                 wt_proc_await(p); /* the others are done with it */
             }
             exit(phase >= BY_EXIT ? 0 : 1);
@@ -90,8 +94,10 @@ static void victim(struct wt_proc *p, enum phase phase, weir_node *node)
     weir_err rc = wt_plan_open(&a, node, A + 1, NULL, 0, ROWS, &err);
     wt_proc_check(p, rc == WEIR_OK, "A: %s", err.message);
     die_in_query(p, phase, &a);
+    a.limit = ROWS;
     rc = wt_plan_run(&a, &err);
     wt_proc_check(p, rc == WEIR_DONE, "A: %s", err.message);
+    wt_team_report(p, A, &a, rc, &err);
     wt_proc_say(p, 'd');
     wt_proc_await(p);
     wt_plan_close(&a);
@@ -256,11 +262,24 @@ static void check_offended(struct wt_procs *ps, weir_err code)
     wt_procs_end_well(ps, VICTIM);
 }
 
+static void check_harmless(struct wt_procs *ps)
+{
+    static const uint32_t all[] = {0, 1, VICTIM};
+    wt_procs_expect(ps, VICTIM, 'd');
+    wt_procs_go(ps, VICTIM);
+    wt_procs_expect(ps, VICTIM, 'h');
+    wt_procs_go(ps, VICTIM);
+    wt_procs_end_well(ps, VICTIM);
+    wt_team_exact(ps, A, all, 3);
+}
+
 static void check(struct wt_procs *ps, const struct scene *s)
 {
     wt_procs_end_well(ps, 0);
     wt_procs_end_well(ps, 1);
-    if (s->phase == BY_OFFENCE) {
+    if (s->phase == BY_OFFENCE && s->code == WEIR_DONE) {
+        check_harmless(ps);
+    } else if (s->phase == BY_OFFENCE) {
         check_offended(ps, s->code);
     } else {
         check_query_a(ps, 0, s->phase);
