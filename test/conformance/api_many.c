@@ -411,14 +411,14 @@ void wt_api_silence_between_queries_is_no_loss(const struct wt_place *place)
 void wt_api_query_after_a_long_rest(const struct wt_place *place)
 {
     const struct wt_cluster_params cluster = {
-        .nodes = 2, .node = {.connect_ns = 1200000000}};
+        .nodes = 2, .node = {.connect_ns = 4000000000}};
     const struct weir_query_params deadline = {.id = 7,
-                                               .deadline_ns = 1000000000};
+                                               .deadline_ns = 4000000000};
     struct wt_cluster c;
     struct weir_error err = {0};
     weir_query *q = NULL;
     wt_cluster_open(&c, place, &cluster);
-    rest(&c, 1300000000);
+    rest(&c, 4500000000);
     cr_assert_eq(weir_query_open(c.node[1], &deadline, &q, &err), WEIR_OK);
     run_once(&c, 1, NULL);
     rest(&c, 1000000);
