@@ -43,13 +43,13 @@ static void tell_producer(struct wi_in *in, uint64_t head)
     }
 }
 
-/* Posted ring: send a credit for every quarter, and at once when the reader
+/* Posted ring: send a credit for every half, and at once when the reader
  * waits for more, as in tell_producer(); that it waits is told once. */
 static void send_credit(struct wi_in *in, uint64_t head)
 {
     uint64_t more = head - in->credited;
     bool waits = wi_load_sc(&in->hungry) != 0; /* E5 sc: as above */
-    if (more >= in->size / 4 || (waits && (more != 0 || !in->told))) {
+    if (more >= in->size / 2 || (waits && (more != 0 || !in->told))) {
         in->credited = head;
         in->told = waits;
         wi_link_post(in->link, &in->item);

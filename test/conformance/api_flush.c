@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-enum { PUSHES = 480, PUSH_ROWS = 10, N_ROWS = PUSHES * PUSH_ROWS };
+enum { PUSHES = 1920, PUSH_ROWS = 10, N_ROWS = PUSHES * PUSH_ROWS };
 /* A full frame has more rows than this: header and table take some room. */
-enum { FRAME_BYTES = 4096, FULL_ROWS = (FRAME_BYTES - 1024) / 8 };
+enum { FRAME_BYTES = 4096, FULL_ROWS = (FRAME_BYTES - 512) / 8 };
 /* Longer than the pause up to which a stream is dense. */
 enum { PUSH_NS = 200000, OTHER_WORK_NS = PUSH_NS };
 
