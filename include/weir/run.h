@@ -47,8 +47,11 @@ struct weir_run_params {
     uint64_t query_id;     /* as weir_query_params.id; not 0 */
     uint64_t deadline_ns;  /* from now [none] */
     uint64_t memory_bytes; /* that all operators of this node may hold, beside
-                               the node's rings; shared out equally to its
-                               workers [1 GiB] */
+                               the node's rings and the rows that tables keep;
+                               shared out equally to its workers. Too little
+                               for what operators take when they open fails the
+                               run before a row moves; either way the message
+                               says to what it is to be raised [1 GiB] */
     int timed;             /* 1: fill the times of weir_op_stats */
     weir_rows_fn rows;     /* needed on member 0 */
     void *rows_arg;

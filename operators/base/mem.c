@@ -19,17 +19,44 @@ static size_t rounded(size_t bytes)
     return bytes == 0 ? ALIGN : (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
+static uint64_t of_all(const struct wi_op_mem *mem, uint64_t bytes)
+{
+    return bytes * (mem->sharers == 0 ? 1 : mem->sharers);
+}
+
+/* Nobody knows how much the rows to come will take. Twice as much, or what is
+ * needed now: so a few runs find what is enough. */
 static weir_err refuse(const struct wi_op_mem *mem, size_t bytes,
                        struct weir_error *err)
 {
     uint64_t need = mem->held_bytes + bytes;
+    uint64_t twice = 2 * mem->limit_bytes;
     return wi_exec_fail(err, WEIR_ERR_QUERY_MEMORY,
                         "a worker's operators hold %" PRIu64
-                        " bytes and need %" PRIu64 " more: at least %" PRIu64
-                        " bytes per worker, but its share is %" PRIu64
-                        "; give the run more memory",
-                        mem->held_bytes, (uint64_t)bytes, need,
-                        mem->limit_bytes);
+                        " bytes and need %" PRIu64
+                        " more, over its share of %" PRIu64
+                        "; the memory for the operators of a node is %" PRIu64
+                        " bytes: raise it to %" PRIu64,
+                        mem->held_bytes, (uint64_t)bytes, mem->limit_bytes,
+                        of_all(mem, mem->limit_bytes),
+                        of_all(mem, need > twice ? need : twice));
+}
+
+weir_err wi_mem_check(const struct wi_op_mem *mem, uint64_t bytes,
+                      struct weir_error *err)
+{
+    if (mem->limit_bytes == 0 || bytes <= mem->limit_bytes) {
+        return WEIR_OK;
+    }
+    return wi_exec_fail(err, WEIR_ERR_QUERY_MEMORY,
+                        "a worker's operators take %" PRIu64
+                        " bytes before there are rows, over its share of "
+                        "%" PRIu64
+                        "; the memory for the operators of a node is %" PRIu64
+                        " bytes: raise it to %" PRIu64
+                        " at least; what the rows need comes on top",
+                        bytes, mem->limit_bytes, of_all(mem, mem->limit_bytes),
+                        of_all(mem, bytes));
 }
 
 /* Large pieces lie in large pages where the system has them: hash tables touch

@@ -5,7 +5,9 @@
  *   weir_run_params.memory_bytes / workers  =  limit_bytes of each worker
  *
  * A worker has a share of its own, so that no operator waits for another's
- * memory and the outcome does not depend on which worker was faster. Each
+ * memory and the outcome does not depend on which worker was faster. What all
+ * operators take when they open is checked before any of them is opened
+ * (wi_tree_least). Each
  * operator takes from a wi_mem of its own, which counts, above which stands the
  * worker's, which has the limit. Chunks, hash tables, sorted rows and
  * everything that grows with data is taken here; small fixed parts of an
@@ -23,6 +25,7 @@
 struct wi_op_mem {
     struct wi_op_mem *above; /* counts and limits, too [NULL] */
     uint64_t limit_bytes;    /* 0: none */
+    uint32_t sharers;        /* with as much each: the option is for all [1] */
     uint64_t held_bytes;
     uint64_t peak_bytes;
 };
@@ -32,8 +35,9 @@ struct wi_op_mem {
  *
  * @param bytes  0 is rounded up to 64
  *
- * Errors:     WEIR_ERR_QUERY_MEMORY (says what is held, how much would be
- *             needed, and what to change), WEIR_ERR_NO_MEMORY
+ * Errors:     WEIR_ERR_QUERY_MEMORY (says what is held and needed, and to what
+ *             the memory of all sharers is to be raised: twice as much, or more
+ *             where more is needed at once), WEIR_ERR_NO_MEMORY
  * Blocks:     never
  * Threads:    the worker's
  * Ownership:  wi_mem_put with the same number of bytes
@@ -41,6 +45,11 @@ struct wi_op_mem {
 weir_err wi_mem_take(struct wi_op_mem *mem, size_t bytes, void **out,
                      struct weir_error *err);
 void wi_mem_put(struct wi_op_mem *mem, void *at, size_t bytes);
+
+/** Would so many bytes fit, if nothing else were held? Errors:
+ *  WEIR_ERR_QUERY_MEMORY (what all sharers need together). */
+weir_err wi_mem_check(const struct wi_op_mem *mem, uint64_t bytes,
+                      struct weir_error *err);
 
 /** Move to a larger place: take, copy old_bytes, put. *at is unchanged on
  *  error;

@@ -108,15 +108,26 @@ static weir_err open_workers(struct weir_run *run,
         w->run = run;
         w->end = WEIR_AGAIN;
         (void)pthread_mutex_init(&w->lock, NULL);
-        w->tree.ctx = (struct wi_ctx){.node = run->node,
-                                      .worker = i,
-                                      .workers = n,
-                                      .part = run->layout.first_part + i,
-                                      .n_parts = run->layout.n_workers,
-                                      .timed = params->timed != 0,
-                                      .mem = {.limit_bytes = memory / n}};
+        w->tree.ctx =
+            (struct wi_ctx){.node = run->node,
+                            .worker = i,
+                            .workers = n,
+                            .part = run->layout.first_part + i,
+                            .n_parts = run->layout.n_workers,
+                            .timed = params->timed != 0,
+                            .mem = {.limit_bytes = memory / n, .sharers = n}};
     }
     return WEIR_OK;
+}
+
+/* The same on every member and worker: all have the first one's figure. */
+static weir_err check_memory(const struct weir_run *run, struct weir_error *err)
+{
+    uint64_t least;
+    weir_err rc = wi_tree_least(&run->layout, &run->result, &least, err);
+    return rc == WEIR_OK
+               ? wi_mem_check(&run->workers[0].tree.ctx.mem, least, err)
+               : rc;
 }
 
 /* Reports a fault itself: it knows where it was. */
@@ -185,7 +196,8 @@ weir_err weir_run_open(weir_node *node, const weir_plan *plan,
         free_run(run);
         return rc;
     }
-    if (wi_layout_shuffles(&run->layout, run->query, &fault) != WEIR_OK) {
+    if (wi_layout_shuffles(&run->layout, run->query, &fault) != WEIR_OK ||
+        check_memory(run, &fault) != WEIR_OK) {
         run->broken = true;
         report(run->query, &fault, NULL);
     } else {

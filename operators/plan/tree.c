@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "operators/base/fail.h"
+#include "operators/table/table.h"
 
 /* Hand an operator to the one that reads it; NULL if it is not here. */
 static struct wi_op *take(struct wi_tree *t, uint32_t i)
@@ -181,6 +182,89 @@ weir_err wi_tree_init(struct wi_tree *tree, const struct wi_layout *layout,
         return wi_exec_no_memory(&tree->ctx.err, n * sizeof(struct wi_op *));
     }
     return make_all(tree, layout, result);
+}
+
+/* ---- what opening takes -------------------------------------------------- */
+
+static weir_err open_nothing(void *arg, const struct weir_table_part *part,
+                             void **part_out, struct weir_error *err)
+{
+    (void)arg;
+    (void)part;
+    (void)err;
+    *part_out = NULL;
+    return WEIR_OK;
+}
+
+/* In place of any table, so that measuring reads no file. */
+static weir_table no_table = {.ops = {.open = open_nothing}};
+
+/* Close what was opened alone; how much did it take? */
+static weir_err measure(weir_err rc, struct wi_op *const *op, uint64_t *sum)
+{
+    if (rc == WEIR_OK) {
+        *sum += (*op)->mem.held_bytes;
+        wi_op_close(*op);
+    }
+    return rc;
+}
+
+static weir_err measure_shuffle(struct wi_ctx *ctx, const struct wi_exchange *x,
+                                uint64_t *sum)
+{
+    struct wi_op *op;
+    weir_err rc = wi_send_open(ctx, &x->send, NULL, NULL, &op);
+    rc = measure(rc, &op, sum);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = x->merge.n_keys != 0 ? wi_merge_open(ctx, &x->merge, NULL, &op)
+                              : wi_receive_open(ctx, &x->receive, NULL, &op);
+    return measure(rc, &op, sum);
+}
+
+static weir_err measure_one(struct wi_tree *t, const struct wi_layout *l,
+                            uint32_t i, uint64_t *sum)
+{
+    const struct wi_plan_op *plan_op = l->plan->ops[i];
+    struct wi_op *op;
+    if (plan_op->kind == WI_PLAN_SHUFFLE) {
+        return measure_shuffle(&t->ctx, &l->exchange[i], sum);
+    }
+    if (plan_op->kind == WI_PLAN_SCAN) {
+        struct wi_scan_params p = plan_op->p.scan;
+        p.table = &no_table;
+        return measure(wi_scan_open(&t->ctx, &p, &op), &op, sum);
+    }
+    return measure(make_one(t, plan_op, &op), &op, sum);
+}
+
+weir_err wi_tree_least(const struct wi_layout *layout,
+                       const struct wi_result_params *result,
+                       uint64_t *bytes_out, struct weir_error *err)
+{
+    const uint32_t n = layout->plan->n_ops;
+    struct wi_tree t = {.n_ops = n};
+    struct wi_op *op;
+    uint64_t sum = 0;
+    t.loose = calloc((size_t)n + 1, sizeof(struct wi_op *)); /* no inputs */
+    if (t.loose == NULL) {
+        return wi_exec_no_memory(err, n * sizeof(struct wi_op *));
+    }
+    weir_err rc = WEIR_OK;
+    for (uint32_t i = 0; i < n && rc == WEIR_OK; i++) {
+        rc = layout->live[i] ? measure_one(&t, layout, i, &sum) : WEIR_OK;
+    }
+    if (rc == WEIR_OK) {
+        rc = measure(wi_result_open(&t.ctx, result, NULL, &op), &op, &sum);
+    }
+    free(t.loose);
+    if (rc != WEIR_OK) {
+        *err = t.ctx.err;
+        return rc;
+    }
+    *bytes_out = sum;
+    return WEIR_OK;
 }
 
 void wi_tree_fini(struct wi_tree *tree)

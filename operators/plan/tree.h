@@ -44,6 +44,22 @@ weir_err wi_tree_init(struct wi_tree *tree, const struct wi_layout *layout,
                       const struct wi_result_params *result);
 void wi_tree_fini(struct wi_tree *tree);
 
+/**
+ * Bytes that operators take when they open, before there are rows, on the
+ * worker that has all of them: the first one of member 0. Each is opened alone,
+ * without a table, and closed; so every member can tell, and says the same.
+ *
+ * @param layout  with its shuffles
+ *
+ * Errors:     WEIR_ERR_NO_MEMORY
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  nothing
+ */
+weir_err wi_tree_least(const struct wi_layout *layout,
+                       const struct wi_result_params *result,
+                       uint64_t *bytes_out, struct weir_error *err);
+
 /** Rows that its roots have handed to shuffles and to the program. */
 uint64_t wi_tree_rows(const struct wi_tree *tree);
 

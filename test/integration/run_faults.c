@@ -190,7 +190,7 @@ Test(run_faults, too_little_memory_says_how_much_is_needed, .timeout = 100)
     const struct fault f = {.table = {.n_rows = 1000},
                             .params = {.memory_bytes = 1000},
                             .code = WEIR_ERR_QUERY_MEMORY,
-                            .text = "give the run more memory"};
+                            .text = "raise it to "};
     fail_everywhere(&f);
 }
 

@@ -118,7 +118,7 @@ Test(type, an_unknown_format_is_refused_with_the_column)
 
 Test(mem, a_share_is_kept_and_the_refusal_says_what_is_needed)
 {
-    struct wi_op_mem worker = {.limit_bytes = 1024};
+    struct wi_op_mem worker = {.limit_bytes = 1024, .sharers = 3};
     struct wi_op_mem op = {.above = &worker};
     struct weir_error err = {0};
     void *a = NULL;
@@ -128,7 +128,13 @@ Test(mem, a_share_is_kept_and_the_refusal_says_what_is_needed)
     cr_assert_eq(worker.held_bytes, 640);
     cr_assert_eq(wi_mem_take(&op, 400, &b, &err), WEIR_ERR_QUERY_MEMORY);
     cr_assert_null(b);
-    cr_assert_not_null(strstr(err.message, "1088"), "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "hold 640 bytes and need 448 more"),
+                       "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "is 3072 bytes: raise it to 6144"),
+                       "%s", err.message);
+    cr_assert_eq(wi_mem_take(&op, 3000, &b, &err), WEIR_ERR_QUERY_MEMORY);
+    cr_assert_not_null(strstr(err.message, "raise it to 10944"), "%s",
+                       err.message);
     cr_assert_eq(wi_mem_take(&op, 384, &b, &err), WEIR_OK);
     wi_mem_put(&op, a, 600);
     wi_mem_put(&op, b, 384);
