@@ -62,9 +62,7 @@ static weir_err read_filter(const struct item *it)
     const char *input = NULL;
     const char *where = NULL;
     weir_err rc = text(it, "input", &input);
-    if (rc == WEIR_OK) {
-        rc = text(it, "where", &where);
-    }
+    rc = rc == WEIR_OK ? text(it, "where", &where) : rc;
     return rc == WEIR_OK ? weir_plan_filter(it->j->plan, it->name, input, where,
                                             it->j->err)
                          : rc;
@@ -135,9 +133,7 @@ static weir_err read_aggregate(const struct item *it)
     struct wi_json_texts groups = {0};
     uint32_t mode = WEIR_AGGREGATE_COMPLETE;
     weir_err rc = text(it, "input", &p.input);
-    if (rc == WEIR_OK) {
-        rc = wi_json_word(it->j, it->at, "mode", modes, &mode);
-    }
+    rc = rc == WEIR_OK ? wi_json_word(it->j, it->at, "mode", modes, &mode) : rc;
     if (rc == WEIR_OK) {
         rc = wi_json_texts(it->j, it->at, "groups", &groups);
     }
@@ -194,9 +190,7 @@ static weir_err read_join(const struct item *it)
     struct wi_json_texts right = {0};
     uint32_t kind = WEIR_JOIN_INNER;
     weir_err rc = text(it, "left", &p.left);
-    if (rc == WEIR_OK) {
-        rc = text(it, "right", &p.right);
-    }
+    rc = rc == WEIR_OK ? text(it, "right", &p.right) : rc;
     if (rc == WEIR_OK) {
         rc = wi_json_word(it->j, it->at, "kind", kinds, &kind);
     }
@@ -249,6 +243,19 @@ static weir_err read_sort_key(struct wi_json *j, const json_t *at,
     return rc;
 }
 
+/* None is not what a sort without the field gives: 0 is a mistake. */
+static weir_err sort_rows(const struct item *it, uint64_t *out)
+{
+    weir_err rc = wi_json_u64(it->j, it->at, "rows", out);
+    if (rc != WEIR_OK || *out != 0 || json_object_get(it->at, "rows") == NULL) {
+        return rc;
+    }
+    (void)wi_json_enter(it->j, ".rows");
+    return wi_json_fail(it->j, WEIR_ERR_DATA,
+                        "1 or more was expected; without the field all rows "
+                        "are given out");
+}
+
 static weir_err read_sort(const struct item *it)
 {
     struct weir_sort_params p = {0};
@@ -268,7 +275,7 @@ static weir_err read_sort(const struct item *it)
         wi_json_leave(it->j, length);
     }
     if (rc == WEIR_OK) {
-        rc = wi_json_u64(it->j, it->at, "rows", &p.rows);
+        rc = sort_rows(it, &p.rows);
     }
     if (rc == WEIR_OK) {
         p.keys = keys;
@@ -284,12 +291,8 @@ static weir_err read_limit(const struct item *it)
     uint64_t rows = 0;
     uint64_t offset = 0;
     weir_err rc = text(it, "input", &input);
-    if (rc == WEIR_OK) {
-        rc = wi_json_u64(it->j, it->at, "rows", &rows);
-    }
-    if (rc == WEIR_OK) {
-        rc = wi_json_u64(it->j, it->at, "offset", &offset);
-    }
+    rc = rc == WEIR_OK ? wi_json_u64(it->j, it->at, "rows", &rows) : rc;
+    rc = rc == WEIR_OK ? wi_json_u64(it->j, it->at, "offset", &offset) : rc;
     return rc == WEIR_OK ? weir_plan_limit(it->j->plan, it->name, input, rows,
                                            offset, it->j->err)
                          : rc;
@@ -380,15 +383,11 @@ static weir_err read_shuffle(const struct item *it)
     struct bounds bounds = {0};
     uint32_t word = 0;
     weir_err rc = text(it, "input", &p.input);
-    if (rc == WEIR_OK) {
-        rc = wi_json_word(it->j, it->at, "by", words, &word);
-    }
+    rc = rc == WEIR_OK ? wi_json_word(it->j, it->at, "by", words, &word) : rc;
     if (rc == WEIR_OK) {
         rc = wi_json_texts(it->j, it->at, "keys", &keys);
     }
-    if (rc == WEIR_OK) {
-        rc = wi_json_u64(it->j, it->at, "seed", &p.seed);
-    }
+    rc = rc == WEIR_OK ? wi_json_u64(it->j, it->at, "seed", &p.seed) : rc;
     if (rc == WEIR_OK) {
         bounds.n_keys = keys.n;
         rc = read_bounds(it, &bounds);
