@@ -301,3 +301,93 @@ Test(run_rows, wait_runs_all_workers_and_counts_add_up, .timeout = 100)
     wt_cluster_close(&c);
     wt_sketch_fini(&s);
 }
+
+/* What an operator did on all nodes. */
+static struct weir_op_stats sum_up(const struct wt_trial *t, uint32_t nodes,
+                                   uint32_t idx)
+{
+    struct weir_op_stats sum = {.rows_least = UINT64_MAX};
+    for (uint32_t n = 0; n < nodes; n++) {
+        struct weir_op_stats one;
+        cr_assert_eq(weir_run_stats(t->run[n], idx, &one), WEIR_OK);
+        sum.rows += one.rows;
+        sum.batches += one.batches;
+        sum.wait_input_ns += one.wait_input_ns;
+        sum.wait_output_ns += one.wait_output_ns;
+        if (one.rows_most > sum.rows_most) {
+            sum.rows_most = one.rows_most;
+        }
+        if (one.rows_least < sum.rows_least) {
+            sum.rows_least = one.rows_least;
+        }
+    }
+    return sum;
+}
+
+static uint32_t count_edges(const struct wt_trial *t, uint32_t nodes,
+                            uint32_t idx)
+{
+    struct weir_edge_stats edge;
+    uint32_t edges = 0;
+    for (uint32_t n = 0; n < nodes; n++) {
+        for (uint32_t w = 0; w < 2; w++) {
+            for (uint32_t d = 0;
+                 weir_run_edge(t->run[n], idx, w, d, &edge) == WEIR_OK; d++) {
+                edges++;
+            }
+        }
+    }
+    return edges;
+}
+
+enum { SCAN_OP, HASH_OP, GATHER_OP, RESULT_OP };
+
+/* All rows have one key, and every ring holds two frames of 1 KiB. In the
+ * simulator nothing is delivered while a worker works, so producers meet full
+ * rings, and consumers empty ones. */
+Test(run_rows, statistics_tell_waits_batches_edges_and_skew, .timeout = 100)
+{
+    enum { ROWS = 6000, PART_ROWS = ROWS / 6, BATCH_ROWS = 100 };
+    const struct weir_run_params timed = {.timed = 1};
+    const struct wt_rows one_key = {.keys = 1};
+    const struct wt_table table = {.n_rows = ROWS, .batch_rows = BATCH_ROWS};
+    const struct wt_cluster_params tiny = {
+        .nodes = 3,
+        .workers = 2,
+        .node = {.frame_bytes = 1024, .ring_frames = 2, .max_shuffles = 4}};
+    struct wt_sketch s;
+    struct wt_cluster c;
+    struct wt_trial t = {0};
+    wt_sketch_init(&s, &one_key);
+    wt_sketch_result(
+        &s, wt_sketch_shuffle(&s, wt_sketch_scan(&s, &table), WEIR_HASH, 1));
+    wt_cluster_open(&c, &places[SIM], &tiny);
+    wt_trial_open(&t, &c, &s, &timed);
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_trial_exact(&t, 1);
+
+    const struct weir_op_stats scan = sum_up(&t, 3, SCAN_OP);
+    cr_expect_eq(scan.rows, ROWS);
+    cr_expect_eq(scan.batches, ROWS / BATCH_ROWS);
+    cr_expect_eq(scan.rows_least, PART_ROWS, "an even part for each worker");
+    cr_expect_eq(scan.rows_most, PART_ROWS);
+    cr_expect_eq(scan.wait_input_ns, 0, "a table is always there");
+
+    const struct weir_op_stats hash = sum_up(&t, 3, HASH_OP);
+    cr_expect_eq(hash.batches, ROWS / BATCH_ROWS);
+    cr_expect_gt(hash.wait_input_ns, 0);
+    cr_expect_gt(hash.wait_output_ns, 0);
+    cr_expect_eq(hash.rows_most, ROWS, "one worker receives all");
+    cr_expect_eq(hash.rows_least, 0, "the others nothing");
+    cr_expect_eq(count_edges(&t, 3, HASH_OP), 36u, "workers x workers");
+
+    cr_expect_eq(count_edges(&t, 3, GATHER_OP), 6u, "workers x 1");
+    const struct weir_op_stats result = sum_up(&t, 3, RESULT_OP);
+    cr_expect_eq(result.rows, ROWS);
+    cr_expect_eq(result.rows_most, ROWS);
+    cr_expect_gt(result.wait_input_ns, 0);
+    wt_trial_close(&t);
+    wt_cluster_close(&c);
+    wt_sketch_fini(&s);
+}
