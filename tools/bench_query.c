@@ -4,24 +4,23 @@
  * DuckDB, which gets the files of `weir gen chbench` with the same rows.
  */
 #define _GNU_SOURCE 1
-#include <ftw.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/lib/embedded.h"
+#include "bench/lib/pin.h"
 #include "bench/lib/query_series.h"
 #include "bench/opponents/duckdb.h"
 #include "bench/opponents/sockets_transport.h"
+#include "tools/bench_files.h"
 #include "tools/bench_kind.h"
 #include "tools/fail.h"
 #include "tools/rows_out.h"
 
-enum { DIR_BYTES = 64, DUCKDB_THREADS = 2, OPEN_FILES = 16, N_KNOWN = 5 };
+enum { DUCKDB_THREADS = 2, N_KNOWN = 5, VERSION_BYTES = 64 };
 
 struct query {
     struct bench_common common;
@@ -31,8 +30,8 @@ struct query {
     bool duckdb;
     uint32_t memory_mib;
     struct wb_duckdb *opponent;
-    char version[DIR_BYTES];
-    char dir[DIR_BYTES];
+    char version[VERSION_BYTES];
+    char dir[BENCH_DIR_BYTES];
 };
 
 /* ---- arguments ------------------------------------------------------------- */
@@ -85,6 +84,7 @@ static const struct option_row options[] = {
     {"transports", 't', "LIST",
      "Over what: shm, tcp, verbs, auto, sockets [shm]",
      OPTION_OWN(take_transports)},
+    LISTEN_ROW(struct query, series.params.node.listen),
     {"against", 'a', "NAME", "Another engine: duckdb",
      OPTION_OWN(take_against)},
     {"python", 'P', "FILE",
@@ -124,40 +124,6 @@ static weir_err print(void **printer, const struct ArrowSchema *schema,
 
 /* ---- DuckDB -------------------------------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *st, int kind,
-                      struct FTW *ftw)
-{
-    (void)st;
-    (void)kind;
-    (void)ftw;
-    return remove(path);
-}
-
-static void remove_dir(const char *dir)
-{
-    (void)nftw(dir, remove_one, OPEN_FILES, FTW_DEPTH | FTW_PHYS);
-}
-
-static weir_err generate(const struct query *a, struct weir_error *err)
-{
-    char warehouses[16];
-    int status = 0;
-    (void)snprintf(warehouses, sizeof(warehouses), "%" PRIu32,
-                   a->series.params.warehouses);
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)execl("/proc/self/exe", "weir", "gen", "chbench", "--warehouses",
-                    warehouses, "--seed", "1", "--force", "--out", a->dir,
-                    NULL);
-        _exit(127);
-    }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0) {
-        return tool_fail(err, WEIR_ERR_SYSTEM,
-                         "`weir gen chbench` into %s failed", a->dir);
-    }
-    return WEIR_OK;
-}
-
 static weir_err run_duckdb(void *arg, double *seconds_out, char *answer_out,
                            struct weir_error *err)
 {
@@ -171,20 +137,23 @@ static weir_err open_duckdb(struct query *a, struct weir_error *err)
                                             .data_dir = a->dir,
                                             .sql = a->sql,
                                             .threads = DUCKDB_THREADS};
-    (void)snprintf(a->dir, sizeof(a->dir), "/tmp/weir-bench-XXXXXX");
-    if (mkdtemp(a->dir) == NULL) {
-        return tool_fail_errno(err, "a folder for files, %s", a->dir);
+    weir_err rc = bench_dir_make("/tmp", a->dir, err);
+    if (rc == WEIR_OK) {
+        rc = bench_generate(a->dir, s->params.warehouses, NULL, err);
     }
-    weir_err rc = generate(a, err);
     if (rc == WEIR_OK) {
         rc = wb_duckdb_open(&params, &a->opponent, err);
     }
-    remove_dir(a->dir); /* it has loaded them */
+    bench_dir_remove(a->dir); /* it has loaded them */
     if (rc == WEIR_OK) {
         (void)snprintf(a->version, sizeof(a->version), "%s",
                        wb_duckdb_version(a->opponent));
-        s->opponents[s->n++] = (struct wb_query_opponent){
-            .name = "duckdb", .run = run_duckdb, .arg = a->opponent};
+        s->opponents[s->n++] =
+            (struct wb_query_opponent){.name = "duckdb",
+                                       .version = a->version,
+                                       .threads = DUCKDB_THREADS,
+                                       .run = run_duckdb,
+                                       .arg = a->opponent};
     }
     return rc;
 }
@@ -202,9 +171,31 @@ static void init(void *args)
                               .nodes = 2,
                               .node = {.workers = 1, .max_shuffles = 16}},
                    .repeat = 5,
+                   .cores = wb_cores(),
                    .n = 1,
                    .opponents = {{.name = "shm"}}}};
     set_plan(q, true);
+}
+
+static void print_report(const void *args)
+{
+    wb_query_series_print(&((const struct query *)args)->series, stdout);
+}
+
+static weir_err print_json(const void *args, struct weir_error *err)
+{
+    return wb_query_series_print_json(&((const struct query *)args)->series,
+                                      stdout, err);
+}
+
+/* Opponents with other answers have figures all the same. */
+static void print_wrong(const struct query *q)
+{
+    if (q->common.json) {
+        (void)print_json(q, NULL);
+    } else {
+        print_report(q);
+    }
 }
 
 static weir_err run(void *args, struct weir_error *err)
@@ -218,22 +209,12 @@ static weir_err run(void *args, struct weir_error *err)
         rc = wb_query_series_run(&q->series, note, err);
     }
     wb_duckdb_close(q->opponent);
-    return rc;
-}
-
-static void print_report(const void *args)
-{
-    const struct query *q = args;
-    wb_query_series_print(&q->series, stdout);
-    if (q->duckdb) {
-        (void)printf("duckdb is %s, %d threads\n", q->version, DUCKDB_THREADS);
+    if (rc == WEIR_OK && q->series.wrong.code != WEIR_OK) {
+        print_wrong(q);
+        *err = q->series.wrong;
+        rc = err->code;
     }
-}
-
-static weir_err print_json(const void *args, struct weir_error *err)
-{
-    return wb_query_series_print_json(&((const struct query *)args)->series,
-                                      stdout, err);
+    return rc;
 }
 
 const struct bench_kind bench_query = {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/lib/report.h"
 #include "core/base/err.h"
 
 /* Every ratio is one's time over this one's. */
@@ -39,9 +40,10 @@ static uint32_t count_rows(const char *answer)
 }
 
 /* The first answer stays; the others must be the same. */
-static weir_err judge(struct wb_query_series *s, const char *name, char **first,
-                      const char *answer, struct weir_error *err)
+static weir_err judge(struct wb_query_series *s, struct wb_query_opponent *o,
+                      char **first, const char *answer, struct weir_error *err)
 {
+    struct weir_error why = {.code = WEIR_OK};
     if (*first == NULL) {
         *first = strdup(answer);
         s->answer_rows = count_rows(answer);
@@ -49,11 +51,16 @@ static weir_err judge(struct wb_query_series *s, const char *name, char **first,
                               : wi_fail(err, WEIR_ERR_NO_MEMORY,
                                         "no memory for an answer");
     }
-    struct weir_error why = {.code = WEIR_OK};
     weir_err rc = wb_answer_compare(*first, answer, &why);
-    return rc == WEIR_OK ? rc
-                         : wi_fail(err, rc, "%s and %s: %s",
-                                   s->opponents[0].name, name, why.message);
+    if (rc != WEIR_ERR_INTEGRITY) {
+        return rc == WEIR_OK ? rc : wi_fail(err, rc, "%s", why.message);
+    }
+    o->rows_ok = false;
+    if (s->wrong.code == WEIR_OK) {
+        (void)wi_fail(&s->wrong, rc, "%s and %s: %s", s->opponents[0].name,
+                      o->name, why.message);
+    }
+    return WEIR_OK;
 }
 
 static weir_err run_round(struct wb_query_series *s, double *seconds,
@@ -61,17 +68,18 @@ static weir_err run_round(struct wb_query_series *s, double *seconds,
                           FILE *note, struct weir_error *err)
 {
     for (uint32_t i = 0; i < s->n; i++) {
+        struct wb_query_opponent *o = &s->opponents[i];
         double *out = &seconds[i * s->repeat + round];
-        weir_err rc = run_one(s, &s->opponents[i], out, answer, err);
+        weir_err rc = run_one(s, o, out, answer, err);
         if (rc == WEIR_OK) {
-            rc = judge(s, s->opponents[i].name, first, answer, err);
+            rc = judge(s, o, first, answer, err);
         }
         if (rc != WEIR_OK) {
             return rc;
         }
         if (note != NULL) {
             (void)fprintf(note, "run %" PRIu32 ": %-8s %.4f s\n", round + 1,
-                          s->opponents[i].name, *out);
+                          o->name, *out);
         }
     }
     return WEIR_OK;
@@ -87,6 +95,10 @@ weir_err wb_query_series_run(struct wb_query_series *s, FILE *note,
     if (seconds == NULL || answer == NULL) {
         rc = wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u runs",
                      s->n * s->repeat);
+    }
+    s->wrong.code = WEIR_OK;
+    for (uint32_t i = 0; i < s->n; i++) {
+        s->opponents[i].rows_ok = true; /* until an answer of it differs */
     }
     for (uint32_t round = 0; round < s->repeat && rc == WEIR_OK; round++) {
         rc = run_round(s, seconds, round, &first, answer, note, err);
@@ -124,15 +136,16 @@ void wb_query_series_print(const struct wb_query_series *s, FILE *out)
     const struct wb_query_opponent *under = base_of(s);
     (void)fprintf(out,
                   "%s query, %u nodes x %u workers, %u warehouses, %u "
-                  "repeats, %u rows in the answer, the same from all\n\n"
-                  "%-10s %10s %10s %10s\n",
+                  "repeats, %u cores, %u rows in the answer\n\n"
+                  "%-10s %10s %10s %10s  %s\n",
                   s->plan_name, s->params.nodes, s->params.node.workers,
-                  s->params.warehouses, s->repeat, s->answer_rows, "",
-                  "median s", "min s", "max s");
+                  s->params.warehouses, s->repeat, s->cores, s->answer_rows, "",
+                  "median s", "min s", "max s", "answer");
     for (uint32_t i = 0; i < s->n; i++) {
         const struct wb_query_opponent *o = &s->opponents[i];
-        (void)fprintf(out, "%-10s %10.4f %10.4f %10.4f\n", o->name,
-                      o->seconds.median, o->seconds.min, o->seconds.max);
+        (void)fprintf(out, "%-10s %10.4f %10.4f %10.4f  %s\n", o->name,
+                      o->seconds.median, o->seconds.min, o->seconds.max,
+                      o->rows_ok ? "the same" : "DIFFERS");
     }
     (void)fputc('\n', out);
     for (uint32_t i = 0; i < s->n && under != NULL; i++) {
@@ -141,17 +154,33 @@ void wb_query_series_print(const struct wb_query_series *s, FILE *out)
                           ratio(&s->opponents[i], under));
         }
     }
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct wb_query_opponent *o = &s->opponents[i];
+        if (o->version != NULL) {
+            (void)fprintf(out, "%s is %s, %u threads\n", o->name, o->version,
+                          o->threads);
+        }
+    }
+}
+
+static json_t *result_json(const struct wb_query_opponent *o)
+{
+    json_t *result =
+        json_pack("{s:s, s:f, s:f, s:f, s:b}", "name", o->name, "median_s",
+                  o->seconds.median, "min_s", o->seconds.min, "max_s",
+                  o->seconds.max, "rows_ok", (int)o->rows_ok);
+    if (result != NULL && o->version != NULL) {
+        (void)json_object_set_new(result, "version", json_string(o->version));
+        (void)json_object_set_new(result, "threads", json_integer(o->threads));
+    }
+    return result;
 }
 
 static json_t *results_json(const struct wb_query_series *s)
 {
     json_t *results = json_array();
     for (uint32_t i = 0; i < s->n; i++) {
-        const struct wb_query_opponent *o = &s->opponents[i];
-        (void)json_array_append_new(
-            results, json_pack("{sssfsfsfsb}", "name", o->name, "median_s",
-                               o->seconds.median, "min_s", o->seconds.min,
-                               "max_s", o->seconds.max, "rows_ok", 1));
+        (void)json_array_append_new(results, result_json(&s->opponents[i]));
     }
     return results;
 }
@@ -175,17 +204,12 @@ static json_t *ratios_json(const struct wb_query_series *s)
 weir_err wb_query_series_print_json(const struct wb_query_series *s, FILE *out,
                                     struct weir_error *err)
 {
-    json_t *report =
-        json_pack("{sssssisisisisoso}", "benchmark", "query", "plan",
-                  s->plan_name, "nodes", (int)s->params.nodes, "workers",
-                  (int)s->params.node.workers, "warehouses",
-                  (int)s->params.warehouses, "answer_rows", (int)s->answer_rows,
-                  "results", results_json(s), "ratios", ratios_json(s));
-    if (report == NULL) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a report");
-    }
-    (void)json_dumpf(report, out, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    (void)fputc('\n', out);
-    json_decref(report);
-    return WEIR_OK;
+    json_t *report = json_pack(
+        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o}", "benchmark",
+        "query", "plan", s->plan_name, "nodes", (int)s->params.nodes, "workers",
+        (int)s->params.node.workers, "warehouses", (int)s->params.warehouses,
+        "repeat", (int)s->repeat, "cores", (int)s->cores, "answer_rows",
+        (int)s->answer_rows, "results", results_json(s), "ratios",
+        ratios_json(s));
+    return wb_report_write(report, out, err);
 }
