@@ -56,8 +56,9 @@ bench: setup-bench build/bench/build.ninja ## the comparison with opponents and 
 	@build/bench/weir bench two-stage --nodes 8 --workers 1 --rows 5000000 \
 	    --transports shm,tcp,sockets,mpi --repeat 5 --limit $(ARGS)
 
-bench-query: setup-bench build/bench/build.ninja build/duckdb/bin/python ## whole queries against DuckDB
+bench-query: setup-bench build/bench/build.ninja build/duckdb/bin/python ## whole queries against DuckDB, and the tables
 	@cmake --build build/bench -j $(JOBS) --target weir_tool
+	@build/bench/weir bench gen
 	@for plan in join aggregation; do \
 	    build/bench/weir bench query --plan $$plan --nodes 2 \
 	        --against duckdb --python build/duckdb/bin/python $(ARGS) && \

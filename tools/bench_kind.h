@@ -58,6 +58,7 @@ struct bench_kind {
         "rows", 'r', "R", doc, OPTION_U64(type, member, 1, MOST_ROWS)          \
     }
 
+extern const struct bench_kind bench_gen;
 extern const struct bench_kind bench_query;
 extern const struct bench_kind bench_two_stage;
 

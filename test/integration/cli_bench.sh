@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# weir bench query and weir bench gen: what their objects say, and that a wrong
+# answer is found. In place of DuckDB a script speaks for it. usage:
+# cli_bench.sh BUILD_DIR
+set -eu
+plans=$(cd "$(dirname "$0")/../../bench/plans" && pwd)
+. "$(dirname "$0")/../support/cli.sh"
+
+# has JSON-TEXT...: each is in out, which is one line.
+has()
+{
+    [ "$(wc -l <out)" -eq 1 ] || fail "not one line"
+    for text; do
+        grep -qF -- "$text" out || fail "no $text"
+    done
+}
+
+# ---- whole queries -----------------------------------------------------------
+
+query="bench query --warehouses 1 --repeat 1 --nodes 2 --json"
+status 0 "$weir" $query --plan aggregation --transports shm,sockets
+has '"benchmark": "query"' '"plan": "aggregation"' '"nodes": 2' \
+    '"workers": 1' '"warehouses": 1' '"repeat": 1' '"answer_rows": 15' \
+    "\"cores\": $(nproc)" '"name": "shm"' '"name": "sockets"' \
+    '"sockets/shm": '
+[ "$(grep -o '"rows_ok": true' out | wc -l)" -eq 2 ] || fail "rows_ok"
+
+# What stands for DuckDB says a file, whatever it is asked; it has to be given
+# the tables, and a query.
+sed 's/"warehouses": 2/"warehouses": 1/' "$plans/join.json" >join.json
+timeout 60 "$weir" run join.json -f csv >right
+[ "$(wc -l <right)" -gt 2 ] || fail "the join has no answer"
+cat >python <<'SH'
+#!/bin/sh
+[ -s "$3/order_line.csv" ] && [ -n "$4" ] && [ "$5" -eq 2 ] || exit 1
+echo "ready duckdb 0.0.1"
+while read -r _; do
+    echo "rows $(wc -l <answer)"
+    cat answer
+    echo "seconds 0.25"
+done
+SH
+chmod +x python
+cp right answer
+against="--plan join --against duckdb --python ./python"
+status 0 "$weir" $query $against --transports shm
+has '"name": "duckdb", "median_s": 0.25' '"version": "duckdb 0.0.1"' \
+    '"threads": 2' '"duckdb/shm": '
+[ "$(grep -o '"rows_ok": true' out | wc -l)" -eq 2 ] || fail "rows_ok"
+
+# One digit of one row, and one row less.
+sed '2s/^[0-9]/x/' right >answer
+status 1 "$weir" $query $against --transports shm
+has '"name": "duckdb"' '"rows_ok": false'
+grep -q '^weir bench: shm and duckdb: ' err || fail "the difference is not said"
+sed '$d' right >answer
+status 1 "$weir" bench query --warehouses 1 --repeat 1 $against
+grep -q '^duckdb .* DIFFERS$' out || fail "the table hides the difference"
+grep -q '^shm .* the same$' out || fail "shm is blamed"
+
+# No DuckDB at all.
+status 1 "$weir" $query $against --python /bin/false
+grep -q 'pip install duckdb' err || fail "the remedy is not said"
+
+# ---- generating ----------------------------------------------------------------
+
+# Rows are counted, and what is held does not grow with what is written.
+peak() { sed 's/.*"gen_peak_rss_bytes": \([0-9]*\).*/\1/' out; }
+status 0 "$weir" bench gen --warehouses 1 --repeat 1 --dir . --json
+has '"benchmark": "gen"' '"warehouses": 1' '"repeat": 1' '"name": "gen"' \
+    '"name": "cat"' '"mb_per_s": ' '"gen/cat": '
+one=$(peak)
+status 0 "$weir" bench gen --warehouses 4 --repeat 1 --dir . --json
+has '"warehouses": 4'
+four=$(peak)
+bytes=$(sed 's/.*"bytes": \([0-9]*\).*/\1/' out)
+[ "$bytes" -gt 100000000 ] || fail "four warehouses have $bytes bytes"
+[ "$four" -lt $((one + 8000000)) ] || fail "$one bytes held, then $four"
+[ -z "$(ls -d weir-bench-* 2>/dev/null)" ] || fail "left files behind"
+status 1 "$weir" bench gen --dir ./none
+grep -q 'none/weir-bench' err || fail "the folder is not named"
+echo ok
