@@ -46,6 +46,17 @@ two_stage() {
         --transports verbs --listen "$address" --json
 }
 
+# A whole plan, 9 shuffles: its rows over verbs are those over shm.
+query_gives_what_shm_gives() {
+    "$BUILD/weir" bench query --plan join --warehouses 1 --repeat 1 \
+        --nodes "$1" --transports shm,verbs --listen "$address" \
+        --timeout 150 --json >report
+    result=$?
+    cat report
+    [ $result -eq 0 ] && grep -q '"answer_rows": [1-9]' report &&
+        grep -q '"name": "verbs".*"rows_ok": true' report
+}
+
 doctor_is_content() {
     "$BUILD/weir" doctor -t verbs >report || return 1
     cat report
