@@ -53,7 +53,8 @@ static const struct option_row rows[] = {
     {"data", 'd', "DIR", "Where relative paths of the plan begin [.]",
      OPTION_TEXT(struct run_args, data)},
     {"memory", 'm', "BYTES",
-     "That the operators of each process may hold; K, M, G may follow [1G]",
+     "That the operators of each process may hold, beside its rings and tables "
+     "kept; K, M, G may follow [1G]",
      OPTION_BYTES(struct run_args, job.memory_bytes)},
     {"format", 'f', "NAME", "Of the rows: table, csv or json [table]",
      OPTION_OWN(take_format)},
