@@ -135,7 +135,7 @@ static double cpu_seconds(void)
 void wt_api_close_waits_without_spinning(const struct wt_place *place)
 {
     const struct wt_cluster_params apart = {.apart = true,
-                                            .node = {.detect_ns = 1000000000}};
+                                            .node = {.detect_ns = 4000000000}};
     struct weir_member members[WT_NODES];
     struct weir_error err = {0};
     struct wt_cluster c;
@@ -147,7 +147,8 @@ void wt_api_close_waits_without_spinning(const struct wt_place *place)
     double before = cpu_seconds();
     weir_node_close(c.node[0]);
     double used = cpu_seconds() - before;
-    cr_assert_lt(used, 0.2, "%.3f s of CPU", used);
+    /* Closing itself takes a quarter of a second on an emulated machine. */
+    cr_assert_lt(used, 1, "%.3f s of CPU", used);
     c.node[0] = NULL;
     schema.release(&schema);
     wt_cluster_close(&c);

@@ -460,7 +460,7 @@ static void open_keeper(struct keeper *k, const struct weir_field *field)
 }
 
 /* Frames of 320 bytes fill three quarters of a ring; the reader finds nothing
- * more, gives half of them back, and keeps the rest in use.
+ * more, gives back what filled half of the ring, and keeps the rest in use.
  * The producer must hear of that room without any further word. */
 void wt_api_producer_hears_of_room_while_batches_are_kept(
     const struct wt_place *place)
@@ -474,6 +474,7 @@ void wt_api_producer_hears_of_room_while_batches_are_kept(
     open_keeper(k, &field);
     wt_rows_make(&rows, 7, 20, &k->l.batch);
     k->goal = 38;
+    const uint32_t half = 16384 / 2 / 320 + 1;
     cr_assert(wt_until(&k->l.c, has_its_goal, k));
     push_rows(k);
     while (weir_worker_wait(k->l.c.node[0], 0, 0) == WEIR_OK) {
@@ -482,12 +483,12 @@ void wt_api_producer_hears_of_room_while_batches_are_kept(
     (void)weir_worker_wait(k->l.c.node[1], 0, 0);
     take_all(k);
     cr_assert(k->n_held < KEEP);
-    for (uint32_t i = 0; i < 20; i++) {
+    for (uint32_t i = 0; i < half; i++) {
         k->held[i].release(&k->held[i]);
     }
     k->goal = k->n_pushed + 5;
     cr_assert(is_woken(k), "%u pushed", k->n_pushed);
-    for (uint32_t i = 20; i < k->n_held; i++) {
+    for (uint32_t i = half; i < k->n_held; i++) {
         k->held[i].release(&k->held[i]);
     }
     k->l.batch.release(&k->l.batch);
