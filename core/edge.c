@@ -452,7 +452,8 @@ static weir_err on_open(struct wi_link *l, const struct wi_msg_edge_open *m,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an edge");
     }
     if (l->state == WI_LINK_CLOSING) {
-        l->state = WI_LINK_OPEN; /* the peer still needs it */
+        l->state = WI_LINK_OPEN;   /* the peer still needs it */
+        wi_engine_kick(l->engine); /* other times to watch */
         wi_out_place(l);
     }
     struct weir_query *q = wi_query_find(l->engine, m->query);
@@ -460,6 +461,8 @@ static weir_err on_open(struct wi_link *l, const struct wi_msg_edge_open *m,
         wi_in_attach(in, q);
     } else if (wi_tomb_find(l->engine, m->query) != NULL) {
         wi_in_refuse(in);
+    } else if (l->engine->closing) {
+        wi_query_decline(l);
     }
     return WEIR_OK;
 }

@@ -234,6 +234,11 @@ void wi_query_abort(struct weir_query *q, const char *what);
  *  that is not lost. */
 void wi_query_peer_lost(const struct wi_link *l, weir_err code,
                         const char *why);
+/** A link is gone, lost or not: ask again whoever owes an answer over it. */
+void wi_query_unlinked(const struct wi_link *l);
+/** This node closes and opens no query any more: fail those that have edges to
+ *  it, and that it has not opened. */
+void wi_query_decline(struct wi_link *l);
 /** Is a member part of an open query? */
 bool wi_query_includes(const struct wi_engine *e, uint32_t member);
 /** Does an open query wait for producers of a member that have not come yet? */

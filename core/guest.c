@@ -25,8 +25,8 @@ static void guest_leaves(struct wi_engine *e, struct wi_guest *g)
     free(g);
 }
 
-/* A node that closes has no use for new links, and lets go of who asks at its
- * end; but it may wait for a link to this peer itself, and the peer for it. */
+/* A node that closes has no use for new links; but it may wait for a link to
+ * this peer itself, and the peer for it. */
 static bool may_come(const struct wi_engine *e, const struct wi_msg_hello *h)
 {
     return !e->closing ||
@@ -36,12 +36,16 @@ static bool may_come(const struct wi_engine *e, const struct wi_msg_hello *h)
 /* Answer a HELLO now, or leave it for wi_guests_greet(). */
 static void welcome(struct wi_engine *e, struct wi_guest *g)
 {
-    if (g->has_hello && may_come(e, &g->hello.hello) &&
-        !wi_link_must_wait(e, &g->hello.hello)) {
-        struct wi_msg_hello hello = g->hello.hello;
-        struct wi_ep *ep = g->ep;
-        guest_leaves(e, g);
+    if (!g->has_hello || wi_link_must_wait(e, &g->hello.hello)) {
+        return;
+    }
+    struct wi_msg_hello hello = g->hello.hello;
+    struct wi_ep *ep = g->ep;
+    guest_leaves(e, g);
+    if (may_come(e, &hello)) {
         wi_link_hello(e, ep, &hello);
+    } else { /* now, not at our end: it may close as well, and wait for this */
+        wi_engine_disconnect(e, ep);
     }
 }
 
@@ -63,8 +67,8 @@ static void guest_packet(struct wi_engine *e, struct wi_guest *g,
         wi_link_refuse(e, ep, WEIR_ERR_PEER_PROTOCOL, "expected HELLO or JOIN");
         return;
     }
+    e->n_hellos += g->has_hello ? 0 : 1;
     g->has_hello = true;
-    e->n_hellos++;
     welcome(e, g);
 }
 

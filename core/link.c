@@ -90,10 +90,32 @@ static void free_link(struct wi_link *l)
     wi_rcu_free(&l->rcu, l);
 }
 
+/* Is an edge not closed yet? Those that were abandoned count only if asked. */
+static bool has_edges(const struct wi_link *l, bool abandoned)
+{
+    wi_list_each(n, &l->ins)
+    {
+        struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+        if (!in->closed && (abandoned || !in->abandoned)) {
+            return true;
+        }
+    }
+    wi_list_each(m, &l->outs)
+    {
+        struct wi_out *o = wi_container_of(m, struct wi_out, item.on_link);
+        /* rlx: only the engine sets it, under the node's lock */
+        if (!o->closed && (abandoned || wi_load_rlx(&o->abandoned) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A closed edge may still have its reader or writer, for as long as they like:
+ * it does not need the link. */
 bool wi_link_busy(const struct wi_link *l)
 {
-    return !wi_list_empty(&l->ins) || !wi_list_empty(&l->outs) ||
-           !wi_list_empty(&l->waiting);
+    return has_edges(l, true) || !wi_list_empty(&l->waiting);
 }
 
 bool wi_link_bury(struct wi_link *l)
@@ -595,25 +617,6 @@ static void on_refuse(struct wi_link *l, const struct wi_msg_refuse *m)
 
 /* ---- closing ------------------------------------------------------------------------ */
 
-static bool unfinished(const struct wi_link *l)
-{
-    wi_list_each(n, &l->ins)
-    {
-        struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-        if (!in->closed && !in->abandoned) {
-            return true;
-        }
-    }
-    wi_list_each(m, &l->outs)
-    {
-        struct wi_out *o = wi_container_of(m, struct wi_out, item.on_link);
-        if (!o->closed && wi_load_rlx(&o->abandoned) == 0) /* rlx */ {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A closed link that is needed again: a new one takes over what waits. */
 static void reopen(struct wi_link *l)
 {
@@ -656,7 +659,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
     if (l->state == WI_LINK_DEAD) {
         return;
     }
-    bool clean = graceful && !unfinished(l);
+    bool clean = graceful && !has_edges(l, false);
     l->state = WI_LINK_DEAD;
     l->lost = !clean;
     if (l->counted) {
@@ -675,6 +678,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
         reopen(l);
         watch_producers(l);
     }
+    wi_query_unlinked(l);
     wi_engine_kick(e);
 }
 

@@ -296,6 +296,11 @@ static void drain_links(struct weir_node *n)
                           .tv_nsec = (long)(until % SECOND)};
     wi_node_lock(n);
     e->closing = true;
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        if (e->members[i].link != NULL) {
+            wi_query_decline(e->members[i].link);
+        }
+    }
     os->waiters++;
     wi_engine_kick(e);
     while (!links_gone(e) && os->thread_runs) {

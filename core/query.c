@@ -148,15 +148,22 @@ void wi_query_tell_failed(struct wi_link *l)
     }
 }
 
-/* Who has closed the query already passes on what it hears, too. */
-static void tell_linked(struct wi_engine *e, const struct wi_msg_fail *fail)
+/* What a link that closes does not bring to the peer any more, the next one
+ * does: wi_query_unlinked(), wi_query_tell_failed(). */
+static void tell(struct wi_engine *e, uint32_t member, const union wi_msg *m)
 {
-    union wi_msg m = {.fail = *fail};
+    struct wi_link *l = e->members[member].link;
+    if (member != e->self && l != NULL &&
+        (l->state == WI_LINK_OPEN || l->state == WI_LINK_CLOSING)) {
+        wi_link_send(l, m);
+    }
+}
+
+/* Who has closed the query already passes on what it hears, too. */
+static void tell_linked(struct wi_engine *e, const union wi_msg *m)
+{
     for (uint32_t i = 0; i < e->n_members; i++) {
-        struct wi_link *l = e->members[i].link;
-        if (i != e->self && l != NULL && l->state == WI_LINK_OPEN) {
-            wi_link_send(l, &m);
-        }
+        tell(e, i, m);
     }
 }
 
@@ -166,11 +173,7 @@ static void tell_members(struct weir_query *q, weir_err code, const char *text)
     union wi_msg m;
     fill_fail(&m, q->id, code, text);
     for (uint32_t i = 0; i < q->n_members; i++) {
-        struct wi_link *l = e->members[q->members[i]].link;
-        if (q->members[i] != e->self && l != NULL &&
-            (l->state == WI_LINK_OPEN || l->state == WI_LINK_CLOSING)) {
-            wi_link_send(l, &m);
-        }
+        tell(e, q->members[i], &m);
     }
 }
 
@@ -195,16 +198,27 @@ void wi_query_fail(struct weir_query *q, weir_err code, const char *text)
     tell_members(q, code, text);
 }
 
+/* Fail it because its user says so. The link to the first member, through which
+ * members hear that share no shuffle with us, may have gone idle before that
+ * member opened the query. */
+static void call_off(struct weir_query *q, weir_err code, const char *text)
+{
+    wi_query_fail(q, code, text);
+    if (!q->lost[0] && q->members[0] != q->engine->self) {
+        (void)wi_link_need(q->engine, q->members[0]);
+    }
+}
+
 void wi_query_abort(struct weir_query *q, const char *what)
 {
     char text[WI_TEXT_BYTES];
     if (q->report.code != WEIR_OK) { /* its answer has not come yet */
-        wi_query_fail(q, q->report.code, q->report.message);
+        call_off(q, q->report.code, q->report.message);
         return;
     }
     (void)snprintf(text, sizeof(text), "%s closed %s before its end",
                    q->engine->name, what);
-    wi_query_fail(q, WEIR_ERR_ABORTED, text);
+    call_off(q, WEIR_ERR_ABORTED, text);
 }
 
 /* Ask the judge; its FAIL comes back to us, too. */
@@ -215,12 +229,13 @@ static void ask(struct weir_query *q)
         wi_query_fail(q, q->report.code, q->report.message);
         return;
     }
-    struct wi_link *l = wi_link_need(q->engine, to);
-    if (l != NULL && l->state == WI_LINK_OPEN) {
-        union wi_msg m;
-        fill_fail(&m, q->id, q->report.code, q->report.message);
-        wi_link_send(l, &m);
-    } /* else wi_query_tell_failed() does when it opens */
+    if (wi_link_need(q->engine, to) == NULL) { /* no memory to ask with */
+        wi_query_fail(q, q->report.code, q->report.message);
+        return;
+    }
+    union wi_msg m;
+    fill_fail(&m, q->id, q->report.code, q->report.message);
+    tell(q->engine, to, &m); /* or wi_query_tell_failed(), when it opens */
 }
 
 static void report(struct weir_query *q, weir_err code, const char *text)
@@ -245,6 +260,23 @@ static void lose(struct weir_query *q, uint32_t member, weir_err code,
         ask(q); /* the next one */
     } else {
         report(q, code, text);
+    }
+}
+
+void wi_query_unlinked(const struct wi_link *l)
+{
+    struct wi_engine *e = l->engine;
+    for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
+        if (e->tombs[i].from == l->member) {
+            e->tombs[i].from = UINT32_MAX; /* may not have had its answer */
+        }
+    }
+    wi_list_each(n, &e->queries)
+    {
+        const struct weir_query *q = query_of(n);
+        if (!q->failing && q->report.code != WEIR_OK && judge(q) == l->member) {
+            (void)wi_link_need(e, l->member);
+        }
     }
 }
 
@@ -291,6 +323,42 @@ static void stop_strays(struct wi_engine *e, uint64_t id)
     }
 }
 
+static void decline(struct wi_engine *e, uint64_t id)
+{
+    union wi_msg m;
+    struct wi_tomb *t = wi_tomb_add(e, id);
+    t->closed = true;
+    t->code = WEIR_ERR_ABORTED;
+    (void)snprintf(t->text, sizeof(t->text),
+                   "%s closed before it opened the query", e->name);
+    fill_fail(&m, id, t->code, t->text);
+    tell_linked(e, &m);
+    stop_strays(e, id);
+}
+
+/* An edge of a query that was never open here; NULL: there is none. */
+static const struct wi_in *find_unknown(const struct wi_link *l)
+{
+    wi_list_each(n, &l->ins)
+    {
+        const struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+        /* rlx: only the engine sets it, under the node's lock */
+        if (wi_load_rlx(&in->query) == NULL &&
+            wi_tomb_find(l->engine, in->query_id) == NULL) {
+            return in;
+        }
+    }
+    return NULL;
+}
+
+void wi_query_decline(struct wi_link *l)
+{
+    const struct wi_in *in;
+    while ((in = find_unknown(l)) != NULL) { /* its edges may be gone after */
+        decline(l->engine, in->query_id);
+    }
+}
+
 /* FAIL for a query that is not open here yet. The first cause stands; a member
  * that may have reported it to us, its query's judge, waits for the answer: one
  * is enough for who told us first, or two that know no more would go on. */
@@ -328,7 +396,7 @@ void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
     } else if (q == NULL && t != NULL && t->closed && t->code == WEIR_OK) {
         t->code = code;
         wi_text_put(t->text, WI_TEXT_BYTES, m->text);
-        tell_linked(e, m);
+        tell_linked(e, &(union wi_msg){.fail = *m});
     } else if (q == NULL && (t == NULL || !t->closed)) {
         note_early(l, code, m);
     }
@@ -492,7 +560,7 @@ void weir_query_cancel(weir_query *query, const char *reason)
                    query->engine->name, reason != NULL ? ": " : "",
                    reason != NULL ? reason : "");
     wi_node_lock(query->node);
-    wi_query_fail(query, WEIR_ERR_CANCELLED, text);
+    call_off(query, WEIR_ERR_CANCELLED, text);
     wi_node_unlock(query->node);
 }
 

@@ -83,7 +83,8 @@
     X(suite, place, writer_counts_by_destination)                              \
     X(suite, place, flush_publishes)                                           \
     X(suite, place, idle_links_close_and_open_again)                           \
-    X(suite, place, links_rest_after_readers_never_opened)
+    X(suite, place, links_rest_after_readers_never_opened)                     \
+    X(suite, place, link_closes_beside_ended_streams)
 
 #define WT_API_THREAD_CASES(X, suite, place)                                   \
     X(suite, place, budget_message_has_the_sum)                                \
@@ -94,6 +95,8 @@
     X(suite, place, close_waits_without_spinning)                              \
     X(suite, place, node_rests_while_its_peer_takes_nothing)                   \
     X(suite, place, nodes_that_close_together_do_not_wait)                     \
+    X(suite, place, nodes_that_close_in_a_circle_do_not_wait)                  \
+    X(suite, place, node_that_closes_declines_queries_to_come)                 \
     X(suite, place, producer_that_leaves_before_it_opens_is_lost)              \
     X(suite, place, other_member_list_is_refused)                              \
     X(suite, place, other_frame_bytes_are_refused)                             \
@@ -115,6 +118,8 @@
     X(suite, place, stall_shorter_than_detection)                              \
     X(suite, place, stall_longer_than_detection)                               \
     X(suite, place, seeds_with_jitter_and_small_rings)                         \
+    X(suite, place, reports_that_cross_a_goodbye_are_answered)                 \
+    X(suite, place, cancel_after_a_rest_is_heard)                              \
     X(suite, place, control_blocks_of_posted_rings_are_not_read)               \
     X(suite, place, reader_that_waits_gets_frames_that_are_not_full)           \
     X(suite, place, reader_with_other_work_gets_full_frames)
