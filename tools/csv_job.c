@@ -10,18 +10,15 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <weir/weir.h>
 
 #include "bench/lib/group.h"
+#include "bench/lib/nodes.h"
 #include "tools/csv_worker.h"
 #include "tools/fail.h"
-
-enum { NAME_BYTES = 64, ADDRESS_BYTES = 256 };
 
 /* Nothing here may be decided by the clock: the parent sees a process that
  * dies, whatever these say. */
@@ -34,8 +31,8 @@ enum { NAME_BYTES = 64, ADDRESS_BYTES = 256 };
 struct run {
     const struct csv_job *job;
     struct wb_group *group;
-    struct csv_tally *tally;        /* shared */
-    char (*address)[ADDRESS_BYTES]; /* shared; of each node */
+    struct wb_nodes nodes;
+    struct csv_tally *tally; /* shared */
     uint32_t self;
     weir_node *node;
     weir_query *query;
@@ -66,6 +63,9 @@ static void fail_run(struct run *r, struct weir_error *err)
 static void fail_run(struct run *r, struct weir_error *err)
 {
     let_cause_speak(err);
+    if (weir_err_scope(err->code) == WEIR_SCOPE_QUERY) { /* all have this one */
+        wb_group_end(r->group, err);
+    }
     wb_group_die(r->group, r->self, err);
 }
 
@@ -148,58 +148,6 @@ static weir_err run_workers(struct run *r, struct weir_error *err)
     return WEIR_OK;
 }
 
-static void node_name(uint32_t node, char name[NAME_BYTES])
-{
-    (void)snprintf(name, NAME_BYTES, "shuffle-%d-%u", (int)getppid(), node);
-}
-
-static weir_err open_node(struct run *r, struct weir_error *err)
-{
-    char name[NAME_BYTES];
-    node_name(r->self, name);
-    const struct weir_node_params params = {
-        .name = name,
-        .transport = r->job->transport,
-        .workers = r->job->workers,
-        .max_members = r->job->nodes,
-        .max_shuffles = 1,
-        .memory_bytes = r->job->memory_bytes,
-        .detect_ns = PATIENCE_NS,
-        .connect_ns = PATIENCE_NS,
-        .idle_close_ns = LINK_IDLE_NS,
-    };
-    weir_err rc = weir_node_open(&params, &r->node, err);
-    if (rc == WEIR_OK) {
-        (void)snprintf(r->address[r->self], ADDRESS_BYTES, "%s",
-                       weir_node_address(r->node));
-    }
-    return rc;
-}
-
-static weir_err join(struct run *r, struct weir_error *err)
-{
-    uint32_t n = r->job->nodes;
-    struct weir_member *members = calloc(n, sizeof(*members));
-    char(*names)[NAME_BYTES] = calloc(n, sizeof(*names));
-    weir_err rc;
-    if (members == NULL || names == NULL) {
-        rc = tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u members", n);
-    } else {
-        for (uint32_t i = 0; i < n; i++) {
-            node_name(i, names[i]);
-            members[i] = (struct weir_member){
-                .name = names[i],
-                .address = r->address[i],
-                .workers = r->job->workers,
-            };
-        }
-        rc = weir_node_join(r->node, members, n, err);
-    }
-    free(names);
-    free(members);
-    return rc;
-}
-
 static weir_err open_shuffle(struct run *r, struct weir_error *err)
 {
     uint32_t n = r->job->n_keys;
@@ -235,12 +183,12 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     struct run *r = arg;
     r->self = self;
     csv_dir_forked();
-    weir_err rc = open_node(r, err);
+    weir_err rc = wb_nodes_open(&r->nodes, self, &r->node, err);
     if (rc != WEIR_OK) {
         return rc;
     }
     wb_group_meet(group);
-    rc = join(r, err);
+    rc = wb_nodes_join(&r->nodes, r->node, err);
     if (rc == WEIR_OK) {
         rc = csv_plan_schema(r->job->plan, &r->schema, err);
     }
@@ -282,6 +230,27 @@ static weir_err check_rows(const struct csv_job *job,
     return WEIR_OK;
 }
 
+static void fill_nodes(struct run *r, size_t tally_bytes)
+{
+    const struct csv_job *job = r->job;
+    r->tally = wb_group_shared(r->group);
+    r->nodes = (struct wb_nodes){
+        .kind = "shuffle",
+        .n = job->nodes,
+        .address = (void *)((char *)wb_group_shared(r->group) + tally_bytes),
+        .params =
+            {
+                .transport = job->transport,
+                .workers = job->workers,
+                .max_shuffles = 1,
+                .memory_bytes = job->memory_bytes,
+                .detect_ns = PATIENCE_NS,
+                .connect_ns = PATIENCE_NS,
+                .idle_close_ns = LINK_IDLE_NS,
+            },
+    };
+}
+
 weir_err csv_job_run(const struct csv_job *job, struct csv_tally *tally_out,
                      struct weir_error *err)
 {
@@ -289,7 +258,7 @@ weir_err csv_job_run(const struct csv_job *job, struct csv_tally *tally_out,
     const size_t tally_bytes = workers * sizeof(struct csv_tally);
     const struct wb_group_params params = {
         .members = job->nodes,
-        .shared_bytes = tally_bytes + job->nodes * (size_t)ADDRESS_BYTES,
+        .shared_bytes = tally_bytes + job->nodes * (size_t)WB_ADDRESS_BYTES,
         .timeout_ns = NO_TIMEOUT_NS,
     };
     struct run run = {.job = job};
@@ -297,8 +266,7 @@ weir_err csv_job_run(const struct csv_job *job, struct csv_tally *tally_out,
     if (rc != WEIR_OK) {
         return rc;
     }
-    run.tally = wb_group_shared(run.group);
-    run.address = (void *)((char *)wb_group_shared(run.group) + tally_bytes);
+    fill_nodes(&run, tally_bytes);
     rc = wb_group_run(run.group, member, &run, err);
     if (rc == WEIR_OK) {
         rc = check_rows(job, run.tally, err);

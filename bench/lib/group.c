@@ -26,13 +26,16 @@
 #include "core/base/err.h"
 
 #define DEFAULT_TIMEOUT_NS UINT64_C(120000000000)
-#define MAX_MEMBERS 4096u
+
+/* In the place of a member's number: the error is no member's own. */
+#define NO_MEMBER WB_MAX_MEMBERS
 
 /* At the start of the shared mapping; the user's area follows. */
 struct shared {
     pthread_barrier_t members;
     pthread_barrier_t threads;
-    atomic_uint claimed; /* 0, or 1 + number of the first member that failed */
+    atomic_uint claimed; /* 0, or 1 + number of the first member that failed,
+                            1 + NO_MEMBER */
     atomic_uint failed;  /* the same, once `error` is complete */
     struct weir_error error; /* written by: that member */
 };
@@ -67,9 +70,9 @@ static weir_err barrier_init(pthread_barrier_t *barrier, uint32_t n,
 weir_err wb_group_open(const struct wb_group_params *params,
                        struct wb_group **out, struct weir_error *err)
 {
-    if (params->members == 0 || params->members > MAX_MEMBERS) {
+    if (params->members == 0 || params->members > WB_MAX_MEMBERS) {
         return wi_fail(err, WEIR_ERR_ARG, "members is %u; must be 1..%u",
-                       params->members, MAX_MEMBERS);
+                       params->members, WB_MAX_MEMBERS);
     }
     struct wb_group *g = calloc(1, sizeof(*g));
     if (g == NULL) {
@@ -147,6 +150,11 @@ void wb_group_die(struct wb_group *group, uint32_t self,
      * judge() */
     wi_store_rel(&group->shared->failed, self + 1);
     _exit(EXIT_FAILURE);
+}
+
+void wb_group_end(struct wb_group *group, const struct weir_error *err)
+{
+    wb_group_die(group, NO_MEMBER, err);
 }
 
 static void member_main(struct wb_group *g, uint32_t self, pid_t parent,
@@ -238,6 +246,9 @@ static weir_err judge(struct wb_group *g, uint32_t self, int status,
     if (first == 0) {
         return wi_fail(err, WEIR_ERR_SYSTEM, "process %u of %u exited with %d",
                        self, g->params.members, WEXITSTATUS(status));
+    }
+    if (first - 1 == NO_MEMBER) {
+        return wi_fail(err, s->error.code, "%s", s->error.message);
     }
     return wi_fail(err, s->error.code, "process %u of %u: %s", first - 1,
                    g->params.members, s->error.message);

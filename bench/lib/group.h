@@ -22,8 +22,10 @@
 
 struct wb_group;
 
+#define WB_MAX_MEMBERS 4096u
+
 struct wb_group_params {
-    uint32_t members;    /* processes, 1..4096 */
+    uint32_t members;    /* processes, 1..WB_MAX_MEMBERS */
     uint32_t threads;    /* that meet at wb_group_meet_threads, all members
                             together [members] */
     size_t shared_bytes; /* of wb_group_shared, zeroed */
@@ -51,8 +53,9 @@ void *wb_group_shared(struct wb_group *group);
 /**
  * Fork the members and wait for their ends.
  *
- * Errors:     the first member's error, with its number in front;
- *             WEIR_ERR_SYSTEM (fork, a signal); WEIR_ERR_TIMEOUT
+ * Errors:     the first member's error, with its number in front (of 0 and up)
+ *             unless it came by wb_group_end; WEIR_ERR_SYSTEM (fork, a signal);
+ *             WEIR_ERR_TIMEOUT
  * Blocks:     until all members have ended, at most the time limit
  * Threads:    one, the only one of the process
  * Ownership:  arg is seen by the members as a copy (fork)
@@ -73,5 +76,10 @@ void wb_group_meet_threads(struct wb_group *group);
  *  group ends. Errors: none. Blocks: never. Threads: of members. */
 void wb_group_die(struct wb_group *group, uint32_t self,
                   const struct weir_error *err) __attribute__((noreturn));
+
+/** As wb_group_die, with an error that is no member's own: all have the same,
+ *  or it is the whole group's. It gets no number in front. */
+void wb_group_end(struct wb_group *group, const struct weir_error *err)
+    __attribute__((noreturn));
 
 #endif /* WB_GROUP_H */

@@ -11,17 +11,33 @@
 
 #define NAME_BYTES 64
 
-/* The parent's number keeps apart what runs on one machine at a time. */
+/* What messages call a process, as those of the group do. */
 static void name_node(const struct wb_nodes *nodes, uint32_t i,
                       char name[NAME_BYTES])
 {
-    (void)snprintf(name, NAME_BYTES, "%s-%d-%u-%u", nodes->kind, (int)getppid(),
-                   nodes->run, i);
+    (void)snprintf(name, NAME_BYTES, "process %u of %u", i, nodes->n);
 }
 
 static bool has_ports(const char *transport)
 {
     return transport != NULL && strcmp(transport, "shm") != 0;
+}
+
+/* NULL: as the transport likes. The parent's number keeps apart what runs on
+ * one machine at a time. */
+static const char *listen_at(const struct wb_nodes *nodes, uint32_t self,
+                             char text[WB_ADDRESS_BYTES])
+{
+    if (!has_ports(nodes->params.transport)) {
+        (void)snprintf(text, WB_ADDRESS_BYTES, "%s-%d-%u-%u", nodes->kind,
+                       (int)getppid(), nodes->run, self);
+        return text;
+    }
+    if (nodes->params.listen == NULL) {
+        return NULL;
+    }
+    (void)snprintf(text, WB_ADDRESS_BYTES, "%s:0", nodes->params.listen);
+    return text;
 }
 
 weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
@@ -33,11 +49,7 @@ weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
     name_node(nodes, self, name);
     params.name = name;
     params.max_members = nodes->n;
-    params.listen = NULL;
-    if (nodes->params.listen != NULL && has_ports(params.transport)) {
-        (void)snprintf(listen, sizeof(listen), "%s:0", nodes->params.listen);
-        params.listen = listen;
-    }
+    params.listen = listen_at(nodes, self, listen);
     weir_err rc = weir_node_open(&params, out, err);
     if (rc == WEIR_OK) {
         (void)snprintf(nodes->address[self], WB_ADDRESS_BYTES, "%s",

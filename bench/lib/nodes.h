@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Nodes of the library in the processes of a group (group.h): what to call
- * them, where they listen, and how they find each other.
+ * them ("process 2 of 4"), where they listen, and how they find each other.
  *
  *   each process:  open (writes its address) --> wb_group_meet --> join
  */
@@ -17,7 +17,7 @@
 
 /** The same in all processes of the group. */
 struct wb_nodes {
-    const char *kind; /* of program, in the names of the nodes */
+    const char *kind; /* of program, in what they listen at over shm */
     uint32_t run;     /* keeps apart what one parent runs */
     uint32_t n;
     char (*address)[WB_ADDRESS_BYTES]; /* [n], in memory of the group */

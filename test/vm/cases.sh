@@ -111,7 +111,7 @@ plan_lost_a_peer() {
         return 1
     fi
     cat plan.log
-    grep -q "process [0-9] of 4: .*bench-[0-9-]*" plan.log
+    grep -q "process [0-9] of 4: .*process [0-9] of 4" plan.log
 }
 
 netdev_of() {

@@ -74,6 +74,27 @@ Test(group, an_error_ends_those_who_wait, .timeout = 60)
     wb_group_close(g);
 }
 
+static weir_err one_ends(struct wb_group *g, uint32_t self, void *arg,
+                         struct weir_error *err)
+{
+    (void)arg;
+    if (self == 2) {
+        (void)wi_fail(err, WEIR_ERR_DEADLINE, "too late by 7");
+        wb_group_end(g, err);
+    }
+    wb_group_meet(g);
+    return WEIR_OK;
+}
+
+Test(group, an_error_of_all_names_no_member, .timeout = 60)
+{
+    struct wb_group *g = open_group(4, 0);
+    struct weir_error err = {.code = WEIR_OK};
+    cr_assert_eq(wb_group_run(g, one_ends, NULL, &err), WEIR_ERR_DEADLINE);
+    cr_assert_str_eq(err.message, "too late by 7");
+    wb_group_close(g);
+}
+
 static weir_err one_dies(struct wb_group *g, uint32_t self, void *arg,
                          struct weir_error *err)
 {
