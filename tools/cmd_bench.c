@@ -285,6 +285,17 @@ static int bench(const struct bench_kind *k, int argc, char **argv)
     return EXIT_SUCCESS;
 }
 
+static void print_usage(FILE *to)
+{
+    for (size_t i = 0; i < N_KINDS; i++) {
+        (void)fprintf(to, "%s weir bench %-9s [OPTION...]\n",
+                      i == 0 ? "Usage:" : "      ", kinds[i]->name);
+    }
+    (void)fprintf(to, "Each takes --help.\n"
+                      "\n"
+                      "Exit status: 0 done; 1 failed; 2 wrong use.\n");
+}
+
 int cmd_bench(int argc, char **argv)
 {
     const char *which = argc > 1 ? argv[1] : "";
@@ -296,10 +307,10 @@ int cmd_bench(int argc, char **argv)
             return bench(kinds[i], argc - 1, argv + 1);
         }
     }
-    for (size_t i = 0; i < N_KINDS; i++) {
-        (void)fprintf(stderr, "%s weir bench %s [OPTION...]\n",
-                      i == 0 ? "usage:" : "      ", kinds[i]->name);
+    if (strcmp(which, "--help") == 0 || strcmp(which, "-?") == 0) {
+        print_usage(stdout);
+        return EXIT_SUCCESS;
     }
-    (void)fprintf(stderr, "Each takes --help.\n");
+    print_usage(stderr);
     return EX_USAGE;
 }

@@ -70,8 +70,13 @@ static uint32_t find(struct argp_state *state, const char *name,
         (void)snprintf(known + strlen(known), sizeof(known) - strlen(known),
                        "%s%s", i == 0 ? "" : ", ", words[i]);
     }
-    argp_error(state, "--%s: \"%.*s\" must be one of %s", name, (int)len, text,
-               known);
+    /* The library has one more transport than the options: people ask. */
+    const bool sim = words == option_transports && strcmp(text, "sim") == 0;
+    argp_error(state, "--%s: \"%.*s\" must be one of %s%s", name, (int)len,
+               text, known,
+               sim ? "; the simulator runs inside of a program that embeds "
+                     "the library (weir/sim.h)"
+                   : "");
     return 0;
 }
 

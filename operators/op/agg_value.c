@@ -16,14 +16,17 @@ static wi_i128 power_of_ten(unsigned n)
     return power;
 }
 
-static weir_err fail_overflow(const struct wi_agg_give *give,
+static weir_err fail_overflow(const char *function,
+                              const struct wi_agg_give *give,
                               struct weir_error *err)
 {
     char text[WI_TYPE_TEXT_BYTES];
+    struct wi_type type = give->column->type;
+    type.nullable = false; /* nothing that a user asked for */
     return wi_exec_fail(err, WEIR_ERR_QUERY_DATA,
-                        "aggregate '%s': overflow: a value does not fit %s",
-                        give->column->name,
-                        wi_type_text(&give->column->type, text));
+                        "%s, output \"%s\": overflow: a value does not fit %s",
+                        function, give->column->name,
+                        wi_type_text(&type, text));
 }
 
 /* Nulls of groups without a value. */
@@ -48,7 +51,7 @@ static weir_err give_narrow(const wi_i128 *sum, const struct wi_agg_give *give,
         out[i] = (int64_t)sum[i];
         fits &= out[i] == sum[i];
     }
-    return fits ? WEIR_OK : fail_overflow(give, err);
+    return fits ? WEIR_OK : fail_overflow("sum", give, err);
 }
 
 static bool fits_decimal(const wi_i128 *v, uint32_t n)
@@ -71,13 +74,14 @@ static weir_err give_sum(const struct wi_cell *cell,
     }
     wi_i128 *sum = (wi_i128 *)cell->values + give->first;
     if (cell->overflow) {
-        return fail_overflow(give, err);
+        return fail_overflow("sum", give, err);
     }
     if (wi_type_rep(&give->column->type) == WI_I64) {
         return give_narrow(sum, give, vec, err);
     }
     vec->values = sum;
-    return fits_decimal(sum, give->n) ? WEIR_OK : fail_overflow(give, err);
+    return fits_decimal(sum, give->n) ? WEIR_OK
+                                      : fail_overflow("sum", give, err);
 }
 
 static void give_extreme(const struct wi_cell *cell,
@@ -141,7 +145,7 @@ static weir_err avg_decimal(const wi_i128 *sum, const int64_t *count,
     for (uint32_t i = 0; i < give->n; i++) {
         out[i] = 0;
         if (count[i] > 0 && !divide(sum[i], count[i], factor, &out[i])) {
-            return fail_overflow(give, err);
+            return fail_overflow("avg", give, err);
         }
     }
     return WEIR_OK;
@@ -167,7 +171,7 @@ weir_err wi_agg_give_avg(const struct wi_cell *sum, uint8_t scale,
     const struct wi_type *type = &give->column->type;
     give_nulls(sum->has + give->first, give->n, vec);
     if (sum->overflow) {
-        return fail_overflow(give, err);
+        return fail_overflow("avg", give, err);
     }
     if (type->kind != WI_TYPE_DECIMAL) {
         avg_float(sum, count, give, vec);

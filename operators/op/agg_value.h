@@ -10,8 +10,7 @@
 struct wi_agg_give {
     uint64_t first; /* group */
     uint32_t n;
-    const struct wi_named_type *column; /* of what is given out; its name is in
-                                       messages */
+    const struct wi_named_type *column; /* of what is given out */
 };
 
 /** Sum, count, least or most: a value, or a state's column.

@@ -11,6 +11,15 @@
 
 /* ---- scan ---------------------------------------------------------------- */
 
+/* Tables that can be computed have no names before a plan gives them one. */
+static const char *table_hint(const char *name, uint32_t n_tables)
+{
+    return n_tables == 0 || strcmp(name, "chbench") == 0
+               ? ": declare it first, by weir_plan_table or in JSON as "
+                 "\"tables\": {\"orders\": {\"chbench\": \"orders\"}}"
+               : "";
+}
+
 static weir_err fail_table(struct wi_draft *b, const char *name)
 {
     char list[WI_DRAFT_LIST_BYTES];
@@ -20,9 +29,10 @@ static weir_err fail_table(struct wi_draft *b, const char *name)
     for (; names != NULL && n < plan->n_tables; n++) {
         names[n] = plan->tables[n].name;
     }
-    weir_err rc =
-        wi_draft_fail(b, WEIR_ERR_NOT_FOUND, "no table \"%s\"; there is %s",
-                      name == NULL ? "" : name, wi_draft_list(names, n, list));
+    name = name == NULL ? "" : name;
+    weir_err rc = wi_draft_fail(
+        b, WEIR_ERR_NOT_FOUND, "no table \"%s\"; there is %s%s", name,
+        wi_draft_list(names, n, list), table_hint(name, plan->n_tables));
     free(names);
     return rc;
 }

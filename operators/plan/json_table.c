@@ -85,7 +85,7 @@ static weir_err read_chbench(struct wi_json *j, const json_t *at,
 {
     const char *name = NULL;
     uint64_t warehouses = 1;
-    uint64_t seed = 0;
+    uint64_t seed = 1; /* as `weir gen` */
     weir_err rc = wi_json_text(j, at, "chbench", &name);
     if (rc == WEIR_OK) {
         rc = wi_json_u64(j, at, "warehouses", &warehouses);

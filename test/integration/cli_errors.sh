@@ -14,7 +14,7 @@ helps()
 }
 
 helps "$weir"
-for command in demo shuffle run explain gen doctor; do
+for command in demo shuffle run explain gen doctor bench; do
     helps "$weir" $command
 done
 for kind in two-stage query latency stream idle memory sim; do
@@ -41,7 +41,8 @@ expect 2 'one FILE only' "$weir" shuffle --by a good.csv good.csv --out dir
 expect 2 'must be a number, 1..256' "$weir" shuffle --nodes 0 --by a good.csv --out dir
 expect 2 'must be a number' "$weir" shuffle --nodes 2x --by a good.csv --out dir
 expect 2 'must be a number' "$weir" shuffle --nodes -1 --by a good.csv --out dir
-expect 2 'usage: weir bench two-stage' "$weir" bench
+expect 2 'Usage: weir bench two-stage' "$weir" bench
+expect 2 'Usage: weir bench two-stage' "$weir" bench nope
 expect 2 'unrecognized option' "$weir" bench memory --seconds 3
 expect 2 '"0"; must be a number, 1..1048576' "$weir" bench stream --mib 0
 expect 2 'must be a number' "$weir" bench stream --mib ' 5'
@@ -50,6 +51,7 @@ expect 2 'unexpected argument "x"' "$weir" bench idle x
 expect 2 '"shm" is listed twice' "$weir" bench two-stage --transports shm,shm
 expect 2 'over 1024' "$weir" shuffle -n 256 -w 64 --by a good.csv --out dir
 expect 2 '"udp" must be one of shm, tcp, verbs, auto' "$weir" shuffle -t udp --by a good.csv --out dir
+expect 2 '"sim" must be one of shm, tcp, verbs, auto; the simulator .*weir/sim.h' "$weir" run -t sim plan.json
 expect 2 'bytes' "$weir" shuffle -m 5X --by a good.csv --out dir
 expect 2 'bytes' "$weir" shuffle -m 99999999999999999999 --by a good.csv --out dir
 expect 2 'unrecognized' "$weir" shuffle --nope --by a good.csv --out dir
@@ -115,30 +117,6 @@ else
     echo "not tested: a full disk (no private mounts here)"
 fi
 
-# children PID: its children, by the kernel.
-children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
-
-# Start a run that cannot end: node processes that are stopped as soon as they
-# are there. Sets `pid` and `nodes`. A run that was over before is tried again.
-start_stopped()
-{
-    for try in 1 2 3 4 5 6 7 8 9 last; do
-        "$weir" shuffle -t "$1" --nodes 4 --by id big.csv --out dir >out 2>err &
-        pid=$!
-        nodes=
-        while kill -0 $pid 2>/dev/null; do
-            nodes=$(children $pid)
-            if [ "$(echo "$nodes" | wc -w)" -eq 4 ]; then
-                # shellcheck disable=SC2086 # a list
-                kill -STOP $nodes && return 0
-            fi
-        done
-        wait $pid || fail "the run before it was stopped"
-        [ $try != last ] || fail "always over before it was stopped"
-        rm -rf dir
-    done
-}
-
 if [ ! -r "/proc/$$/task/$$/children" ]; then
     echo "not tested: signals (no list of children in /proc)"
     exit 0
@@ -146,7 +124,7 @@ fi
 
 for transport in shm tcp; do
     # One is killed, the others are stopped: the run ends all the same.
-    start_stopped $transport
+    start_stopped 4 "$weir" shuffle -t $transport -n 4 --by id big.csv --out dir
     # shellcheck disable=SC2086 # a list
     set -- $nodes
     kill -KILL "$3"
@@ -160,7 +138,7 @@ for transport in shm tcp; do
     done
 
     # The command itself is asked to end.
-    start_stopped $transport
+    start_stopped 4 "$weir" shuffle -t $transport -n 4 --by id big.csv --out dir
     ls dir/.part-00000.csv.tmp >/dev/null || fail "no temporary file"
     kill -TERM $pid
     got=0
@@ -171,7 +149,7 @@ done
 
 # What a killed command leaves is not taken for a run that goes on, nor for
 # anything of the user's. The lock is gone when the last process is.
-start_stopped shm
+start_stopped 4 "$weir" shuffle -n 4 --by id big.csv --out dir
 got=0
 "$weir" shuffle --by a good.csv --out dir >out 2>err || got=$?
 [ $got -eq 1 ] || fail "status $got beside another run"

@@ -9,7 +9,12 @@ trap 'rm -rf "$tmp"' EXIT
 export LC_ALL=C
 cd "$tmp"
 
-fail() { echo "FAILED: $*"; cat out err 2>/dev/null; exit 1; }
+fail()
+{
+    echo "FAILED: $*"
+    head -c 4000 out err 2>/dev/null
+    exit 1
+}
 
 # status EXPECTED COMMAND...: its exit status; what it says is in out and err.
 status()
@@ -30,4 +35,31 @@ expect()
     status "$status" "$@"
     grep -q -e "$pattern" err || fail "no \"$pattern\": $*"
     [ ! -e dir ] || fail "left something behind: $*"
+}
+
+# children PID: its children, by the kernel.
+children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
+
+# start_stopped N COMMAND...: start a run that cannot end: N processes that are
+# stopped as soon as they are there. Sets `pid` and `nodes`. A run that was over
+# before is tried again, without the dir that it made.
+start_stopped()
+{
+    n_nodes=$1
+    shift
+    for try in 1 2 3 4 5 6 7 8 9 last; do
+        "$@" >out 2>err &
+        pid=$!
+        nodes=
+        while kill -0 $pid 2>/dev/null; do
+            nodes=$(children $pid)
+            if [ "$(echo "$nodes" | wc -w)" -eq "$n_nodes" ]; then
+                # shellcheck disable=SC2086 # a list
+                kill -STOP $nodes && return 0
+            fi
+        done
+        wait $pid || fail "the run before it was stopped"
+        [ $try != last ] || fail "always over before it was stopped"
+        rm -rf dir
+    done
 }
