@@ -17,7 +17,8 @@
 #include "tools/run_job.h"
 #include "tools/run_report.h"
 
-enum { STATUS_OK, STATUS_FAILED, STATUS_INPUT = 3 };
+/* The last one is what a shell says of a program that SIGPIPE has ended. */
+enum { STATUS_OK, STATUS_FAILED, STATUS_INPUT = 3, STATUS_PIPE = 141 };
 enum { MAX_NODES = 256, MAX_WORKERS = 64, COPY_BYTES = 1 << 16 };
 #define MAX_SECONDS UINT64_C(1000000000)
 
@@ -79,14 +80,24 @@ static const char doc[] =
     "\n"
     "Exit status: 0 done; 1 the run failed; 2 wrong use; 3 bad input (a "
     "mistake in the plan, a file that is not there, a value that cannot be "
-    "read or computed).";
+    "read or computed); 141 (128 + SIGPIPE) whoever reads the rows has closed "
+    "the pipe: the run ends, and nothing is said.";
 
 /* ---- steps ----------------------------------------------------------------- */
 
 static int status_of(weir_err code)
 {
-    return code == WEIR_ERR_DATA || code == WEIR_ERR_QUERY_DATA ? STATUS_INPUT
-                                                                : STATUS_FAILED;
+    switch (code) {
+    case WEIR_OK:
+        return STATUS_OK;
+    case WEIR_DONE:
+        return STATUS_PIPE;
+    case WEIR_ERR_DATA:
+    case WEIR_ERR_QUERY_DATA:
+        return STATUS_INPUT;
+    default:
+        return STATUS_FAILED;
+    }
 }
 
 static weir_err copy(FILE *from, struct weir_error *err)
@@ -150,7 +161,7 @@ static int run_plan(struct run_args *a, struct weir_error *err)
                       job->transport);
     }
     free(ops);
-    return rc == WEIR_OK ? STATUS_OK : status_of(rc);
+    return status_of(rc);
 }
 
 static int run(struct run_args *a, struct weir_error *err)
@@ -179,7 +190,7 @@ int cmd_run(int argc, char **argv)
     struct weir_error err = {.message = "no memory"};
     options_parse(&options, argc, argv, &a);
     int status = run(&a, &err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK && status != STATUS_PIPE) {
         (void)fprintf(stderr, "weir run: %s\n", err.message);
     }
     return status;

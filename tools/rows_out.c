@@ -2,6 +2,7 @@
 /* Rows as a table, CSV or JSON lines. */
 #include "tools/rows_out.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,10 +234,17 @@ static void table_end(const struct rows_out *out)
 
 /* ---- all ----------------------------------------------------------------- */
 
+/* Right after a call has failed. */
+static weir_err fail_write(struct weir_error *err)
+{
+    const bool closed = errno == EPIPE;
+    const weir_err rc = tool_fail_errno(err, "write the rows");
+    return closed ? WEIR_DONE : rc;
+}
+
 static weir_err check_stream(const struct rows_out *out, struct weir_error *err)
 {
-    return ferror(out->to) != 0 ? tool_fail_errno(err, "write the rows")
-                                : WEIR_OK;
+    return ferror(out->to) != 0 ? fail_write(err) : WEIR_OK;
 }
 
 static weir_err no_memory(struct weir_error *err)
@@ -301,8 +309,7 @@ weir_err rows_out_end(struct rows_out *out, struct weir_error *err)
     if (out->format == ROWS_TABLE) {
         table_end(out);
     }
-    return fflush(out->to) != 0 ? tool_fail_errno(err, "write the rows")
-                                : check_stream(out, err);
+    return fflush(out->to) != 0 ? fail_write(err) : check_stream(out, err);
 }
 
 void rows_out_close(struct rows_out *out)

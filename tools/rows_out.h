@@ -34,13 +34,14 @@ weir_err rows_out_open(FILE *to, enum rows_format format,
                        const struct ArrowSchema *schema, struct rows_out **out,
                        struct weir_error *err);
 
-/** Print a batch; a table keeps it. Errors: WEIR_ERR_SYSTEM (the stream),
+/** Print a batch; a table keeps it. WEIR_OK | WEIR_DONE (nobody reads the pipe
+ *  any more; SIGPIPE is ignored). Errors: WEIR_ERR_SYSTEM (the stream),
  *  WEIR_ERR_NO_MEMORY. Blocks: on the stream. Threads: one. */
 weir_err rows_out_put(struct rows_out *out, const struct ArrowArray *batch,
                       struct weir_error *err);
 
-/** Print what is kept. Errors: WEIR_ERR_SYSTEM. Blocks: on the stream.
- *  Threads: one. Ownership: nothing. */
+/** Print what is kept. WEIR_OK | WEIR_DONE (as above). Errors:
+ *  WEIR_ERR_SYSTEM. Blocks: on the stream. Threads: one. Ownership: nothing. */
 weir_err rows_out_end(struct rows_out *out, struct weir_error *err);
 
 /** NULL is allowed. Errors: none. */

@@ -171,11 +171,23 @@ static void let_cause_speak(const struct weir_error *err)
     }
 }
 
+/* Where the answer cannot be written, nothing more is wanted of any member. It
+ * is not the query that failed: reported by it, all causes would look alike. */
+static void check_output(const struct job *j, weir_err rc,
+                         struct weir_error *err)
+{
+    if (rc != WEIR_OK) {
+        err->code = rc;
+        wb_group_end(j->group, err);
+    }
+}
+
 static weir_err take_rows(void *arg, const struct ArrowArray *batch,
                           struct weir_error *err)
 {
     struct job *j = arg;
-    return rows_out_put(j->out, batch, err);
+    check_output(j, rows_out_put(j->out, batch, err), err);
+    return WEIR_OK;
 }
 
 static weir_err open_out(struct job *j, struct weir_error *err)
@@ -189,14 +201,15 @@ static weir_err open_out(struct job *j, struct weir_error *err)
                          : rc;
 }
 
-static weir_err close_out(struct job *j, struct weir_error *err)
+static void close_out(struct job *j, struct weir_error *err)
 {
-    weir_err rc = j->out == NULL ? WEIR_OK : rows_out_end(j->out, err);
+    if (j->out != NULL) {
+        check_output(j, rows_out_end(j->out, err), err);
+    }
     rows_out_close(j->out);
     if (j->schema.release != NULL) {
         j->schema.release(&j->schema);
     }
-    return rc;
 }
 
 static weir_err run(struct job *j, weir_node *node, struct weir_error *err)
@@ -218,6 +231,9 @@ static weir_err run(struct job *j, weir_node *node, struct weir_error *err)
         /* Before anything is closed: closing would abort the query, and others
          * would report that. */
         let_cause_speak(err);
+        if (weir_err_scope(rc) == WEIR_SCOPE_QUERY) { /* all have this one */
+            wb_group_end(j->group, err);
+        }
         return rc;
     }
     leave_stats(j);
@@ -230,7 +246,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     struct job *j = arg;
     weir_node *node;
     j->self = self;
-    (void)signal(SIGPIPE, SIG_IGN); /* a reader that is gone is an error */
+    (void)signal(SIGPIPE, SIG_IGN); /* rows_out tells */
     weir_err rc = wb_nodes_open(&j->nodes, self, &node, err);
     if (rc != WEIR_OK) {
         return rc;
@@ -243,12 +259,10 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     if (rc == WEIR_OK) {
         rc = run(j, node, err);
     }
-    if (rc == WEIR_OK) {
-        rc = close_out(j, err);
-    }
     if (rc != WEIR_OK) {
         return rc;
     }
+    close_out(j, err);
     wb_group_meet(group);
     weir_run_close(j->run);
     wb_group_meet(group);

@@ -49,8 +49,9 @@ uint32_t run_job_operators(const weir_plan *plan);
  * @param ops_out  [out] run_job_operators(plan) entries: in the order of the
  *                 plan those that run, then "result"
  *
- * Errors:     the run's, of the first member that reports it, with its number
- *             in front; as wb_group_run
+ * Errors:     the run's, which all members have; WEIR_DONE: who reads `to` has
+ *             closed it; WEIR_ERR_SYSTEM: `to` cannot be written; a member's
+ *             own with its number in front; as wb_group_run
  * Blocks:     until it has ended
  * Threads:    one, the only one of the process
  * Ownership:  nothing
