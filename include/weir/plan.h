@@ -283,7 +283,7 @@ WEIR_API weir_err weir_plan_operator(const weir_plan *plan, uint32_t idx,
                                      struct weir_operator *op_out);
 
 typedef enum weir_explain_format {
-    WEIR_EXPLAIN_TEXT, /* a tree */
+    WEIR_EXPLAIN_TEXT, /* a tree; in brackets where an operator's rows are */
     WEIR_EXPLAIN_DOT,  /* for Graphviz */
 } weir_explain_format;
 

@@ -6,6 +6,7 @@
 
 #include "operators/base/fail.h"
 #include "operators/plan/draft.h"
+#include "operators/plan/spread.h"
 
 /* ---- operators for programs ---------------------------------------------- */
 
@@ -69,8 +70,9 @@ static void print_branch(FILE *to, const bool *open, const struct turn *t)
 
 static void print_op(FILE *to, const struct wi_plan_op *op)
 {
-    (void)fprintf(to, "%s \"%s\": %s\n", wi_plan_kind_text(op), op->name,
-                  op->notes.detail);
+    char spread[WI_SPREAD_TEXT_BYTES];
+    (void)fprintf(to, "%s \"%s\": %s [%s]\n", wi_plan_kind_text(op), op->name,
+                  op->notes.detail, wi_spread_text(op, spread));
 }
 
 /* Deep plans must not need deep recursion: what is left to print is a stack. */

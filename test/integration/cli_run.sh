@@ -92,13 +92,44 @@ awk '/scan "l"/ { scanned = $(NF - 9) }
      END { exit !(scanned == 5 && left == 4 && given == 3) }' err ||
     fail "analysis: $(cat err)"
 
-# explain: the tree, and Graphviz.
+# explain: the tree with the place of the rows, and Graphviz.
 "$weir" explain plan.json -d data >out
-sed -n 1p out | grep -q '^merge "sorted": by no$' || fail "explain"
+grep -q '^merge "sorted": by no \[on one worker\]$' out || fail "one worker"
+grep -q 'shuffle "by_no": by hash of no \[by hash of no\]$' out || fail "hash"
+grep -q 'scan "l": .* \[anywhere\]$' out || fail "anywhere"
 grep -q '^columns: no int32, total decimal(38,2)?' out ||
     fail "columns: $(tail -1 out)"
-"$weir" explain --dot plan.json -d data >out
-[ "$(sed -n 1p out)" = "digraph plan {" ] || fail "dot"
+cat >quoted.json <<'JSON'
+{"weir": 1,
+ "tables": {"t": {"columns": [{"name": "a \"b\"", "type": "int64"}],
+                  "rows": [[1]]}},
+ "operators": [
+   {"name": "the \"t\" \\", "op": "scan", "table": "t"},
+   {"name": "every", "op": "shuffle", "input": "the \"t\" \\",
+    "by": "broadcast"},
+   {"name": "l", "op": "scan", "table": "t"},
+   {"name": "j", "op": "join", "kind": "semi", "left": "l", "right": "every",
+    "keys": ["a \"b\""]}],
+ "result": "j"}
+JSON
+cat >dot <<'DOT'
+digraph plan {
+  rankdir=BT;
+  node [shape=box];
+  n0 [label="scan the \"t\" \\\nof t"];
+  n1 [label="shuffle every\nby broadcast", style=rounded];
+  n0 -> n1 [style=dashed];
+  n2 [label="scan l\nof t"];
+  n3 [label="join j\nsemi, a \"b\" = a \"b\""];
+  n2 -> n3;
+  n1 -> n3;
+  n4 [label="shuffle j\nby gather", style=rounded];
+  n3 -> n4 [style=dashed];
+}
+DOT
+"$weir" explain --dot quoted.json | cmp - dot || fail "dot"
+"$weir" explain quoted.json | grep -q 'every": .* \[on every worker\]$' ||
+    fail "every worker"
 
 # Mistakes: wrong use is 2, bad input 3, and the place is named.
 status 2 "$weir" run
@@ -122,6 +153,35 @@ says "line 2, column 0"
 sed 's/sum(price \* 2)/sum(1 \/ (no - no))/' plan.json >bad.json
 status 3 "$weir" run bad.json -d data -n 3
 says "division by zero"
+
+# Large plans run, too: 1,000 operators one above the other, 10 MB of JSON.
+awk 'BEGIN {
+    printf "{\"weir\": 1, \"tables\": {\"t\": {\"rows\": [[7]], \"columns\": "
+    print "[{\"name\": \"n\", \"type\": \"int64\"}]}}, \"operators\": ["
+    for (i = 999; i > 0; i--) {
+        printf "{\"name\": \"f%d\", \"op\": \"filter\", ", i
+        printf "\"input\": \"f%d\", \"where\": \"n > 0\"},\n", i - 1
+    }
+    print "{\"name\": \"f0\", \"op\": \"scan\", \"table\": \"t\"}],"
+    print "\"result\": \"f999\"}"
+}' >chain.json
+printf 'n\n7\n' >seven
+run chain.json -n 2 -f csv | cmp - seven || fail "a thousand operators"
+awk 'BEGIN {
+    printf "{\"weir\": 1, \"tables\": {\"t\": {\"columns\": [{\"name\": \"n\","
+    print "\"type\": \"int64\"}, {\"name\": \"s\", \"type\": \"utf8\"}], \"rows\": ["
+    for (i = 1; i <= 200000; i++) {
+        printf "%s[%d, \"some text that is there many times over %d\"]\n", (i > 1 ? "," : ""), i, i
+    }
+    print "]}}, \"operators\": [{\"name\": \"t\", \"op\": \"scan\", \"table\": \"t\"},"
+    print "{\"name\": \"g\", \"op\": \"shuffle\", \"input\": \"t\", \"by\": \"gather\"},"
+    print "{\"name\": \"a\", \"op\": \"aggregate\", \"input\": \"g\", \"aggregates\": ["
+    print "{\"name\": \"rows\", \"expr\": \"count(*)\"}, {\"name\": \"sum\", \"expr\": \"sum(n)\"}]}],"
+    print "\"result\": \"a\"}"
+}' >large.json
+[ "$(wc -c <large.json)" -gt 10000000 ] || fail "no 10 MB"
+printf 'rows,sum\n200000,20000100000\n' >sums
+run large.json -n 2 -f csv | cmp - sums || fail "10 MB of JSON"
 
 # Too little memory is said, and fails.
 cat >big.json <<'JSON'

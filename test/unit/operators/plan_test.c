@@ -133,12 +133,15 @@ Test(plan, the_tree_shows_what_the_plan_adds_by_itself)
     cr_assert_eq(weir_plan_explain(plan, WEIR_EXPLAIN_TEXT, &text, NULL),
                  WEIR_OK);
     cr_assert_str_eq(text,
-                     "merge \"o\": by x desc\n"
-                     "└─ sort \"o\": by x desc\n"
-                     "   └─ aggregate \"a\": complete, sum(price * 2) by no\n"
-                     "      └─ project \"a\": arguments of \"a\"\n"
-                     "         └─ shuffle \"h\": by hash of no\n"
-                     "            └─ scan \"s\": of t\n"
+                     "merge \"o\": by x desc [on one worker]\n"
+                     "└─ sort \"o\": by x desc [by hash of no]\n"
+                     "   └─ aggregate \"a\": complete, sum(price * 2) by no "
+                     "[by hash of no]\n"
+                     "      └─ project \"a\": arguments of \"a\" "
+                     "[by hash of no]\n"
+                     "         └─ shuffle \"h\": by hash of no "
+                     "[by hash of no]\n"
+                     "            └─ scan \"s\": of t [anywhere]\n"
                      "columns: no int32, x decimal(38,2)?\n",
                      "%s", text);
     free(text);
