@@ -151,9 +151,9 @@ static void print_summary(const struct shuffle_args *a,
                  a->nodes == 1 ? "" : "es", a->transport);
     (void)printf("columns:");
     for (uint32_t i = 0; i < plan->n_columns; i++) {
-        (void)printf("%s %s %s%s", i == 0 ? "" : ",", plan->columns[i].name,
-                     wi_csv_type_name(plan->columns[i].type),
-                     plan->columns[i].type.nulls ? "?" : "");
+        char type[WI_TYPE_TEXT_BYTES];
+        (void)printf("%s %s %s", i == 0 ? "" : ",", plan->columns[i].name,
+                     wi_type_text(&plan->columns[i].type, type));
     }
     (void)printf("\n%u partition%s by %s: rows min %" PRIu64 ", median %" PRIu64
                  ", max %" PRIu64 "\n",

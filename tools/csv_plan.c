@@ -224,15 +224,15 @@ void csv_plan_column_name(uint32_t column, char name[CSV_COLUMN_NAME_BYTES])
 weir_err csv_plan_schema(const struct csv_plan *plan,
                          struct ArrowSchema *schema_out, struct weir_error *err)
 {
-    struct weir_field fields[MAX_COLUMNS];
-    char names[MAX_COLUMNS][CSV_COLUMN_NAME_BYTES];
-    for (uint32_t i = 0; i < plan->n_columns; i++) {
-        csv_plan_column_name(i, names[i]);
-        fields[i] = (struct weir_field){
-            .name = names[i],
-            .format = wi_csv_type_format(plan->columns[i].type),
-            .nullable = plan->columns[i].type.nulls,
-        };
+    char name[CSV_COLUMN_NAME_BYTES];
+    struct wi_columns columns = {0};
+    weir_err rc = WEIR_OK;
+    for (uint32_t i = 0; rc == WEIR_OK && i < plan->n_columns; i++) {
+        csv_plan_column_name(i, name);
+        rc = wi_columns_add(&columns, name, &plan->columns[i].type);
     }
-    return weir_schema_build(fields, plan->n_columns, schema_out, err);
+    rc = rc == WEIR_OK ? wi_columns_to_arrow(&columns, schema_out, err)
+                       : tool_fail(err, rc, "no memory for the columns");
+    wi_columns_fini(&columns);
+    return rc;
 }

@@ -24,7 +24,7 @@ struct csv_column {
     char *name; /* terminated; as any text it may hold a NUL */
     size_t name_len;
     struct wi_csv_guess guess;
-    struct wi_csv_type type;
+    struct wi_type type;
 };
 
 /** Records [begin, end) of the file, the first on `line`. */

@@ -3,10 +3,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <weir/row.h>
 
+#include "operators/base/number_text.h"
+#include "operators/table/csv_value.h"
 #include "tools/csv_out.h"
 #include "tools/fail.h"
 
@@ -110,32 +113,40 @@ void csv_worker_close(struct csv_worker *w)
 static weir_err set_field(struct csv_worker *w, uint32_t column,
                           const struct wi_csv_field *f)
 {
-    int64_t number;
+    const struct wi_type *type = &w->p.job->plan->columns[column].type;
+    const char *text = f->text;
+    int64_t number = 0;
+    bool ok = true;
     double real;
+    wi_i128 exact;
     if (wi_csv_is_empty(f)) {
         return WEIR_OK; /* what is not set is null */
     }
-    switch (w->p.job->plan->columns[column].type.kind) {
-    case WI_CSV_INT64:
-        return wi_csv_parse_int64(f->text, f->len, &number)
-                   ? weir_row_set_int64(w->rows, column, number)
+    switch (type->kind) {
+    case WI_TYPE_UTF8:
+        return weir_row_set_bytes(w->rows, column, text, f->len);
+    case WI_TYPE_DECIMAL:
+        return wi_csv_decimal(text, f->len, type, &exact)
+                   ? weir_row_set_bytes(w->rows, column, &exact, sizeof(exact))
                    : WEIR_ERR_DATA;
-    case WI_CSV_BOOL:
-        return wi_csv_parse_bool(f->text, f->len, &number)
-                   ? weir_row_set_int64(w->rows, column, number)
-                   : WEIR_ERR_DATA;
-    case WI_CSV_DATE32:
-        return wi_csv_parse_date32(f->text, f->len, &number)
-                   ? weir_row_set_int64(w->rows, column, number)
-                   : WEIR_ERR_DATA;
-    case WI_CSV_FLOAT64:
-        return wi_csv_parse_float64(f->text, f->len, &real)
+    case WI_TYPE_FLOAT64:
+        return wi_csv_parse_float64(text, f->len, &real)
                    ? weir_row_set_double(w->rows, column, real)
                    : WEIR_ERR_DATA;
-    case WI_CSV_UTF8:
+    case WI_TYPE_BOOL:
+        ok = wi_csv_parse_bool(text, f->len, &number);
+        break;
+    case WI_TYPE_DATE32:
+        ok = wi_csv_parse_date32(text, f->len, &number);
+        break;
+    case WI_TYPE_TIMESTAMP:
+        ok = wi_csv_timestamp(text, f->len, type->unit, &number);
+        break;
+    default:
+        ok = wi_csv_parse_int64(text, f->len, &number);
         break;
     }
-    return weir_row_set_bytes(w->rows, column, f->text, f->len);
+    return ok ? weir_row_set_int64(w->rows, column, number) : WEIR_ERR_DATA;
 }
 
 static weir_err say_changed(struct csv_worker *w, uint64_t line,
@@ -215,34 +226,45 @@ static weir_err step_send(struct csv_worker *w, struct weir_error *err)
 
 /* ---- receiving ------------------------------------------------------------------ */
 
+/* Anything but a text; returns its length. */
+static size_t print_value(const struct wi_type *type,
+                          const struct weir_row_cursor *c, uint32_t column,
+                          char text[WI_VALUE_TEXT_BYTES])
+{
+    wi_i128 exact;
+    uint64_t len;
+    switch (type->kind) {
+    case WI_TYPE_INT64:
+        return wi_csv_print_int64(weir_row_int64(c, column), text);
+    case WI_TYPE_BOOL:
+        return wi_csv_print_bool(weir_row_int64(c, column), text);
+    case WI_TYPE_DATE32:
+        return wi_csv_print_date32(weir_row_int64(c, column), text);
+    case WI_TYPE_TIMESTAMP:
+        return wi_timestamp_text(weir_row_int64(c, column), type->unit, text);
+    case WI_TYPE_DECIMAL:
+        memcpy(&exact, weir_row_bytes(c, column, &len), sizeof(exact));
+        return wi_exact_text(exact, type->scale, text);
+    default:
+        return wi_csv_print_float64(weir_row_double(c, column), text);
+    }
+}
+
 static void write_field(struct csv_worker *w, const struct weir_row_cursor *c,
                         uint32_t column)
 {
-    const struct wi_csv_type type = w->p.job->plan->columns[column].type;
-    char value[WI_CSV_VALUE_BYTES];
+    const struct wi_type *type = &w->p.job->plan->columns[column].type;
+    char value[WI_VALUE_TEXT_BYTES];
     const char *text = value;
     uint64_t len = 0;
     if (weir_row_is_null(c, column)) {
         csv_out_field(w->out, NULL, 0);
         return;
     }
-    switch (type.kind) {
-    case WI_CSV_INT64:
-        len = wi_csv_print_int64(weir_row_int64(c, column), value);
-        break;
-    case WI_CSV_BOOL:
-        len = wi_csv_print_bool(weir_row_int64(c, column), value);
-        break;
-    case WI_CSV_DATE32:
-        len = wi_csv_print_date32(weir_row_int64(c, column), value);
-        break;
-    case WI_CSV_FLOAT64:
-        len = wi_csv_print_float64(weir_row_double(c, column), type.decimals,
-                                   value);
-        break;
-    case WI_CSV_UTF8:
+    if (type->kind == WI_TYPE_UTF8) {
         text = weir_row_bytes(c, column, &len);
-        break;
+    } else {
+        len = print_value(type, c, column, value);
     }
     csv_out_field(w->out, text, (size_t)len);
 }

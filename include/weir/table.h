@@ -107,7 +107,8 @@ struct weir_csv_params {
     const struct weir_field *fields; /* columns wanted, of the header, in any
                                         order; without one: all that a row has
                                         [those of the header, with types that
-                                        keep every text of the file] */
+                                        print every value as it stands in the
+                                        file: docs/plan.md] */
     uint32_t n_fields;
     const char *null_text; /* a field like this, without quotes, is null if its
                               column may hold nulls [""] */

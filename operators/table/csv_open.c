@@ -161,20 +161,12 @@ static weir_err columns_of_guess(struct wi_csv *csv, struct header *h,
     if (rc != WEIR_OK) {
         return rc;
     }
-    struct weir_field *fields = calloc(h->n, sizeof(*fields));
-    if (fields == NULL) {
-        return wi_exec_no_memory(err, h->n * sizeof(*fields));
-    }
-    for (uint32_t i = 0; i < h->n; i++) {
-        const struct wi_csv_type type = wi_csv_guess_type(&h->guesses[i]);
-        fields[i] = (struct weir_field){.name = h->names[i],
-                                        .format = wi_csv_type_format(type),
-                                        .nullable = type.nulls};
+    for (uint32_t i = 0; rc == WEIR_OK && i < h->n; i++) {
+        const struct wi_type type = wi_csv_guess_type(&h->guesses[i]);
+        rc = wi_columns_add(out, h->names[i], &type);
         csv->field_of[i] = i;
     }
-    rc = build_columns(fields, h->n, out, err);
-    free(fields);
-    return rc;
+    return rc == WEIR_OK ? rc : wi_exec_no_memory(err, h->n * sizeof(*out->at));
 }
 
 static weir_err say_not_found(const struct wi_csv *csv, const struct header *h,

@@ -27,6 +27,16 @@ static size_t count_digits(const char *text, size_t len)
     return n;
 }
 
+/* Is every byte one of these? */
+static bool only(const char *bytes, const char *text, size_t len)
+{
+    size_t n = 0;
+    while (n < len && text[n] != '\0' && strchr(bytes, text[n]) != NULL) {
+        n++;
+    }
+    return n == len;
+}
+
 /* ---- int64 ------------------------------------------------------------------ */
 
 bool wi_csv_parse_int64(const char *text, size_t len, int64_t *out)
@@ -127,33 +137,44 @@ struct decimal {
     bool negative;
     uint64_t digits;
     int decimals; /* digits behind the point */
-    bool point;
 };
 
 static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 #define MAX_DIGITS UINT64_C(999999999999999)
 
-/* -?(0|[1-9][0-9]*)([.][0-9]+)? of at most 15 digits. */
-static bool parse_decimal(const char *text, size_t len, struct decimal *d)
+/* Where the parts of -?(0|[1-9][0-9]*)([.][0-9]+)? are. */
+struct form {
+    size_t sign;   /* 0 or 1 */
+    size_t whole;  /* digits */
+    size_t behind; /* digits; 0: no point */
+};
+
+static bool find_form(const char *text, size_t len, struct form *f)
 {
-    size_t sign = len > 0 && text[0] == '-';
-    size_t whole = count_digits(text + sign, len - sign);
-    size_t at = sign + whole;
-    size_t behind = 0;
+    f->sign = len > 0 && text[0] == '-';
+    f->whole = count_digits(text + f->sign, len - f->sign);
+    f->behind = 0;
+    size_t at = f->sign + f->whole;
     if (at < len) {
-        behind = count_digits(text + at + 1, len - at - 1);
-        if (text[at] != '.' || behind == 0 || at + 1 + behind != len) {
+        f->behind = count_digits(text + at + 1, len - at - 1);
+        if (text[at] != '.' || f->behind == 0 || at + 1 + f->behind != len) {
             return false;
         }
     }
-    if (whole == 0 || (whole > 1 && text[sign] == '0') ||
-        whole + behind > DBL_DIG) {
+    return f->whole > 0 && (f->whole == 1 || text[f->sign] != '0');
+}
+
+/* Of at most 15 digits. */
+static bool parse_decimal(const char *text, size_t len, struct decimal *d)
+{
+    struct form f;
+    if (!find_form(text, len, &f) || f.whole + f.behind > DBL_DIG) {
         return false;
     }
-    *d = (struct decimal){sign != 0, 0, (int)behind, behind > 0};
-    for (size_t i = sign; i < len; i++) {
-        if (i != at) {
+    *d = (struct decimal){f.sign != 0, 0, (int)f.behind};
+    for (size_t i = f.sign; i < len; i++) {
+        if (i != f.sign + f.whole) {
             d->digits = d->digits * 10 + (uint64_t)(text[i] - '0');
         }
     }
@@ -225,7 +246,7 @@ static bool find_decimal(double value, int decimals, struct decimal *d)
         return false;
     }
     *d = (struct decimal){signbit(value) != 0, (uint64_t)(scaled + 0.5),
-                          decimals, decimals > 0};
+                          decimals};
     return d->digits <= MAX_DIGITS &&
            (double)d->digits / powers[decimals] == size;
 }
@@ -245,11 +266,8 @@ static bool find_shortest(double value, struct decimal *d)
     return false;
 }
 
-static int print_by_library(double value, int decimals, char *text)
+static int print_by_library(double value, char *text)
 {
-    if (decimals >= 0) {
-        return snprintf(text, WI_CSV_VALUE_BYTES, "%.*f", decimals, value);
-    }
     int n = snprintf(text, WI_CSV_VALUE_BYTES, "%.15g", value);
     for (int digits = 16; digits <= 17 && strtod(text, NULL) != value;
          digits++) {
@@ -258,17 +276,11 @@ static int print_by_library(double value, int decimals, char *text)
     return n;
 }
 
-size_t wi_csv_print_float64(double value, int decimals,
-                            char text[WI_CSV_VALUE_BYTES])
+size_t wi_csv_print_float64(double value, char text[WI_CSV_VALUE_BYTES])
 {
     struct decimal d;
-    if (decimals < 0
-            ? find_shortest(value, &d)
-            : decimals <= DBL_DIG && find_decimal(value, decimals, &d)) {
-        return print_decimal(&d, text);
-    }
-    int n = print_by_library(value, decimals, text);
-    return n < WI_CSV_VALUE_BYTES ? (size_t)n : WI_CSV_VALUE_BYTES - 1;
+    return find_shortest(value, &d) ? print_decimal(&d, text)
+                                    : (size_t)print_by_library(value, text);
 }
 
 static bool survives_as_shortest(const char *text, size_t len)
@@ -276,23 +288,62 @@ static bool survives_as_shortest(const char *text, size_t len)
     char again[WI_CSV_VALUE_BYTES];
     double value;
     return wi_csv_parse_float64(text, len, &value) &&
-           wi_csv_print_float64(value, -1, again) == len &&
+           wi_csv_print_float64(value, again) == len &&
            memcmp(text, again, len) == 0;
 }
 
 /* ---- the guess -------------------------------------------------------------- */
 
-static void guess_float(struct wi_csv_guess *g, const char *text, size_t len)
+/* As wi_timestamp_text() prints it: without the fraction if that is 0. */
+static void guess_time(struct wi_csv_guess *g, const char *text, size_t len)
 {
-    struct decimal d;
-    if (!g->no_fixed) {
-        bool is_fixed = parse_decimal(text, len, &d) && d.point;
-        if (is_fixed && g->decimals == 0) {
-            g->decimals = d.decimals;
-        }
-        g->no_fixed = !is_fixed || d.decimals != g->decimals;
+    enum { DAY = 10, MINUTE_END = 16, WHOLE = 19 };
+    int64_t value;
+    size_t digits = len > WHOLE ? len - WHOLE - 1 : 0;
+    uint8_t unit = (uint8_t)(digits / 3);
+    bool form = len >= WHOLE && text[DAY] == ' ' && text[MINUTE_END] == ':' &&
+                digits % 3 == 0 && digits <= 9 && is_digit(text[len - 1]) &&
+                (len == WHOLE || (digits > 0 && text[WHOLE] == '.'));
+    bool zero = digits > 0 && only("0", text + WHOLE + 1, digits);
+    bool fits = form && wi_csv_timestamp(text, len, WI_NANO, &value);
+    g->not_nano = g->not_nano || !fits;
+    if (zero || (digits > 0 && g->unit != 0 && g->unit != unit) ||
+        (!fits && !(form && wi_csv_timestamp(text, len, WI_MICRO, &value)))) {
+        g->no_time = true;
     }
-    g->no_short = g->no_short || !survives_as_shortest(text, len);
+    g->unit = unit > g->unit ? unit : g->unit;
+}
+
+/* A zero has no sign, a number no more digits than the type. */
+static void guess_decimal(struct wi_csv_guess *g, const char *text, size_t len)
+{
+    struct form f = {0};
+    if (!find_form(text, len, &f) || f.behind == 0 ||
+        f.whole + f.behind > WI_DECIMAL_MOST ||
+        (g->behind != 0 && g->behind != f.behind) ||
+        (f.sign != 0 && only("-0.", text, len))) {
+        g->no_decimal = true;
+        return;
+    }
+    /* 0.5 is decimal(1,1): the zero is no digit of it. */
+    uint32_t whole = text[f.sign] == '0' ? 0 : (uint32_t)f.whole;
+    g->behind = (uint32_t)f.behind;
+    g->whole = whole > g->whole ? whole : g->whole;
+}
+
+static void guess_number(struct wi_csv_guess *g, const char *text, size_t len)
+{
+    int64_t value;
+    bool is_int = wi_csv_parse_int64(text, len, &value);
+    g->no_int = g->no_int || !is_int;
+    g->no_decimal = g->no_decimal || is_int;
+    if (is_int && len <= DBL_DIG) {
+        return; /* it is its own shortest decimal */
+    }
+    if (!g->no_decimal) {
+        guess_decimal(g, text, len);
+    }
+    g->no_float = g->no_float || !survives_as_shortest(text, len);
 }
 
 void wi_csv_guess_add(struct wi_csv_guess *guess, const char *text, size_t len)
@@ -304,51 +355,43 @@ void wi_csv_guess_add(struct wi_csv_guess *guess, const char *text, size_t len)
         return;
     }
     g->seen = true;
-    if (g->no_int && g->no_bool && g->no_date && g->no_short && g->no_fixed) {
-        return;
-    }
     g->no_bool = g->no_bool || !wi_csv_parse_bool(text, len, &value);
     g->no_date = g->no_date || !wi_csv_parse_date32(text, len, &value);
-    bool is_int = wi_csv_parse_int64(text, len, &value);
-    g->no_int = g->no_int || !is_int;
-    if (is_int && len <= DBL_DIG) {
-        g->no_fixed = true; /* an integer of 15 digits is its own shortest */
-    } else if (!g->no_fixed || !g->no_short) {
-        guess_float(g, text, len);
+    if (!g->no_time) {
+        guess_time(g, text, len);
+    }
+    if (!g->no_int || !g->no_decimal || !g->no_float) {
+        guess_number(g, text, len);
     }
 }
 
-struct wi_csv_type wi_csv_guess_type(const struct wi_csv_guess *guess)
+static enum wi_type_kind guess_kind(const struct wi_csv_guess *g)
+{
+    const uint32_t digits = g->whole + g->behind;
+    if (!g->seen) {
+        return WI_TYPE_UTF8;
+    }
+    return !g->no_int    ? WI_TYPE_INT64
+           : !g->no_bool ? WI_TYPE_BOOL
+           : !g->no_date ? WI_TYPE_DATE32
+           : !g->no_time && !(g->unit == WI_NANO && g->not_nano)
+               ? WI_TYPE_TIMESTAMP
+           : !g->no_decimal && digits <= WI_DECIMAL_MOST ? WI_TYPE_DECIMAL
+           : !g->no_float                                ? WI_TYPE_FLOAT64
+                                                         : WI_TYPE_UTF8;
+}
+
+struct wi_type wi_csv_guess_type(const struct wi_csv_guess *guess)
 {
     const struct wi_csv_guess *g = guess;
-    struct wi_csv_type type = {WI_CSV_UTF8, -1, g->nulls};
-    if (!g->seen) {
-        return type;
-    }
-    if (!g->no_int) {
-        type.kind = WI_CSV_INT64;
-    } else if (!g->no_bool) {
-        type.kind = WI_CSV_BOOL;
-    } else if (!g->no_date) {
-        type.kind = WI_CSV_DATE32;
-    } else if (!g->no_short) {
-        type.kind = WI_CSV_FLOAT64;
-    } else if (!g->no_fixed) {
-        type.kind = WI_CSV_FLOAT64;
-        type.decimals = g->decimals;
+    struct wi_type type = {.kind = guess_kind(g), .nullable = g->nulls};
+    if (type.kind == WI_TYPE_TIMESTAMP) {
+        type.unit = g->unit == 0 ? WI_MICRO : g->unit;
+    } else if (type.kind == WI_TYPE_DECIMAL) {
+        type.precision = g->whole + g->behind <= WI_DECIMAL_SMALL
+                             ? WI_DECIMAL_SMALL
+                             : WI_DECIMAL_MOST;
+        type.scale = (uint8_t)g->behind;
     }
     return type;
-}
-
-const char *wi_csv_type_name(struct wi_csv_type type)
-{
-    static const char *const names[] = {"int64", "bool", "date32", "float64",
-                                        "utf8"};
-    return names[type.kind];
-}
-
-const char *wi_csv_type_format(struct wi_csv_type type)
-{
-    static const char *const formats[] = {"l", "b", "tdD", "g", "u"};
-    return formats[type.kind];
 }

@@ -4,14 +4,23 @@
  *
  * A column has a type if every one of its texts comes back unchanged from the
  * value: text -> value -> the same text. So `007`, `1.50` beside `1.5`, `+1`,
- * ` 1` and `TRUE` make a column of texts. Decided over all of its values:
+ * ` 1`, `-0.00` and `TRUE` make a column of texts. Decided over all of its
+ * values, the first that fits:
  *
- *   int64    as %d prints it
- *   bool     true false
- *   date32   YYYY-MM-DD, a day of the Gregorian calendar, years 0000..9999
- *   float64  the shortest decimal that gives the value (as %.15g or %.17g), or
- *            the same number of decimals in every value and at most 15 digits
- *   utf8     everything else, and columns without any value
+ *   int64           as %d prints it
+ *   bool            true false
+ *   date            YYYY-MM-DD, a day of the Gregorian calendar, years
+ *                   0000..9999
+ *   timestamp(us)   YYYY-MM-DD hh:mm:ss, a point and six digits behind it where
+ *                   they are not all 0; (ms) and (ns) if it is three or nine
+ *   decimal(18,S)   S digits behind the point in every value, and one at least;
+ *   decimal(38,S)   if 18 digits are too few
+ *   float64         the shortest decimal that gives the value (as %.15g or
+ *                   %.17g)
+ *   utf8            everything else, and columns without any value
+ *
+ * Decimals have one of two precisions, so that a row more seldom changes a type
+ * that other tables are joined by.
  */
 #ifndef WI_OPERATORS_CSV_TYPE_H
 #define WI_OPERATORS_CSV_TYPE_H
@@ -20,19 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum wi_csv_kind {
-    WI_CSV_INT64,
-    WI_CSV_BOOL,
-    WI_CSV_DATE32,
-    WI_CSV_FLOAT64,
-    WI_CSV_UTF8
-};
-
-struct wi_csv_type {
-    enum wi_csv_kind kind;
-    int decimals; /* WI_CSV_FLOAT64: that many, or -1: shortest */
-    bool nulls;   /* there are some */
-};
+#include "operators/base/type.h"
 
 /** What a column may still be. Zeroed: nothing was seen. */
 struct wi_csv_guess {
@@ -41,23 +38,23 @@ struct wi_csv_guess {
     bool no_int;
     bool no_bool;
     bool no_date;
-    bool no_short; /* float64, shortest */
-    bool no_fixed; /* float64, the same number of decimals */
-    int decimals;
+    bool no_time;
+    bool no_decimal;
+    bool no_float;
+    bool not_nano;   /* a timestamp is out of the range of (ns) */
+    uint8_t unit;    /* of timestamps: enum wi_unit; 0: none has a fraction */
+    uint32_t whole;  /* decimals: most digits before the point */
+    uint32_t behind; /* and behind it; 0: none was seen */
 };
 
-#define WI_CSV_VALUE_BYTES 32 /* longest text of a value that is no utf8 */
+#define WI_CSV_VALUE_BYTES 32 /* longest text that is printed here */
 
 /** Take one value into account; text NULL is null.
  *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
 void wi_csv_guess_add(struct wi_csv_guess *guess, const char *text, size_t len);
 
 /** What the column is. Errors: none. Blocks: never. Threads: any. */
-struct wi_csv_type wi_csv_guess_type(const struct wi_csv_guess *guess);
-
-/** Name of a type as in the table above, and its Arrow format. Static. */
-const char *wi_csv_type_name(struct wi_csv_type type);
-const char *wi_csv_type_format(struct wi_csv_type type);
+struct wi_type wi_csv_guess_type(const struct wi_csv_guess *guess);
 
 /**
  * Text to value. False if the text is not of that type, in which case nothing
@@ -76,7 +73,6 @@ bool wi_csv_parse_float64(const char *text, size_t len, double *out);
 size_t wi_csv_print_int64(int64_t value, char text[WI_CSV_VALUE_BYTES]);
 size_t wi_csv_print_bool(int64_t value, char text[WI_CSV_VALUE_BYTES]);
 size_t wi_csv_print_date32(int64_t days, char text[WI_CSV_VALUE_BYTES]);
-size_t wi_csv_print_float64(double value, int decimals,
-                            char text[WI_CSV_VALUE_BYTES]);
+size_t wi_csv_print_float64(double value, char text[WI_CSV_VALUE_BYTES]);
 
 #endif /* WI_OPERATORS_CSV_TYPE_H */

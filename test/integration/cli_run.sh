@@ -83,6 +83,22 @@ run - -d data -n 2 -f json <plan.json | cmp - json ||
 run plan.json -d data -n 2 -f csv --progress | cmp - csv ||
     fail "progress"
 
+# Types that are found print a file as it is, and are named by explain.
+cat >data/found.csv <<'CSV'
+no,paid,mixed,rate,day,at,flag,code,nothing
+1,1.50,1.5,0.125,2013-06-30,2013-06-30 23:59:59,true,007,
+-2,,1.50,1e-07,2013-07-02,,false,8,
+3,-80000.05,2,12,2013-07-03,2013-07-01 00:00:00.000001,true,-0.00,
+CSV
+cat >found.json <<'JSON'
+{"weir": 1, "tables": {"t": {"csv": "found.csv"}},
+ "operators": [{"name": "t", "op": "scan", "table": "t"}], "result": "t"}
+JSON
+run found.json -d data -f csv | cmp - data/found.csv || fail "types lose texts"
+"$weir" explain found.json -d data >out
+grep -q '^columns: no int64, paid decimal(18,2)?, mixed utf8, rate float64, day date, at timestamp(us)?, flag bool, code utf8, nothing utf8?$' out ||
+    fail "types"
+
 # The analysis counts what is known: five rows are scanned, four are left.
 status 0 "$weir" run plan.json -d data -n 2 -w 2 -f csv --analyze
 cmp out csv || fail "rows beside the analysis"
