@@ -469,7 +469,9 @@ static void visit(weir_sim *sim, struct node *n)
     /* What tasks left for the engine; it may wake workers again. */
     enum stepped after = called ? step(sim, n) : RESTED;
     arm_timer(sim, n);
-    if (before == RESTLESS || after != RESTED || is_awake(sim, n)) {
+    /* A task of one worker may have woken a worker that was looked at before. */
+    const bool others = called && sim->n_workers > 1;
+    if (before == RESTLESS || after != RESTED || others || is_awake(sim, n)) {
         enqueue(sim, n);
     }
 }

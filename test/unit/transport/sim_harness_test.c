@@ -677,6 +677,48 @@ Test(sim_harness, what_a_task_does_to_another_node_is_noticed)
     weir_sim_close(sim);
 }
 
+struct ball {
+    weir_node *node;
+    uint32_t at; /* worker */
+    uint32_t throws;
+};
+
+/* To the other worker, as through a ring that both map. */
+static weir_err throw_from(struct ball *b, uint32_t worker)
+{
+    if (b->at == worker && b->throws < 20) {
+        b->at = 1 - worker;
+        b->node->woken[b->at] = true;
+        b->throws++;
+    }
+    return b->throws == 20 ? WEIR_DONE : WEIR_AGAIN;
+}
+
+static weir_err throw_from_0(void *arg, uint64_t now_ns)
+{
+    (void)now_ns;
+    return throw_from(arg, 0);
+}
+
+static weir_err throw_from_1(void *arg, uint64_t now_ns)
+{
+    (void)now_ns;
+    return throw_from(arg, 1);
+}
+
+/* Found by a random plan on one node with two workers and tiny rings: the
+ * worker that is looked at first slept though the other one had woken it. */
+Test(sim_harness, workers_of_a_node_wake_each_other_without_an_event)
+{
+    weir_sim *sim = open_sim(1, 2);
+    struct ball b = {.node = weir_sim_node(sim, 0), .at = 1};
+    add(sim, 0, 0, throw_from_0, &b);
+    add(sim, 0, 1, throw_from_1, &b);
+    run_ok(sim);
+    cr_assert_eq(b.throws, 20);
+    weir_sim_close(sim);
+}
+
 /* ---- opening -------------------------------------------------------------------- */
 
 Test(sim_harness, wrong_params_are_refused)
