@@ -190,13 +190,13 @@ static enum wi_read read_timestamp(struct wi_str text, uint8_t unit,
         return WI_READ_MALFORMED;
     }
     int64_t ticks = wi_unit_ticks(unit);
-    int64_t rest = ns / (1000000000 / ticks);
-    int64_t v;
-    if (__builtin_mul_overflow(days, WI_DAY_SECONDS * ticks, &v) ||
-        __builtin_add_overflow(v, rest, &v)) {
+    /* Of the first day that there is, 64 bits hold the end only. */
+    wi_i128 v = (wi_i128)days * (WI_DAY_SECONDS * ticks);
+    v += ns / (1000000000 / ticks);
+    if (v < INT64_MIN || v > INT64_MAX) {
         return WI_READ_TOO_LARGE;
     }
-    *out = v;
+    *out = (int64_t)v;
     return WI_READ_OK;
 }
 

@@ -369,13 +369,13 @@ bool wi_csv_timestamp(const char *text, size_t len, enum wi_unit unit,
         }
         at += at < len && text[at] == 'Z';
     }
-    int64_t value;
-    if (at != len || ns % unit_ns != 0 ||
-        __builtin_mul_overflow(days * WI_DAY_SECONDS + seconds, units,
-                               &value) ||
-        __builtin_add_overflow(value, (int64_t)(ns / unit_ns), &value)) {
+    /* Of the first second that there is, 64 bits hold the end only. */
+    wi_i128 value = (wi_i128)(days * WI_DAY_SECONDS + seconds) * units;
+    value += ns / unit_ns;
+    if (at != len || ns % unit_ns != 0 || value < INT64_MIN ||
+        value > INT64_MAX) {
         return false;
     }
-    *out = value;
+    *out = (int64_t)value;
     return true;
 }

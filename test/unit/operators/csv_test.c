@@ -511,6 +511,8 @@ Test(csv, timestamps_are_exact_or_refused)
     cr_expect(time_is("1970-01-01 00:00:00.123456789", WI_NANO, 123456789));
     cr_expect(time_is("2262-04-11 23:47:16.854775807", WI_NANO, INT64_MAX));
     cr_expect_not(time_is("2262-04-11 23:47:16.854775808", WI_NANO, 0));
+    cr_expect(time_is("1677-09-21 00:12:43.145224192", WI_NANO, INT64_MIN));
+    cr_expect_not(time_is("1677-09-21 00:12:43.145224191", WI_NANO, 0));
     cr_expect_not(time_is("1970-01-01 00:00:00.5", WI_SECOND, 0));
     cr_expect_not(time_is("1970-01-01 24:00:00", WI_SECOND, 86400));
     cr_expect_not(time_is("1970-01-01 23:60", WI_SECOND, 86400));
