@@ -84,8 +84,8 @@ static void print_timestamp(FILE *out, int64_t v, char unit)
                                        : 1000000000;
     int digits = unit == 's' ? 0 : unit == 'm' ? 3 : unit == 'u' ? 6 : 9;
     int64_t fraction = v % per_second;
+    int64_t seconds = v / per_second - (fraction < 0);
     fraction += fraction < 0 ? per_second : 0;
-    int64_t seconds = (v - fraction) / per_second;
     int64_t rest = seconds % DAY_SECONDS;
     rest += rest < 0 ? DAY_SECONDS : 0;
     print_date(out, (seconds - rest) / DAY_SECONDS);
@@ -242,36 +242,86 @@ const char *wt_answer_sqlite(struct wt_answer *a, sqlite3 *db, const char *sql)
 
 /* ---- comparing ----------------------------------------------------------------- */
 
+/* Are two rows equal in the columns of `order`? */
+static bool same_keys(const char *a, const char *b, wt_order order)
+{
+    for (uint32_t c = 0;; c++) {
+        const size_t n = strcspn(a, "|");
+        const size_t m = strcspn(b, "|");
+        const bool key = c >= 32 ? order == WT_ORDER_ALL : order >> c & 1;
+        if ((key && (n != m || memcmp(a, b, n) != 0)) || a[n] != b[m]) {
+            return false;
+        }
+        if (a[n] == '\0') {
+            return true;
+        }
+        a += n + 1;
+        b += m + 1;
+    }
+}
+
+size_t wt_answer_steps(const struct wt_answer *a, wt_order order)
+{
+    size_t steps = 0;
+    for (size_t i = 1; i < a->n; i++) {
+        steps += !same_keys(a->row[i - 1], a->row[i], order);
+    }
+    return steps;
+}
+
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void sort(struct wt_answer *a)
+static char **sorted(const struct wt_answer *a)
 {
-    if (a->n > 1) {
-        qsort(a->row, a->n, sizeof(*a->row), by_text);
+    char **row = calloc(a->n + 1, sizeof(*row));
+    if (row == NULL) {
+        abort();
     }
+    for (size_t i = 0; i < a->n; i++) {
+        row[i] = a->row[i];
+    }
+    qsort(row, a->n, sizeof(*row), by_text);
+    return row;
 }
 
-bool wt_answer_same(struct wt_answer *weir, struct wt_answer *sqlite,
-                    bool ordered, char *why, size_t why_bytes)
+static bool same_rows(const struct wt_answer *weir,
+                      const struct wt_answer *sqlite,
+                      char why[WT_ANSWER_WHY_BYTES])
 {
-    if (!ordered) {
-        sort(weir);
-        sort(sqlite);
+    char **w = sorted(weir);
+    char **s = sorted(sqlite);
+    size_t i = 0;
+    while (i < weir->n && i < sqlite->n && strcmp(w[i], s[i]) == 0) {
+        i++;
     }
-    for (size_t i = 0; i < weir->n && i < sqlite->n; i++) {
-        if (strcmp(weir->row[i], sqlite->row[i]) != 0) {
-            (void)snprintf(why, why_bytes, "row %zu: \"%s\", SQLite: \"%s\"", i,
+    const bool same = i == weir->n && i == sqlite->n;
+    (void)snprintf(why, WT_ANSWER_WHY_BYTES,
+                   "%zu rows, SQLite: %zu; sorted, row %zu: \"%s\", SQLite: "
+                   "\"%s\"",
+                   weir->n, sqlite->n, i, i < weir->n ? w[i] : "none",
+                   i < sqlite->n ? s[i] : "none");
+    free(w);
+    free(s);
+    return same;
+}
+
+bool wt_answer_same(const struct wt_answer *weir,
+                    const struct wt_answer *sqlite, wt_order order,
+                    char why[WT_ANSWER_WHY_BYTES])
+{
+    if (!same_rows(weir, sqlite, why)) {
+        return false;
+    }
+    for (size_t i = 0; order != 0 && i < weir->n; i++) {
+        if (!same_keys(weir->row[i], sqlite->row[i], order)) {
+            (void)snprintf(why, WT_ANSWER_WHY_BYTES,
+                           "row %zu is not in order: \"%s\", SQLite: \"%s\"", i,
                            weir->row[i], sqlite->row[i]);
             return false;
         }
-    }
-    if (weir->n != sqlite->n) {
-        (void)snprintf(why, why_bytes, "%zu rows, SQLite: %zu", weir->n,
-                       sqlite->n);
-        return false;
     }
     return true;
 }

@@ -9,7 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SQL_BYTES = 2048, READ_BYTES = 65536 };
+#include "test/support/exact.h"
+
+enum {
+    SQL_BYTES = 2048,
+    READ_BYTES = 65536,
+    DIGITS_BYTES = 64,
+    BINARY_BYTES = 64,
+};
 
 void wt_oracle_open(struct wt_oracle *o)
 {
@@ -19,6 +26,7 @@ void wt_oracle_open(struct wt_oracle *o)
     cr_assert_eq(sqlite3_exec(o->db, "pragma case_sensitive_like = on", NULL,
                               NULL, NULL),
                  SQLITE_OK);
+    cr_assert_eq(wt_exact_register(o->db), SQLITE_OK);
 }
 
 static void path_of(const struct wt_oracle *o, const char *table, char *path)
@@ -87,48 +95,88 @@ static bool is_type(const char *type, const char *prefix)
     return strncmp(type, prefix, strlen(prefix)) == 0;
 }
 
+static bool is_long(const char *type)
+{
+    return is_type(type, "uint64") ||
+           (is_type(type, "decimal") && atoi(strchr(type, '(') + 1) > 18);
+}
+
 static int scale_of(const char *type)
 {
     const char *comma = strchr(type, ',');
     return comma == NULL ? 0 : atoi(comma + 1);
 }
 
-/* "-12.5" with scale 2: -1250. */
-static int64_t unscaled(const char *text, size_t len, int scale)
+/* "-12.5" with scale 2: "-1250". */
+static void unscaled(const char *text, size_t len, int scale,
+                     char out[DIGITS_BYTES])
 {
-    int64_t v = 0;
+    size_t n = 0;
     int after = -1;
     for (size_t i = 0; i < len; i++) {
+        const bool leading = text[i] == '0' && (n == 0 || out[n - 1] == '-');
         if (text[i] == '.') {
             after = 0;
-        } else if (text[i] != '-') {
-            v = v * 10 + (text[i] - '0');
-            after += after >= 0;
+            continue;
+        }
+        after += after >= 0;
+        if (!leading) {
+            out[n++] = text[i];
         }
     }
-    for (int i = after < 0 ? 0 : after; i < scale; i++) {
-        v *= 10;
+    for (int i = after < 0 ? 0 : after; i < scale && n > 0; i++) {
+        out[n++] = '0';
     }
-    return len > 0 && text[0] == '-' ? -v : v;
+    out[n] = '\0';
+    if (n == 0 || strspn(out, "-0") == n) {
+        (void)strcpy(out, "0");
+    }
+}
+
+static int bind_bytes(struct load *l, const unsigned char *bytes, size_t len)
+{
+    char text[2 * BINARY_BYTES + 1] = "";
+    cr_assert_leq(len, BINARY_BYTES);
+    for (size_t i = 0; i < len; i++) {
+        (void)sprintf(text + 2 * i, "%02X", bytes[i]);
+    }
+    return sqlite3_bind_text(l->insert, (int)l->column + 1, text, -1,
+                             SQLITE_TRANSIENT);
+}
+
+static int bind_number(struct load *l, const char *text, size_t len)
+{
+    const char *type = l->table->columns[l->column].type;
+    const int at = (int)l->column + 1;
+    char digits[DIGITS_BYTES];
+    if (is_type(type, "float")) {
+        return sqlite3_bind_double(l->insert, at,
+                                   is_type(type, "float32")
+                                       ? (double)strtof(text, NULL)
+                                       : strtod(text, NULL));
+    }
+    unscaled(text, len, scale_of(type), digits);
+    return is_long(type)
+               ? sqlite3_bind_text(l->insert, at, digits, -1, SQLITE_TRANSIENT)
+               : sqlite3_bind_int64(l->insert, at, strtoll(digits, NULL, 10));
 }
 
 static int bind_cell(struct load *l, const char *text, size_t len)
 {
     const char *type = l->table->columns[l->column].type;
-    int at = (int)l->column + 1;
+    const int at = (int)l->column + 1;
     if (text == NULL) {
         return sqlite3_bind_null(l->insert, at);
     }
     if (is_type(type, "decimal") || is_type(type, "int") ||
-        is_type(type, "uint")) {
-        return sqlite3_bind_int64(l->insert, at,
-                                  unscaled(text, len, scale_of(type)));
+        is_type(type, "uint") || is_type(type, "float")) {
+        return bind_number(l, text, len);
     }
     if (is_type(type, "bool")) {
         return sqlite3_bind_int64(l->insert, at, text[0] == 't');
     }
-    if (is_type(type, "float")) {
-        return sqlite3_bind_double(l->insert, at, strtod(text, NULL));
+    if (is_type(type, "binary") || is_type(type, "fixed")) {
+        return bind_bytes(l, (const unsigned char *)text, len);
     }
     return sqlite3_bind_text(l->insert, at, text, (int)len, SQLITE_TRANSIENT);
 }
@@ -167,8 +215,10 @@ static void open_insert(struct load *l)
     size_t b = (size_t)snprintf(insert, sizeof(insert), "insert into %s values",
                                 l->table->name);
     for (uint32_t c = 0; c < l->table->n_columns; c++) {
-        a += (size_t)snprintf(create + a, sizeof(create) - a, "%s%s",
-                              c == 0 ? "(" : ",", l->table->columns[c].name);
+        const struct wt_oracle_column *column = &l->table->columns[c];
+        a += (size_t)snprintf(
+            create + a, sizeof(create) - a, "%s%s%s", c == 0 ? "(" : ",",
+            column->name, is_long(column->type) ? " text collate exact" : "");
         b += (size_t)snprintf(insert + b, sizeof(insert) - b, "%s?",
                               c == 0 ? "(" : ",");
     }
@@ -243,7 +293,7 @@ static weir_err take_rows(void *arg, const struct ArrowArray *batch,
 }
 
 static void open_runs(struct wt_oracle *o, struct wt_cluster *c,
-                      const weir_plan *plan, struct job *job)
+                      weir_plan *const *plans, struct job *job)
 {
     struct weir_run_params params = {
         .query_id = ++o->queries, .rows = take_rows, .rows_arg = job};
@@ -251,7 +301,7 @@ static void open_runs(struct wt_oracle *o, struct wt_cluster *c,
     c->n_tasks = 0;
     for (uint32_t i = 0; i < c->n_nodes; i++) {
         cr_assert_eq(
-            weir_run_open(c->node[i], plan, &params, &job->run[i], &err),
+            weir_run_open(c->node[i], plans[i], &params, &job->run[i], &err),
             WEIR_OK, "%s", err.message);
         for (uint32_t w = 0; w < c->n_workers; w++) {
             struct part *p = &job->part[i * c->n_workers + w];
@@ -277,37 +327,79 @@ static void close_runs(struct wt_cluster *c, struct job *job)
     }
 }
 
-void wt_oracle_run(struct wt_oracle *o, struct wt_cluster *c, const char *json,
-                   struct wt_answer *answer)
+static void run(struct wt_oracle *o, struct wt_cluster *c,
+                const struct wt_oracle_case *check, struct wt_answer *answer)
 {
     struct job job = {.answer = answer};
-    struct weir_plan_read_params params = {.data_dir = o->dir};
+    struct weir_error err = {0};
+    cr_assert_eq(weir_plan_schema(check->plans[0], NULL, &job.schema, &err),
+                 WEIR_OK, "%s", err.message);
+    open_runs(o, c, check->plans, &job);
+    cr_assert(wt_cluster_run(c), "%s on %u x %u %s: %s\n%s", check->name,
+              c->n_nodes, c->n_workers, c->place->transport, c->why,
+              check->json == NULL ? "" : check->json);
+    close_runs(c, &job);
+    job.schema.release(&job.schema);
+}
+
+/* One plan for all nodes. */
+static weir_plan *read_plan(const struct wt_oracle *o, const char *json,
+                            weir_plan *plans[WT_NODES])
+{
+    const struct weir_plan_read_params params = {.data_dir = o->dir};
     struct weir_error err = {0};
     weir_plan *plan = NULL;
     cr_assert_eq(weir_plan_read(json, strlen(json), &params, &plan, &err),
                  WEIR_OK, "%s\n%s", err.message, json);
-    cr_assert_eq(weir_plan_schema(plan, NULL, &job.schema, &err), WEIR_OK, "%s",
-                 err.message);
-    open_runs(o, c, plan, &job);
-    cr_assert(wt_cluster_run(c), "%s\n%s", c->why, json);
-    close_runs(c, &job);
-    job.schema.release(&job.schema);
+    for (int i = 0; i < WT_NODES; i++) {
+        plans[i] = plan;
+    }
+    return plan;
+}
+
+void wt_oracle_ask(struct wt_oracle *o, const char *sql,
+                   struct wt_answer *answer)
+{
+    const char *complaint = wt_answer_sqlite(answer, o->db, sql);
+    cr_assert_null(complaint, "%s\n%s", complaint, sql);
+}
+
+static void compare(struct wt_oracle *o, struct wt_cluster *c,
+                    const struct wt_oracle_case *check,
+                    const struct wt_answer *sqlite)
+{
+    struct wt_answer weir = {0};
+    char why[WT_ANSWER_WHY_BYTES];
+    run(o, c, check, &weir);
+    const bool same = wt_answer_same(&weir, sqlite, check->order, why);
+    cr_assert(same, "%s on %u x %u %s: %s\n%s\n%s", check->name, c->n_nodes,
+              c->n_workers, c->place->transport, why, check->sql,
+              check->json == NULL ? "" : check->json);
+    wt_answer_fini(&weir);
+}
+
+void wt_oracle_compare(struct wt_oracle *o, struct wt_cluster *c,
+                       const struct wt_oracle_case *check,
+                       const struct wt_answer *sqlite)
+{
+    weir_plan *plans[WT_NODES];
+    weir_plan *plan = NULL;
+    struct wt_oracle_case with_plans = *check;
+    if (check->plans == NULL) {
+        plan = read_plan(o, check->json, plans);
+        with_plans.plans = plans;
+    }
+    for (int i = 0; i < 1 + check->twice; i++) {
+        compare(o, c, &with_plans, sqlite);
+    }
     weir_plan_close(plan);
 }
 
 void wt_oracle_check(struct wt_oracle *o, struct wt_cluster *c,
-                     const char *name, const char *json, const char *sql,
-                     bool ordered)
+                     const struct wt_oracle_case *check)
 {
-    struct wt_answer weir = {0};
     struct wt_answer sqlite = {0};
-    char why[512];
-    const char *complaint = wt_answer_sqlite(&sqlite, o->db, sql);
-    cr_assert_null(complaint, "%s: %s\n%s", name, complaint, sql);
-    wt_oracle_run(o, c, json, &weir);
-    bool same = wt_answer_same(&weir, &sqlite, ordered, why, sizeof(why));
-    cr_assert(same, "%s on %u x %u %s: %s\n%s\n%s", name, c->n_nodes,
-              c->n_workers, c->place->transport, why, sql, json);
-    wt_answer_fini(&weir);
+    wt_oracle_ask(o, check->sql, &sqlite);
+    wt_oracle_compare(o, c, check, &sqlite);
     wt_answer_fini(&sqlite);
 }

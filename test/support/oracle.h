@@ -3,13 +3,19 @@
  * Plans against SQLite: the same CSV files in both, the same answer from both.
  *
  *   wt_oracle_open(dir)           an empty database, a folder for files
- *   wt_oracle_table(...)          write DIR/NAME.csv from cells; load it
+ *   wt_oracle_write(...)          write DIR/NAME.csv from cells; load it
  *   wt_oracle_load(...)           load a file that is there already
- *   wt_oracle_run(cluster, plan)  the plan's answer, from a whole cluster
- *   wt_oracle_check(...)          both answers, compared
+ *   wt_oracle_check(...)          a plan on a whole cluster, and its SQL: both
+ *                                 answers, compared
  *
- * In SQLite a decimal is an integer, its unscaled value; a date and a timestamp
- * are text; a bool is 0 or 1.
+ * What SQLite has no type for:
+ *
+ *   bool                      0 or 1
+ *   decimal of <= 18 digits   an integer, its unscaled value
+ *   longer, and uint64        the digits as text, with `collate exact`: compared
+ *                             as numbers; exact_sum() adds them up
+ *   date, timestamp           text
+ *   binary, fixed(N)          text, hexadecimal
  */
 #ifndef WT_ORACLE_H
 #define WT_ORACLE_H
@@ -51,13 +57,28 @@ void wt_oracle_write(struct wt_oracle *o, const struct wt_oracle_table *table,
 void wt_oracle_load(struct wt_oracle *o, const struct wt_oracle_table *table,
                     const char *path);
 
-/** Run a plan (JSON) on every worker of every node of a cluster. */
-void wt_oracle_run(struct wt_oracle *o, struct wt_cluster *c, const char *json,
-                   struct wt_answer *answer);
+/** A plan, and the same in SQL. */
+struct wt_oracle_case {
+    const char *name; /* for messages */
+    const char *json;
+    weir_plan *const *plans; /* in place of json: each node's */
+    const char *sql;
+    wt_order order;
+    bool twice; /* run the plan a second time: its tables keep their rows */
+};
 
-/** Run both, and compare. `name` is for messages. */
+/** Run the plan on every worker of every node, and compare with an answer that
+ *  SQLite gave. */
+void wt_oracle_compare(struct wt_oracle *o, struct wt_cluster *c,
+                       const struct wt_oracle_case *check,
+                       const struct wt_answer *sqlite);
+
+/** Run both, and compare. */
 void wt_oracle_check(struct wt_oracle *o, struct wt_cluster *c,
-                     const char *name, const char *json, const char *sql,
-                     bool ordered);
+                     const struct wt_oracle_case *check);
+
+/** What SQLite gives for a query. Ownership: wt_answer_fini. */
+void wt_oracle_ask(struct wt_oracle *o, const char *sql,
+                   struct wt_answer *answer);
 
 #endif /* WT_ORACLE_H */

@@ -25,7 +25,7 @@ static const struct {
     struct wt_oracle_table table;
     uint64_t rows;
 } tables[] = {
-    {{"facts", facts_columns, COUNT(facts_columns)}, 3000},
+    {{"facts", facts_columns, COUNT(facts_columns)}, WT_FACTS_ROWS},
     {{"dims", dims_columns, COUNT(dims_columns)}, 110},
     {{"same", same_columns, COUNT(same_columns)}, 500},
     {{"small", small_columns, COUNT(small_columns)}, 700},
@@ -166,11 +166,13 @@ static void cell(FILE *out, uint64_t row, uint32_t column, void *arg)
     }
 }
 
-void wt_oracle_data(struct wt_oracle *o, uint64_t seed)
+void wt_oracle_data(struct wt_oracle *o, uint64_t seed, uint64_t facts_rows)
 {
     for (uint32_t i = 0; i < COUNT(tables); i++) {
         struct cells c = {.seed = seed + i, .table = tables[i].table.name};
-        wt_oracle_write(o, &tables[i].table, tables[i].rows, cell, &c);
+        const bool facts = tables[i].rows == WT_FACTS_ROWS;
+        wt_oracle_write(o, &tables[i].table,
+                        facts ? facts_rows : tables[i].rows, cell, &c);
     }
 }
 

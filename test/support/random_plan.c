@@ -1,439 +1,319 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A relation is the plan so far, as its last operator, beside the SQL that says
- * the same; every step wraps both. Columns have names of their own, so that
- * joins never meet twice the same. A decimal is an integer in SQL.
- */
+/* Each step wraps a relation's plan and its SQL (random_parts.h). */
 #define _GNU_SOURCE 1
 #include "test/support/random_plan.h"
 
-#include <inttypes.h>
-#include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "test/support/oracle_data.h"
+#include "test/support/random_parts.h"
 
-enum { COLUMNS = 12, NAME = 16, TEXT = 256 };
+enum { NAME = WT_RANDOM_NAME_BYTES };
 
-enum kind { INT64, INT32, STRING, DECIMAL2, DECIMAL3, DAY, FLAG };
-
-struct column {
-    char name[NAME];
-    enum kind kind;
-};
-
-struct relation {
-    char op[NAME];
-    char *sql;
-    struct column column[COLUMNS];
-    uint32_t n;
-    bool single; /* its rows are gathered */
-};
-
-struct maker {
-    uint64_t random;
-    uint32_t names;
-    json_t *operators;
-};
-
-static uint32_t draw(struct maker *m, uint32_t below)
-{
-    m->random = m->random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(m->random >> 33) % below;
-}
-
-static void next_name(struct maker *m, char first, char name[NAME])
-{
-    (void)snprintf(name, NAME, "%c%u", first, m->names++);
-}
-
-/* Replace *text by a formatted one, which may contain it. */
-static void wrap(char **text, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void wrap(char **text, const char *fmt, ...)
-{
-    char *old = *text;
-    va_list args;
-    va_start(args, fmt);
-    if (vasprintf(text, fmt, args) < 0) {
-        abort();
-    }
-    va_end(args);
-    free(old);
-}
-
-/* Add an operator; its name becomes the relation's. */
-static void add(struct maker *m, struct relation *r, json_t *op)
-{
-    next_name(m, 'o', r->op);
-    if (op == NULL ||
-        json_object_set_new(op, "name", json_string(r->op)) != 0 ||
-        json_array_append_new(m->operators, op) != 0) {
-        abort();
-    }
-}
-
-/* ---- tables ------------------------------------------------------------------ */
+/* ---- tables -------------------------------------------------------------- */
 
 static const struct {
     const char *table;
     const char *column;
-    enum kind kind;
+    enum wt_kind kind;
+    int scale;
 } sources[] = {
-    {"facts", "id", INT64},  {"facts", "g", INT32},    {"facts", "h", INT64},
-    {"facts", "s", STRING},  {"facts", "d", DECIMAL2}, {"facts", "day", DAY},
-    {"facts", "flag", FLAG}, {"dims", "h", INT64},     {"dims", "name", STRING},
-    {"dims", "w", DECIMAL3}, {"same", "k", INT64},     {"same", "v", INT64},
+    {"facts", "id", WT_INT64, 0},   {"facts", "g", WT_INT32, 0},
+    {"facts", "h", WT_INT64, 0},    {"facts", "s", WT_STRING, 0},
+    {"facts", "d", WT_DECIMAL, 2},  {"facts", "f", WT_EXACT, 0},
+    {"facts", "day", WT_DAY, 0},    {"facts", "ts", WT_TIME, 0},
+    {"facts", "flag", WT_FLAG, 0},  {"dims", "h", WT_INT64, 0},
+    {"dims", "name", WT_STRING, 0}, {"dims", "w", WT_DECIMAL, 3},
+    {"same", "k", WT_INT64, 0},     {"same", "v", WT_INT64, 0},
 };
 enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
 
-static struct relation scan(struct maker *m, const char *table)
+/* All columns of a table, under names of their own or, if given, those of a
+ * relation of the same table. */
+static struct wt_relation scan(struct wt_maker *m, const char *table,
+                               const struct wt_relation *names)
 {
-    struct relation r = {.sql = strdup("")};
-    json_t *outputs = json_array();
-    add(m, &r, json_pack("{ssss}", "op", "scan", "table", table));
+    const char *columns = strcmp(table, "none") == 0 ? "facts" : table;
+    struct wt_relation r = {.sql = strdup("")};
     char input[NAME];
+    json_t *outputs = json_array();
+    wt_add(m, &r, json_pack("{ssss}", "op", "scan", "table", table));
     memcpy(input, r.op, NAME);
     for (uint32_t i = 0; i < N_SOURCES; i++) {
-        if (strcmp(sources[i].table, table) != 0) {
+        if (strcmp(sources[i].table, columns) != 0) {
             continue;
         }
-        struct column *c = &r.column[r.n];
-        next_name(m, 'c', c->name);
-        c->kind = sources[i].kind;
+        struct wt_random_column *c = &r.column[r.n];
+        *c = (struct wt_random_column){
+            .kind = sources[i].kind, .scale = sources[i].scale, .plain = true};
+        if (names != NULL) {
+            memcpy(c->name, names->column[r.n].name, NAME);
+        } else {
+            wt_next_name(m, 'c', c->name);
+        }
         (void)json_array_append_new(
             outputs,
             json_pack("{ssss}", "name", c->name, "expr", sources[i].column));
-        wrap(&r.sql, "%s%s%s as %s", r.sql, r.n == 0 ? "" : ", ",
-             sources[i].column, c->name);
+        wt_wrap(&r.sql, "%s%s%s as %s", r.sql, r.n == 0 ? "" : ", ",
+                sources[i].column, c->name);
         r.n++;
     }
-    add(m, &r,
-        json_pack("{sssssO}", "op", "project", "input", input, "outputs",
-                  outputs));
-    json_decref(outputs);
-    wrap(&r.sql, "select %s from %s", r.sql, table);
+    wt_add(m, &r,
+           json_pack("{ssssso}", "op", "project", "input", input, "outputs",
+                     outputs));
+    wt_wrap(&r.sql, "select %s from %s", r.sql, table);
     return r;
 }
 
-/* ---- filters ------------------------------------------------------------------- */
+/* ---- filters, computed columns ------------------------------------------- */
 
-static void simple_predicate(struct maker *m, const struct column *c,
-                             char weir[TEXT], char sql[TEXT])
+static void add_filter(struct wt_maker *m, struct wt_relation *r,
+                       const char *weir, const char *sql)
 {
-    const char *n = c->name;
-    uint32_t x = draw(m, 100);
-    switch (c->kind) {
-    case INT64:
-    case INT32:
-        (void)snprintf(weir, TEXT,
-                       x % 4 == 0   ? "%s > %u"
-                       : x % 4 == 1 ? "%s %% 5 <> %u"
-                       : x % 4 == 2 ? "%s not in (1, 2, %u)"
-                                    : "%s between 3 and %u",
-                       n, x);
-        break;
-    case STRING:
-        (void)snprintf(weir, TEXT,
-                       x % 3 == 0   ? "%s like 'a%%'"
-                       : x % 3 == 1 ? "%s >= 'b'"
-                                    : "length(%s) > 2",
-                       n);
-        break;
-    case DECIMAL2:
-    case DECIMAL3:
-        (void)snprintf(weir, TEXT, "%s > %u.5", n, x * 10);
-        (void)snprintf(sql, TEXT, "%s > %u", n,
-                       c->kind == DECIMAL2 ? x * 1000 + 50 : x * 10000 + 500);
-        return;
-    case DAY:
-        (void)snprintf(weir, TEXT, "%s < date '201%u-06-15'", n, 1 + x % 4);
-        (void)snprintf(sql, TEXT, "%s < '201%u-06-15'", n, 1 + x % 4);
-        return;
-    case FLAG:
-        (void)snprintf(weir, TEXT, x % 2 == 0 ? "%s" : "%s is not null", n);
-        break;
-    }
-    memcpy(sql, weir, TEXT);
+    wt_add(
+        m, r,
+        json_pack("{ssssss}", "op", "filter", "input", r->op, "where", weir));
+    wt_wrap(&r->sql, "select * from (%s) where %s", r->sql, sql);
 }
 
-static void filter(struct maker *m, struct relation *r)
+static void filter(struct wt_maker *m, struct wt_relation *r)
 {
-    char w[2][TEXT];
-    char s[2][TEXT];
     static const char *const forms[] = {"%s", "(%s) and (%s)", "(%s) or (%s)",
                                         "not (%s)", "(%s) is null or (%s)"};
-    const char *form = forms[draw(m, 5)];
-    char weir[3 * TEXT];
-    char sql[3 * TEXT];
+    const char *form = forms[wt_draw(m, 5)];
+    struct wt_random_text part[2];
+    char weir[3 * WT_RANDOM_TEXT_BYTES];
+    char sql[3 * WT_RANDOM_TEXT_BYTES];
     for (int i = 0; i < 2; i++) {
-        simple_predicate(m, &r->column[draw(m, r->n)], w[i], s[i]);
+        wt_random_predicate(m, &r->column[wt_draw(m, r->n)], &part[i]);
     }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(weir, sizeof(weir), form, w[0], w[1]);
-    (void)snprintf(sql, sizeof(sql), form, s[0], s[1]);
+    (void)snprintf(weir, sizeof(weir), form, part[0].weir, part[1].weir);
+    (void)snprintf(sql, sizeof(sql), form, part[0].sql, part[1].sql);
 #pragma GCC diagnostic pop
-    add(m, r,
-        json_pack("{ssssss}", "op", "filter", "input", r->op, "where", weir));
-    wrap(&r->sql, "select * from (%s) where %s", r->sql, sql);
+    add_filter(m, r, weir, sql);
 }
 
-/* ---- shuffles --------------------------------------------------------------------- */
-
-static void shuffle_by(struct maker *m, struct relation *r, json_t *keys,
-                       uint32_t seed)
+/* Most columns, and up to three computed ones. */
+static void project(struct wt_maker *m, struct wt_relation *r)
 {
-    add(m, r,
-        json_pack("{sssssssOsi}", "op", "shuffle", "input", r->op, "by", "hash",
-                  "keys", keys, "seed", (int)seed));
-    r->single = false;
-}
-
-static void shuffle_to(struct maker *m, struct relation *r, const char *by)
-{
-    add(m, r, json_pack("{ssssss}", "op", "shuffle", "input", r->op, "by", by));
-    r->single = strcmp(by, "gather") == 0;
-}
-
-/* Anywhere, or by any columns. */
-static void shuffle(struct maker *m, struct relation *r)
-{
-    uint32_t x = draw(m, 3);
-    if (x < 2) {
-        shuffle_to(m, r, x == 0 ? "random" : "round_robin");
-        return;
-    }
-    json_t *keys = json_array();
-    (void)json_array_append_new(keys,
-                                json_string(r->column[draw(m, r->n)].name));
-    shuffle_by(m, r, keys, draw(m, 1000));
-    json_decref(keys);
-}
-
-/* ---- joins ---------------------------------------------------------------------------- */
-
-static const struct column *find_kind(struct maker *m, const struct relation *r,
-                                      enum kind kind)
-{
-    uint32_t first = draw(m, r->n);
-    for (uint32_t i = 0; i < r->n; i++) {
-        const struct column *c = &r->column[(first + i) % r->n];
-        if (c->kind == kind) {
-            return c;
-        }
-    }
-    return NULL;
-}
-
-static void join_sql(struct relation *l, const struct relation *r,
-                     const char *kind, const char *lk, const char *rk)
-{
-    if (strcmp(kind, "inner") == 0 || strcmp(kind, "left") == 0) {
-        wrap(&l->sql, "select * from (%s) %s join (%s) on %s = %s", l->sql,
-             kind, r->sql, lk, rk);
-    } else {
-        wrap(&l->sql,
-             "select * from (%s) where %sexists (select 1 from (%s) "
-             "where %s = %s)",
-             l->sql, strcmp(kind, "anti") == 0 ? "not " : "", r->sql, lk, rk);
-    }
-}
-
-static void join(struct maker *m, struct relation *l, struct relation *r)
-{
-    static const char *const kinds[] = {"inner", "left", "semi", "anti"};
-    const char *kind = kinds[draw(m, 4)];
-    const struct column *lc = find_kind(m, l, INT64);
-    const struct column *rc = find_kind(m, r, INT64);
-    if (lc == NULL || rc == NULL || l->n + r->n > COLUMNS) {
-        return;
-    }
-    char left[NAME];
-    char right[NAME];
-    memcpy(left, lc->name, NAME);
-    memcpy(right, rc->name, NAME);
-    json_t *lk = json_pack("[s]", left);
-    json_t *rk = json_pack("[s]", right);
-    if (draw(m, 4) == 0 && !l->single) {
-        shuffle_to(m, r, "broadcast");
-    } else {
-        uint32_t seed = draw(m, 1000);
-        shuffle_by(m, l, lk, seed);
-        shuffle_by(m, r, rk, seed);
-    }
-    char input[NAME];
-    memcpy(input, l->op, NAME);
-    add(m, l,
-        json_pack("{sssssssssOsO}", "op", "join", "kind", kind, "left", input,
-                  "right", r->op, "left_keys", lk, "right_keys", rk));
-    json_decref(lk);
-    json_decref(rk);
-    join_sql(l, r, kind, left, right);
-    if (strcmp(kind, "inner") == 0 || strcmp(kind, "left") == 0) {
-        memcpy(&l->column[l->n], r->column, r->n * sizeof(r->column[0]));
-        l->n += r->n;
-    }
-}
-
-/* ---- aggregates ------------------------------------------------------------------------- */
-
-/* One aggregate of a column; its name and kind in *out. */
-static void aggregate_of(struct maker *m, const struct column *c,
-                         json_t *aggregates, char **sql, struct column *out)
-{
-    bool number = c->kind == INT64 || c->kind == INT32 || c->kind == DECIMAL2 ||
-                  c->kind == DECIMAL3;
-    uint32_t x = draw(m, number ? 5 : 4);
-    static const char *const functions[] = {"count(*)", "count", "min", "max",
-                                            "sum"};
-    char expr[TEXT];
-    (void)snprintf(expr, sizeof(expr), x == 0 ? "%s" : "%s(%s)", functions[x],
-                   c->name);
-    next_name(m, 'c', out->name);
-    out->kind = x < 2 || (x == 4 && c->kind == INT32) ? INT64 : c->kind;
-    (void)json_array_append_new(
-        aggregates, json_pack("{ssss}", "name", out->name, "expr", expr));
-    wrap(sql, "%s, %s as %s", *sql, expr, out->name);
-}
-
-static void aggregate(struct maker *m, struct relation *r)
-{
-    struct relation out = {.n = 0};
-    json_t *groups = json_array();
-    json_t *aggregates = json_array();
-    char *by = strdup("");
-    char *list = strdup("");
-    uint32_t n_groups = draw(m, 3);
-    for (uint32_t i = 0; i < n_groups && i < r->n; i++) {
-        const struct column *c = &r->column[(i * 5 + 1) % r->n];
-        if (i > 0 && strcmp(c->name, out.column[0].name) == 0) {
+    struct wt_relation out = {.single = r->single, .sql = strdup("")};
+    json_t *outputs = json_array();
+    const uint32_t more = 1 + wt_draw(m, 3);
+    for (uint32_t i = 0; i < r->n + more && out.n < WT_RANDOM_COLUMNS; i++) {
+        struct wt_random_column *to = &out.column[out.n];
+        struct wt_random_text text;
+        if (i >= r->n) {
+            wt_random_value(m, &r->column[wt_draw(m, r->n)], &text, to);
+        } else if (wt_draw(m, 4) > 0) {
+            *to = r->column[i];
+            memcpy(text.weir, to->name, NAME);
+            memcpy(text.sql, to->name, NAME);
+        } else {
             continue;
         }
-        out.column[out.n++] = *c;
-        (void)json_array_append_new(groups, json_string(c->name));
-        wrap(&by, "%s%s%s", by, out.n > 1 ? ", " : "", c->name);
-    }
-    n_groups = out.n;
-    for (uint32_t i = 0; i < 1 + draw(m, 4); i++) {
-        aggregate_of(m, &r->column[draw(m, r->n)], aggregates, &list,
-                     &out.column[out.n]);
+        (void)json_array_append_new(
+            outputs, json_pack("{ssss}", "name", to->name, "expr", text.weir));
+        wt_wrap(&out.sql, "%s%s%s as %s", out.sql, out.n == 0 ? "" : ", ",
+                text.sql, to->name);
         out.n++;
     }
-    bool parts = draw(m, 2) == 0;
-    const char *modes[] = {parts ? "partial" : NULL,
-                           parts ? "final" : "complete"};
-    for (int i = 0; i < 2; i++) {
-        if (modes[i] != NULL) {
-            add(m, r,
-                json_pack("{sssssssOsO}", "op", "aggregate", "input", r->op,
-                          "mode", modes[i], "groups", groups, "aggregates",
-                          aggregates));
-        }
-        if (i == 0 && n_groups > 0) {
-            shuffle_by(m, r, groups, draw(m, 1000));
-        } else if (i == 0) {
-            shuffle_to(m, r, "gather");
-        }
-    }
-    const char *select = n_groups == 0 ? list + 2 : list; /* ", " in front */
-    wrap(&r->sql, "select %s%s from (%s)%s%s", by, select, r->sql,
-         n_groups > 0 ? " group by " : "", by);
-    memcpy(r->column, out.column, sizeof(out.column));
-    r->n = out.n;
-    json_decref(groups);
-    json_decref(aggregates);
-    free(by);
-    free(list);
+    memcpy(out.op, r->op, NAME);
+    wt_add(m, &out,
+           json_pack("{ssssso}", "op", "project", "input", r->op, "outputs",
+                     outputs));
+    wt_wrap(&out.sql, "select %s from (%s)", out.sql, r->sql);
+    free(r->sql);
+    *r = out;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------- */
+/* ---- unions -------------------------------------------------------------- */
+
+/* The rows of one table in two or three parts, which may overlap. */
+static struct wt_relation parts(struct wt_maker *m)
+{
+    static const char *const others[] = {"facts", "none", "facts"};
+    struct wt_relation r = scan(m, "facts", NULL);
+    const struct wt_relation names = r;
+    json_t *inputs = json_array();
+    const uint32_t n = 2 + wt_draw(m, 2);
+    filter(m, &r);
+    (void)json_array_append_new(inputs, json_string(r.op));
+    for (uint32_t i = 1; i < n; i++) {
+        struct wt_relation other = scan(m, others[wt_draw(m, 3)], &names);
+        filter(m, &other);
+        if (wt_draw(m, 3) == 0) {
+            wt_random_shuffle(m, &other);
+        }
+        (void)json_array_append_new(inputs, json_string(other.op));
+        wt_wrap(&r.sql, "%s union all %s", r.sql, other.sql);
+        free(other.sql);
+    }
+    wt_add(m, &r, json_pack("{ssso}", "op", "union", "inputs", inputs));
+    return r;
+}
+
+/* ---- order and limits ---------------------------------------------------- */
+
+static void add_limit(struct wt_maker *m, struct wt_relation *r, int rows,
+                      int offset)
+{
+    wt_add(m, r,
+           json_pack("{sssssisi}", "op", "limit", "input", r->op, "rows", rows,
+                     "offset", offset));
+    wt_wrap(&r->sql, "%s limit %d offset %d", r->sql, rows, offset);
+}
 
 /* By all columns: rows that tie are the same. */
-static void sort(struct maker *m, struct relation *r)
+static void sort(struct wt_maker *m, struct wt_relation *r, bool limited)
 {
     json_t *by = json_array();
     char *order = strdup("");
     for (uint32_t i = 0; i < r->n; i++) {
-        bool down = draw(m, 2) == 0;
-        bool first = draw(m, 2) == 0;
-        (void)json_array_append_new(
-            by, json_pack("{ssssss}", "column", r->column[i].name, "order",
-                          down ? "desc" : "asc", "nulls",
-                          first ? "first" : "last"));
-        wrap(&order, "%s%s%s %s nulls %s", order, i > 0 ? ", " : "",
-             r->column[i].name, down ? "desc" : "asc",
-             first ? "first" : "last");
+        const char *down = wt_draw(m, 2) == 0 ? "desc" : "asc";
+        const char *nulls = wt_draw(m, 2) == 0 ? "first" : "last";
+        (void)json_array_append_new(by, json_pack("{ssssss}", "column",
+                                                  r->column[i].name, "order",
+                                                  down, "nulls", nulls));
+        wt_wrap(&order, "%s%s%s %s nulls %s", order, i > 0 ? ", " : "",
+                r->column[i].name, down, nulls);
     }
-    int rows = draw(m, 3) == 0 ? 1 + (int)draw(m, 50) : 0;
-    json_t *op = json_pack("{sssssO}", "op", "sort", "input", r->op, "by", by);
-    if (rows > 0) {
-        (void)json_object_set_new(op, "rows", json_integer(rows));
+    const int rows = 1 + (int)wt_draw(m, 50);
+    const int offset = wt_draw(m, 2) == 0 ? (int)wt_draw(m, 40) : 0;
+    json_t *op = json_pack("{ssssso}", "op", "sort", "input", r->op, "by", by);
+    if (limited && wt_draw(m, 2) == 0) {
+        (void)json_object_set_new(op, "rows", json_integer(rows + offset));
     }
-    add(m, r, op);
-    add(m, r, json_pack("{ssss}", "op", "merge", "input", r->op));
-    wrap(&r->sql, "select * from (%s) order by %s", r->sql, order);
-    if (rows > 0) {
-        add(m, r,
-            json_pack("{sssssi}", "op", "limit", "input", r->op, "rows", rows));
-        wrap(&r->sql, "%s limit %d", r->sql, rows);
+    wt_add(m, r, op);
+    wt_add(m, r, json_pack("{ssss}", "op", "merge", "input", r->op));
+    wt_wrap(&r->sql, "select * from (%s) order by %s", r->sql, order);
+    if (limited) {
+        add_limit(m, r, rows, offset);
     }
-    json_decref(by);
+    r->single = true;
     free(order);
 }
 
-static void step(struct maker *m, struct relation *r, uint32_t *joins)
+/* Any rows, but so many of them: only their number can be told. */
+static void count_limited(struct wt_maker *m, struct wt_relation *r)
 {
-    static const char *const others[] = {"dims", "same", "dims"};
-    switch (draw(m, 5)) {
+    char *sql = NULL;
+    wt_shuffle_to(m, r, "gather");
+    add_limit(m, r, 1 + (int)wt_draw(m, 400), (int)wt_draw(m, 100));
+    wt_wrap(&sql, "select count(*) from (%s)", r->sql);
+    wt_add(m, r,
+           json_pack("{sssss[]s[{ssss}]}", "op", "aggregate", "input", r->op,
+                     "groups", "aggregates", "name", "n", "expr", "count(*)"));
+    free(r->sql);
+    r->sql = sql;
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+/* Another table, small enough that joins stay so. */
+static void join_other(struct wt_maker *m, struct wt_relation *r,
+                       uint32_t *joins)
+{
+    static const char *const others[] = {"dims", "same", "facts"};
+    const char *table = others[wt_draw(m, 3)];
+    struct wt_relation other = scan(m, table, NULL);
+    if (strcmp(table, "facts") == 0) {
+        struct wt_random_text few;
+        (void)snprintf(few.weir, sizeof(few.weir), "%s %% 50 = 1",
+                       other.column[0].name);
+        add_filter(m, &other, few.weir, few.weir);
+    }
+    filter(m, &other);
+    if (wt_random_join(m, r, &other)) {
+        (*joins)--;
+    } /* else it stays unused: what is not below the result does not run */
+    free(other.sql);
+}
+
+static void step(struct wt_maker *m, struct wt_relation *r, uint32_t *joins)
+{
+    switch (wt_draw(m, 8)) {
     case 0:
     case 1:
         filter(m, r);
         break;
     case 2:
-        shuffle(m, r);
+        project(m, r);
         break;
     case 3:
+        wt_random_shuffle(m, r);
+        break;
+    case 4:
+    case 5:
         if (*joins > 0) {
-            (*joins)--;
-            struct relation other = scan(m, others[draw(m, 3)]);
-            filter(m, &other);
-            join(m, r, &other);
-            free(other.sql);
+            join_other(m, r, joins);
+        }
+        break;
+    case 6:
+        if (wt_draw(m, 3) == 0) {
+            sort(m, r, true);
+            wt_wrap(&r->sql, "select * from (%s)", r->sql);
         }
         break;
     default:
-        if (draw(m, 3) == 0) {
-            aggregate(m, r);
+        if (wt_draw(m, 3) == 0) {
+            wt_random_aggregate(m, r);
         }
         break;
     }
 }
 
+static struct wt_relation begin(struct wt_maker *m)
+{
+    switch (wt_draw(m, 5)) {
+    case 0:
+        return scan(m, "same", NULL);
+    case 1:
+        return parts(m);
+    default:
+        return scan(m, "facts", NULL);
+    }
+}
+
+static json_t *tables_of(bool keep)
+{
+    json_error_t where;
+    const char *name;
+    json_t *table;
+    json_t *tables = json_loads(wt_oracle_tables(), 0, &where);
+    json_object_foreach(tables, name, table)
+    {
+        (void)json_object_set_new(table, "keep", json_boolean(keep));
+    }
+    return tables;
+}
+
 void wt_random_plan_init(struct wt_random_plan *plan, uint64_t seed)
 {
-    struct maker m = {.random = seed * 977 + 1, .operators = json_array()};
-    struct relation r = scan(&m, draw(&m, 4) == 0 ? "same" : "facts");
+    struct wt_maker m = {.random = seed * 977 + 1, .operators = json_array()};
+    struct wt_relation r = begin(&m);
     uint32_t joins = 2;
-    uint32_t steps = 1 + draw(&m, 8);
+    const uint32_t steps = 1 + wt_draw(&m, 8);
     for (uint32_t i = 0; i < steps; i++) {
         step(&m, &r, &joins);
     }
-    if (draw(&m, 2) == 0) {
-        aggregate(&m, &r);
+    if (wt_draw(&m, 2) == 0) {
+        wt_random_aggregate(&m, &r);
     }
-    *plan = (struct wt_random_plan){.ordered = draw(&m, 2) == 0};
+    const uint32_t end = wt_draw(&m, 8);
+    *plan = (struct wt_random_plan){.ordered = end < 4,
+                                    .keep = wt_draw(&m, 8) == 0};
     if (plan->ordered) {
-        sort(&m, &r);
+        sort(&m, &r, end < 2);
+    } else if (end == 4) {
+        count_limited(&m, &r);
     }
-    json_error_t where;
-    json_t *tables = json_loads(wt_oracle_tables(), 0, &where);
-    json_t *json = json_pack("{sisososs}", "weir", 1, "tables", tables,
-                             "operators", m.operators, "result", r.op);
+    json_t *json =
+        json_pack("{sisososs}", "weir", 1, "tables", tables_of(plan->keep),
+                  "operators", m.operators, "result", r.op);
     plan->json = json_dumps(json, JSON_COMPACT);
     plan->sql = r.sql;
     json_decref(json);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Random plans over the oracle's tables (oracle_data.h), with the same query in
- * SQL: filters, projections, joins, aggregates, unions and shuffles in any
- * order that makes sense.
+ * SQL: filters, computed columns, joins, aggregates, unions, top-k, limits and
+ * shuffles of every kind in any order that makes sense.
  */
 #ifndef WT_RANDOM_PLAN_H
 #define WT_RANDOM_PLAN_H
@@ -13,7 +13,8 @@
 struct wt_random_plan {
     char *json;
     char *sql;
-    bool ordered;
+    bool ordered; /* by all columns */
+    bool keep;    /* its tables keep their rows: for a second run */
 };
 
 /** A function of the seed. */
