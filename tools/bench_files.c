@@ -48,6 +48,11 @@ void bench_dir_remove(const char *dir)
     }
 }
 
+static double seconds_of(const struct timeval *t)
+{
+    return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
+}
+
 static void become(const char *const *argv, const char *out)
     __attribute__((noreturn));
 
@@ -81,6 +86,7 @@ weir_err bench_program(const char *const *argv, const char *out,
     if (usage_out != NULL) {
         *usage_out = (struct bench_usage){
             .seconds = (double)(wb_now_ns() - begin_ns) * 1e-9,
+            .cpu_s = seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime),
             .peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024};
     }
     return WEIR_OK;

@@ -13,6 +13,7 @@ enum { BENCH_DIR_BYTES = 256 };
 /** What a program that has ended used. */
 struct bench_usage {
     double seconds; /* from its start to its end */
+    double cpu_s;   /* of its threads, user and system */
     uint64_t peak_rss_bytes;
 };
 

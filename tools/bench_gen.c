@@ -38,8 +38,10 @@ struct gen {
     uint64_t bytes; /* of all files */
     uint64_t rows;
     uint64_t peak_rss_bytes; /* of gen, in any run */
-    double samples[N_RUNS][MAX_REPEAT];
-    struct wb_spread seconds[N_RUNS];
+    double seconds[N_RUNS][MAX_REPEAT];
+    double cpu_s[N_RUNS][MAX_REPEAT];
+    struct wb_spread wall[N_RUNS];
+    struct wb_spread cpu[N_RUNS];
 };
 
 static const struct option_row options[] = {
@@ -135,18 +137,25 @@ static weir_err check_copy(const struct gen *g, const char *copy,
 
 /* ---- runs ---------------------------------------------------------------------- */
 
-static weir_err run_gen(struct gen *g, double *seconds, struct weir_error *err)
+static void note(struct gen *g, uint32_t run, uint32_t round,
+                 const struct bench_usage *usage)
+{
+    g->seconds[run][round] = usage->seconds;
+    g->cpu_s[run][round] = usage->cpu_s;
+}
+
+static weir_err run_gen(struct gen *g, uint32_t round, struct weir_error *err)
 {
     struct bench_usage usage = {.seconds = 0};
     weir_err rc = bench_generate(g->dir, g->warehouses, &usage, err);
-    *seconds = usage.seconds;
+    note(g, GEN, round, &usage);
     if (usage.peak_rss_bytes > g->peak_rss_bytes) {
         g->peak_rss_bytes = usage.peak_rss_bytes;
     }
     return rc == WEIR_OK ? check_files(g, err) : rc;
 }
 
-static weir_err run_cat(struct gen *g, double *seconds, struct weir_error *err)
+static weir_err run_cat(struct gen *g, uint32_t round, struct weir_error *err)
 {
     char paths[N_FILES][PATH_BYTES];
     char copy[PATH_BYTES];
@@ -159,7 +168,7 @@ static weir_err run_cat(struct gen *g, double *seconds, struct weir_error *err)
     (void)snprintf(copy, sizeof(copy), "%s/copy", g->dir);
     (void)remove(copy); /* gen makes its files anew, too */
     weir_err rc = bench_program(argv, copy, &usage, err);
-    *seconds = usage.seconds;
+    note(g, CAT, round, &usage);
     return rc == WEIR_OK ? check_copy(g, copy, err) : rc;
 }
 
@@ -167,11 +176,12 @@ static weir_err run_rounds(struct gen *g, struct weir_error *err)
 {
     weir_err rc = WEIR_OK;
     for (uint32_t k = 0; k < g->repeat && rc == WEIR_OK; k++) {
-        rc = run_gen(g, &g->samples[GEN][k], err);
-        rc = rc == WEIR_OK ? run_cat(g, &g->samples[CAT][k], err) : rc;
+        rc = run_gen(g, k, err);
+        rc = rc == WEIR_OK ? run_cat(g, k, err) : rc;
     }
     for (uint32_t i = 0; i < N_RUNS && rc == WEIR_OK; i++) {
-        g->seconds[i] = wb_spread_of(g->samples[i], g->repeat);
+        g->wall[i] = wb_spread_of(g->seconds[i], g->repeat);
+        g->cpu[i] = wb_spread_of(g->cpu_s[i], g->repeat);
     }
     return rc;
 }
@@ -205,13 +215,14 @@ static void print_report(const void *args)
     const struct gen *g = args;
     (void)printf("tables of %" PRIu32 " warehouses, %.1f MB, %" PRIu64
                  " rows as they should be, 1 thread, %" PRIu32
-                 " repeats\n\n%-6s %10s %10s %10s %12s\n",
+                 " repeats\n\n%-6s %10s %10s %10s %10s %14s\n",
                  g->warehouses, (double)g->bytes / MB, g->rows, g->repeat, "",
-                 "median s", "min s", "max s", "MB/s");
+                 "median s", "min s", "max s", "CPU s", "MB per CPU s");
     for (uint32_t i = 0; i < N_RUNS; i++) {
-        const struct wb_spread *s = &g->seconds[i];
-        (void)printf("%-6s %10.3f %10.3f %10.3f %12.1f\n", run_names[i],
-                     s->median, s->min, s->max, rate(g, s->median));
+        const struct wb_spread *s = &g->wall[i];
+        const double cpu_s = g->cpu[i].median;
+        (void)printf("%-6s %10.3f %10.3f %10.3f %10.3f %14.1f\n", run_names[i],
+                     s->median, s->min, s->max, cpu_s, rate(g, cpu_s));
     }
     (void)printf("\ngen held %.1f MB at most\n",
                  (double)g->peak_rss_bytes / MB);
@@ -221,11 +232,13 @@ static json_t *results_of(const struct gen *g)
 {
     json_t *all = json_array();
     for (uint32_t i = 0; i < N_RUNS; i++) {
-        const struct wb_spread *s = &g->seconds[i];
+        const struct wb_spread *s = &g->wall[i];
+        const double cpu_s = g->cpu[i].median;
         (void)json_array_append_new(
-            all, json_pack("{s:s, s:f, s:f, s:f, s:f}", "name", run_names[i],
-                           "median_s", s->median, "min_s", s->min, "max_s",
-                           s->max, "mb_per_s", rate(g, s->median)));
+            all, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
+                           run_names[i], "median_s", s->median, "min_s", s->min,
+                           "max_s", s->max, "cpu_s", cpu_s, "mb_per_s",
+                           rate(g, s->median), "mb_per_cpu_s", rate(g, cpu_s)));
     }
     return all;
 }
@@ -239,7 +252,7 @@ static weir_err print_json(const void *args, struct weir_error *err)
         (int)wb_cores(), "bytes", (json_int_t)g->bytes, "rows",
         (json_int_t)g->rows, "gen_peak_rss_bytes",
         (json_int_t)g->peak_rss_bytes, "results", results_of(g), "ratios",
-        "gen/cat", g->seconds[GEN].median / g->seconds[CAT].median);
+        "gen/cat", g->wall[GEN].median / g->wall[CAT].median);
     return wb_report_write(o, stdout, err);
 }
 

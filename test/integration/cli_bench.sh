@@ -69,7 +69,7 @@ grep -q 'pip install duckdb' err || fail "the remedy is not said"
 peak() { sed 's/.*"gen_peak_rss_bytes": \([0-9]*\).*/\1/' out; }
 status 0 "$weir" bench gen --warehouses 1 --repeat 1 --dir . --json
 has '"benchmark": "gen"' '"warehouses": 1' '"repeat": 1' '"name": "gen"' \
-    '"name": "cat"' '"mb_per_s": ' '"gen/cat": '
+    '"name": "cat"' '"mb_per_s": ' '"mb_per_cpu_s": ' '"gen/cat": '
 one=$(peak)
 status 0 "$weir" bench gen --warehouses 4 --repeat 1 --dir . --json
 has '"warehouses": 4'

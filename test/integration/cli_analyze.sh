@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# weir run --analyze: its figures, where they are known beforehand. usage:
+# cli_analyze.sh BUILD_DIR
+set -eu
+. "$(dirname "$0")/../support/cli.sh"
+
+# 4 workers; all rows have one key, so that one of them receives them all.
+cat >plan.json <<'JSON'
+{"weir": 1,
+ "tables": {"t": {"series": {"rows": 8000, "columns": [
+   {"name": "n", "type": "int64"},
+   {"name": "one", "type": "int32", "kind": "constant", "first": 1}]}}},
+ "operators": [
+   {"name": "t", "op": "scan", "table": "t"},
+   {"name": "narrow", "op": "shuffle", "input": "t", "by": "hash",
+    "keys": ["one"]},
+   {"name": "all", "op": "shuffle", "input": "narrow", "by": "gather"}],
+ "result": "all"}
+JSON
+status 0 "$weir" run plan.json -n 2 -w 2 -f csv --analyze
+[ "$(wc -l <out)" -eq 8001 ] || fail "rows"
+rm out # what fail shows
+
+# field NAME BACK: so many words from the end of a line of the second table:
+# bytes edges least most skew stalled, quantities in two words but for 0B
+sed '1,/^$/d' err >shuffles
+field() { awk -v name="shuffle \"$1\"" -v back="$2" \
+    'index($0, name) == 1 { print $(NF - back) }' shuffles; }
+
+[ "$(field narrow 2)" = 4.00 ] || fail "skew of all to one"
+[ "$(field all 2)" = - ] || fail "skew of a gather"
+awk '/^shuffle "narrow"/ { ok = $5 == 16 && $6 == "0B" && $7 > 20 && $8 == "kB" }
+     END { exit !ok }' shuffles || fail "edges, least and most of narrow"
+awk '/^shuffle "all"/ { ok = $5 == 4 && $6 == "0B" && $7 > 20 && $8 == "kB" }
+     END { exit !ok }' shuffles || fail "edges, least and most of a gather"
+
+# First table: 4 parts of a scan, a batch each.
+awk '/scan "t"/ { ok = $(NF - 9) == 8000 && $(NF - 8) == 4 }
+     END { exit !ok }' err || fail "batches"
+echo ok
