@@ -182,6 +182,22 @@ static void check_output(const struct job *j, weir_err rc,
     }
 }
 
+/* Rows at fault may be found by several processes at a time. Which of them is
+ * the first says nothing of the rows, and the message is to be the same in every
+ * run. Who has no memory left is worth to know. */
+static void end_query(const struct job *j, const struct weir_error *err)
+    __attribute__((noreturn));
+
+static void end_query(const struct job *j, const struct weir_error *err)
+{
+    struct weir_error shown = *err;
+    if (err->code == WEIR_ERR_QUERY_DATA) {
+        (void)tool_fail(&shown, err->code, "%s",
+                        wb_nodes_cause(&j->nodes, err->message));
+    }
+    wb_group_end(j->group, &shown);
+}
+
 static weir_err take_rows(void *arg, const struct ArrowArray *batch,
                           struct weir_error *err)
 {
@@ -232,7 +248,7 @@ static weir_err run(struct job *j, weir_node *node, struct weir_error *err)
          * would report that. */
         let_cause_speak(err);
         if (weir_err_scope(rc) == WEIR_SCOPE_QUERY) { /* all have this one */
-            wb_group_end(j->group, err);
+            end_query(j, err);
         }
         return rc;
     }

@@ -82,3 +82,17 @@ weir_err wb_nodes_join(const struct wb_nodes *nodes, weir_node *node,
     free(members);
     return rc;
 }
+
+const char *wb_nodes_cause(const struct wb_nodes *nodes, const char *message)
+{
+    char name[NAME_BYTES];
+    for (uint32_t i = 0; i < nodes->n; i++) {
+        name_node(nodes, i, name);
+        const size_t n = strlen(name);
+        if (strncmp(message, name, n) == 0 &&
+            strncmp(message + n, ": ", 2) == 0) {
+            return message + n + 2;
+        }
+    }
+    return message;
+}

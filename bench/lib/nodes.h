@@ -47,4 +47,9 @@ weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
 weir_err wb_nodes_join(const struct wb_nodes *nodes, weir_node *node,
                        struct weir_error *err);
 
+/** A query's message without the name of the node that was the first to find
+ *  the fault. Errors: none. Blocks: never. Threads: any. Ownership: points into
+ *  message. */
+const char *wb_nodes_cause(const struct wb_nodes *nodes, const char *message);
+
 #endif /* WB_NODES_H */

@@ -20,7 +20,7 @@ always()
 
 # ---- faults of plans and data ------------------------------------------------
 
-# The last process of three reads the faulty row.
+# One process of three reads the faulty row.
 mkdir data
 awk 'BEGIN {
     print "k,price"
@@ -39,7 +39,7 @@ cat >csv.json <<'JSON'
     "aggregates": [{"name": "total", "expr": "sum(price)"}]}],
  "result": "sum"}
 JSON
-always 3 'process 2 of 3: operator l: data/sales.csv:25001: column "price": "1.x0" is no decimal(8,2)' \
+always 3 'operator l: data/sales.csv:25001: column "price": "1.x0" is no decimal(8,2)' \
     "$weir" run csv.json -d data --nodes 3
 
 # 10^37 * 9 twice is over 38 digits, on the worker of that key.
@@ -56,8 +56,22 @@ cat >overflow.json <<'JSON'
     "aggregates": [{"name": "total", "expr": "sum(v)"}]}],
  "result": "sums"}
 JSON
-always 3 'process 2 of 3: operator sums: sum, output "total": overflow: a value does not fit decimal(38,0)' \
+always 3 'operator sums: sum, output "total": overflow: a value does not fit decimal(38,0)' \
     "$weir" run overflow.json --nodes 3
+
+# All processes at a time.
+cat >division.json <<'JSON'
+{"weir": 1,
+ "tables": {"n": {"series": {"rows": 100000, "columns": [
+   {"name": "n", "type": "int64"}]}}},
+ "operators": [{"name": "n", "op": "scan", "table": "n"},
+   {"name": "s", "op": "shuffle", "input": "n", "by": "hash", "keys": ["n"]},
+   {"name": "f", "op": "filter", "input": "s", "where": "1 / (n - n) > 0"}],
+ "result": "f"}
+JSON
+# shellcheck disable=SC2016 # no command is meant
+always 3 'operator f: 1 / 0: division by zero, in `1 / (n - n) > 0`' \
+    "$weir" run division.json --nodes 3
 
 sed 's/"by_k", "op"/"sum", "op"/' csv.json >twice.json
 always 3 'twice.json: $.operators[2].name: $.operators[1] is called "sum", too' \
