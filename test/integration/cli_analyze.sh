@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# weir run --analyze: its figures, where they are known beforehand. usage:
-# cli_analyze.sh BUILD_DIR
+# weir run --analyze: its figures, where they are known beforehand, and what
+# --memory means to them. usage: cli_analyze.sh BUILD_DIR
 set -eu
+plans=$(cd "$(dirname "$0")/../../bench/plans" && pwd)
 . "$(dirname "$0")/../support/cli.sh"
 
 # 4 workers; all rows have one key, so that one of them receives them all.
@@ -38,4 +39,21 @@ awk '/^shuffle "all"/ { ok = $5 == 4 && $6 == "0B" && $7 > 20 && $8 == "kB" }
 # First table: 4 parts of a scan, a batch each.
 awk '/scan "t"/ { ok = $(NF - 9) == 8000 && $(NF - 8) == 4 }
      END { exit !ok }' err || fail "batches"
+
+# The join at 8 nodes: what all operators held, by the column "memory", is
+# within what the command line gives a process. The rings are not in it.
+status 0 "$weir" run "$plans/join.json" -n 8 -m 5M -f csv --analyze
+sed '/^$/,$d' err >operators
+awk 'BEGIN { factor["kB"] = 1e3; factor["MB"] = 1e6 }
+     NR > 1 { n++; sum += $(NF - 1) * factor[$NF] }
+     END { exit !(n > 20 && sum > 1e6 && sum <= 5 * 1024 * 1024) }' operators ||
+    fail "memory: $(cat operators)"
+
+# Too little: what is named is what --memory takes, for all workers together.
+status 1 "$weir" run "$plans/join.json" -n 2 -w 2 -m 64K -f csv
+grep -q 'before there are rows' err || fail "not refused at once"
+named=$(sed -n 's/.*raise it to \([0-9]*\).*/\1/p' err)
+timeout 60 "$weir" run "$plans/join.json" -n 2 -w 2 -m "$named" -f csv \
+    >out 2>err || true
+! grep -q 'before there are rows' err || fail "$named was not enough"
 echo ok
