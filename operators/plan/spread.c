@@ -370,11 +370,14 @@ static void remedy(const struct wi_plan_op *l, const struct wi_plan_op *r,
                        "join's keys in place of the broadcast of \"%s\"",
                        name, l->name);
     } else {
+        const bool range = l->notes.spread.kind == WI_SPREAD_RANGE ||
+                           r->notes.spread.kind == WI_SPREAD_RANGE;
         (void)snprintf(text, room,
-                       "put above both a shuffle with \"by\": \"hash\", the "
-                       "join's keys in the same order and one seed, or above "
+                       "put above both a shuffle with \"by\": \"%s\", the "
+                       "join's keys in the same order and %s, or above "
                        "\"%s\" a shuffle with \"by\": \"broadcast\"",
-                       name);
+                       range ? "range" : "hash",
+                       range ? "the same bounds" : "one seed", name);
     }
 }
 

@@ -43,8 +43,8 @@ static void bad(weir_err rc, const struct weir_error *err, const char *remedy)
     cr_assert_not_null(strstr(err->message, remedy), "%s", err->message);
 }
 
-/* A shuffle, written "hash a b", "hash/1 a", "gather", "broadcast", or "" for
- * none; returns the name of what gives the rows. */
+/* A shuffle, written "hash a b", "hash/1 a", "range a b", "range/7 a", "gather",
+ * "broadcast", or "" for none; returns the name of what gives the rows. */
 static const char *shuffle(weir_plan *plan, const char *name, const char *input,
                            const char *how)
 {
@@ -58,10 +58,15 @@ static const char *shuffle(weir_plan *plan, const char *name, const char *input,
     if (by == NULL) {
         return input;
     }
+    const char *seven[] = {"7", "7", "7", "7"};
+    const char *three[] = {"3", "3", "3", "3"};
     p.partitioning = by[0] == 'h'   ? WEIR_HASH
+                     : by[0] == 'r' ? WEIR_RANGE
                      : by[0] == 'g' ? WEIR_GATHER
                                     : WEIR_BROADCAST;
     p.seed = strcmp(by, "hash/1") == 0;
+    p.n_bounds = by[0] == 'r';
+    p.bounds = strcmp(by, "range/7") == 0 ? seven : three;
     while ((keys[p.n_keys] = strtok_r(NULL, " ", &rest)) != NULL) {
         p.n_keys++;
     }
@@ -88,13 +93,15 @@ static weir_err join(const char *left, const char *right, weir_join_kind kind,
     return rc;
 }
 
-Test(plan_spread, a_join_takes_inputs_hashed_alike_or_a_broadcast)
+Test(plan_spread, a_join_takes_inputs_shuffled_alike_or_a_broadcast)
 {
     static const char *const pairs[][2] = {
-        {"hash a b", "hash a b"}, {"hash b a", "hash b a"},
-        {"hash a", "hash a"},     {"hash/1 b", "hash/1 b"},
-        {"gather", "gather"},     {"", "broadcast"},
-        {"hash v", "broadcast"},  {"broadcast", "broadcast"},
+        {"hash a b", "hash a b"},       {"hash b a", "hash b a"},
+        {"hash a", "hash a"},           {"hash/1 b", "hash/1 b"},
+        {"range a b", "range a b"},     {"range b", "range b"},
+        {"range/7 b a", "range/7 b a"}, {"range v", "broadcast"},
+        {"gather", "gather"},           {"", "broadcast"},
+        {"hash v", "broadcast"},        {"broadcast", "broadcast"},
     };
     struct weir_error err;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
@@ -110,6 +117,9 @@ Test(plan_spread, a_join_refuses_matches_on_different_workers)
     static const char hash_or_broadcast[] =
         "put above both a shuffle with \"by\": \"hash\", the join's keys in "
         "the same order and one seed, or above \"r";
+    static const char range_or_broadcast[] =
+        "put above both a shuffle with \"by\": \"range\", the join's keys in "
+        "the same order and the same bounds, or above \"r";
     static const struct {
         const char *left;
         const char *right;
@@ -122,6 +132,14 @@ Test(plan_spread, a_join_refuses_matches_on_different_workers)
         {"hash a", "hash a b", hash_or_broadcast},
         {"hash v", "hash w", hash_or_broadcast},
         {"hash a", "gather", hash_or_broadcast},
+        {"range a", "range/7 a", range_or_broadcast},
+        {"range a b", "range b a", range_or_broadcast},
+        {"range a", "range b", range_or_broadcast},
+        {"range a", "range a b", range_or_broadcast},
+        {"range v", "range w", range_or_broadcast},
+        {"range a", "hash a", range_or_broadcast},
+        {"hash a", "range a", range_or_broadcast},
+        {"range a", "", range_or_broadcast},
         {"gather", "hash a",
          "put above \"rs\" a shuffle with \"by\": \"gather\", too"},
         {"gather", "broadcast",
@@ -185,10 +203,13 @@ Test(plan_spread, an_aggregate_needs_the_rows_of_a_group_together)
     struct weir_error err;
     good(aggregate("hash a b", ab, 2, &err), &err);
     good(aggregate("hash b", ab, 2, &err), &err);
+    good(aggregate("range b", ab, 2, &err), &err);
     good(aggregate("gather", ab, 2, &err), &err);
     good(aggregate("gather", NULL, 0, &err), &err);
     bad(aggregate("", ab, 2, &err), &err, "\"keys\": [a, b] above \"l\"");
     bad(aggregate("hash a b", ab, 1, &err), &err, "\"keys\": [a] above \"ls\"");
+    bad(aggregate("range a b", ab, 1, &err), &err,
+        "\"keys\": [a] above \"ls\"");
     bad(aggregate("hash a", NULL, 0, &err), &err, "\"gather\" above \"ls\"");
 }
 
@@ -227,25 +248,29 @@ Test(plan_spread, broadcast_rows_would_be_counted_once_per_worker)
     weir_plan_close(plan);
 }
 
-Test(plan_spread, a_union_is_hashed_if_its_inputs_are_alike)
+Test(plan_spread, a_union_is_shuffled_if_its_inputs_are_alike)
 {
     static const char *const both[] = {"x", "y"};
     static const char *const a[] = {"a"};
     static const struct weir_output sum = {"s", "sum(v)"};
+    static const char *const pairs[][2] = {{"hash a", "hash a"},
+                                           {"hash a", "hash/1 a"},
+                                           {"range a", "range a"},
+                                           {"range a", "range/7 a"}};
     struct weir_error err;
     const struct weir_aggregate_params agg = {.input = "u",
                                               .groups = a,
                                               .n_groups = 1,
                                               .aggregates = &sum,
                                               .n_aggregates = 1};
-    for (int seed = 0; seed < 2; seed++) {
+    for (int i = 0; i < 4; i++) {
         weir_plan *plan = new_plan();
         good(weir_plan_scan(plan, "l2", "l", NULL, 0, &err), &err);
-        (void)shuffle(plan, "x", "l", "hash a");
-        (void)shuffle(plan, "y", "l2", seed == 0 ? "hash a" : "hash/1 a");
+        (void)shuffle(plan, "x", "l", pairs[i][0]);
+        (void)shuffle(plan, "y", "l2", pairs[i][1]);
         good(weir_plan_union(plan, "u", both, 2, &err), &err);
         weir_err rc = weir_plan_aggregate(plan, "g", &agg, &err);
-        cr_assert_eq(rc, seed == 0 ? WEIR_OK : WEIR_ERR_ARG);
+        cr_assert_eq(rc, i % 2 == 0 ? WEIR_OK : WEIR_ERR_ARG);
         weir_plan_close(plan);
     }
 }
