@@ -499,7 +499,8 @@ void wt_api_producer_hears_of_room_while_batches_are_kept(
 
 void wt_api_subsets_produce_and_consume(const struct wt_place *place)
 {
-    const struct wt_cluster_params cluster = {.nodes = 4, .workers = 2};
+    const struct wt_cluster_params cluster = {
+        .nodes = 4, .workers = 2, .node = {.frame_bytes = 4096}};
     const uint32_t lists[][3] = {{0, 1, 2}, {3, 2, 0}, {2, 3, 1}};
     for (uint32_t np = 1; np <= 3; np++) {
         for (uint32_t nc = 1; nc <= 3; nc++) {
@@ -515,7 +516,8 @@ void wt_api_subsets_produce_and_consume(const struct wt_place *place)
 
 void wt_api_some_workers_produce_and_consume(const struct wt_place *place)
 {
-    const struct wt_cluster_params cluster = {.nodes = 3, .workers = 3};
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .workers = 3, .node = {.frame_bytes = 4096}};
     for (uint32_t producers = 1; producers <= 3; producers++) {
         const struct wt_flow_params flow = {
             .shuffle = {.producer_workers = producers,
