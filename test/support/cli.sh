@@ -40,8 +40,18 @@ expect()
 # children PID: its children, by the kernel.
 children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
 
+# under_way PID...: does each have a node, with a thread of its own? A process
+# that is stopped earlier may not have asked to end with its parent yet.
+under_way()
+{
+    for process; do
+        # shellcheck disable=SC2012 # numbers
+        [ "$(ls "/proc/$process/task" 2>/dev/null | wc -l)" -gt 1 ] || return 1
+    done
+}
+
 # start_stopped N COMMAND...: start a run that cannot end: N processes that are
-# stopped as soon as they are there. Sets `pid` and `nodes`. A run that was over
+# stopped as soon as they are under way. Sets `pid` and `nodes`. A run that was over
 # before is tried again, without the dir that it made.
 start_stopped()
 {
@@ -53,8 +63,9 @@ start_stopped()
         nodes=
         while kill -0 $pid 2>/dev/null; do
             nodes=$(children $pid)
-            if [ "$(echo "$nodes" | wc -w)" -eq "$n_nodes" ]; then
-                # shellcheck disable=SC2086 # a list
+            # shellcheck disable=SC2086 # a list
+            if [ "$(echo "$nodes" | wc -w)" -eq "$n_nodes" ] &&
+                under_way $nodes; then
                 kill -STOP $nodes && return 0
             fi
         done
