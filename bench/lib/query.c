@@ -130,6 +130,9 @@ static weir_err run_plan(struct member *m, uint64_t id, struct weir_error *err)
         rc = weir_run_wait(run, err);
         weir_run_close(run);
     }
+    if (rc != WEIR_OK && weir_err_scope(rc) == WEIR_SCOPE_QUERY) {
+        wb_group_end(m->query->group, err); /* all have this one */
+    }
     return rc;
 }
 

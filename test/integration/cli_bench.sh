@@ -26,6 +26,11 @@ has '"benchmark": "query"' '"plan": "aggregation"' '"nodes": 2' \
     '"sockets/shm": '
 [ "$(grep -o '"rows_ok": true' out | wc -l)" -eq 2 ] || fail "rows_ok"
 
+# What fails a query fails it everywhere: it is said once, of the whole run.
+status 1 "$weir" $query --plan join --memory 1 --transports shm
+grep -q '^weir bench: .*process .* of 2: ' err || fail "who has no memory"
+! grep -q 'process.*process' err || fail "two processes: $(cat err)"
+
 # What stands for DuckDB says a file, whatever it is asked; it has to be given
 # the tables, and a query.
 sed 's/"warehouses": 2/"warehouses": 1/' "$plans/join.json" >join.json
