@@ -198,13 +198,14 @@ void wi_query_fail(struct weir_query *q, weir_err code, const char *text)
     tell_members(q, code, text);
 }
 
-/* Fail it because its user says so. The link to the first member, through which
- * members hear that share no shuffle with us, may have gone idle before that
- * member opened the query. */
+/* Fail it for a cause that is only known here. The link to the first member,
+ * through which members hear that share no shuffle with us, may have gone idle
+ * before that member opened the query. */
 static void call_off(struct weir_query *q, weir_err code, const char *text)
 {
+    bool first = !q->failing; /* else whoever failed it has told that member */
     wi_query_fail(q, code, text);
-    if (!q->lost[0] && q->members[0] != q->engine->self) {
+    if (first && !q->lost[0] && q->members[0] != q->engine->self) {
         (void)wi_link_need(q->engine, q->members[0]);
     }
 }
@@ -354,7 +355,8 @@ static const struct wi_in *find_unknown(const struct wi_link *l)
 void wi_query_decline(struct wi_link *l)
 {
     const struct wi_in *in;
-    while ((in = find_unknown(l)) != NULL) { /* its edges may be gone after */
+    /* Its edges may be gone after. There is a tomb for this many queries. */
+    for (uint32_t i = 0; i < WI_TOMBS && (in = find_unknown(l)) != NULL; i++) {
         decline(l->engine, in->query_id);
     }
 }
@@ -412,7 +414,7 @@ uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns)
             continue;
         }
         if (now_ns >= q->deadline_ns) {
-            wi_query_fail(q, WEIR_ERR_DEADLINE, "deadline passed");
+            call_off(q, WEIR_ERR_DEADLINE, "deadline passed");
         } else {
             next = wi_min_u64(next, q->deadline_ns);
         }

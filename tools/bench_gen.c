@@ -3,8 +3,8 @@
  * weir bench gen: how fast one core writes the tables of the CH-benCHmark, and
  * how fast `cat` copies the same files to the same folder.
  *
- *   gen    weir gen chbench --jobs 1 --out DIR/a
- *   cat    cat DIR/a/order_line.csv ... > DIR/copy
+ *   gen    weir gen chbench --jobs 1 --out DIR
+ *   cat    cat DIR/customer.csv ... > DIR/copy
  */
 #define _GNU_SOURCE 1
 #include <inttypes.h>
@@ -166,10 +166,11 @@ static weir_err run_cat(struct gen *g, uint32_t round, struct weir_error *err)
         argv[i + 1] = paths[i];
     }
     (void)snprintf(copy, sizeof(copy), "%s/copy", g->dir);
-    (void)remove(copy); /* gen makes its files anew, too */
     weir_err rc = bench_program(argv, copy, &usage, err);
     note(g, CAT, round, &usage);
-    return rc == WEIR_OK ? check_copy(g, copy, err) : rc;
+    rc = rc == WEIR_OK ? check_copy(g, copy, err) : rc;
+    (void)remove(copy); /* gen makes its files anew, too */
+    return rc;
 }
 
 static weir_err run_rounds(struct gen *g, struct weir_error *err)

@@ -234,7 +234,8 @@ static void table_end(const struct rows_out *out)
 
 /* ---- all ----------------------------------------------------------------- */
 
-/* Right after a call has failed. */
+/* In the row in which a call has failed: the text of other values changes
+ * errno. */
 static weir_err fail_write(struct weir_error *err)
 {
     const bool closed = errno == EPIPE;
@@ -299,9 +300,13 @@ weir_err rows_out_put(struct rows_out *out, const struct ArrowArray *batch,
         if (!rows[out->format](out, row)) {
             return no_memory(err);
         }
+        weir_err rc = check_stream(out, err);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
     }
     out->rows += (uint64_t)batch->length;
-    return check_stream(out, err);
+    return WEIR_OK;
 }
 
 weir_err rows_out_end(struct rows_out *out, struct weir_error *err)

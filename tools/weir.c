@@ -46,7 +46,8 @@ static void print_help(FILE *to)
                       "  weir --version        print the version\n"
                       "\n"
                       "Exit status: 0 done; 1 the command failed; 2 wrong use; "
-                      "3 bad input.\n");
+                      "3 bad input;\n141 nobody reads the rows any more "
+                      "(run).\n");
 }
 
 static const struct command *find(const char *name)

@@ -98,6 +98,7 @@ static weir_err open_workers(struct weir_run *run,
     uint32_t n = run->layout.workers[run->layout.self];
     uint64_t memory =
         params->memory_bytes != 0 ? params->memory_bytes : DEFAULT_MEMORY_BYTES;
+    uint64_t share = memory < n ? 1 : memory / n; /* 0 would be no limit */
     run->workers = calloc(n, sizeof(*run->workers));
     if (run->workers == NULL) {
         return wi_exec_no_memory(err, n * sizeof(*run->workers));
@@ -115,7 +116,7 @@ static weir_err open_workers(struct weir_run *run,
                             .part = run->layout.first_part + i,
                             .n_parts = run->layout.n_workers,
                             .timed = params->timed != 0,
-                            .mem = {.limit_bytes = memory / n, .sharers = n}};
+                            .mem = {.limit_bytes = share, .sharers = n}};
     }
     return WEIR_OK;
 }

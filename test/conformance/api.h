@@ -120,6 +120,7 @@
     X(suite, place, seeds_with_jitter_and_small_rings)                         \
     X(suite, place, reports_that_cross_a_goodbye_are_answered)                 \
     X(suite, place, cancel_after_a_rest_is_heard)                              \
+    X(suite, place, deadline_after_a_rest_is_heard)                            \
     X(suite, place, control_blocks_of_posted_rings_are_not_read)               \
     X(suite, place, reader_that_waits_gets_frames_that_are_not_full)           \
     X(suite, place, reader_with_other_work_gets_full_frames)

@@ -153,19 +153,25 @@ static bool rests(void *arg)
 }
 
 /* The link that node 2 opened to the first member has gone idle, because that
- * one opens the query later. */
-void wt_api_cancel_after_a_rest_is_heard(const struct wt_place *place)
+ * one opens the query later, when node 2 cancels it or has no more time. */
+static void end_after_a_rest(const struct wt_place *place, uint64_t deadline_ns)
 {
     const struct wt_cluster_params cluster = {
         .nodes = 3, .node = {.idle_close_ns = 20000000}};
+    const struct weir_query_params until = {.id = 7,
+                                            .deadline_ns = deadline_ns};
     const struct weir_query_params query = {.id = 7};
     struct wt_cluster c;
     weir_query *q[3];
     wt_cluster_open(&c, place, &cluster);
-    cr_assert_eq(weir_query_open(c.node[2], &query, &q[2], NULL), WEIR_OK);
+    cr_assert_eq(weir_query_open(c.node[2], &until, &q[2], NULL), WEIR_OK);
     bool idle = wt_until(&c, rests, c.node[2]);
     cr_assert(idle, "the link is still open");
-    weir_query_cancel(q[2], "enough");
+    if (deadline_ns == 0) {
+        weir_query_cancel(q[2], "enough");
+    }
+    bool over = wt_until(&c, failed, q[2]);
+    cr_assert(over);
     weir_query_close(q[2]);
     for (uint32_t i = 0; i < 2; i++) {
         cr_assert_eq(weir_query_open(c.node[i], &query, &q[i], NULL), WEIR_OK);
@@ -173,10 +179,21 @@ void wt_api_cancel_after_a_rest_is_heard(const struct wt_place *place)
     for (uint32_t i = 0; i < 2; i++) {
         bool heard = wt_until(&c, failed, q[i]);
         cr_assert(heard, "node %u", i);
-        cr_assert_eq(weir_query_status(q[i], NULL), WEIR_ERR_CANCELLED);
+        cr_assert_eq(weir_query_status(q[i], NULL),
+                     deadline_ns != 0 ? WEIR_ERR_DEADLINE : WEIR_ERR_CANCELLED);
         weir_query_close(q[i]);
     }
     wt_cluster_close(&c);
+}
+
+void wt_api_cancel_after_a_rest_is_heard(const struct wt_place *place)
+{
+    end_after_a_rest(place, 0);
+}
+
+void wt_api_deadline_after_a_rest_is_heard(const struct wt_place *place)
+{
+    end_after_a_rest(place, 100000000);
 }
 
 /* ---- nodes that close (threads) ------------------------------------------- */

@@ -52,6 +52,7 @@ awk 'BEGIN { factor["kB"] = 1e3; factor["MB"] = 1e6 }
 # Too little: what is named is what --memory takes, for all workers together.
 status 1 "$weir" run "$plans/join.json" -n 2 -w 2 -m 64K -f csv
 grep -q 'before there are rows' err || fail "not refused at once"
+status 1 "$weir" run "$plans/join.json" -n 2 -w 2 -m 1 -f csv # half a byte each
 named=$(sed -n 's/.*raise it to \([0-9]*\).*/\1/p' err)
 timeout 60 "$weir" run "$plans/join.json" -n 2 -w 2 -m "$named" -f csv \
     >out 2>err || true

@@ -22,7 +22,7 @@ query="bench query --warehouses 1 --repeat 1 --nodes 2 --json"
 status 0 "$weir" $query --plan aggregation --transports shm,sockets
 has '"benchmark": "query"' '"plan": "aggregation"' '"nodes": 2' \
     '"workers": 1' '"warehouses": 1' '"repeat": 1' '"answer_rows": 15' \
-    "\"cores\": $(nproc)" '"name": "shm"' '"name": "sockets"' \
+    "\"cores\": $(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" '"name": "shm"' '"name": "sockets"' \
     '"sockets/shm": '
 [ "$(grep -o '"rows_ok": true' out | wc -l)" -eq 2 ] || fail "rows_ok"
 

@@ -17,7 +17,7 @@ helps "$weir"
 for command in demo shuffle run explain gen doctor bench; do
     helps "$weir" $command
 done
-for kind in two-stage query latency stream idle memory sim; do
+for kind in two-stage query gen latency stream idle memory sim; do
     helps "$weir" bench $kind
     grep -q json out || fail "bench $kind"
 done
