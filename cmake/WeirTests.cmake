@@ -51,7 +51,7 @@ string(
   JOIN ";" weir_test_environment
   "UBSAN_OPTIONS=print_stacktrace=1"
   "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
-  "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+  "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=100")
 
 function(weir_test_properties name label timeout)
   math(EXPR seconds "${timeout} * ${weir_slowness}")
