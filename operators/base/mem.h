@@ -7,11 +7,10 @@
  * A worker has a share of its own, so that no operator waits for another's
  * memory and the outcome does not depend on which worker was faster. What all
  * operators take when they open is checked before any of them is opened
- * (wi_tree_least). Each
- * operator takes from a wi_mem of its own, which counts, above which stands the
- * worker's, which has the limit. Chunks, hash tables, sorted rows and
- * everything that grows with data is taken here; small fixed parts of an
- * operator use plain malloc.
+ * (wi_tree_least). Each operator takes from a wi_mem of its own, which counts,
+ * above which stands the worker's, which has the limit. Chunks, hash tables,
+ * sorted rows and everything that grows with data is taken here; small fixed
+ * parts of an operator use plain malloc.
  */
 #ifndef WI_OPERATORS_MEM_H
 #define WI_OPERATORS_MEM_H

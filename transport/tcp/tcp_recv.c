@@ -12,7 +12,6 @@
 #include <sys/epoll.h>
 
 #include "core/base/atomic.h"
-#include "core/base/tsan.h"
 #include "transport/tcp/tcp.h"
 
 /* System calls per endpoint and poll, so that one busy link cannot keep the
@@ -253,9 +252,6 @@ static bool fill(struct tcp_ep *ep)
     if (left == 0 && want == 0) {
         return false; /* `look` is full of what was handed out */
     }
-    /* What comes may answer what we sent, a credit for this very memory: the
-     * order goes by way of the peer, which ThreadSanitizer does not see. */
-    wi_tsan_acquire(ep);
     ssize_t n;
     do {
         n = left > 0 ? readv(ep->fd, iov, 2) : readv(ep->fd, iov + 1, 1);

@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 
 #include "core/base/atomic.h"
-#include "core/base/tsan.h"
 #include "transport/tcp/tcp.h"
 
 /* ---- completion ---------------------------------------------------------- */
@@ -106,7 +105,6 @@ static weir_err flush(struct tcp_ep *ep)
         uint32_t count =
             wi_min_u32(tx->tail - tx->head, (uint32_t)TCP_PIECES - first);
         struct msghdr msg = {.msg_iov = &tx->iov[first], .msg_iovlen = count};
-        wi_tsan_release(ep); /* see fill() in tcp_recv.c */
         ssize_t n = sendmsg(ep->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) {
             continue;
