@@ -47,6 +47,17 @@ static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
     return (struct span){sum->mem + off, len / 64 + (len % 64 != 0)};
 }
 
+/* How far ahead of the sum memory is asked for. A frame lies in another core's
+ * cache, and the processor's own prefetcher begins anew on each page. What lies
+ * behind the frame is left to whoever writes it. */
+enum { AHEAD_BYTES = 1024 };
+
+static inline void fetch_ahead(const uint8_t *p, uintptr_t frame_last)
+{
+    uintptr_t ahead = (uintptr_t)p + AHEAD_BYTES;
+    __builtin_prefetch((const void *)(ahead < frame_last ? ahead : frame_last));
+}
+
 /* What the lanes come to: the sums a and c, and the sums b and e. */
 struct folded {
     uint64_t ac;
@@ -94,6 +105,7 @@ struct folded {
     {                                                                          \
         const bool two = (size) < WI_SUM_BLOCK_BYTES;                          \
         const uint32_t step = (two ? 2 : 1) * (size) / 8;                      \
+        const uintptr_t last = (uintptr_t)sum->mem + sum->bytes - 1;           \
         struct folded f = {0, 0};                                              \
         for (uint32_t l = 0; l < WI_SUM_LANES; l += step) {                    \
             struct name##_sums s0 = {{0}, {0}, {0}, {0}};                      \
@@ -106,6 +118,7 @@ struct folded {
                 _Pragma("GCC unroll 2") for (; p != end;                       \
                                              p += WI_SUM_BLOCK_BYTES)          \
                 {                                                              \
+                    fetch_ahead(p, last);                                      \
                     name##_add(&s0, p);                                        \
                     if (two) {                                                 \
                         name##_add(&s1, p + (size));                           \

@@ -15,6 +15,17 @@
 
 /* ---- fixed width --------------------------------------------------------- */
 
+/* How far ahead of a copy its lines are asked for: the frame's last reader,
+ * another core, still has them. */
+enum { AHEAD_BYTES = 1024 };
+
+static inline void own_ahead(const uint8_t *dst, size_t bytes)
+{
+    for (size_t off = 0; off < bytes; off += WI_CACHE_LINE) {
+        wi_prefetch_write((uintptr_t)dst + AHEAD_BYTES + off);
+    }
+}
+
 /* `width` is a constant in every caller but one: the copies become moves. */
 static inline __attribute__((always_inline)) void
 gather(uint8_t *dst, const uint8_t *src, size_t width, const uint32_t *idx,
@@ -22,6 +33,7 @@ gather(uint8_t *dst, const uint8_t *src, size_t width, const uint32_t *idx,
 {
     const uint32_t *end = idx + n;
     for (; end - idx >= 8; idx += 8) {
+        own_ahead(dst, 8 * width);
         memcpy(dst, src + idx[0] * width, width);
         memcpy(dst + width, src + idx[1] * width, width);
         memcpy(dst + 2 * width, src + idx[2] * width, width);

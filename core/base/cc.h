@@ -41,4 +41,16 @@ static inline uint32_t wi_min_u32(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/** Ask for a line that will be written. Never faults, whatever `p` is. */
+static inline void wi_prefetch_write(uintptr_t p)
+{
+#if defined(__x86_64__)
+    /* The builtin asks for a shared line unless all code is compiled for
+     * processors with this instruction; to those without it is a no-op. */
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+#else
+    __builtin_prefetch((const void *)p, 1);
+#endif
+}
+
 #endif /* WI_BASE_CC_H */
