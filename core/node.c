@@ -43,7 +43,8 @@ static void fill_u64(uint64_t *v, uint64_t preset)
 static uint32_t usual_frame_bytes(const char *transport)
 {
     const struct wi_transport_ops *ops = wi_transport_find(transport);
-    return ops == NULL ? 16384 : ops->usual_frame_bytes; /* refused later */
+    return ops == NULL ? WI_USUAL_FRAME_BYTES
+                       : ops->usual_frame_bytes; /* refused later */
 }
 
 static void fill_defaults(struct weir_node_params *p, char *name)
@@ -62,7 +63,7 @@ static void fill_defaults(struct weir_node_params *p, char *name)
     fill_u32(&p->max_shuffles, 8);
     fill_u32(&p->frame_bytes, usual_frame_bytes(p->transport));
     fill_u32(&p->ring_frames, 4);
-    fill_u64(&p->memory_bytes, 256ull << 20);
+    fill_u64(&p->memory_bytes, 512ull << 20);
     fill_u64(&p->max_row_bytes, 64ull << 20);
     fill_u64(&p->detect_ns, 5 * SECOND);
     fill_u64(&p->connect_ns, 5 * SECOND);

@@ -75,6 +75,13 @@ enum {
     WI_ADDRESS_BYTES = 256,      /* longest address with its NUL */
     WI_REASON_BYTES = 192,       /* longest reason text with its NUL */
     WI_MIN_MESSAGE_BYTES = 2048, /* every transport takes messages this long */
+
+    /* What real transports take for a frame. Each frame costs thousands of
+     * instructions at both ends, where rows are copied also system calls and
+     * packets, and small rings cost more switches between processes. Over iWARP
+     * a write is one TCP segment of at most 64 KiB, the headers of MPA and DDP
+     * included: a frame of 64 KiB would take a second one for its end. */
+    WI_USUAL_FRAME_BYTES = 61440,
 };
 
 struct wi_log;

@@ -129,7 +129,7 @@ struct idle {
          OPTION_U32(struct idle, params.nodes, 2, 64)},                        \
         ROWS_ROW(struct idle, params.rows,                                     \
                  "Rows that each node makes before [10000]"),                  \
-        FRAME_ROW(struct idle, params.frame_bytes, "Largest frame [16384]"),   \
+        FRAME_ROW(struct idle, params.frame_bytes, "Largest frame [61440]"),   \
         JSON_ROW(struct idle)
 
 static const struct option_row idle_options[] = {

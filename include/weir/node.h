@@ -62,11 +62,11 @@ struct weir_node_params {
     uint32_t workers;      /* worker threads [1], 1..64 */
     uint32_t max_members;  /* most members, this node included [8], 1..4096 */
     uint32_t max_shuffles; /* most shuffles open at a time [8], 1..1024 */
-    uint32_t frame_bytes;  /* largest frame [65536 with "tcp", 61440 with
-                              "verbs", else 16384], 1024..1048576, times 64 */
+    uint32_t frame_bytes;  /* largest frame [61440, with "sim" 16384],
+                              1024..1048576, times 64 */
     uint32_t ring_frames;  /* frames in a ring when there is room [4], 2..64,
                               even */
-    uint64_t memory_bytes; /* hard cap on buffers that travel [256 MiB] */
+    uint64_t memory_bytes; /* hard cap on buffers that travel [512 MiB] */
     uint64_t max_row_bytes;   /* largest row [64 MiB]; rows over a frame travel
                                in chunks and are reassembled outside the cap */
     uint64_t detect_ns;       /* a silent peer is lost after [5 s] */

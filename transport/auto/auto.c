@@ -342,7 +342,7 @@ const struct wi_transport_ops wi_auto_ops = {
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_MAP | WI_CAP_GRANT_STICKS |
             WI_CAP_FD,
     .max_message_bytes = WI_MIN_MESSAGE_BYTES, /* what all of them take */
-    .usual_frame_bytes = 16384,                /* as shm */
+    .usual_frame_bytes = WI_USUAL_FRAME_BYTES,
     .open = auto_open,
     .close = auto_close,
     .address = auto_address,
