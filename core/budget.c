@@ -6,6 +6,7 @@
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/base/pages.h"
 #include "core/ready.h"
 #include "core/ring.h"
 
@@ -18,10 +19,17 @@ static void lay_out_unit(const struct wi_budget_params *p, struct wi_budget *b)
     b->ring_units = (uint32_t)((ring + b->unit_bytes - 1) / b->unit_bytes);
 }
 
+/* Whole pages, huge ones if that adds little. */
+static uint64_t whole_pages(uint64_t bytes)
+{
+    uint64_t huge = wi_align_up(bytes, WI_HUGE_PAGE);
+    return huge - bytes < bytes / 8 ? huge : wi_align_up(bytes, WI_PAGE);
+}
+
 static void sum_up(const struct wi_budget_params *p, struct wi_budget *b)
 {
     uint64_t unit = b->unit_bytes + sizeof(struct wi_ring_ctl);
-    b->area_bytes = wi_align_up(b->n_units * unit, WI_PAGE);
+    b->area_bytes = whole_pages(b->n_units * unit);
     uint64_t areas = p->max_members;
     if (!p->mapped) {
         areas += p->max_members - 1;

@@ -19,6 +19,9 @@
  *   memory         (members incl. self) x ring area
  *                  + posted transports: members x the same for outgoing rings
  *
+ * An area that lacks less than an eighth of itself to whole huge pages gets it:
+ * transports can then use those.
+ *
  * Thread-to-thread is taken while it fits the cap, else thread-to-node, else
  * the open fails and says the sum.
  */

@@ -2,6 +2,7 @@
 #include "core/base/pages.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14, linux/mman.h */
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1, linux/mman.h */
 #endif
 #ifndef MAP_HUGE_2MB
 #define MAP_HUGE_2MB (21 << 26) /* asm-generic/hugetlb_encode.h */
@@ -75,6 +79,26 @@ int wi_pages_populate(void *base, size_t bytes)
         rc = madvise(base, bytes, MADV_POPULATE_WRITE);
     } while (rc != 0 && errno == EINTR);
     return rc == 0 || errno == EINVAL ? 0 : errno;
+}
+
+void *wi_pages_map_shared(int fd, size_t bytes)
+{
+    void *room = bytes < WI_HUGE_PAGE ? MAP_FAILED : map_aligned(bytes);
+    bool found = room != MAP_FAILED;
+    void *base = mmap(found ? room : NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | (found ? MAP_FIXED : 0), fd, 0);
+    if (base == MAP_FAILED && found) {
+        int why = errno;
+        (void)munmap(room, bytes);
+        errno = why;
+    }
+    return base;
+}
+
+int wi_pages_collapse(void *base, size_t bytes)
+{
+    size_t whole = bytes & ~(WI_HUGE_PAGE - 1);
+    return whole == 0 || madvise(base, whole, MADV_COLLAPSE) == 0 ? 0 : errno;
 }
 
 /* Mapped and populated, or unmapped: 0 or errno. */

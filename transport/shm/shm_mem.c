@@ -87,7 +87,7 @@ static weir_err fail_pages(size_t bytes, int errno_value,
 static weir_err map_shared(int fd, size_t bytes, void **base_out,
                            struct weir_error *err)
 {
-    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *base = wi_pages_map_shared(fd, bytes);
     if (base == MAP_FAILED && errno == ENOMEM) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY,
                        "mapping %zu bytes of shared memory: address space or "
@@ -117,6 +117,7 @@ static weir_err fill(int fd, size_t bytes, void **base_out,
     }
     int errno_value = take_pages(fd, bytes);
     if (errno_value == 0) {
+        (void)wi_pages_collapse(*base_out, bytes); /* if it can be */
         errno_value = wi_pages_populate(*base_out, bytes);
     }
     if (errno_value != 0) {

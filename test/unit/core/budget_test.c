@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/pages.h"
+
 static struct wi_budget_params typical(void)
 {
     return (struct wi_budget_params){
@@ -72,6 +74,20 @@ Test(budget, too_small_says_the_sum_and_what_to_change)
     p.cap_bytes = need;
     cr_assert_eq(wi_budget_make(&p, &b, &err), WEIR_OK,
                  "what the message asks for is not enough: %s", err.message);
+}
+
+Test(budget, areas_become_whole_huge_pages_where_that_adds_little)
+{
+    struct wi_budget_params p = typical();
+    struct wi_budget b;
+    p.workers = 1;
+    p.frame_bytes = 61440; /* 1.94 MiB */
+    cr_assert_eq(wi_budget_make(&p, &b, NULL), WEIR_OK);
+    cr_assert_eq(b.area_bytes, WI_HUGE_PAGE);
+    cr_assert_geq(b.total_bytes, p.max_members * WI_HUGE_PAGE);
+    p.frame_bytes = 32768; /* 1.07 MiB */
+    cr_assert_eq(wi_budget_make(&p, &b, NULL), WEIR_OK);
+    cr_assert_lt(b.area_bytes, WI_HUGE_PAGE * 7 / 8);
 }
 
 Test(budget, posted_transports_pay_for_both_ends)

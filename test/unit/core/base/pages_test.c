@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE 1
 #include "core/base/pages.h"
 
 #include <stdbool.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -85,6 +87,39 @@ Test(pages, populating_keeps_what_they_hold)
     cr_assert_eq(((const uint8_t *)base)[WI_PAGE / 2], 7);
     wi_pages_close(base, WI_PAGE);
     cr_assert_neq(wi_pages_populate(base, WI_PAGE), 0, "nothing is there");
+}
+
+static long huge_kib(const void *base)
+{
+    char from[32];
+    (void)snprintf(from, sizeof(from), "%lx-", (unsigned long)(uintptr_t)base);
+    return proc_number("/proc/self/smaps", from, "ShmemPmdMapped:");
+}
+
+Test(pages, shared_memory_becomes_huge_where_the_kernel_can)
+{
+    const size_t bytes = 2 * WI_HUGE_PAGE + WI_PAGE;
+    int fd = memfd_create("pages", MFD_CLOEXEC);
+    cr_assert_eq(ftruncate(fd, (off_t)bytes), 0);
+    uint8_t *base = wi_pages_map_shared(fd, bytes);
+    cr_assert_neq(base, MAP_FAILED);
+    cr_assert_eq((uintptr_t)base % WI_HUGE_PAGE, 0);
+    memset(base, 7, bytes);
+    bool all = wi_pages_collapse(base, bytes) == 0;
+    long kib = huge_kib(base);
+    cr_assert(!all || kib == 2 * WI_HUGE_PAGE / 1024, "%ld KiB", kib);
+
+    /* a peer's mapping of the same: the same pages, huge there too */
+    uint8_t *peer = wi_pages_map_shared(fd, bytes);
+    cr_assert_eq((uintptr_t)peer % WI_HUGE_PAGE, 0);
+    cr_assert_eq(wi_pages_populate(peer, bytes), 0);
+    cr_assert_eq(huge_kib(peer), kib);
+    for (size_t p = 0; p < bytes; p += WI_PAGE) {
+        cr_assert_eq(peer[p], 7, "byte %zu was lost", p);
+    }
+    wi_pages_close(peer, bytes);
+    wi_pages_close(base, bytes);
+    (void)close(fd);
 }
 
 Test(pages, odd_sizes_are_argument_errors)
