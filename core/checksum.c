@@ -39,12 +39,18 @@ struct span {
 
 /* Buffer i as the table has it now. A one-sided writer may have changed it
  * since it was checked: the clamps keep the reads inside the frame. */
-static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
+static inline struct wi_extent clamped(const struct wi_sum *sum, uint32_t i)
 {
     struct wi_extent e = wi_table_get(sum->mem, i);
-    uint32_t off = wi_min_u32(e.off, sum->bytes) & ~63u;
-    uint32_t len = wi_min_u32(e.len, sum->bytes - off);
-    return (struct span){sum->mem + off, len / 64 + (len % 64 != 0)};
+    e.off = wi_min_u32(e.off, sum->bytes) & ~63u;
+    e.len = wi_min_u32(e.len, sum->bytes - e.off);
+    return e;
+}
+
+static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
+{
+    struct wi_extent e = clamped(sum, i);
+    return (struct span){sum->mem + e.off, e.len / 64 + (e.len % 64 != 0)};
 }
 
 /* How far ahead of the sum memory is asked for. A frame lies in another core's
@@ -84,22 +90,23 @@ struct folded {
         s->c += w >> 32;                                                       \
         s->e += s->c;                                                          \
     }                                                                          \
-    target static inline uint64_t name##_fold(name##_lanes v, uint32_t sum,    \
-                                              uint32_t lane)                   \
+    target static inline name##_lanes name##_fold(name##_lanes v,              \
+                                                  uint32_t sum, uint32_t lane) \
     {                                                                          \
         name##_lanes x = v * *(const name##_lanes *)&factors[sum][lane];       \
-        uint64_t all = 0;                                                      \
-        x ^= x >> 29;                                                          \
-        for (uint32_t l = 0; l < (size) / 8; l++) {                            \
-            all += x[l];                                                       \
-        }                                                                      \
-        return all;                                                            \
+        return x ^ (x >> 29);                                                  \
     }                                                                          \
     target static inline void name##_end(                                      \
         struct folded *f, const struct name##_sums *s, uint32_t lane)          \
     {                                                                          \
-        f->ac += name##_fold(s->a, 0, lane) + name##_fold(s->c, 2, lane);      \
-        f->be += name##_fold(s->b, 1, lane) + name##_fold(s->e, 3, lane);      \
+        name##_lanes ac =                                                      \
+            name##_fold(s->a, 0, lane) + name##_fold(s->c, 2, lane);           \
+        name##_lanes be =                                                      \
+            name##_fold(s->b, 1, lane) + name##_fold(s->e, 3, lane);           \
+        for (uint32_t l = 0; l < (size) / 8; l++) {                            \
+            f->ac += ac[l];                                                    \
+            f->be += be[l];                                                    \
+        }                                                                      \
     }                                                                          \
     target static struct folded name(const struct wi_sum *sum)                 \
     {                                                                          \
@@ -165,9 +172,59 @@ static inline uint64_t mix(uint64_t h)
     return h ^ (h >> 31);
 }
 
-uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt)
+static uint64_t finish(struct folded f, uint64_t salt)
 {
-    struct folded f = sum_isa(sum, isa);
     uint64_t h = mix(mix(f.ac + salt) + f.be);
     return h == 0 ? 1 : h; /* 0 says that there is no checksum */
+}
+
+uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt)
+{
+    return finish(sum_isa(sum, isa), salt);
+}
+
+/* ---- a row or two -------------------------------------------------------- */
+
+/* Words of a span and buffers of a frame that are summed one by one. */
+enum { NARROW = 4 };
+
+static inline uint64_t fold_word(uint64_t v, uint32_t sum, uint32_t lane)
+{
+    uint64_t x = v * factors[sum][lane];
+    return x ^ (x >> 29);
+}
+
+uint64_t wi_sum_narrow(const struct wi_sum *sum, uint64_t salt)
+{
+    struct folded f = {0, 0};
+    bool more = true;
+    if (sum->n_buffers - 1 >= NARROW) {
+        return 0;
+    }
+    for (uint32_t l = 0; more; l++) {
+        const uint8_t *lane = sum->mem + (size_t)l * 8;
+        uint64_t w = wi_load_u64(lane + WI_TABLE_OFF);
+        uint64_t a = w;
+        uint64_t b = w;
+        uint64_t c = w >> 32;
+        uint64_t e = c;
+        more = l + 1 < sum->n_buffers;
+        for (uint32_t i = 0; i < sum->n_buffers; i++) {
+            struct wi_extent at = clamped(sum, i);
+            if (wi_unlikely(at.len > NARROW * 8)) {
+                return 0;
+            }
+            if (at.len != 0) {
+                w = wi_load_u64(lane + at.off);
+                a += w;
+                b += a;
+                c += w >> 32;
+                e += c;
+                more = more || at.len > (l + 1) * 8;
+            }
+        }
+        f.ac += fold_word(a, 0, l) + fold_word(c, 2, l);
+        f.be += fold_word(b, 1, l) + fold_word(e, 3, l);
+    }
+    return finish(f, salt);
 }
