@@ -100,6 +100,7 @@ struct wi_out {
 
     /* written by: the worker */
     alignas(WI_CACHE_LINE) uint64_t tail;
+    uint32_t tail_off; /* its place in the ring */
     uint64_t head_seen;
     struct wi_lane *filling; /* the one lane with an open frame, or NULL */
 
@@ -185,6 +186,7 @@ struct wi_in {
 
     /* written by: who scans (the reader; node rings: the dispatcher) */
     alignas(WI_CACHE_LINE) uint64_t scan; /* next frame to look at */
+    uint32_t scan_off;                    /* its place in the ring */
     uint64_t tail_seen;
     _Atomic uint32_t hungry;      /* its reader waits for more */
     struct wi_held *held;         /* WI_HELD_MAX, a FIFO: */
@@ -208,5 +210,15 @@ struct wi_in {
 
     struct wi_ring_ctl own_ctl;
 };
+
+/** Get the first lines of the next frame, at once instead of one after the
+ *  other. By who scans the ring. */
+static inline void wi_in_prefetch(const struct wi_in *in)
+{
+    const uint8_t *mem = in->mem + in->scan_off;
+    __builtin_prefetch(mem);
+    __builtin_prefetch(mem + WI_CACHE_LINE);
+    __builtin_prefetch(mem + 2 * (size_t)WI_CACHE_LINE);
+}
 
 #endif /* WI_EDGE_H */

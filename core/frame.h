@@ -161,18 +161,6 @@ weir_err wi_frame_check_header(const struct wi_frame_header *h, uint64_t pos,
                                uint32_t epoch, uint64_t avail,
                                struct weir_error *err);
 
-/**
- * Check the contents of a DATA frame against the schema: table entries inside
- * the frame, aligned, not overlapping the header, long enough for h->rows; VAR
- * offsets start at 0, ascend and end inside their bytes; the checksum if
- * h->checksum is not 0.
- *
- * Errors: WEIR_ERR_PEER_PROTOCOL, WEIR_ERR_INTEGRITY (checksum)
- */
-weir_err wi_frame_check(const struct wi_schema *s,
-                        const struct wi_frame_header *h, const uint8_t *mem,
-                        struct weir_error *err);
-
 /** Checksum of a DATA or CHUNK frame as its header and bytes stand. */
 uint64_t wi_frame_checksum(const struct wi_frame_header *h, const uint8_t *mem);
 
@@ -189,15 +177,23 @@ wi_export_open(const struct wi_schema *s); /* NULL: no memory */
 void wi_export_close(struct wi_export *x);
 
 /**
- * Fill *out (and the children in x) with a checked DATA frame. `release` and
+ * Check the contents of a DATA frame against the schema of x, and fill *out (and
+ * the children in x) with it.
+ *
+ * Checked are: table entries inside the frame, aligned, behind header and
+ * table, long enough for h->rows; VAR offsets start at 0, ascend and end inside
+ * their bytes; the checksum if h->checksum is not 0. `release` and
  * `private_data` of *out are the caller's to set; children have a release that
  * only marks them released. null_count is -1 where the column is nullable.
  *
- * Errors: WEIR_ERR_INTEGRITY: the table changed since the check; *out is as
+ * @param h  a copy that the writer of mem cannot change, checked by
+ *           wi_frame_check_header()
+ *
+ * Errors: WEIR_ERR_PEER_PROTOCOL, WEIR_ERR_INTEGRITY (checksum); *out is as
  * before
  */
-weir_err wi_frame_export(const struct wi_schema *s,
-                         const struct wi_frame_header *h, const uint8_t *mem,
-                         struct wi_export *x, struct ArrowArray *out);
+weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_header *h,
+                         const uint8_t *mem, struct ArrowArray *out,
+                         struct weir_error *err);
 
 #endif /* WI_FRAME_H */

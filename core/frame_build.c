@@ -442,7 +442,7 @@ struct packer {
     bool write;     /* false: only measure */
 };
 
-static void pack_buffer(struct packer *p, uint32_t off, uint64_t len)
+static inline void pack_buffer(struct packer *p, uint32_t off, uint64_t len)
 {
     uint8_t *mem = p->b->mem;
     uint32_t bytes = (uint32_t)len;
@@ -482,36 +482,46 @@ static void pack_buffers(struct packer *p)
     }
 }
 
+/* Is less than half of the space used? Fixed widths need no measuring. */
+static bool is_sparse(struct wi_builder *b, uint32_t begin)
+{
+    struct packer measure = {.b = b, .end = begin};
+    if (b->s->n_var == 0) {
+        return b->rows < b->cap_rows / 2;
+    }
+    pack_buffers(&measure);
+    return measure.used < (measure.end - begin) / 2;
+}
+
 uint32_t wi_builder_finish(struct wi_builder *b, bool checksum)
 {
     uint32_t n_buffers = b->s->n_buffers;
     uint32_t begin = wi_table_end(n_buffers);
-    struct packer measure = {.b = b, .end = begin};
     struct packer pack = {.b = b, .end = begin, .write = true};
+    struct wi_frame_header *h = (void *)b->mem;
 
-    if (b->mem == NULL || b->rows == 0) {
+    if (h == NULL || b->rows == 0) {
         b->mem = NULL;
         return 0;
     }
     learn_frame(b);
-    pack_buffers(&measure);
-    pack.compact = measure.used < (measure.end - begin) / 2;
+    pack.compact = is_sparse(b, begin);
     pack_buffers(&pack);
     memset(b->mem + WI_TABLE_OFF + n_buffers * 8, 0,
            begin - WI_TABLE_OFF - n_buffers * 8);
 
-    struct wi_frame_header h = {
+    /* In place: a copy of a structure that was just written waits for it. */
+    *h = (struct wi_frame_header){
         .magic = WI_FRAME_MAGIC,
         .kind = WI_FRAME_DATA,
         .bytes = pack.end,
         .rows = b->rows,
         .n_buffers = n_buffers,
     };
-    h.checksum = checksum ? wi_frame_checksum(&h, b->mem) : 0;
-    memcpy(b->mem, &h, sizeof(h));
+    h->checksum = checksum ? wi_frame_checksum(h, b->mem) : 0;
     b->mem = NULL;
     b->rows = 0;
-    return h.bytes;
+    return pack.end;
 }
 
 /* ---- sizes --------------------------------------------------------------- */

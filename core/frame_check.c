@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receiving DATA frames: check every length and offset, then point into them.
+ * Receiving DATA frames: check every length and offset, and point at what was
+ * checked.
  *
- * What was checked may be used as long as the bytes do not change: that holds
- * for frames that came through a transport's own copy and for peers that are
- * trusted with this memory; from any other one-sided writer the frame must be
- * copied out of the ring before wi_frame_check.
+ * It may be used as long as the bytes do not change: that holds for frames that
+ * came through a transport's own copy and for peers that are trusted with this
+ * memory; from any other one-sided writer the frame must be copied out of the
+ * ring before wi_frame_export.
  */
 #include "core/frame.h"
 
@@ -108,31 +109,50 @@ weir_err wi_frame_check_header(const struct wi_frame_header *h, uint64_t pos,
 
 /* ---- contents ------------------------------------------------------------ */
 
-/* Entry i of the table: inside the frame, aligned, `need` bytes at least. */
-static weir_err check_extent(const struct wi_frame_header *h,
-                             const uint8_t *mem, uint32_t i, uint64_t need,
-                             struct wi_extent *out, struct weir_error *err)
+/* A frame whose buffers are looked up one after the other. */
+struct lookup {
+    const struct wi_frame_header *h; /* a checked copy */
+    const uint8_t *mem;
+    uint32_t entry; /* next of the table */
+    struct weir_error *err;
+};
+
+static WI_COLD const uint8_t *bad_extent(const struct lookup *l,
+                                         struct wi_extent e, uint64_t need)
 {
-    struct wi_extent e = wi_table_get(mem, i);
-    if (e.off < wi_table_end(h->n_buffers) || e.off > h->bytes ||
-        e.off % WI_CACHE_LINE != 0) {
-        return bad_field(err, "offset of a buffer", e.off,
-                         wi_table_end(h->n_buffers));
+    uint32_t least = wi_table_end(l->h->n_buffers);
+    bool off_ok =
+        e.off >= least && e.off <= l->h->bytes && e.off % WI_CACHE_LINE == 0;
+    if (off_ok) {
+        (void)bad_field(l->err, "length of a buffer", e.len, need);
+    } else {
+        (void)bad_field(l->err, "offset of a buffer", e.off, least);
     }
-    if (e.len < need || e.len > h->bytes - e.off) {
-        return bad_field(err, "length of a buffer", e.len, need);
+    return NULL;
+}
+
+/* The next buffer: inside the frame, aligned, `need` bytes at least; NULL: it
+ * is not. Its entry is loaded once: a peer that writes into the ring may change
+ * it, but not what was checked. */
+static inline const uint8_t *next_buffer(struct lookup *l, uint64_t need,
+                                         uint32_t *len_out)
+{
+    const struct wi_frame_header *h = l->h;
+    struct wi_extent e = wi_table_get(l->mem, l->entry++);
+    *len_out = e.len;
+    if (wi_unlikely(e.off < wi_table_end(h->n_buffers) || e.off > h->bytes ||
+                    e.off % WI_CACHE_LINE != 0 || e.len < need ||
+                    e.len > h->bytes - e.off)) {
+        return bad_extent(l, e, need);
     }
-    *out = e;
-    return WEIR_OK;
+    return l->mem + e.off;
 }
 
 /* Offsets 0 = o[0] <= o[1] .. <= o[rows] <= bytes. One sum of faults and no
  * exit: the loop has no branch to mispredict. */
-static weir_err check_offsets(const uint8_t *mem, struct wi_extent offsets,
-                              struct wi_extent bytes, uint32_t rows,
+static weir_err check_offsets(const int32_t *o, uint32_t rows, uint32_t bytes,
                               struct weir_error *err)
 {
-    const int32_t *o = (const void *)(mem + offsets.off);
     int32_t begin = o[0];
     int32_t last = begin;
     uint32_t faults = 0;
@@ -149,13 +169,13 @@ static weir_err check_offsets(const uint8_t *mem, struct wi_extent offsets,
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "frame: offsets do not ascend");
     }
-    if ((uint32_t)last > bytes.len) {
-        return bad_field(err, "last offset", (uint32_t)last, bytes.len);
+    if ((uint32_t)last > bytes) {
+        return bad_field(err, "last offset", (uint32_t)last, bytes);
     }
     return WEIR_OK;
 }
 
-static uint64_t need_bytes(const struct wi_column *c, uint64_t rows)
+static inline uint64_t need_bytes(const struct wi_column *c, uint64_t rows)
 {
     switch (c->kind) {
     case WI_KIND_FIXED:
@@ -167,41 +187,36 @@ static uint64_t need_bytes(const struct wi_column *c, uint64_t rows)
     }
 }
 
-/* Buffers of one column, from table entry *entry on. */
-static weir_err check_column(const struct wi_column *c,
-                             const struct wi_frame_header *h,
-                             const uint8_t *mem, uint32_t *entry,
-                             struct weir_error *err)
+/* Check the buffers of one column and point at them. */
+static weir_err take_column(struct lookup *l, const struct wi_column *c,
+                            const void **buffers)
 {
-    struct wi_extent values;
-    struct wi_extent bytes;
-    weir_err rc;
-
+    uint32_t rows = l->h->rows;
+    uint32_t len;
+    buffers[0] = NULL;
+    buffers[2] = NULL;
     if (c->nullable) {
-        rc = check_extent(h, mem, (*entry)++, ((uint64_t)h->rows + 7) / 8,
-                          &values, err);
-        if (rc != WEIR_OK) {
-            return rc;
+        buffers[0] = next_buffer(l, ((uint64_t)rows + 7) / 8, &len);
+        if (buffers[0] == NULL) {
+            return WEIR_ERR_PEER_PROTOCOL;
         }
     }
-    rc = check_extent(h, mem, (*entry)++, need_bytes(c, h->rows), &values, err);
-    if (rc != WEIR_OK || c->kind != WI_KIND_VAR) {
-        return rc;
+    buffers[1] = next_buffer(l, need_bytes(c, rows), &len);
+    if (buffers[1] == NULL) {
+        return WEIR_ERR_PEER_PROTOCOL;
     }
-    rc = check_extent(h, mem, (*entry)++, 0, &bytes, err);
-    if (rc != WEIR_OK) {
-        return rc;
+    if (c->kind != WI_KIND_VAR) {
+        return WEIR_OK;
     }
-    return check_offsets(mem, values, bytes, h->rows, err);
+    buffers[2] = next_buffer(l, 0, &len);
+    return buffers[2] == NULL ? WEIR_ERR_PEER_PROTOCOL
+                              : check_offsets(buffers[1], rows, len, l->err);
 }
 
-weir_err wi_frame_check(const struct wi_schema *s,
-                        const struct wi_frame_header *h, const uint8_t *mem,
-                        struct weir_error *err)
+static weir_err check_data_of(const struct wi_schema *s,
+                              const struct wi_frame_header *h,
+                              struct weir_error *err)
 {
-    uint32_t entry = 0;
-    weir_err rc = WEIR_OK;
-
     if (h->kind != WI_FRAME_DATA) {
         return bad_field(err, "kind", h->kind, WI_FRAME_DATA);
     }
@@ -212,17 +227,16 @@ weir_err wi_frame_check(const struct wi_schema *s,
     if (h->rows > INT32_MAX) {
         return bad_field(err, "rows", h->rows, INT32_MAX);
     }
-    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
-        rc = check_column(&s->columns[i], h, mem, &entry, err);
-    }
-    if (rc == WEIR_OK && h->checksum != 0 &&
-        h->checksum != wi_frame_checksum(h, mem)) {
-        return wi_fail(err, WEIR_ERR_INTEGRITY,
-                       "frame: %u bytes at position %llu do not match their "
-                       "checksum",
-                       h->bytes, (unsigned long long)h->pos);
-    }
-    return rc;
+    return WEIR_OK;
+}
+
+static WI_COLD weir_err bad_checksum(const struct wi_frame_header *h,
+                                     struct weir_error *err)
+{
+    return wi_fail(err, WEIR_ERR_INTEGRITY,
+                   "frame: %u bytes at position %llu do not match their "
+                   "checksum",
+                   h->bytes, (unsigned long long)h->pos);
 }
 
 /* ---- export -------------------------------------------------------------- */
@@ -267,58 +281,30 @@ void wi_export_close(struct wi_export *x)
     free(x);
 }
 
-/* A buffer by its table entry, loaded once and checked again: a peer that writes
- * into the ring may have changed it since wi_frame_check(). NULL: it has. */
-static const void *next_buffer(const struct wi_frame_header *h,
-                               const uint8_t *mem, uint32_t *entry,
-                               uint64_t need)
+weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_header *h,
+                         const uint8_t *mem, struct ArrowArray *out,
+                         struct weir_error *err)
 {
-    struct wi_extent e = wi_table_get(mem, (*entry)++);
-    bool inside = e.off <= h->bytes && need <= h->bytes - e.off;
-    return inside && e.off % WI_CACHE_LINE == 0 ? mem + e.off : NULL;
-}
-
-static bool export_column(const struct wi_column *c,
-                          const struct wi_frame_header *h, const uint8_t *mem,
-                          const void **buffers, uint32_t *entry,
-                          struct ArrowArray *out)
-{
-    bool var = c->kind == WI_KIND_VAR;
-    buffers[0] = NULL;
-    buffers[2] = NULL;
-    if (c->nullable) {
-        buffers[0] = next_buffer(h, mem, entry, ((uint64_t)h->rows + 7) / 8);
-    }
-    buffers[1] = next_buffer(h, mem, entry, need_bytes(c, h->rows));
-    if (var) {
-        buffers[2] = next_buffer(h, mem, entry, 0);
-    }
-    *out = (struct ArrowArray){
-        .length = h->rows,
-        .null_count = c->nullable ? -1 : 0,
-        .n_buffers = var ? 3 : 2,
-        .buffers = buffers,
-        .release = release_child,
-    };
-    return (!c->nullable || buffers[0] != NULL) && buffers[1] != NULL &&
-           (!var || buffers[2] != NULL);
-}
-
-weir_err wi_frame_export(const struct wi_schema *s,
-                         const struct wi_frame_header *h, const uint8_t *mem,
-                         struct wi_export *x, struct ArrowArray *out)
-{
-    uint32_t entry = 0;
-    bool inside = true;
-    assert(x->s == s);
-    for (uint32_t i = 0; i < s->n_columns; i++) {
-        inside = export_column(&s->columns[i], h, mem, &x->buffers[i * 3],
-                               &entry, &x->arrays[i]) &&
-                 inside;
+    const struct wi_schema *s = x->s;
+    struct lookup l = {.h = h, .mem = mem, .err = err};
+    weir_err rc = check_data_of(s, h, err);
+    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
+        const struct wi_column *c = &s->columns[i];
+        rc = take_column(&l, c, &x->buffers[i * 3]);
         x->children[i] = &x->arrays[i];
+        x->arrays[i] = (struct ArrowArray){
+            .length = h->rows,
+            .null_count = c->nullable ? -1 : 0,
+            .n_buffers = c->kind == WI_KIND_VAR ? 3 : 2,
+            .buffers = &x->buffers[i * 3],
+            .release = release_child,
+        };
     }
-    if (!inside) {
-        return WEIR_ERR_INTEGRITY;
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (h->checksum != 0 && h->checksum != wi_frame_checksum(h, mem)) {
+        return bad_checksum(h, err);
     }
     *out = (struct ArrowArray){
         .length = h->rows,

@@ -81,7 +81,13 @@ void wi_copy_fixed(uint8_t *dst, const struct wi_view *v, uint32_t width,
     const uint8_t *src = (const uint8_t *)v->values + v->offset * width;
 
     if (rows->idx == NULL) {
-        memcpy(dst, src + (size_t)rows->first * width, (size_t)rows->n * width);
+        size_t bytes = (size_t)rows->n * width;
+        src += (size_t)rows->first * width;
+        if (bytes == 8) { /* a row by itself is waited for */
+            memcpy(dst, src, 8);
+        } else {
+            memcpy(dst, src, bytes);
+        }
         return;
     }
     gather_width(dst, src, width, rows->idx, rows->n);

@@ -114,6 +114,7 @@ static bool look_directly(struct weir_reader *r)
         /* rlx: only a look; wi_in_scan() acquires */
         if (!st->ended && in->consumer_worker != WI_ANY_WORKER &&
             wi_load_rlx(&in->ctl->tail) != in->scan) {
+            wi_in_prefetch(in);
             make_ready(r, st);
         }
     }
@@ -142,30 +143,27 @@ static void release_owned(struct ArrowArray *batch)
     free(o);
 }
 
-/* Make *out own the frame in image. */
-static bool export_owned(const struct wi_schema *s, uint8_t *image,
-                         struct ArrowArray *out)
+/* Check the frame in image and make *out own it. */
+static weir_err export_owned(const struct wi_schema *s, uint8_t *image,
+                             struct ArrowArray *out, struct weir_error *err)
 {
     struct owned *o = malloc(sizeof(*o));
     struct wi_export *x = wi_export_open(s);
-    if (o == NULL || x == NULL) {
-        free(o);
-        if (x != NULL) {
-            wi_export_close(x);
-        }
-        return false;
+    weir_err rc = WEIR_ERR_NO_MEMORY;
+    if (o != NULL && x != NULL) {
+        struct wi_frame_header h;
+        memcpy(&h, image, sizeof(h));
+        rc = wi_frame_export(x, &h, image, out, err);
     }
-    struct wi_frame_header h;
-    memcpy(&h, image, sizeof(h));
-    if (wi_frame_export(s, &h, image, x, out) != WEIR_OK) {
+    if (rc != WEIR_OK) {
         free(o);
         wi_export_close(x);
-        return false;
+        return rc;
     }
     *o = (struct owned){.export_ = x, .image = image};
     out->release = release_owned;
     out->private_data = o;
-    return true;
+    return WEIR_OK;
 }
 
 weir_err weir_batch_detach(struct ArrowArray *batch)
@@ -178,12 +176,15 @@ weir_err weir_batch_detach(struct ArrowArray *batch)
     if (image == NULL) {
         return WEIR_ERR_NO_MEMORY;
     }
-    memcpy(image, h->frame, h->header.bytes);
-    memcpy(image, &h->header, sizeof(h->header));
+    struct wi_frame_header header = h->header;
+    header.checksum = 0; /* compared already */
+    memcpy(image, h->frame, header.bytes);
+    memcpy(image, &header, sizeof(header));
     struct ArrowArray copy;
-    if (!export_owned(h->in->schema, image, &copy)) {
+    weir_err rc = export_owned(h->in->schema, image, &copy, NULL);
+    if (rc != WEIR_OK) {
         free(image);
-        return WEIR_ERR_NO_MEMORY;
+        return rc;
     }
     release_held(batch);
     *batch = copy;
@@ -213,20 +214,16 @@ static weir_err take_data(struct weir_reader *r, struct wi_stream *st,
 {
     struct wi_in *in = st->in;
     struct weir_error err;
-    weir_err rc = wi_frame_check(in->schema, &slot->header, slot->frame, &err);
-    if (rc != WEIR_OK) {
-        return wi_in_fail(in, rc, err.message);
-    }
-    if (slot->export_ == NULL) {
+    if (wi_unlikely(slot->export_ == NULL)) {
         slot->export_ = wi_export_open(in->schema);
         if (slot->export_ == NULL) {
             return wi_in_fail(in, WEIR_ERR_QUERY_MEMORY, "no memory");
         }
     }
-    rc = wi_frame_export(in->schema, &slot->header, slot->frame, slot->export_,
-                         out);
-    if (rc != WEIR_OK) {
-        return wi_in_fail(in, rc, "a frame was changed while it was read");
+    weir_err rc =
+        wi_frame_export(slot->export_, &slot->header, slot->frame, out, &err);
+    if (wi_unlikely(rc != WEIR_OK)) {
+        return wi_in_fail(in, rc, err.message);
     }
     out->release = release_held;
     out->private_data = slot;
@@ -279,13 +276,13 @@ static weir_err take_row(struct wi_stream *st, struct ArrowArray *out)
     weir_err rc = WEIR_ERR_PEER_PROTOCOL;
     if (row.magic == WI_FRAME_MAGIC && row.kind == WI_FRAME_DATA &&
         row.rows == 1 && row.bytes == st->image_bytes) {
-        rc = wi_frame_check(st->in->schema, &row, st->image, &err);
+        rc = export_owned(st->in->schema, st->image, out, &err);
+    }
+    if (rc == WEIR_ERR_NO_MEMORY) {
+        return wi_in_fail(st->in, WEIR_ERR_QUERY_MEMORY, "no memory");
     }
     if (rc != WEIR_OK) {
         return wi_in_fail(st->in, rc, err.message);
-    }
-    if (!export_owned(st->in->schema, st->image, out)) {
-        return wi_in_fail(st->in, WEIR_ERR_QUERY_MEMORY, "no memory");
     }
     st->image = NULL;
     return WEIR_OK;
@@ -408,12 +405,16 @@ static weir_err take_ready(struct weir_reader *r, struct ArrowArray *out)
         struct wi_stream *st =
             wi_container_of(r->ready.next, struct wi_stream, ready);
         weir_err rc = take_frame(r, st, out);
-        wi_list_remove(&st->ready);
         if (rc == WEIR_OK) {
-            wi_list_push_back(&r->ready, &st->ready); /* the others' turn */
+            if (st->ready.next != &r->ready) { /* the others' turn */
+                wi_list_remove(&st->ready);
+                wi_list_push_back(&r->ready, &st->ready);
+            }
             r->last_member = st->in->link->member;
             r->last_worker = st->in->producer_worker;
+            return rc;
         }
+        wi_list_remove(&st->ready);
         if (rc != WEIR_AGAIN) {
             return rc;
         }

@@ -90,14 +90,6 @@ static weir_err more_to_come(struct wi_in *in)
     return WEIR_AGAIN;
 }
 
-/* The first lines of a frame, at once instead of one after the other. */
-static void prefetch(const uint8_t *mem)
-{
-    __builtin_prefetch(mem);
-    __builtin_prefetch(mem + WI_CACHE_LINE);
-    __builtin_prefetch(mem + 2 * WI_CACHE_LINE);
-}
-
 /* Everything is read. The reader may hold batches, and it may be this
  * producer's rows that it needs next: once it waits for more, the producer
  * learns of all room at once, of what there is and of what comes. A message
@@ -133,7 +125,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
         if (in->scan == in->tail_seen) {
             return nothing_there(in);
         }
-        prefetch(in->mem + in->scan % in->size);
+        wi_in_prefetch(in);
     }
     struct wi_held *slot = held_slot(in);
     if (slot == NULL) {
@@ -145,10 +137,11 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
                           "the ring's position is wrong");
     }
     struct weir_error err;
-    slot->frame = in->mem + in->scan % in->size;
+    uint32_t to_end = in->size - in->scan_off;
+    slot->frame = in->mem + in->scan_off;
     memcpy(&slot->header, slot->frame, sizeof(slot->header));
-    weir_err rc = wi_frame_check_header(&slot->header, in->scan, in->epoch,
-                                        in->size - in->scan % in->size, &err);
+    weir_err rc =
+        wi_frame_check_header(&slot->header, in->scan, in->epoch, to_end, &err);
     if (rc != WEIR_OK) {
         return wi_in_fail(in, rc, err.message);
     }
@@ -157,6 +150,8 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
     }
     fed(in);
     in->scan += slot->header.bytes;
+    in->scan_off =
+        slot->header.bytes == to_end ? 0 : in->scan_off + slot->header.bytes;
     slot->end = in->scan;
     slot->in = in;
     wi_store_rlx(&slot->released, 0); /* rlx: E10 below orders */

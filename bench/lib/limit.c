@@ -51,12 +51,16 @@ static weir_err consume(struct limit *l, uint32_t stage, const uint8_t *mem)
     struct ArrowArray batch;
     struct wb_worker *w = l->worker;
     memcpy(&header, mem, sizeof(header));
-    wi_frame_export(l->schema, &header, mem, l->stages[stage].exported, &batch);
+    weir_err rc =
+        wi_frame_export(l->stages[stage].exported, &header, mem, &batch, NULL);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
     batch.release = keep_frame;
     w->edge[stage][w->id] += header.rows;
     if (stage + 1 < WB_STAGES) {
         struct wi_view view;
-        weir_err rc = wi_schema_import(l->schema, &batch, &view, NULL);
+        rc = wi_schema_import(l->schema, &batch, &view, NULL);
         return rc == WEIR_OK ? push(l, stage + 1, &view, header.rows) : rc;
     }
     w->tally->got_rows += header.rows;

@@ -604,7 +604,7 @@ static void open_bounds(struct bounds *b, const struct wt_batch *t,
     (void)wi_builder_finish(b->builder, false);
     memcpy(&h, b->mem, sizeof(h));
     b->x = wi_export_open(t->schema);
-    wi_frame_export(t->schema, &h, b->mem, b->x, &b->array);
+    cr_assert_eq(wi_frame_export(b->x, &h, b->mem, &b->array, NULL), WEIR_OK);
     b->array.release = wt_no_release;
     cr_assert_eq(wi_schema_import(t->schema, &b->array, b->views, NULL),
                  WEIR_OK);
