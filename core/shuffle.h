@@ -70,7 +70,7 @@ struct wi_lane {
     bool whole; /* the next frame must have full size */
     struct wi_span span;
     uint32_t taken;   /* rows of the current split already appended */
-    uint64_t sent_ns; /* when a frame was last published, by w->now_ns */
+    uint64_t sent_ns; /* when a frame was last published */
     uint64_t rows;
     uint64_t bytes;
     uint64_t checksum;
@@ -86,6 +86,7 @@ struct weir_writer {
     struct wi_lane *lanes;
     uint32_t n_lanes;
     uint32_t n_done;
+    uint32_t row_bytes; /* constant: frame of one row, without VAR bytes */
     bool finished;
     /* a push that was not finished */
     bool pushing;
@@ -98,7 +99,6 @@ struct weir_writer {
     uint32_t image_bytes;
     uint32_t image_used;
     uint32_t image_lane;
-    uint64_t now_ns;     /* of the current call */
     uint32_t flush_next; /* lane at which the next look for idle ones begins */
     uint32_t first_lane; /* where loops over lanes begin, see lane_at() */
 };

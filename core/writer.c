@@ -21,31 +21,35 @@
 /* Lanes looked at for early flushing per push. */
 #define FLUSH_LOOK 64u
 
+/* Lanes whose next frames are fetched ahead. */
+#define OWN_LANES 4u
+
 enum step { STEP_DONE, STEP_BLOCKED, STEP_FAILED };
 
 /* ---- rings ------------------------------------------------------------------------ */
 
-/* Room for a frame in the lane's ring; span.bytes == 0: full, and `want` is
+/* Room for a frame in the lane's ring, into its span; false: full, and `want` is
  * set, so that the worker is woken when there is room. */
-static struct wi_span out_room(struct wi_out *o, uint32_t want, uint32_t least)
+static bool out_room(struct wi_lane *lane, uint32_t want, uint32_t least)
 {
-    struct wi_span s =
-        wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
-    if (s.bytes != 0) {
-        return s;
+    struct wi_out *o = lane->out;
+    lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    if (wi_likely(lane->span.bytes != 0)) {
+        return true;
     }
     /* E5 acquire: the consumer is done with the bytes; pairs with E5 sc in
      * move_head() (mapped) and reap() (posted) */
     o->head_seen = wi_load_acq(&o->ctl->head);
-    s = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
-    if (s.bytes != 0) {
-        return s;
+    lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    if (lane->span.bytes != 0) {
+        return true;
     }
     /* E5 sc: the wish, then a last look; pairs with E5 sc in move_head() and
      * tell_producer(), reap(): head, then the wish */
     wi_store_sc(&o->ctl->want, 1);
     o->head_seen = wi_load_sc(&o->ctl->head); /* E5 sc: as above */
-    return wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    return lane->span.bytes != 0;
 }
 
 /* How far the consumer has got. */
@@ -105,14 +109,44 @@ static void count(_Atomic uint64_t *c, uint64_t n)
     wi_store_rlx(c, wi_load_rlx(c) + n);
 }
 
-/* Get the first lines of the next frame while nobody waits for them: the
- * consumer had them last. */
-static void own_next(const struct wi_out *o)
+/* Get the first lines of the next frames, at the beginning of a push, while the
+ * batch is looked at. The consumers had them last, and later than the last
+ * publish: one that waits for each frame has its cache read on, into the next. */
+static void own_frames(const struct weir_writer *w)
 {
-    const uint8_t *mem = o->mem + o->tail % o->size;
-    for (uint32_t i = 0; i < 3; i++) {
-        __builtin_prefetch(mem + (size_t)i * WI_CACHE_LINE, 1);
+    uint32_t n = wi_min_u32(w->n_lanes, OWN_LANES);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct wi_lane *lane = &w->lanes[i];
+        const struct wi_out *o = lane->out;
+        /* E7 acquire: the ring's fields; as in lane_ready() */
+        if (!lane->open && wi_load_acq(&o->state) == WI_OUT_OPEN) {
+            uintptr_t mem = (uintptr_t)o->mem + o->tail_off;
+            wi_prefetch_write(mem);
+            wi_prefetch_write(mem + WI_CACHE_LINE);
+            wi_prefetch_write(mem + 2 * (uintptr_t)WI_CACHE_LINE);
+        }
     }
+}
+
+/* While the header is ours: its consumer may be a peer. */
+static void tally(struct weir_writer *w, struct wi_lane *lane,
+                  const struct wi_frame_header *h)
+{
+    if (h->kind != WI_FRAME_END) {
+        lane->rows += h->rows;
+        lane->bytes += h->bytes;
+        lane->checksum += h->checksum;
+        lane->frames++;
+        count(&w->worker->stats.rows_sent, h->rows);
+        count(&w->worker->stats.bytes_sent, h->bytes);
+        count(&w->worker->stats.frames_sent, 1);
+    }
+}
+
+static uint64_t now(const struct weir_writer *w)
+{
+    const struct wi_engine *e = w->worker->engine;
+    return e->cfg.manual ? e->now_ns : wi_clock_coarse();
 }
 
 /* Make the frame in the lane's span, `bytes` long, visible to the consumer. */
@@ -126,23 +160,15 @@ static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes)
         put_header(lane, o->mem + pos % o->size, pos);
     }
     put_header(lane, mem, lane->span.pos);
-    const struct wi_frame_header *h = (const void *)mem;
-    if (h->kind != WI_FRAME_END) {
-        lane->rows += h->rows;
-        lane->bytes += h->bytes;
-        lane->checksum += h->checksum;
-        lane->frames++;
-        count(&w->worker->stats.rows_sent, h->rows);
-        count(&w->worker->stats.bytes_sent, h->bytes);
-        count(&w->worker->stats.frames_sent, 1);
-    }
-    lane->sent_ns = w->now_ns;
+    tally(w, lane, (const void *)mem);
     o->tail = lane->span.pos + bytes;
+    o->tail_off = lane->span.off + bytes;
+    o->tail_off = o->tail_off == o->size ? 0 : o->tail_off;
     /* E1 release: frame bytes before tail; pairs with E1 acquire in the
      * consumer (mapped) or post_limit() (posted) */
     wi_store_rel(&o->ctl->tail, o->tail);
     ring_consumer(lane);
-    own_next(o);
+    lane->sent_ns = now(w); /* nobody waits for this any more */
 }
 
 /* ---- lanes --------------------------------------------------------------------------- */
@@ -197,6 +223,8 @@ static void lane_publish(struct weir_writer *w, struct wi_lane *lane)
 {
     lane->out->filling = NULL;
     lane->open = false;
+    /* A reader that spins has this line: it comes while the frame is summed. */
+    wi_prefetch_write((uintptr_t)&lane->out->ctl->tail);
     uint32_t bytes = wi_builder_finish(lane->builder, lane->out->checksum);
     if (bytes != 0) {
         lane->whole = false;
@@ -220,12 +248,10 @@ static bool lane_open(struct weir_writer *w, struct wi_lane *lane)
     uint32_t full = o->frame_bytes;
     uint32_t least = full;
     if (!lane->whole && w->shuffle->schema->n_var == 0) {
-        least = (uint32_t)wi_max_u64(full / 4 / 64 * 64,
-                                     wi_frame_min_bytes(w->shuffle->schema));
+        least = (uint32_t)wi_max_u64(full / 4 / 64 * 64, w->row_bytes);
         least = wi_min_u32(least, full);
     }
-    lane->span = out_room(o, full, least);
-    if (lane->span.bytes == 0) {
+    if (!out_room(lane, full, least)) {
         return false;
     }
     lane->open = true;
@@ -280,8 +306,7 @@ static WI_COLD enum step send_image(struct weir_writer *w, struct wi_lane *lane)
 {
     while (w->image_used < w->image_bytes) {
         struct wi_out *o = lane->out;
-        lane->span = out_room(o, o->frame_bytes, o->frame_bytes);
-        if (lane->span.bytes == 0) {
+        if (!out_room(lane, o->frame_bytes, o->frame_bytes)) {
             return STEP_BLOCKED;
         }
         uint32_t most =
@@ -431,18 +456,13 @@ static bool has_rows(const struct wi_lane *lane)
     return lane->open && wi_builder_rows(lane->builder) != 0;
 }
 
-static uint64_t now(const struct weir_writer *w)
-{
-    const struct wi_engine *e = w->worker->engine;
-    return e->cfg.manual ? e->now_ns : wi_clock_coarse();
-}
-
 /* Does the consumer wait, with nothing of this lane to read? */
 static bool is_wanted(const struct wi_lane *lane)
 {
     struct wi_out *o = lane->out;
     if (o->mapped) {
-        return consumed(o) == o->tail && wi_bell_asleep(consumer_bell(lane));
+        /* The line with `head` is dear while the consumer works. */
+        return wi_bell_asleep(consumer_bell(lane)) && consumed(o) == o->tail;
     }
     return wi_load_rlx(&o->wanted) == o->tail; /* rlx: only a hint */
 }
@@ -453,13 +473,14 @@ static bool is_wanted(const struct wi_lane *lane)
 static void flush_hungry(struct weir_writer *w)
 {
     uint32_t n = wi_min_u32(w->n_lanes, FLUSH_LOOK);
+    uint64_t now_ns = now(w);
     for (uint32_t i = 0; i < n; i++) {
         struct wi_lane *lane = &w->lanes[w->flush_next];
         w->flush_next = w->flush_next + 1 < w->n_lanes ? w->flush_next + 1 : 0;
         if (!lane->done) {
             (void)lane_ready(w, lane); /* stopped? It may get no rows at all */
         }
-        if (has_rows(lane) && w->now_ns - lane->sent_ns > WI_DENSE_NS &&
+        if (has_rows(lane) && now_ns - lane->sent_ns > WI_DENSE_NS &&
             is_wanted(lane)) {
             lane_publish(w, lane);
         }
@@ -469,7 +490,7 @@ static void flush_hungry(struct weir_writer *w)
 bool wi_writer_flush_idle(struct weir_writer *w, bool all)
 {
     bool left = false;
-    w->now_ns = now(w);
+    uint64_t now_ns = now(w);
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         struct wi_lane *lane = &w->lanes[lane_at(w, i)];
         /* E7 acquire: as in lane_ready(); stop-sending is left to the next
@@ -478,7 +499,7 @@ bool wi_writer_flush_idle(struct weir_writer *w, bool all)
             wi_load_acq(&lane->out->state) != WI_OUT_OPEN) { /* E7 */
             continue;
         }
-        if (!all && w->now_ns - lane->sent_ns <= WI_DENSE_NS) {
+        if (!all && now_ns - lane->sent_ns <= WI_DENSE_NS) {
             left = true;
             continue;
         }
@@ -513,7 +534,10 @@ static bool rows_fit(const struct weir_writer *w,
     const struct wi_schema *s = w->shuffle->schema;
     uint64_t most = w->shuffle->query->engine->cfg.max_row_bytes;
     uint64_t n = (uint64_t)batch->length;
-    uint64_t sum = wi_frame_min_bytes(s) + 64ull * s->n_var;
+    uint64_t sum = w->row_bytes + 64ull * s->n_var;
+    if (wi_likely(s->n_var == 0 && sum <= most)) {
+        return true;
+    }
     for (uint32_t i = 0; s->n_var > 0 && n > 0 && i < s->n_columns; i++) {
         if (s->columns[i].kind == WI_KIND_VAR) {
             const int32_t *ends = w->views[i].values;
@@ -560,13 +584,13 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
 {
     /* E8 acquire: as in weir_query_status() */
     weir_err rc = (weir_err)wi_load_acq(&w->shuffle->query->code);
+    own_frames(w);
     if (wi_likely(rc == WEIR_OK) && !w->pushing) {
         rc = begin_push(w, batch, dest);
     }
     if (wi_unlikely(rc != WEIR_OK)) {
         return rc;
     }
-    w->now_ns = now(w);
     w->worker->blocked = false;
     w->worker->settled = false;
     w->worker->progress++;
@@ -627,8 +651,7 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
     }
     uint32_t bytes = (uint32_t)wi_align_up(
         sizeof(struct wi_frame_header) + sizeof(struct wi_frame_end), 64);
-    lane->span = out_room(lane->out, bytes, bytes);
-    if (lane->span.bytes == 0) {
+    if (!out_room(lane, bytes, bytes)) {
         return false;
     }
     struct wi_frame_end end = {
@@ -784,6 +807,7 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     w->shuffle = s;
     w->worker = &e->workers[worker];
     w->partition = s->partitions[worker];
+    w->row_bytes = wi_frame_min_bytes(s->schema);
     w->lanes = calloc(s->n_dest, sizeof(*w->lanes));
     w->views = calloc(s->schema->n_columns, sizeof(*w->views));
     s->writers[worker] = w;
