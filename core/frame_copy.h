@@ -9,8 +9,10 @@
 #ifndef WI_FRAME_COPY_H
 #define WI_FRAME_COPY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "core/isa.h"
 #include "core/schema.h"
 
 struct wi_rows {
@@ -18,6 +20,11 @@ struct wi_rows {
     uint32_t first;
     uint32_t n;
 };
+
+/** As memcpy.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: caller's. */
+void wi_copy_block(uint8_t *dst, const uint8_t *src, size_t bytes,
+                   enum wi_isa isa);
 
 /** Values of `width` bytes to dst.
  *  Errors: none. Blocks: never. Threads: any. Ownership: caller's. */

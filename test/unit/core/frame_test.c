@@ -3,6 +3,7 @@
 
 #include "core/base/cc.h"
 #include "core/checksum.h"
+#include "core/frame_copy.h"
 #include "core/frame_table.h"
 #include "test/unit/core/batch_fixture.h"
 
@@ -666,6 +667,28 @@ Test(frame, checksum_of_few_words_is_the_same_as_of_many)
         }
     }
     cr_expect(n_narrow > 4 && n_narrow < 20, "%u", n_narrow);
+}
+
+Test(frame, blocks_are_copied_whole_with_every_instruction_set)
+{
+    static const uint32_t sizes[] = {0,     1,     8192,  8193,  8448,
+                                     20000, 65280, 65535, 65536, 65537};
+    const uint32_t room = 65537 + 128;
+    uint8_t *src = take_frame(room);
+    for (uint32_t i = 0; i < room; i++) {
+        src[i] = (uint8_t)(i % 251);
+    }
+    for (int isa = WI_ISA_SCALAR; isa <= (int)wi_isa_best(); isa++) {
+        for (uint32_t i = 0; i < WI_ARRAY_LEN(sizes); i++) {
+            uint8_t *dst = take_frame(room);
+            wi_copy_block(dst + 3, src + 5, sizes[i], (enum wi_isa)isa);
+            cr_assert_eq(memcmp(dst + 3, src + 5, sizes[i]), 0);
+            cr_assert_eq(dst[2], 0xa5);
+            cr_assert_eq(dst[3 + sizes[i]], 0xa5, "%u bytes", sizes[i]);
+            free(dst);
+        }
+    }
+    free(src);
 }
 
 Test(frame, checksum_notices_two_words_that_change_places)
