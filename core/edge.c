@@ -74,6 +74,15 @@ static void give_units(struct wi_link *l, struct wi_out *o)
     l->out[o->edge] = NULL;
 }
 
+/* The end of a frame that is little longer than a write would cost another one:
+ * such frames are made shorter. */
+static uint32_t fit_writes(const struct wi_link *l, uint32_t frame_bytes)
+{
+    uint32_t most = l->mapped ? 0 : l->home->ops->write_bytes;
+    uint32_t over = most != 0 && most < frame_bytes ? frame_bytes % most : 0;
+    return over < frame_bytes / 16 ? frame_bytes - over : frame_bytes;
+}
+
 /* Where the ring starts in the peer's area; the slack colours the cache sets
  * differently for each peer. */
 static void locate(struct wi_link *l, struct wi_out *o)
@@ -82,6 +91,7 @@ static void locate(struct wi_link *l, struct wi_out *o)
     uint32_t colour = l->member * 9 * WI_RING_ALIGN % slack;
     uint64_t units = (uint64_t)o->edge * l->peer_unit_bytes;
     o->remote_off = l->peer_units * sizeof(struct wi_ring_ctl) + units + colour;
+    o->frame_bytes = fit_writes(l, l->engine->cfg.frame_bytes);
     uint32_t frames = (o->units * l->peer_unit_bytes - slack) / o->frame_bytes;
     frames = wi_min_u32(frames, l->engine->cfg.ring_frames);
     o->size = frames * o->frame_bytes;

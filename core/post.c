@@ -3,7 +3,7 @@
  * The send side of a link: whoever finds the post lock free posts for all.
  *
  * One round: reap what completed; send control messages; give every ring with
- * data one turn of at most POST_QUANTUM bytes (fair between queries), each
+ * data one turn of at most one write's bytes (fair between queries), each
  * write followed in the same packet by its notification; add credits that are
  * due; kick. A packet is sent after the writes that it speaks of, so the order
  * of the transport (transport.h) makes the notification true when it arrives.
@@ -198,10 +198,11 @@ static uint64_t post_limit(struct wi_out *o)
 }
 
 /* Whole frames, if they fit: half of one is of no use to its reader. */
-static uint32_t turn_bytes(const struct wi_out *o)
+static uint32_t turn_bytes(const struct wi_link *l, const struct wi_out *o)
 {
-    uint32_t frame = wi_min_u32(o->frame_bytes, POST_QUANTUM);
-    return POST_QUANTUM - POST_QUANTUM % frame;
+    uint32_t most = l->ep->transport->ops->write_bytes;
+    most = most != 0 ? most : POST_QUANTUM;
+    return most - most % wi_min_u32(o->frame_bytes, most);
 }
 
 /* One turn of an outgoing ring; false: the transport is full. */
@@ -212,7 +213,7 @@ static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
         return true;
     }
     uint64_t limit = post_limit(o);
-    uint64_t turn = wi_min_u64(limit, o->posted + turn_bytes(o));
+    uint64_t turn = wi_min_u64(limit, o->posted + turn_bytes(l, o));
     while (o->posted < turn) {
         if (!packet_room(l, sizeof(struct wi_msg_pos)) ||
             !write_piece(l, o, turn)) {

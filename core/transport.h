@@ -78,9 +78,7 @@ enum {
 
     /* What real transports take for a frame. Each frame costs thousands of
      * instructions at both ends, where rows are copied also system calls and
-     * packets, and small rings cost more switches between processes. Over iWARP
-     * a write is one TCP segment of at most 64 KiB, the headers of MPA and DDP
-     * included: a frame of 64 KiB would take a second one for its end. */
+     * packets, and small rings cost more switches between processes. */
     WI_USUAL_FRAME_BYTES = 61440,
 };
 
@@ -146,6 +144,7 @@ struct wi_transport_ops {
     uint32_t caps;
     uint32_t max_message_bytes; /* >= WI_MIN_MESSAGE_BYTES */
     uint32_t usual_frame_bytes; /* a node's frame_bytes, unless it says */
+    uint32_t write_bytes; /* largest write that costs once; 0: no such limit */
 
     /* ---- node ---------------------------------------------------------- */
 

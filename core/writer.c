@@ -719,7 +719,6 @@ static struct wi_out *open_out(struct weir_writer *w, uint32_t member,
     o->fingerprint = s->fingerprint;
     o->producer_worker = (uint16_t)w->worker->idx;
     o->consumer_worker = (uint16_t)worker;
-    o->frame_bytes = e->cfg.frame_bytes;
     o->worker = w->worker;
     wi_out_start(l, o);
     return o;

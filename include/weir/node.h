@@ -62,7 +62,7 @@ struct weir_node_params {
     uint32_t workers;      /* worker threads [1], 1..64 */
     uint32_t max_members;  /* most members, this node included [8], 1..4096 */
     uint32_t max_shuffles; /* most shuffles open at a time [8], 1..1024 */
-    uint32_t frame_bytes;  /* largest frame [61440, with "sim" 16384],
+    uint32_t frame_bytes;  /* largest frame [61440; "verbs" 65408, "sim" 16384],
                               1024..1048576, times 64 */
     uint32_t ring_frames;  /* frames in a ring when there is room [4], 2..64,
                               even */

@@ -408,6 +408,7 @@ const struct wi_transport_ops wi_sim_ops = {
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_VIRTUAL,
     .max_message_bytes = WI_SIM_MAX_MESSAGE,
     .usual_frame_bytes = 16384,
+    .write_bytes = 16320, /* so that frames of 16 KiB are fitted to it */
     .open = open_node,
     .close = close_node,
     .address = get_address,

@@ -523,11 +523,17 @@ static int verbs_fd(struct wi_transport *base)
     return vb_of(base)->epoll_fd;
 }
 
+/* Each write costs a request. Over iWARP it is one TCP segment, of at most
+ * 64 KiB with the headers of IP, TCP, MPA and DDP in it: a write of 64 KiB would
+ * take a second segment for its end. */
+#define WRITE_BYTES 65408u
+
 const struct wi_transport_ops wi_verbs_ops = {
     .name = "verbs",
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_FD,
     .max_message_bytes = VB_MESSAGE_BYTES,
-    .usual_frame_bytes = WI_USUAL_FRAME_BYTES,
+    .usual_frame_bytes = WRITE_BYTES,
+    .write_bytes = WRITE_BYTES,
     .open = verbs_open,
     .close = verbs_close,
     .address = verbs_address,
