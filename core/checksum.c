@@ -54,14 +54,21 @@ static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
 }
 
 /* How far ahead of the sum memory is asked for. A frame lies in another core's
- * cache, and the processor's own prefetcher begins anew on each page. What lies
- * behind the frame is left to whoever writes it. */
+ * cache, and the processor's own prefetcher begins anew on each page. */
 enum { AHEAD_BYTES = 1024 };
 
-static inline void fetch_ahead(const uint8_t *p, uintptr_t frame_last)
+/* From where on nothing is asked for: what lies behind the frame is left to
+ * whoever writes it. */
+static inline const uint8_t *last_fetch(const struct wi_sum *sum,
+                                        const uint8_t *p, const uint8_t *end)
 {
-    uintptr_t ahead = (uintptr_t)p + AHEAD_BYTES;
-    __builtin_prefetch((const void *)(ahead < frame_last ? ahead : frame_last));
+    uintptr_t stop = (uintptr_t)sum->mem + sum->bytes - AHEAD_BYTES;
+    uintptr_t from = (uintptr_t)p;
+    if (sum->bytes < AHEAD_BYTES || stop <= from) {
+        return p;
+    }
+    return p + wi_min_u64((uintptr_t)end - from,
+                          wi_align_up(stop - from, WI_SUM_BLOCK_BYTES));
 }
 
 /* What the lanes come to: the sums a and c, and the sums b and e. */
@@ -90,6 +97,14 @@ struct folded {
         s->c += w >> 32;                                                       \
         s->e += s->c;                                                          \
     }                                                                          \
+    target static inline void name##_block(                                    \
+        struct name##_sums *s0, struct name##_sums *s1, const uint8_t *words)  \
+    {                                                                          \
+        name##_add(s0, words);                                                 \
+        if ((size) < WI_SUM_BLOCK_BYTES) {                                     \
+            name##_add(s1, words + (size));                                    \
+        }                                                                      \
+    }                                                                          \
     target static inline name##_lanes name##_fold(name##_lanes v,              \
                                                   uint32_t sum, uint32_t lane) \
     {                                                                          \
@@ -112,7 +127,6 @@ struct folded {
     {                                                                          \
         const bool two = (size) < WI_SUM_BLOCK_BYTES;                          \
         const uint32_t step = (two ? 2 : 1) * (size) / 8;                      \
-        const uintptr_t last = (uintptr_t)sum->mem + sum->bytes - 1;           \
         struct folded f = {0, 0};                                              \
         for (uint32_t l = 0; l < WI_SUM_LANES; l += step) {                    \
             struct name##_sums s0 = {{0}, {0}, {0}, {0}};                      \
@@ -122,14 +136,17 @@ struct folded {
                 const uint8_t *p = s.bytes + l * 8;                            \
                 const uint8_t *end =                                           \
                     p + (size_t)s.blocks * WI_SUM_BLOCK_BYTES;                 \
+                const uint8_t *fetch = last_fetch(sum, p, end);                \
+                _Pragma("GCC unroll 2") for (; p != fetch;                     \
+                                             p += WI_SUM_BLOCK_BYTES)          \
+                {                                                              \
+                    __builtin_prefetch(p + AHEAD_BYTES);                       \
+                    name##_block(&s0, &s1, p);                                 \
+                }                                                              \
                 _Pragma("GCC unroll 2") for (; p != end;                       \
                                              p += WI_SUM_BLOCK_BYTES)          \
                 {                                                              \
-                    fetch_ahead(p, last);                                      \
-                    name##_add(&s0, p);                                        \
-                    if (two) {                                                 \
-                        name##_add(&s1, p + (size));                           \
-                    }                                                          \
+                    name##_block(&s0, &s1, p);                                 \
                 }                                                              \
                 if (i == sum->n_buffers) {                                     \
                     break;                                                     \
