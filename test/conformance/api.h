@@ -118,6 +118,7 @@
     X(suite, place, stall_shorter_than_detection)                              \
     X(suite, place, stall_longer_than_detection)                               \
     X(suite, place, seeds_with_jitter_and_small_rings)                         \
+    X(suite, place, frames_fit_the_writes)                                     \
     X(suite, place, reports_that_cross_a_goodbye_are_answered)                 \
     X(suite, place, cancel_after_a_rest_is_heard)                              \
     X(suite, place, deadline_after_a_rest_is_heard)                            \
