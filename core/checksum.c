@@ -39,17 +39,18 @@ struct span {
 
 /* Buffer i as the table has it now. A one-sided writer may have changed it
  * since it was checked: the clamps keep the reads inside the frame. */
-static inline struct wi_extent clamped(const struct wi_sum *sum, uint32_t i)
+static inline struct wi_extent clamped(const uint8_t *mem, uint32_t bytes,
+                                       uint32_t i)
 {
-    struct wi_extent e = wi_table_get(sum->mem, i);
-    e.off = wi_min_u32(e.off, sum->bytes) & ~63u;
-    e.len = wi_min_u32(e.len, sum->bytes - e.off);
+    struct wi_extent e = wi_table_get(mem, i);
+    e.off = wi_min_u32(e.off, bytes) & ~63u;
+    e.len = wi_min_u32(e.len, bytes - e.off);
     return e;
 }
 
 static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
 {
-    struct wi_extent e = clamped(sum, i);
+    struct wi_extent e = clamped(sum->mem, sum->bytes, i);
     return (struct span){sum->mem + e.off, e.len / 64 + (e.len % 64 != 0)};
 }
 
@@ -211,23 +212,24 @@ static inline uint64_t fold_word(uint64_t v, uint32_t sum, uint32_t lane)
     return x ^ (x >> 29);
 }
 
-uint64_t wi_sum_narrow(const struct wi_sum *sum, uint64_t salt)
+uint64_t wi_sum_narrow(const uint8_t *mem, uint32_t bytes, uint32_t n_buffers,
+                       uint64_t salt)
 {
     struct folded f = {0, 0};
     bool more = true;
-    if (sum->n_buffers - 1 >= NARROW) {
+    if (n_buffers - 1 >= NARROW) {
         return 0;
     }
     for (uint32_t l = 0; more; l++) {
-        const uint8_t *lane = sum->mem + (size_t)l * 8;
+        const uint8_t *lane = mem + (size_t)l * 8;
         uint64_t w = wi_load_u64(lane + WI_TABLE_OFF);
         uint64_t a = w;
         uint64_t b = w;
         uint64_t c = w >> 32;
         uint64_t e = c;
-        more = l + 1 < sum->n_buffers;
-        for (uint32_t i = 0; i < sum->n_buffers; i++) {
-            struct wi_extent at = clamped(sum, i);
+        more = l + 1 < n_buffers;
+        for (uint32_t i = 0; i < n_buffers; i++) {
+            struct wi_extent at = clamped(mem, bytes, i);
             if (wi_unlikely(at.len > NARROW * 8)) {
                 return 0;
             }
@@ -237,7 +239,7 @@ uint64_t wi_sum_narrow(const struct wi_sum *sum, uint64_t salt)
                 b += a;
                 c += w >> 32;
                 e += c;
-                more = more || at.len > (l + 1) * 8;
+                more |= at.len > (l + 1) * 8;
             }
         }
         f.ac += fold_word(a, 0, l) + fold_word(c, 2, l);

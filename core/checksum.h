@@ -48,13 +48,17 @@ struct wi_sum {
 uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt);
 
 /**
- * The same for a frame of a row or two, whose few words need no vectors: the
- * zeros that end a span are not looked at. n_buffers is 1 or more.
+ * The same for a DATA frame of a row or two, whose few words need no vectors:
+ * the zeros that end a span are not looked at.
+ *
+ * @param bytes      of the frame, multiple of 64, its table and 64 at least
+ * @param n_buffers  entries of its table
  *
  * Returns: the sum; 0 if there is more than a few words: use wi_sum_get()
  * Errors: none.  Blocks: never.  Threads: any.  Ownership: as wi_sum_get()
  */
-uint64_t wi_sum_narrow(const struct wi_sum *sum, uint64_t salt);
+uint64_t wi_sum_narrow(const uint8_t *mem, uint32_t bytes, uint32_t n_buffers,
+                       uint64_t salt);
 
 /** Number i of the odd constants: 0 .. 31 are those of the sums' lanes. */
 #define WI_SUM_FACTOR(i) (0x9e3779b97f4a7c15u * (2 * (uint64_t)(i) + 1))

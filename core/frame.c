@@ -82,21 +82,27 @@ static uint64_t head_sum(const struct wi_frame_header *h)
     return sum;
 }
 
-uint64_t wi_frame_checksum(const struct wi_frame_header *h, const uint8_t *mem)
+static uint64_t wide_sum(const struct wi_frame_header *h, const uint8_t *mem,
+                         uint64_t salt)
 {
     uint32_t most = (h->bytes - WI_TABLE_OFF) / WI_SUM_BLOCK_BYTES;
-    uint64_t salt = head_sum(h);
     struct wi_sum sum = {
         .lead = mem + WI_TABLE_OFF, .mem = mem, .bytes = h->bytes};
     uint64_t lead = h->chunk_bytes; /* of a CHUNK */
     if (h->kind != WI_FRAME_CHUNK) {
         sum.n_buffers = wi_min_u32(h->n_buffers, most * 8);
         lead = (uint64_t)sum.n_buffers * 8;
-        uint64_t narrow = wi_sum_narrow(&sum, salt);
-        if (narrow != 0) {
-            return narrow;
-        }
     }
     sum.lead_blocks = (uint32_t)wi_min_u64((lead + 63) / 64, most);
     return wi_sum_get(&sum, wi_isa_best(), salt);
+}
+
+uint64_t wi_frame_checksum(const struct wi_frame_header *h, const uint8_t *mem)
+{
+    uint64_t salt = head_sum(h);
+    uint64_t sum = 0;
+    if (h->kind == WI_FRAME_DATA && h->bytes >= 2 * WI_TABLE_OFF) {
+        sum = wi_sum_narrow(mem, h->bytes, h->n_buffers, salt);
+    }
+    return sum != 0 ? sum : wide_sum(h, mem, salt);
 }

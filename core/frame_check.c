@@ -241,11 +241,12 @@ static WI_COLD weir_err bad_checksum(const struct wi_frame_header *h,
 
 /* ---- export -------------------------------------------------------------- */
 
+/* One piece of memory: the struct, then what its pointers point to. */
 struct wi_export {
     const struct wi_schema *s;
-    struct ArrowArray *arrays;    /* one per column */
-    struct ArrowArray **children; /* pointers to them */
+    struct ArrowArray **children; /* pointers to the arrays */
     const void **buffers;         /* three per column, then the struct's */
+    struct ArrowArray arrays[];   /* one per column */
 };
 
 static void release_child(struct ArrowArray *array)
@@ -255,29 +256,26 @@ static void release_child(struct ArrowArray *array)
 
 struct wi_export *wi_export_open(const struct wi_schema *s)
 {
-    struct wi_export *x = calloc(1, sizeof(*x));
+    size_t n = s->n_columns;
+    size_t bytes = sizeof(struct wi_export) + n * sizeof(struct ArrowArray) +
+                   (n + n * 3 + 1) * sizeof(void *);
+    bytes = wi_align_up(bytes, WI_CACHE_LINE);
+    struct wi_export *x = aligned_alloc(WI_CACHE_LINE, bytes);
     if (x == NULL) {
         return NULL;
     }
+    memset(x, 0, bytes);
     x->s = s;
-    x->arrays = calloc(s->n_columns, sizeof(*x->arrays));
-    x->children = calloc(s->n_columns, sizeof(*x->children));
-    x->buffers = calloc((size_t)s->n_columns * 3 + 1, sizeof(*x->buffers));
-    if (x->arrays == NULL || x->children == NULL || x->buffers == NULL) {
-        wi_export_close(x);
-        return NULL;
+    x->children = (void *)&x->arrays[n];
+    x->buffers = (void *)&x->children[n];
+    for (size_t i = 0; i < n; i++) {
+        x->children[i] = &x->arrays[i];
     }
     return x;
 }
 
 void wi_export_close(struct wi_export *x)
 {
-    if (x == NULL) {
-        return;
-    }
-    free(x->arrays);
-    free(x->children);
-    free(x->buffers);
     free(x);
 }
 
@@ -291,7 +289,6 @@ weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_header *h,
     for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
         const struct wi_column *c = &s->columns[i];
         rc = take_column(&l, c, &x->buffers[i * 3]);
-        x->children[i] = &x->arrays[i];
         x->arrays[i] = (struct ArrowArray){
             .length = h->rows,
             .null_count = c->nullable ? -1 : 0,

@@ -270,8 +270,9 @@ static void make_lists(struct wi_partition *p, uint32_t first, uint32_t n)
 
 static void whole_split(struct wi_partition *p, uint32_t n)
 {
-    for (uint32_t d = 0; d < p->n_dest; d++) {
-        p->count[d] = p->kind == WEIR_BROADCAST || d == 0 ? n : 0;
+    p->count[0] = n;
+    for (uint32_t d = 1; d < p->n_dest; d++) {
+        p->count[d] = p->kind == WEIR_BROADCAST ? n : 0;
     }
 }
 
@@ -312,10 +313,11 @@ void wi_partition_split(struct wi_partition *p, const struct wi_view *views,
     assert(n <= WI_SPLIT_ROWS);
     if (is_whole(p)) {
         whole_split(p, n);
+        out->idx = NULL;
     } else {
         make_split(p, views, first, n, dest);
+        out->idx = p->idx;
     }
-    out->idx = is_whole(p) ? NULL : p->idx;
     out->begin = p->begin;
     out->count = p->count;
     out->first = first;

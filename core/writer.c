@@ -241,6 +241,15 @@ static void take_ring(struct weir_writer *w, struct wi_lane *lane)
     }
 }
 
+/* A frame at the ring's end, in steps: short frames come to lie there by the
+ * dozen, each a little further on, and each size has a layout of its own. */
+static void shorten(struct wi_span *span, uint32_t full, uint32_t least)
+{
+    uint32_t step = (uint32_t)wi_align_up(full / 8, WI_CACHE_LINE);
+    uint32_t bytes = span->bytes / step * step;
+    span->bytes = bytes > least ? bytes : least;
+}
+
 static bool lane_open(struct weir_writer *w, struct wi_lane *lane)
 {
     struct wi_out *o = lane->out;
@@ -253,6 +262,9 @@ static bool lane_open(struct weir_writer *w, struct wi_lane *lane)
     }
     if (!out_room(lane, full, least)) {
         return false;
+    }
+    if (wi_unlikely(lane->span.bytes < full)) {
+        shorten(&lane->span, full, least);
     }
     lane->open = true;
     o->filling = lane;

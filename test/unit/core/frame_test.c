@@ -658,7 +658,7 @@ Test(frame, checksum_of_few_words_is_the_same_as_of_many)
                                  .n_buffers = n_buffers,
                                  .mem = mem,
                                  .bytes = bytes};
-            uint64_t few = wi_sum_narrow(&sum, rows);
+            uint64_t few = wi_sum_narrow(mem, bytes, n_buffers, rows);
             cr_expect(few == 0 || few == wi_sum_get(&sum, WI_ISA_SCALAR, rows));
             n_narrow += few != 0;
             free(mem);
