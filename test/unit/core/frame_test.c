@@ -673,7 +673,7 @@ Test(frame, blocks_are_copied_whole_with_every_instruction_set)
 {
     static const uint32_t sizes[] = {0,     1,     8192,  8193,  8448,
                                      20000, 65280, 65535, 65536, 65537};
-    const uint32_t room = 65537 + 128;
+    const uint32_t room = 65536 + 3 * WI_CACHE_LINE;
     uint8_t *src = take_frame(room);
     for (uint32_t i = 0; i < room; i++) {
         src[i] = (uint8_t)(i % 251);
