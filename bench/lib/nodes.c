@@ -11,6 +11,10 @@
 
 #define NAME_BYTES 64
 
+/* All links are made at once, on few cores: 64 nodes clear gigabytes, perhaps in
+ * an emulated machine. */
+#define CONNECT_NS UINT64_C(30000000000)
+
 /* What messages call a process, as those of the group do. */
 static void name_node(const struct wb_nodes *nodes, uint32_t i,
                       char name[NAME_BYTES])
@@ -49,6 +53,9 @@ weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
     name_node(nodes, self, name);
     params.name = name;
     params.max_members = nodes->n;
+    if (params.connect_ns == 0) {
+        params.connect_ns = CONNECT_NS;
+    }
     params.listen = listen_at(nodes, self, listen);
     weir_err rc = weir_node_open(&params, out, err);
     if (rc == WEIR_OK) {

@@ -22,20 +22,17 @@ struct engine {
 static struct wb_nodes nodes_of(const struct wb_node *plan)
 {
     const struct wb_plan_params *p = &plan->params;
-    return (struct wb_nodes){
-        .kind = "bench",
-        .run = plan->run,
-        .n = p->nodes,
-        .address = plan->address,
-        .params = {.transport = p->transport,
-                   .listen = p->listen,
-                   .workers = p->workers,
-                   .memory_bytes = p->memory_bytes,
-                   .frame_bytes = p->frame_bytes,
-                   .ring_frames = p->ring_frames,
-                   .no_checksum = p->no_checksum,
-                   /* all links at once, perhaps in an emulated machine */
-                   .connect_ns = UINT64_C(30000000000)}};
+    return (struct wb_nodes){.kind = "bench",
+                             .run = plan->run,
+                             .n = p->nodes,
+                             .address = plan->address,
+                             .params = {.transport = p->transport,
+                                        .listen = p->listen,
+                                        .workers = p->workers,
+                                        .memory_bytes = p->memory_bytes,
+                                        .frame_bytes = p->frame_bytes,
+                                        .ring_frames = p->ring_frames,
+                                        .no_checksum = p->no_checksum}};
 }
 
 static weir_err engine_open(const struct wb_node *plan, void **out,
