@@ -4,13 +4,13 @@
 # sockets, and one pair of nodes against perftest, under the instruction clock.
 # docs/measuring.md explains the figures. Boots twice, at a time, and compares.
 #
-#   WEIR_BENCH_ROWS   that each of the 8 nodes makes (1000000)
+#   WEIR_BENCH_ROWS   that each of the 8 nodes makes (4000000)
 #   WEIR_BENCH_MIB    of the stream between one pair (64)
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
 weir=$build/weir
-: "${WEIR_BENCH_ROWS:=1000000}" "${WEIR_BENCH_MIB:=64}"
+: "${WEIR_BENCH_ROWS:=4000000}" "${WEIR_BENCH_MIB:=64}"
 export WEIR_BENCH_ROWS WEIR_BENCH_MIB
 libraries=/usr/lib/x86_64-linux-gnu
 
