@@ -144,7 +144,8 @@ struct wi_transport_ops {
     uint32_t caps;
     uint32_t max_message_bytes; /* >= WI_MIN_MESSAGE_BYTES */
     uint32_t usual_frame_bytes; /* a node's frame_bytes, unless it says */
-    uint32_t write_bytes; /* largest write that costs once; 0: no such limit */
+    uint32_t write_bytes; /* largest write that costs once, times 64; frames are
+                             fitted to it. 0: no such limit */
 
     /* ---- node ---------------------------------------------------------- */
 

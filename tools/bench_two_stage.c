@@ -117,7 +117,7 @@ static const struct option_row two_stage_options[] = {
      OPTION_FLAG(struct two_stage, series.params.pin)},
     {"mpi-shape", 0, "SHAPE", "bulk or chunked [bulk]", OPTION_OWN(take_shape)},
     FRAME_ROW(struct two_stage, series.params.frame_bytes,
-              "Largest frame of Weir's transports [61440]"),
+              "Largest frame of Weir's transports [61440, verbs 65408]"),
     RING_ROW(struct two_stage, series.params.ring_frames,
              "Frames in a ring of these [4]"),
     LISTEN_ROW(struct two_stage, series.params.listen),

@@ -138,6 +138,11 @@ weir_err wi_transport_check(const struct wi_transport_ops *ops,
                        "64 from 1024 on",
                        name, ops->usual_frame_bytes);
     }
+    if (ops->write_bytes % 64 != 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "transport %s: write_bytes is %u, no multiple of 64",
+                       name, ops->write_bytes);
+    }
     return WEIR_OK;
 }
 

@@ -114,6 +114,9 @@ Test(registry, check_wants_a_name_a_way_and_room)
     refuse(&ops, "usual_frame_bytes");
     ops.usual_frame_bytes = 2000;
     refuse(&ops, "usual_frame_bytes");
+    ops = wi_tcp_ops;
+    ops.write_bytes = 65500;
+    refuse(&ops, "write_bytes");
 }
 
 Test(registry, stubs_refuse)
