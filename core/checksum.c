@@ -2,6 +2,9 @@
 /*
  * Frame checksums: four sums per 64-bit lane, eight lanes.
  *
+ * A step of the loop is four additions, two of them straight from memory: the
+ * shift that brings the upper halves down is an address four bytes lower.
+ *
  * One body in the compiler's vector types, compiled once per instruction set;
  * additions and products modulo 2^64 and shifts are exact, so all give the same
  * sums.
@@ -54,22 +57,24 @@ static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
     return (struct span){sum->mem + e.off, e.len / 64 + (e.len % 64 != 0)};
 }
 
-/* How far ahead of the sum memory is asked for. A frame lies in another core's
- * cache, and the processor's own prefetcher begins anew on each page. */
-enum { AHEAD_BYTES = 1024 };
+/* How far ahead of the sum memory is asked for, and how much at a time. A frame
+ * lies in another core's cache, and the processor's own prefetcher begins anew
+ * on each page. */
+enum { AHEAD_BYTES = 1024, STEP_BYTES = 4 * WI_SUM_BLOCK_BYTES };
 
-/* From where on nothing is asked for: what lies behind the frame is left to
- * whoever writes it. */
-static inline const uint8_t *last_fetch(const struct wi_sum *sum,
-                                        const uint8_t *p, const uint8_t *end)
+/* Steps begin before this address. Their fetches end with the frame: what lies
+ * behind it is left to whoever writes it. */
+static inline const uint8_t *steps_end(const struct wi_sum *sum,
+                                       const uint8_t *p, const uint8_t *end)
 {
     uintptr_t stop = (uintptr_t)sum->mem + sum->bytes - AHEAD_BYTES;
     uintptr_t from = (uintptr_t)p;
-    if (sum->bytes < AHEAD_BYTES || stop <= from) {
+    uint64_t room = wi_min_u64((uintptr_t)end - from, stop - from);
+    if (sum->bytes < AHEAD_BYTES + STEP_BYTES || stop < from ||
+        room < STEP_BYTES) {
         return p;
     }
-    return p + wi_min_u64((uintptr_t)end - from,
-                          wi_align_up(stop - from, WI_SUM_BLOCK_BYTES));
+    return p + (room - STEP_BYTES) + 1;
 }
 
 /* What the lanes come to: the sums a and c, and the sums b and e. */
@@ -77,6 +82,14 @@ struct folded {
     uint64_t ac;
     uint64_t be;
 };
+
+/* Nothing is done, but the compiler does not know it: it would turn the sums of
+ * several blocks into trees, which need more registers than there are. */
+#if WI_X86
+#define KEEP_ORDER(a, b, c, e) __asm__("" : "+x"(a), "+x"(b), "+x"(c), "+x"(e))
+#else
+#define KEEP_ORDER(a, b, c, e) (void)0
+#endif
 
 /*
  * One function per vector size: `size` bytes hold size / 8 lanes. All is walked
@@ -89,21 +102,59 @@ struct folded {
     struct name##_sums {                                                       \
         name##_lanes a, b, c, e;                                               \
     };                                                                         \
-    target static inline void name##_add(struct name##_sums *s,                \
-                                         const uint8_t *words)                 \
+    target static inline void name##_add(                                      \
+        struct name##_sums *s, const uint8_t *words, name##_lanes upper)       \
     {                                                                          \
-        name##_lanes w = *(const name##_lanes *)words;                         \
-        s->a += w;                                                             \
+        s->a += *(const name##_lanes *)words;                                  \
         s->b += s->a;                                                          \
-        s->c += w >> 32;                                                       \
+        s->c += upper;                                                         \
+        s->e += s->c;                                                          \
+        KEEP_ORDER(s->a, s->b, s->c, s->e);                                    \
+    }                                                                          \
+    target static inline void name##_first(struct name##_sums *s,              \
+                                           const uint8_t *words)               \
+    {                                                                          \
+        name##_add(s, words, *(const name##_lanes *)words >> 32);              \
+    }                                                                          \
+    target static inline void name##_next(struct name##_sums *s,               \
+                                          const uint8_t *words)                \
+    {                                                                          \
+        name##_add(s, words, *(const name##_lanes *)(words - 4));              \
+    }                                                                          \
+    target static inline void name##_last(struct name##_sums *s,               \
+                                          name##_lanes upper)                  \
+    {                                                                          \
+        s->c += upper;                                                         \
         s->e += s->c;                                                          \
     }                                                                          \
     target static inline void name##_block(                                    \
         struct name##_sums *s0, struct name##_sums *s1, const uint8_t *words)  \
     {                                                                          \
-        name##_add(s0, words);                                                 \
+        name##_next(s0, words);                                                \
         if ((size) < WI_SUM_BLOCK_BYTES) {                                     \
-            name##_add(s1, words + (size));                                    \
+            name##_next(s1, words + (size));                                   \
+        }                                                                      \
+    }                                                                          \
+    target static inline void name##_span(                                     \
+        struct name##_sums *s0, struct name##_sums *s1, const uint8_t *p,      \
+        const uint8_t *last, const uint8_t *end)                               \
+    {                                                                          \
+        name##_first(s0, p);                                                   \
+        if ((size) < WI_SUM_BLOCK_BYTES) {                                     \
+            name##_first(s1, p + (size));                                      \
+        }                                                                      \
+        p += WI_SUM_BLOCK_BYTES;                                               \
+        for (; p < last; p += STEP_BYTES) {                                    \
+            _Pragma("GCC unroll 4") for (uint32_t i = 0; i < STEP_BYTES;       \
+                                         i += WI_SUM_BLOCK_BYTES)              \
+            {                                                                  \
+                __builtin_prefetch(p + AHEAD_BYTES + i);                       \
+                name##_block(s0, s1, p + i);                                   \
+            }                                                                  \
+        }                                                                      \
+        _Pragma("GCC unroll 2") for (; p != end; p += WI_SUM_BLOCK_BYTES)      \
+        {                                                                      \
+            name##_block(s0, s1, p);                                           \
         }                                                                      \
     }                                                                          \
     target static inline name##_lanes name##_fold(name##_lanes v,              \
@@ -137,17 +188,13 @@ struct folded {
                 const uint8_t *p = s.bytes + l * 8;                            \
                 const uint8_t *end =                                           \
                     p + (size_t)s.blocks * WI_SUM_BLOCK_BYTES;                 \
-                const uint8_t *fetch = last_fetch(sum, p, end);                \
-                _Pragma("GCC unroll 2") for (; p != fetch;                     \
-                                             p += WI_SUM_BLOCK_BYTES)          \
-                {                                                              \
-                    __builtin_prefetch(p + AHEAD_BYTES);                       \
-                    name##_block(&s0, &s1, p);                                 \
+                if (s.blocks != 0) {                                           \
+                    name##_span(&s0, &s1, p, steps_end(sum, p, end), end);     \
                 }                                                              \
-                _Pragma("GCC unroll 2") for (; p != end;                       \
-                                             p += WI_SUM_BLOCK_BYTES)          \
-                {                                                              \
-                    name##_block(&s0, &s1, p);                                 \
+                if (s.blocks > 1) {                                            \
+                    uint64_t last = l == 0 ? wi_load_u32(end - 4) : 0;         \
+                    name##_last(&s0, (name##_lanes){last});                    \
+                    name##_last(&s1, (name##_lanes){0});                       \
                 }                                                              \
                 if (i == sum->n_buffers) {                                     \
                     break;                                                     \

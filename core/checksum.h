@@ -7,14 +7,19 @@
  * All is taken as blocks of eight little-endian 64-bit words, one word w
  * per lane. Per lane:
  *
- *   a += w;        b += a;        (Fletcher's two sums over 64-bit words)
- *   c += w >> 32;  e += c;        (the same over the upper halves)
+ *   a += w;   b += a;   (Fletcher's two sums over 64-bit words)
+ *   c += u;   e += c;   (the same over what has the upper halves below)
  *
  * a and b alone miss two words that change places at a distance of 2^k blocks
  * if they differ in their upper k bits only, because b then changes by a
- * multiple of 2^64. In e the same exchange counts less than 2^64 at any
- * distance below 2^32 blocks. At the end each sum is multiplied by an odd
- * constant of its own, which tells the lanes apart, and all are mixed.
+ * multiple of 2^64. u has these bits in its lower half, so that the same
+ * exchange moves e by less than 2^64 at any distance below 2^32 blocks. In the
+ * first block of a piece u is w >> 32. Behind it, u is the word that begins
+ * four bytes before w: a load without a shift, and each upper half is met one
+ * lane further, that of lane 7 in lane 0 of the next block. One step more of
+ * c and e, after a piece of several blocks, is for the last of those. At the
+ * end each sum is multiplied by an odd constant of its own, which tells the
+ * lanes apart, and all are mixed.
  *
  * One call per frame, so that the sums stay in registers: a frame of one row
  * is on the path of a row's latency.

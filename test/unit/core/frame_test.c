@@ -608,13 +608,13 @@ Test(frame, checksum_gives_the_documented_examples)
         bytes[i] = (uint8_t)(7 * i + 1);
     }
     cr_assert_eq(sum_of(bytes, sizeof(bytes), wi_isa_best()),
-                 0x08b8f9ee25abdd32);
+                 0x7ccb67f69fd135e1);
     uint8_t *mem = take_frame(256);
     for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = (uint8_t)i;
     }
     (void)wi_frame_put_chunk(mem, bytes, 128, 0, 100, true);
-    cr_assert_eq(header_of(mem).checksum, 0x7bc3377c159a26f6);
+    cr_assert_eq(header_of(mem).checksum, 0x3dcd279cc6b14c9c);
     free(mem);
 }
 
@@ -717,6 +717,36 @@ Test(frame, checksum_notices_two_words_that_change_places)
     }
     cr_assert_eq(sum_of(words, WORDS * 8, wi_isa_best()), before);
     free(words);
+}
+
+/* In a lane and across lanes, in a buffer and across buffers, and where a buffer
+ * begins and ends: a float64 and its negative. */
+Test(frame, checksum_notices_two_signs_that_change_places)
+{
+    enum { BLOCKS = 4, WORDS = BLOCKS * 8, BYTES = 128 + 2 * BLOCKS * 64 };
+    uint8_t *mem = calloc(1, BYTES);
+    uint64_t *words = (uint64_t *)(void *)(mem + 128);
+    struct wi_sum sum = {.lead = mem + WI_TABLE_OFF,
+                         .lead_blocks = 1,
+                         .n_buffers = 2,
+                         .mem = mem,
+                         .bytes = BYTES};
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t off = 128 + i * WORDS * 8;
+        wi_table_put(mem, i, (struct wi_extent){off, WORDS * 8});
+    }
+    for (int i = 0; i < 2 * WORDS; i++) {
+        for (int j = i + 1; j < 2 * WORDS; j++) {
+            words[i] = (uint64_t)1 << 63;
+            uint64_t before = wi_sum_get(&sum, WI_ISA_SCALAR, 1);
+            words[i] = 0;
+            words[j] = (uint64_t)1 << 63;
+            cr_assert_neq(wi_sum_get(&sum, WI_ISA_SCALAR, 1), before,
+                          "%d and %d", i, j);
+            words[j] = 0;
+        }
+    }
+    free(mem);
 }
 
 Test(frame, checksum_of_a_frame_covers_every_used_byte_and_rows)
