@@ -335,7 +335,7 @@ static weir_err on_credit(struct wi_link *l, const struct wi_msg_pos *m,
                        ", had %" PRIu64 ")",
                        m->pos, m->edge, tail, had);
     }
-    if (m->waits != 0) {
+    if (m->hint != 0) {
         wi_store_rlx(&o->wanted, m->pos); /* rlx: only a hint */
     }
     /* E5 sc: the credit, then the look at `want`; E6: the item is queued next */
@@ -501,9 +501,18 @@ static weir_err on_notify(struct wi_link *l, const struct wi_msg_pos *m,
                        ", consumed %" PRIu64 ", ring of %u bytes",
                        m->pos, m->edge, tail, head, in->size);
     }
+    /* E5 sc: the question, then the look at `hungry` in send_credit(), and
+     * before the tail that it speaks of; pairs with E5 sc in send_credit() */
+    bool asks = m->hint == 0 && wi_xchg_sc(&in->more, 0) != 0;
+    if (m->hint != 0) {
+        wi_store_rlx(&in->more, 1); /* rlx: too late sends a credit too many */
+    }
     /* E1 release: the transport placed the bytes before (E4); pairs with E1
      * acquire in the reader */
     wi_store_rel(&in->ctl->tail, m->pos);
+    if (asks) {
+        wi_in_advance(in); /* sends a credit that was held back */
+    }
     if (in->consumer_worker == WI_ANY_WORKER) {
         wi_in_dispatch(in);
         return WEIR_OK;

@@ -68,6 +68,13 @@ enum wi_out_state {
     WI_OUT_QUIET, /* END written or abandoned */
 };
 
+/* What follows a frame, unless the producer says otherwise in time. */
+enum wi_more {
+    WI_MORE_NONE,
+    WI_MORE_LIKELY, /* the ring's frames are full, one after the other */
+    WI_MORE_SOON,   /* and the same push has rows for the next one */
+};
+
 struct wi_out {
     /* constant after open */
     struct wi_item item;
@@ -103,10 +110,14 @@ struct wi_out {
     uint32_t tail_off; /* its place in the ring */
     uint64_t head_seen;
     struct wi_lane *filling; /* the one lane with an open frame, or NULL */
+    uint32_t run;            /* full frames since it last waited */
+    bool held;               /* the last frame is posted with the next one */
+    _Atomic uint32_t more;   /* wi_more: what follows the last frame */
 
     /* written by: post lock holder (posted rings) */
     alignas(WI_CACHE_LINE) uint64_t posted;
     uint64_t notified;
+    bool told_more; /* the last notification */
 
     /* written by: engine (posted rings) */
     _Atomic uint64_t credit; /* consumed by the peer */
@@ -175,6 +186,7 @@ struct wi_in {
     struct wi_stream *streams; /* n_streams: 1, or one per worker */
 
     /* written by: engine */
+    _Atomic uint32_t more;    /* posted: the producer asks before it waits */
     bool stop_sent;           /* STOP of the whole ring */
     bool abandoned;           /* the producer writes no more, END or not */
     bool empty;               /* nobody reads any more, nothing is held */

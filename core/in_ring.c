@@ -44,12 +44,15 @@ static void tell_producer(struct wi_in *in, uint64_t head)
 }
 
 /* Posted ring: send a credit for every half, and at once when the reader
- * waits for more, as in tell_producer(); that it waits is told once. */
+ * waits for more, as in tell_producer(), and the producer cares; that it waits
+ * is told once. */
 static void send_credit(struct wi_in *in, uint64_t head)
 {
     uint64_t more = head - in->credited;
     bool waits = wi_load_sc(&in->hungry) != 0; /* E5 sc: as above */
-    if (more >= in->size / 2 || (waits && (more != 0 || !in->told))) {
+    /* E5 sc: after `hungry`; pairs with E5 sc in on_notify() */
+    bool asked = wi_load_sc(&in->more) == 0;
+    if (more >= in->size / 2 || (waits && asked && (more != 0 || !in->told))) {
         in->credited = head;
         in->told = waits;
         wi_link_post(in->link, &in->item);

@@ -70,18 +70,25 @@ static bool add_pos(struct wi_link *l, const struct wi_msg_pos *m)
     return true;
 }
 
-/* What was posted and not yet spoken of; false: the transport is full. */
+/* What was posted and not yet spoken of, and that a credit is waited for after
+ * all; false: the transport is full. */
 static bool notify(struct wi_link *l, struct wi_out *o)
 {
+    /* rlx: numbers of other threads; who changes them queues the item (E6) */
+    uint64_t room = wi_load_rlx(&o->credit) + o->size;
+    bool more = wi_load_rlx(&o->more) != WI_MORE_NONE && /* rlx: as above */
+                wi_load_rlx(&o->ctl->tail) < room;       /* rlx: as above */
     struct wi_msg_pos m = {.head = {WI_MSG_NOTIFY, sizeof(m)},
                            .edge = o->edge,
                            .epoch = o->epoch,
+                           .hint = more ? 1 : 0,
                            .pos = o->posted};
-    if (o->notified < o->posted) {
+    if (o->notified < o->posted || (o->told_more && !more)) {
         if (!add_pos(l, &m)) {
             return false;
         }
         o->notified = o->posted;
+        o->told_more = more;
     }
     return true;
 }
@@ -235,7 +242,7 @@ static bool post_in(struct wi_link *l, struct wi_in *in)
     struct wi_msg_pos m = {.head = {WI_MSG_CREDIT, sizeof(m)},
                            .edge = in->edge,
                            .epoch = in->epoch,
-                           .waits = wi_load_rlx(&in->hungry),   /* rlx */
+                           .hint = wi_load_rlx(&in->hungry),    /* rlx */
                            .pos = wi_load_acq(&in->ctl->head)}; /* E5 */
     return add_pos(l, &m);
 }

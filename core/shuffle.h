@@ -93,6 +93,7 @@ struct weir_writer {
     bool split_valid;
     const uint32_t *dest; /* WEIR_VECTOR: checked for this push */
     uint64_t row;         /* first row of the current split */
+    uint64_t batch_rows;
     struct wi_split split;
     /* a row in chunks, of the lane that is being served */
     uint8_t *image;

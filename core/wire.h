@@ -130,7 +130,8 @@ struct wi_msg_pos {
     struct wi_msg_head head;
     uint32_t edge;
     uint32_t epoch;
-    uint32_t waits; /* CREDIT, 1: the consumer has nothing else to do */
+    uint32_t hint; /* CREDIT 1: the consumer has nothing else to do;
+                    * NOTIFY 1: more rows follow, or a NOTIFY without it */
     uint64_t pos;
 };
 

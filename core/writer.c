@@ -21,12 +21,29 @@
 /* Lanes looked at for early flushing per push. */
 #define FLUSH_LOOK 64u
 
+/* So many full frames in a row, with no wait between, and more are expected. */
+#define MORE_AFTER 8u
+
 /* Lanes whose next frames are fetched ahead. */
 #define OWN_LANES 4u
 
 enum step { STEP_DONE, STEP_BLOCKED, STEP_FAILED };
 
 /* ---- rings ------------------------------------------------------------------------ */
+
+/* The lane waits for its consumer: to have read, or to wait for what there is.
+ * That of a posted ring was told that more comes, and keeps its credit back. */
+static void ask(struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    o->run = 0;
+    o->held = false;
+    if (!o->mapped &&
+        wi_load_rlx(&o->more) != WI_MORE_NONE) { /* rlx: our own */
+        wi_store_rlx(&o->more, WI_MORE_NONE); /* rlx: queued behind it (E6) */
+        wi_link_post(o->link, &o->item);
+    }
+}
 
 /* Room for a frame in the lane's ring, into its span; false: full, and `want` is
  * set, so that the worker is woken when there is room. */
@@ -49,6 +66,9 @@ static bool out_room(struct wi_lane *lane, uint32_t want, uint32_t least)
     wi_store_sc(&o->ctl->want, 1);
     o->head_seen = wi_load_sc(&o->ctl->head); /* E5 sc: as above */
     lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    if (lane->span.bytes == 0) {
+        ask(lane);
+    }
     return lane->span.bytes != 0;
 }
 
@@ -76,7 +96,11 @@ static void ring_consumer(struct wi_lane *lane)
     struct wi_out *o = lane->out;
     struct wi_link *l = o->link;
     if (!o->mapped) {
-        wi_link_post(l, &o->item);
+        /* Two at a time wake the consumer once. rlx: our own */
+        o->held = !o->held && wi_load_rlx(&o->more) == WI_MORE_SOON;
+        if (!o->held) {
+            wi_link_post(l, &o->item);
+        }
         return;
     }
     uint32_t base =
@@ -150,10 +174,14 @@ static uint64_t now(const struct weir_writer *w)
 }
 
 /* Make the frame in the lane's span, `bytes` long, visible to the consumer. */
-static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes)
+static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
+                    enum wi_more more)
 {
     struct wi_out *o = lane->out;
     uint8_t *mem = o->mem + lane->span.off;
+    o->run = more != WI_MORE_NONE ? o->run + 1 : 0;
+    /* rlx: the item is queued behind it (E6) */
+    wi_store_rlx(&o->more, o->run > MORE_AFTER ? more : WI_MORE_NONE);
     if (lane->span.pad != 0) {
         uint64_t pos = lane->span.pos - lane->span.pad;
         wi_frame_put_pad(o->mem + pos % o->size, lane->span.pad);
@@ -219,7 +247,8 @@ static bool lane_ready(struct weir_writer *w, struct wi_lane *lane)
     return wi_load_acq(&o->state) == WI_OUT_OPEN;
 }
 
-static void lane_publish(struct weir_writer *w, struct wi_lane *lane)
+static void lane_publish(struct weir_writer *w, struct wi_lane *lane,
+                         enum wi_more more)
 {
     lane->out->filling = NULL;
     lane->open = false;
@@ -228,7 +257,7 @@ static void lane_publish(struct weir_writer *w, struct wi_lane *lane)
     uint32_t bytes = wi_builder_finish(lane->builder, lane->out->checksum);
     if (bytes != 0) {
         lane->whole = false;
-        publish(w, lane, bytes);
+        publish(w, lane, bytes, more);
     }
 }
 
@@ -237,7 +266,7 @@ static void take_ring(struct weir_writer *w, struct wi_lane *lane)
 {
     struct wi_lane *other = lane->out->filling;
     if (other != NULL && other != lane) {
-        lane_publish(w, other);
+        lane_publish(w, other, WI_MORE_NONE);
     }
 }
 
@@ -328,7 +357,7 @@ static WI_COLD enum step send_image(struct weir_writer *w, struct wi_lane *lane)
             wi_frame_put_chunk(o->mem + lane->span.off, w->image,
                                w->image_bytes, w->image_used, n, o->checksum);
         w->image_used += n;
-        publish(w, lane, bytes);
+        publish(w, lane, bytes, WI_MORE_NONE);
     }
     free(w->image);
     w->image = NULL;
@@ -356,6 +385,19 @@ static WI_COLD enum step large_row(struct weir_writer *w, struct wi_lane *lane,
     return st;
 }
 
+/* After a full frame. With several lanes the consumers wait for one another, and
+ * the questions cost more than the credits. */
+static enum wi_more what_follows(const struct weir_writer *w,
+                                 const struct wi_lane *lane)
+{
+    if (w->n_lanes != 1) {
+        return WI_MORE_NONE;
+    }
+    uint64_t left = w->batch_rows - w->row - lane->taken;
+    return left >= wi_builder_rows(lane->builder) ? WI_MORE_SOON
+                                                  : WI_MORE_LIKELY;
+}
+
 /* Rows [taken, n) of this lane's list into frames. */
 static enum step lane_fill(struct weir_writer *w, struct wi_lane *lane,
                            const uint32_t *idx, uint32_t first, uint32_t n)
@@ -380,7 +422,7 @@ static enum step lane_fill(struct weir_writer *w, struct wi_lane *lane,
             }
             continue;
         }
-        lane_publish(w, lane);
+        lane_publish(w, lane, what_follows(w, lane));
     }
     return STEP_DONE;
 }
@@ -492,9 +534,16 @@ static void flush_hungry(struct weir_writer *w)
         if (!lane->done) {
             (void)lane_ready(w, lane); /* stopped? It may get no rows at all */
         }
-        if (has_rows(lane) && now_ns - lane->sent_ns > WI_DENSE_NS &&
-            is_wanted(lane)) {
-            lane_publish(w, lane);
+        if (lane->out->held) {
+            ask(lane); /* what was to follow did not */
+        }
+        if (!has_rows(lane) || now_ns - lane->sent_ns <= WI_DENSE_NS) {
+            continue;
+        }
+        if (is_wanted(lane)) {
+            lane_publish(w, lane, WI_MORE_NONE);
+        } else {
+            ask(lane);
         }
     }
 }
@@ -519,7 +568,9 @@ bool wi_writer_flush_idle(struct weir_writer *w, bool all)
          * in out_room() */
         wi_store_sc(&lane->out->ctl->want, 1);
         if (consumed(lane->out) == lane->out->tail) {
-            lane_publish(w, lane);
+            lane_publish(w, lane, WI_MORE_NONE);
+        } else {
+            ask(lane);
         }
     }
     return left;
@@ -530,7 +581,7 @@ weir_err weir_writer_flush(weir_writer *w)
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         struct wi_lane *lane = &w->lanes[lane_at(w, i)];
         if (has_rows(lane) && lane_ready(w, lane) && lane->open) {
-            lane_publish(w, lane);
+            lane_publish(w, lane, WI_MORE_NONE);
         }
     }
     return weir_query_status(w->shuffle->query, NULL);
@@ -586,6 +637,7 @@ static weir_err begin_push(struct weir_writer *w,
     }
     w->dest = dest;
     w->row = 0;
+    w->batch_rows = (uint64_t)batch->length;
     w->split_valid = false;
     w->pushing = true;
     return WEIR_OK;
@@ -659,7 +711,7 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
     }
     take_ring(w, lane);
     if (lane->open) {
-        lane_publish(w, lane);
+        lane_publish(w, lane, WI_MORE_NONE);
     }
     uint32_t bytes = (uint32_t)wi_align_up(
         sizeof(struct wi_frame_header) + sizeof(struct wi_frame_end), 64);
@@ -675,7 +727,7 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
     bytes = wi_frame_put_end(lane->out->mem + lane->span.off, &end);
     lane->ended = true;
     lane_drop(w, lane);
-    publish(w, lane, bytes);
+    publish(w, lane, bytes, WI_MORE_NONE);
     return true;
 }
 

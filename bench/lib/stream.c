@@ -18,7 +18,7 @@
 #include "bench/lib/report.h"
 #include "core/base/err.h"
 
-#define BATCH_ROWS 8192u
+#define BATCH_ROWS 65536u
 #define MIB_ROWS (1048576u / 8u)
 #define WARM_MIB 4u
 #define MAX_MIB 1048576u

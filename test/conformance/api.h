@@ -124,6 +124,7 @@
     X(suite, place, deadline_after_a_rest_is_heard)                            \
     X(suite, place, control_blocks_of_posted_rings_are_not_read)               \
     X(suite, place, reader_that_waits_gets_frames_that_are_not_full)           \
+    X(suite, place, reader_that_waits_gets_what_follows_full_frames)           \
     X(suite, place, reader_with_other_work_gets_full_frames)
 
 #define WT_API_DECLARE(suite, where, name)                                     \

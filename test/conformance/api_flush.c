@@ -5,8 +5,8 @@
  * that of a posted ring says so in its credits.
  *
  *   consumer         credits               frames
- *   waits            waits = 1, at once    one per push
- *   has other work   waits = 0, lazily     full ones
+ *   waits            hint = 1, at once     one per push
+ *   has other work   hint = 0, lazily      full ones
  */
 #include "test/conformance/api.h"
 
@@ -15,8 +15,10 @@
 enum { PUSHES = 1920, PUSH_ROWS = 10, N_ROWS = PUSHES * PUSH_ROWS };
 /* A full frame has more rows than this: header and table take some room. */
 enum { FRAME_BYTES = 4096, FULL_ROWS = (FRAME_BYTES - 512) / 8 };
-/* Longer than the pause up to which a stream is dense. */
-enum { PUSH_NS = 200000, OTHER_WORK_NS = PUSH_NS };
+/* More than two full frames, but not three. */
+enum { DENSE_ROWS = 2 * FRAME_BYTES / 8 + 64 };
+/* Longer than the pause up to which a stream is dense, and shorter. */
+enum { PUSH_NS = 200000, OTHER_WORK_NS = PUSH_NS, DENSE_PUSH_NS = 20000 };
 
 /* Node 0 has the rows; node 1 takes them, and pushes empty batches to itself if
  * it has other work. */
@@ -29,7 +31,10 @@ struct feed {
     struct ArrowArray none;
     struct ArrowArray some;
     bool works;
+    uint32_t dense; /* pushes of DENSE_ROWS, quickly, before the others */
     uint32_t pushed;
+    uint64_t n_rows;
+    uint64_t pushed_rows;
     uint64_t got_rows;
     uint64_t got_before_end; /* when the producer was done */
 };
@@ -45,9 +50,10 @@ static weir_err feed_step(void *arg)
         weir_err end = weir_writer_finish(f->writer[0]);
         return end == WEIR_OK ? WEIR_DONE : end;
     }
+    bool dense = f->pushed < f->dense;
+    uint32_t n = dense ? DENSE_ROWS : PUSH_ROWS;
     if (f->some.release == NULL) {
-        wt_rows_make(&rows, (uint64_t)f->pushed * PUSH_ROWS, PUSH_ROWS,
-                     &f->some);
+        wt_rows_make(&rows, f->pushed_rows, n, &f->some);
     }
     weir_err rc = weir_writer_push(f->writer[0], &f->some);
     if (rc == WEIR_AGAIN && f->pushed == 0) {
@@ -59,7 +65,8 @@ static weir_err feed_step(void *arg)
         return WEIR_DONE;
     }
     f->pushed++;
-    weir_sim_busy(f->c.sim, PUSH_NS);
+    f->pushed_rows += n;
+    weir_sim_busy(f->c.sim, dense ? DENSE_PUSH_NS : PUSH_NS);
     return WEIR_OK;
 }
 
@@ -80,7 +87,7 @@ static weir_err take_step(void *arg)
         wt_complain(&f->c, "no rows: %s", weir_err_name(pushed));
         return WEIR_DONE;
     }
-    if (f->got_rows == N_ROWS) {
+    if (f->got_rows == f->n_rows) {
         f->works = false;
         (void)weir_writer_finish(f->writer[1]);
     }
@@ -109,7 +116,8 @@ static void open_ends(struct feed *f, uint32_t node)
 }
 
 /* Returns the frames that node 0 has sent. */
-static uint64_t feed(const struct wt_place *place, struct feed *f, bool works)
+static uint64_t feed(const struct wt_place *place, struct feed *f, bool works,
+                     uint32_t dense)
 {
     const struct wt_cluster_params cluster = {
         .node = {.frame_bytes = FRAME_BYTES}};
@@ -117,6 +125,8 @@ static uint64_t feed(const struct wt_place *place, struct feed *f, bool works)
     struct weir_error err = {0};
     memset(f, 0, sizeof(*f));
     f->works = works;
+    f->dense = dense;
+    f->n_rows = (uint64_t)dense * DENSE_ROWS + (PUSHES - dense) * PUSH_ROWS;
     wt_cluster_open(&f->c, place, &cluster);
     wt_query_open(&f->q, &f->c, 1, NULL);
     cr_assert_eq(weir_schema_build(fields, 1, &f->schema, &err), WEIR_OK);
@@ -130,7 +140,7 @@ static uint64_t feed(const struct wt_place *place, struct feed *f, bool works)
     (void)wt_task(&f->c, 1, 0, take_step, f);
     bool ran = wt_cluster_run(&f->c);
     cr_assert(ran && f->c.why[0] == '\0', "%s", f->c.why);
-    cr_assert_eq(f->got_rows, N_ROWS);
+    cr_assert_eq(f->got_rows, f->n_rows);
     weir_node_stats_get(f->c.node[0], &stats);
     wt_query_close(&f->q);
     f->none.release(&f->none);
@@ -143,17 +153,29 @@ void wt_api_reader_that_waits_gets_frames_that_are_not_full(
     const struct wt_place *place)
 {
     static struct feed f;
-    uint64_t frames = feed(place, &f, false);
+    uint64_t frames = feed(place, &f, false, 0);
     cr_assert_geq(frames, PUSHES * 9 / 10, "%llu frames of %u pushes",
                   (unsigned long long)frames, PUSHES);
     cr_assert_geq(f.got_before_end, N_ROWS - 2 * PUSH_ROWS);
+}
+
+/* The credits that were held back while there was more are asked for. */
+void wt_api_reader_that_waits_gets_what_follows_full_frames(
+    const struct wt_place *place)
+{
+    enum { DENSE = 40 };
+    static struct feed f;
+    uint64_t frames = feed(place, &f, false, DENSE);
+    cr_assert_geq(frames, PUSHES - DENSE, "%llu frames",
+                  (unsigned long long)frames);
+    cr_assert_geq(f.got_before_end, f.n_rows - 2 * PUSH_ROWS);
 }
 
 void wt_api_reader_with_other_work_gets_full_frames(
     const struct wt_place *place)
 {
     static struct feed f;
-    uint64_t frames = feed(place, &f, true);
+    uint64_t frames = feed(place, &f, true, 0);
     cr_assert_leq(frames, N_ROWS / FULL_ROWS + 2, "%llu frames of %u rows",
                   (unsigned long long)frames, N_ROWS);
 }
