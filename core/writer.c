@@ -24,6 +24,9 @@
 /* So many full frames in a row, with no wait between, and more are expected. */
 #define MORE_AFTER 8u
 
+/* Bytes of a frame that is sent for its latency and not for its size. */
+#define SHORT_FRAME 512u
+
 /* Lanes whose next frames are fetched ahead. */
 #define OWN_LANES 4u
 
@@ -173,6 +176,17 @@ static uint64_t now(const struct weir_writer *w)
     return e->cfg.manual ? e->now_ns : wi_clock_coarse();
 }
 
+/* The lines of a short frame leave this core's cache: its reader, if it waits,
+ * is about to fetch them, and takes them sooner from the cache of both. */
+static void hand_over(const uint8_t *mem, uint32_t bytes)
+{
+    if (bytes <= SHORT_FRAME) {
+        for (uint32_t off = 0; off < bytes; off += WI_CACHE_LINE) {
+            wi_demote((uintptr_t)mem + off);
+        }
+    }
+}
+
 /* Make the frame in the lane's span, `bytes` long, visible to the consumer. */
 static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
                     enum wi_more more)
@@ -195,6 +209,7 @@ static void publish(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
     /* E1 release: frame bytes before tail; pairs with E1 acquire in the
      * consumer (mapped) or post_limit() (posted) */
     wi_store_rel(&o->ctl->tail, o->tail);
+    hand_over(mem, bytes);
     ring_consumer(lane);
     lane->sent_ns = now(w); /* nobody waits for this any more */
 }

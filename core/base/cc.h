@@ -53,4 +53,17 @@ static inline void wi_prefetch_write(uintptr_t p)
 #endif
 }
 
+/** Hand a line that was written on to the cache that all cores share: another
+ *  one is about to read it. A hint (CLDEMOTE), and a no-op on processors that
+ *  do not know it: its code is one of those that are reserved for hints.
+ *  Source: Intel 64 and IA-32 Architectures Software Developer's Manual. */
+static inline void wi_demote(uintptr_t p)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("cldemote %0" : : "m"(*(const char *)p));
+#else
+    (void)p;
+#endif
+}
+
 #endif /* WI_BASE_CC_H */
