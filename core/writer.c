@@ -136,7 +136,12 @@ static void count(_Atomic uint64_t *c, uint64_t n)
     wi_store_rlx(c, wi_load_rlx(c) + n);
 }
 
-/* Get the first lines of the next frames, at the beginning of a push, while the
+static bool has_rows(const struct wi_lane *lane)
+{
+    return lane->open && wi_builder_rows(lane->builder) != 0;
+}
+
+/* Get the first lines of the next frames at the beginning of a push, while the
  * batch is looked at. The consumers had them last, and later than the last
  * publish: one that waits for each frame has its cache read on, into the next. */
 static void own_frames(const struct weir_writer *w)
@@ -144,10 +149,9 @@ static void own_frames(const struct weir_writer *w)
     uint32_t n = wi_min_u32(w->n_lanes, OWN_LANES);
     for (uint32_t i = 0; i < n; i++) {
         const struct wi_lane *lane = &w->lanes[i];
-        const struct wi_out *o = lane->out;
         /* E7 acquire: the ring's fields; as in lane_ready() */
-        if (!lane->open && wi_load_acq(&o->state) == WI_OUT_OPEN) {
-            uintptr_t mem = (uintptr_t)o->mem + o->tail_off;
+        if (!has_rows(lane) && wi_load_acq(&lane->out->state) == WI_OUT_OPEN) {
+            uintptr_t mem = (uintptr_t)lane->out->mem + lane->out->tail_off;
             wi_prefetch_write(mem);
             wi_prefetch_write(mem + WI_CACHE_LINE);
             wi_prefetch_write(mem + 2 * (uintptr_t)WI_CACHE_LINE);
@@ -294,27 +298,52 @@ static void shorten(struct wi_span *span, uint32_t full, uint32_t least)
     span->bytes = bytes > least ? bytes : least;
 }
 
-static bool lane_open(struct weir_writer *w, struct wi_lane *lane)
+/* The least that a frame may have where the ring ends. */
+static uint32_t least_bytes(const struct weir_writer *w,
+                            const struct wi_lane *lane)
+{
+    uint32_t full = lane->out->frame_bytes;
+    if (lane->whole || w->shuffle->schema->n_var != 0) {
+        return full;
+    }
+    return wi_min_u32(full, wi_max_u32(full / 4 / 64 * 64, w->row_bytes));
+}
+
+/* An empty frame in the lane's span. */
+static void lane_start(struct wi_lane *lane, uint32_t least)
 {
     struct wi_out *o = lane->out;
-    take_ring(w, lane);
-    uint32_t full = o->frame_bytes;
-    uint32_t least = full;
-    if (!lane->whole && w->shuffle->schema->n_var == 0) {
-        least = (uint32_t)wi_max_u64(full / 4 / 64 * 64, w->row_bytes);
-        least = wi_min_u32(least, full);
-    }
-    if (!out_room(lane, full, least)) {
-        return false;
-    }
-    if (wi_unlikely(lane->span.bytes < full)) {
-        shorten(&lane->span, full, least);
+    if (wi_unlikely(lane->span.bytes < o->frame_bytes)) {
+        shorten(&lane->span, o->frame_bytes, least);
     }
     lane->open = true;
     o->filling = lane;
     wi_builder_start(lane->builder, o->mem + lane->span.off, lane->span.bytes,
                      0);
+}
+
+static bool lane_open(struct weir_writer *w, struct wi_lane *lane)
+{
+    uint32_t least = least_bytes(w, lane);
+    take_ring(w, lane);
+    if (!out_room(lane, lane->out->frame_bytes, least)) {
+        return false;
+    }
+    lane_start(lane, least);
     return true;
+}
+
+/* After a flush: the next frame, if there is room for it, while the consumer is
+ * busy with the last one. */
+static void lane_reopen(const struct weir_writer *w, struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    uint32_t least = least_bytes(w, lane);
+    lane->span =
+        wi_ring_reserve(o->size, o->tail, o->head_seen, o->frame_bytes, least);
+    if (lane->span.bytes != 0) {
+        lane_start(lane, least);
+    }
 }
 
 /* ---- rows in chunks --------------------------------------------------------------------- */
@@ -520,11 +549,6 @@ static void next_split(struct weir_writer *w, const struct ArrowArray *batch)
 
 /* ---- flushing -------------------------------------------------------------------------------- */
 
-static bool has_rows(const struct wi_lane *lane)
-{
-    return lane->open && wi_builder_rows(lane->builder) != 0;
-}
-
 /* Does the consumer wait, with nothing of this lane to read? */
 static bool is_wanted(const struct wi_lane *lane)
 {
@@ -597,6 +621,7 @@ weir_err weir_writer_flush(weir_writer *w)
         struct wi_lane *lane = &w->lanes[lane_at(w, i)];
         if (has_rows(lane) && lane_ready(w, lane) && lane->open) {
             lane_publish(w, lane, WI_MORE_NONE);
+            lane_reopen(w, lane);
         }
     }
     return weir_query_status(w->shuffle->query, NULL);

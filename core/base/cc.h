@@ -41,6 +41,11 @@ static inline uint32_t wi_min_u32(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+static inline uint32_t wi_max_u32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
 /** Ask for a line that will be written. Never faults, whatever `p` is. */
 static inline void wi_prefetch_write(uintptr_t p)
 {
