@@ -150,10 +150,15 @@ bool wi_inet_is_any(const union wi_inet *addr)
 
 void wi_inet_set_host(union wi_inet *addr, const union wi_inet *from)
 {
-    in_port_t port = addr->any.sa_family == AF_INET6 ? addr->v6.sin6_port
-                                                     : addr->v4.sin_port;
+    uint16_t port = wi_inet_port(addr);
     *addr = *from;
-    wi_inet_set_port(addr, ntohs(port));
+    wi_inet_set_port(addr, port);
+}
+
+uint16_t wi_inet_port(const union wi_inet *addr)
+{
+    return ntohs(addr->any.sa_family == AF_INET6 ? addr->v6.sin6_port
+                                                 : addr->v4.sin_port);
 }
 
 void wi_inet_set_port(union wi_inet *addr, uint16_t port)

@@ -60,6 +60,8 @@ bool wi_inet_is_any(const union wi_inet *addr);
 /** Take over all but the port. */
 void wi_inet_set_host(union wi_inet *addr, const union wi_inet *from);
 
+uint16_t wi_inet_port(const union wi_inet *addr);
+
 void wi_inet_set_port(union wi_inet *addr, uint16_t port);
 
 #endif /* WI_BASE_INET_H */

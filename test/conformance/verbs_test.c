@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/atomic.h"
+#include "core/base/inet.h"
 #include "test/conformance/spi.h"
 #include "test/support/verbs.h"
 #include "transport/registry.h"
@@ -49,6 +51,45 @@ Test(verbs, a_port_in_use_is_told_whichever_device_it_would_be, .timeout = 60)
                        err.message);
     while (n > 0) {
         wi_verbs_ops.close(t[--n]);
+    }
+}
+
+/* Take every second port of TCP at the device's address. */
+static void take_ports(int *fds, uint32_t n, uint16_t from)
+{
+    struct rlimit limit = {n + 1024, n + 1024};
+    union wi_inet at;
+    struct weir_error err;
+    uint32_t taken = 0;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    cr_assert_eq(wi_inet_decode(fixture.listen, WI_INET_LISTEN, &at, &err),
+                 WEIR_OK);
+    for (uint32_t i = 0; i < n; i++) {
+        wi_inet_set_port(&at, (uint16_t)(from + 2 * i));
+        fds[i] = socket(at.any.sa_family, SOCK_STREAM, 0);
+        taken += bind(fds[i], &at.any, wi_inet_len(&at)) == 0;
+    }
+    cr_assert_gt(taken, n * 9 / 10, "%u of %u", taken, n);
+}
+
+/* siw listens with a socket of TCP, and rdma_cm knows nothing of TCP's ports. */
+Test(verbs, a_free_port_is_free_for_tcp_too, .timeout = 60)
+{
+    enum { FROM = 32768, TO = 61000, PORTS = (TO - FROM) / 2, OPENED = 8 };
+    static int fds[PORTS];
+    struct wi_transport *t[OPENED];
+    struct wi_transport_params params = {.listen = fixture.listen};
+    struct weir_error err = {0};
+    take_ports(fds, PORTS, FROM);
+    for (uint32_t i = 0; i < OPENED; i++) {
+        cr_assert_eq(wi_verbs_ops.open(&params, &t[i], &err), WEIR_OK, "%s",
+                     err.message);
+    }
+    for (uint32_t i = 0; i < OPENED; i++) {
+        wi_verbs_ops.close(t[i]);
+    }
+    for (uint32_t i = 0; i < PORTS; i++) {
+        (void)close(fds[i]);
     }
 }
 

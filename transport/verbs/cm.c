@@ -28,7 +28,12 @@
 #include "core/base/err.h"
 #include "transport/verbs/verbs.h"
 
-enum { RESOLVE_MS = 2000, BACKLOG = 128, REFUSAL_BYTES = 64 };
+enum {
+    RESOLVE_MS = 2000,
+    BACKLOG = 128,
+    LISTEN_TRIES = 32,
+    REFUSAL_BYTES = 64
+};
 
 /* ---- listening ----------------------------------------------------------- */
 
@@ -143,6 +148,25 @@ static weir_err bind_listener(struct vb_transport *t, const char *text,
     return wi_vb_dev_none(what, err);
 }
 
+/* siw listens with a socket of TCP, which may have the port that rdma_cm, with
+ * ports of its own, took for free: then another one. */
+static weir_err listen_at(struct vb_transport *t, const char *text,
+                          const union wi_inet *addr, struct weir_error *err)
+{
+    int tries = wi_inet_port(addr) == 0 ? LISTEN_TRIES : 1;
+    weir_err rc;
+    while ((rc = bind_listener(t, text, addr, err)) == WEIR_OK &&
+           rdma_listen(t->listen_id, BACKLOG) != 0) {
+        int why = errno;
+        (void)rdma_destroy_id(t->listen_id);
+        t->listen_id = NULL;
+        if (--tries == 0 || why != EADDRINUSE) {
+            return cannot_listen(text, why, err);
+        }
+    }
+    return rc;
+}
+
 weir_err wi_vb_listen(struct vb_transport *t, const char *text,
                       struct weir_error *err)
 {
@@ -154,10 +178,7 @@ weir_err wi_vb_listen(struct vb_transport *t, const char *text,
         rc = open_channel(t, err);
     }
     if (rc == WEIR_OK) {
-        rc = bind_listener(t, text, &wanted, err);
-    }
-    if (rc == WEIR_OK && rdma_listen(t->listen_id, BACKLOG) != 0) {
-        rc = cannot_listen(text, errno, err);
+        rc = listen_at(t, text, &wanted, err);
     }
     if (rc == WEIR_OK) {
         t->local = wi_inet_of(rdma_get_local_addr(t->listen_id));
