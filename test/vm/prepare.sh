@@ -4,9 +4,12 @@
 # CACHE whose name is their version and a hash of this script; prints that
 # folder. If all is there already, this takes a second.
 #
+# WEIR_VM_KERNEL, as 6.1.176-1: that version instead of the newest that apt has.
+#
 # The packages are unpacked, never installed. siw is not among Debian's
 # modules: it is built from the kernel's source against its headers.
 set -eu
+: "${WEIR_VM_KERNEL:=}"
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cache=$(cd "$1" && pwd)
@@ -34,9 +37,10 @@ update_lists() {
     fi
 }
 
-# What linux-image-amd64 stands for today, as "6.1.0-50-amd64 6.1.170-3"
-newest() {
-    apt-cache show --no-all-versions linux-image-amd64 2>/dev/null |
+# What linux-image-amd64 stands for, as "6.1.0-50-amd64 6.1.170-3"
+wanted() {
+    apt-cache show --no-all-versions \
+        "linux-image-amd64${WEIR_VM_KERNEL:+=$WEIR_VM_KERNEL}" 2>/dev/null |
         sed -n 's/^Depends: linux-image-\([^ ]*\) (= \(.*\))$/\1 \2/p'
 }
 
@@ -119,9 +123,9 @@ hash_of() {
     sha256sum "$1" | cut -c 1-12
 }
 
-found=$(newest)
-[ -n "$found" ] || { update_lists && found=$(newest); }
-[ -n "$found" ] || die "apt does not know linux-image-amd64"
+found=$(wanted)
+[ -n "$found" ] || { update_lists && found=$(wanted); }
+[ -n "$found" ] || die "apt does not know linux-image-amd64 $WEIR_VM_KERNEL"
 abi=${found% *}
 version=${found#* }
 series=$(echo "$abi" | cut -d . -f 1,2)
