@@ -28,12 +28,7 @@
 #include "core/base/err.h"
 #include "transport/verbs/verbs.h"
 
-enum {
-    RESOLVE_MS = 2000,
-    BACKLOG = 128,
-    LISTEN_TRIES = 32,
-    REFUSAL_BYTES = 64
-};
+enum { RESOLVE_MS = 2000, BACKLOG = 128, PORT_TRIES = 32, REFUSAL_BYTES = 64 };
 
 /* ---- listening ----------------------------------------------------------- */
 
@@ -148,12 +143,12 @@ static weir_err bind_listener(struct vb_transport *t, const char *text,
     return wi_vb_dev_none(what, err);
 }
 
-/* siw listens with a socket of TCP, which may have the port that rdma_cm, with
- * ports of its own, took for free: then another one. */
+/* siw binds a socket of TCP, which may have the port that rdma_cm, with ports of
+ * its own, took for free: then another one. */
 static weir_err listen_at(struct vb_transport *t, const char *text,
                           const union wi_inet *addr, struct weir_error *err)
 {
-    int tries = wi_inet_port(addr) == 0 ? LISTEN_TRIES : 1;
+    int tries = wi_inet_port(addr) == 0 ? PORT_TRIES : 1;
     weir_err rc;
     while ((rc = bind_listener(t, text, addr, err)) == WEIR_OK &&
            rdma_listen(t->listen_id, BACKLOG) != 0) {
@@ -239,12 +234,35 @@ static struct rdma_conn_param conn_param(const struct vb_ep *ep,
 
 /* ---- connecting ---------------------------------------------------------- */
 
+/* From our address, and a port that rdma_cm chooses. False and errno: failed. */
+static bool resolve(struct vb_ep *ep, union wi_inet *to)
+{
+    union wi_inet from = vb_home(ep)->local;
+    wi_inet_set_port(&from, 0);
+    return rdma_resolve_addr(ep->id, &from.any, &to->any, RESOLVE_MS) == 0;
+}
+
+/* Begin again from another port if TCP has the one there was, as in listen_at();
+ * the queue pair stays. False and errno: that is not it. */
+static bool from_another_port(struct vb_ep *ep)
+{
+    struct rdma_cm_id *id = NULL;
+    union wi_inet to = wi_inet_of(rdma_get_peer_addr(ep->id));
+    if (errno != EADDRINUSE || ++ep->port_tries == PORT_TRIES ||
+        rdma_create_id(vb_home(ep)->cm, &id, ep, RDMA_PS_TCP) != 0) {
+        return false;
+    }
+    (void)rdma_destroy_id(ep->id);
+    ep->id = id;
+    ep->state = VB_RESOLVING;
+    return resolve(ep, &to);
+}
+
 weir_err wi_vb_connect(struct wi_transport *base, const char *address,
                        struct wi_ep **ep_out, struct weir_error *err)
 {
     struct vb_transport *t = vb_of(base);
     union wi_inet to;
-    union wi_inet from = t->local;
     struct rdma_cm_id *id = NULL;
     if (strncmp(address, "verbs:", 6) != 0) {
         return wi_fail(err, WEIR_ERR_ARG,
@@ -269,8 +287,7 @@ weir_err wi_vb_connect(struct wi_transport *base, const char *address,
                        t->max_eps);
     }
     wi_inet_encode(&to, ep->peer, sizeof(ep->peer));
-    wi_inet_set_port(&from, 0);
-    if (rdma_resolve_addr(id, &from.any, &to.any, RESOLVE_MS) != 0) {
+    if (!resolve(ep, &to)) {
         wi_vb_ep_lose(ep, "address %s: %s (from %s)", ep->peer, strerror(errno),
                       t->address);
     }
@@ -298,14 +315,14 @@ static void on_address(struct vb_ep *ep)
 static void on_route(struct vb_ep *ep)
 {
     struct weir_error err;
-    if (wi_vb_qp_open(ep, &err) != WEIR_OK) {
+    if (ep->qp == NULL && wi_vb_qp_open(ep, &err) != WEIR_OK) {
         wi_vb_ep_lose(ep, "link to %s: %.120s", ep->peer, err.message);
         return;
     }
     struct vb_hello hello = make_hello(ep);
     struct rdma_conn_param param = conn_param(ep, &hello);
     ep->state = VB_CONNECTING;
-    if (rdma_connect(ep->id, &param) != 0) {
+    if (rdma_connect(ep->id, &param) != 0 && !from_another_port(ep)) {
         wi_vb_ep_lose(ep, "connect to %s: %s", ep->peer, strerror(errno));
     }
 }

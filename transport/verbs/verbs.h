@@ -292,7 +292,8 @@ struct vb_ep {
     struct wi_list ready;
     struct wi_list owing;
     struct wi_list unheard;
-    uint32_t idx; /* in t->by_idx */
+    uint32_t idx;        /* in t->by_idx */
+    uint32_t port_tries; /* of connecting, each from another local port */
     struct rdma_cm_id *id;
     struct ibv_qp *qp; /* constant once the endpoint is reported */
     struct vb_slab *slab;
