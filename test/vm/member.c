@@ -112,13 +112,30 @@ static void tell_sums(const struct wt_plan *plan)
 
 /* ---- query 1 -------------------------------------------------------------- */
 
+/* Is query 1 under way? It is for member 0 when each of the others has sent it
+ * many rows: they get no further than a batch before all their links are up. */
+static bool is_under_way(const struct member *m, const struct wt_plan *one,
+                         uint64_t *from, uint64_t more)
+{
+    uint32_t member = 0;
+    uint32_t worker = 0;
+    if (more != 0) {
+        weir_reader_source(one->reader[1], &member, &worker);
+        from[member] += more;
+    }
+    return m->self == 0 ? from[1] >= 2 * UNDER_WAY && from[2] >= 2 * UNDER_WAY
+                        : one->sums.got_rows >= UNDER_WAY;
+}
+
 /* Step query 1, and query 2 (NULL: has no part in it) as far as it may go,
  * until query 1 fails. */
 static weir_err run_until_lost(const struct member *m, struct wt_plan *one,
                                struct wt_plan *two, uint64_t *began_ns,
                                struct weir_error *err)
 {
+    uint64_t from[MEMBERS] = {0};
     for (;;) {
+        uint64_t had = one->sums.got_rows;
         weir_err r1 = wt_plan_step(one);
         if (r1 < 0 || r1 == WEIR_DONE) {
             (void)weir_query_status(one->query, err);
@@ -126,7 +143,8 @@ static weir_err run_until_lost(const struct member *m, struct wt_plan *one,
         }
         weir_err r2 = two != NULL ? wt_plan_step(two) : WEIR_AGAIN;
         check(r2 < 0 ? r2 : WEIR_OK, WEIR_OK, "query 2", err);
-        if (*began_ns == 0 && one->sums.got_rows >= UNDER_WAY) {
+        if (*began_ns == 0 &&
+            is_under_way(m, one, from, one->sums.got_rows - had)) {
             *began_ns = now_ns();
             if (m->self == 0) {
                 ask_host(m->unplug ? "pull the plug" : "destroy B");
