@@ -259,6 +259,7 @@ static weir_err print_json(const void *args, struct weir_error *err)
 
 const struct bench_kind bench_gen = {
     .name = "gen",
+    .what = "writing tables, against a copy of them",
     .doc = "How fast one core writes the tables of the CH-benCHmark to files, "
            "against a copy of them by cat. Runs are interleaved; the rows are "
            "counted.",

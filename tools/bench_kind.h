@@ -19,6 +19,7 @@ struct bench_common {
 
 struct bench_kind {
     const char *name;
+    const char *what; /* in a few words, doc: in a few lines */
     const char *doc;
     const struct option_row *options;
     size_t args_bytes;

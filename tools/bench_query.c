@@ -219,6 +219,7 @@ static weir_err run(void *args, struct weir_error *err)
 
 const struct bench_kind bench_query = {
     .name = "query",
+    .what = "whole queries, against DuckDB and plain sockets",
     .doc = "The triple hash join (8 shuffles) or the aggregation (2) over "
            "tables of the CH-benCHmark in memory. Runs are interleaved; "
            "everybody must give the same answer.",

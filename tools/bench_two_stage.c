@@ -181,6 +181,7 @@ static weir_err json_two_stage(const void *args, struct weir_error *err)
 
 const struct bench_kind bench_two_stage = {
     .name = "two-stage",
+    .what = "two shuffles, against sockets, MPI and the limit",
     .doc = "Every node makes rows, shuffles them by one hash, the receivers "
            "shuffle them again by another; the last stage counts and sums. "
            "Runs of all opponents are interleaved, and rows, sums and "

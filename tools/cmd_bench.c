@@ -59,6 +59,7 @@ static weir_err json_latency(const void *args, struct weir_error *err)
 
 static const struct bench_kind latency_kind = {
     .name = "latency",
+    .what = "one row, against a bare cache line",
     .doc = "One row written to one row readable in another process, both "
            "spinning, against a bare cache line between the same two.",
     .options = latency_options,
@@ -107,6 +108,7 @@ static weir_err json_stream(const void *args, struct weir_error *err)
 
 static const struct bench_kind stream_kind = {
     .name = "stream",
+    .what = "bandwidth from one node to another",
     .doc = "Payload bandwidth from one node to another, one worker each.",
     .options = stream_options,
     .args_bytes = sizeof(struct stream),
@@ -171,6 +173,7 @@ static weir_err json_idle(const void *args, struct weir_error *err)
 
 static const struct bench_kind idle_kind = {
     .name = "idle",
+    .what = "CPU time of nodes that have nothing to do",
     .doc = "The CPU time that connected nodes use while they have nothing to "
            "do.",
     .options = idle_options,
@@ -182,6 +185,7 @@ static const struct bench_kind idle_kind = {
 
 static const struct bench_kind memory_kind = {
     .name = "memory",
+    .what = "what nodes hold, against what they planned",
     .doc = "What nodes hold after a shuffle, against the plan that they print "
            "at open.",
     .options = memory_options,
@@ -234,6 +238,7 @@ static weir_err json_sim(const void *args, struct weir_error *err)
 
 static const struct bench_kind sim_kind = {
     .name = "sim",
+    .what = "two shuffles on a simulated network",
     .doc = "The two-stage plan on a simulated network: virtual time against "
            "what has to cross each port at full bandwidth.",
     .options = sim_options,
@@ -287,11 +292,15 @@ static int bench(const struct bench_kind *k, int argc, char **argv)
 
 static void print_usage(FILE *to)
 {
+    (void)fprintf(to, "Usage: weir bench KIND [OPTION...]\n"
+                      "Measures on this machine, and checks every run.\n"
+                      "\n");
     for (size_t i = 0; i < N_KINDS; i++) {
-        (void)fprintf(to, "%s weir bench %-9s [OPTION...]\n",
-                      i == 0 ? "Usage:" : "      ", kinds[i]->name);
+        (void)fprintf(to, "  weir bench %-9s  %s\n", kinds[i]->name,
+                      kinds[i]->what);
     }
-    (void)fprintf(to, "Each takes --help.\n"
+    (void)fprintf(to, "\n"
+                      "  weir bench KIND --help  what it takes\n"
                       "\n"
                       "Exit status: 0 done; 1 failed; 2 wrong use.\n");
 }
@@ -310,6 +319,9 @@ int cmd_bench(int argc, char **argv)
     if (strcmp(which, "--help") == 0 || strcmp(which, "-?") == 0) {
         print_usage(stdout);
         return EXIT_SUCCESS;
+    }
+    if (which[0] != '\0') {
+        (void)fprintf(stderr, "weir bench: no kind \"%s\"\n", which);
     }
     print_usage(stderr);
     return EX_USAGE;

@@ -20,6 +20,8 @@ done
 for kind in two-stage query gen latency stream idle memory sim; do
     helps "$weir" bench $kind
     grep -q json out || fail "bench $kind"
+    timeout 20 "$weir" bench --help | grep -q "weir bench $kind  *[a-zA-Z]" ||
+        fail "bench --help: $kind"
 done
 grep -q weir out
 for command in demo shuffle run explain gen doctor bench; do
@@ -41,8 +43,8 @@ expect 2 'one FILE only' "$weir" shuffle --by a good.csv good.csv --out dir
 expect 2 'must be a number, 1..256' "$weir" shuffle --nodes 0 --by a good.csv --out dir
 expect 2 'must be a number' "$weir" shuffle --nodes 2x --by a good.csv --out dir
 expect 2 'must be a number' "$weir" shuffle --nodes -1 --by a good.csv --out dir
-expect 2 'Usage: weir bench two-stage' "$weir" bench
-expect 2 'Usage: weir bench two-stage' "$weir" bench nope
+expect 2 'Usage: weir bench KIND' "$weir" bench
+expect 2 'no kind "nope"' "$weir" bench nope
 expect 2 'unrecognized option' "$weir" bench memory --seconds 3
 expect 2 '"0"; must be a number, 1..1048576' "$weir" bench stream --mib 0
 expect 2 'must be a number' "$weir" bench stream --mib ' 5'
