@@ -197,7 +197,7 @@ static bool write_piece(struct wi_link *l, struct wi_out *o, uint64_t limit)
 static uint64_t post_limit(struct wi_out *o)
 {
     /* E1 acquire: frame bytes before tail; pairs with E1 release of
-     * wi_lane_publish() in writer.c */
+     * publish() in writer.c */
     uint64_t tail = wi_load_acq(&o->ctl->tail);
     /* rlx: only a number; a larger one comes with a new queueing (E6) */
     uint64_t credit = wi_load_rlx(&o->credit);
