@@ -88,6 +88,7 @@ enum {
     VB_WC = 64,         /* completions per ibv_poll_cq */
     VB_MAX_GREETING = 64,
     VB_MAX_LINGER = 64,
+    VB_PORT_TRIES = 32, /* TCP may have a port that rdma_cm thinks is free */
 };
 
 #define VB_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent for */
@@ -471,11 +472,13 @@ weir_err wi_vb_cq_arm(struct vb_transport *t);
 /** Read notifications. */
 void wi_vb_cq_drain(struct vb_transport *t);
 
-/* ---- cm.c ---------------------------------------------------------------- */
+/* ---- listen.c ------------------------------------------------------------ */
 
-/** Listen; sets address, listen_id. */
+/** Listen; sets cm, listen_id, local and address. */
 weir_err wi_vb_listen(struct vb_transport *t, const char *text,
                       struct weir_error *err);
+
+/* ---- cm.c ---------------------------------------------------------------- */
 
 weir_err wi_vb_connect(struct wi_transport *t, const char *address,
                        struct wi_ep **ep_out, struct weir_error *err);
