@@ -173,10 +173,22 @@ static inline void wi_engine_due(struct wi_engine *e, uint64_t at_ns)
 
 /* ---- edge.c ------------------------------------------------------------------ */
 
-/** A control message about edges from a link. false: protocol broken (err). */
+/** A control message about edges from a link. Fails: protocol broken (err). */
 weir_err wi_edge_message(struct wi_link *l, const union wi_msg *m,
                          struct weir_error *err);
+/** Send one of those that name an edge and nothing else. */
+void wi_edge_send(struct wi_link *l, enum wi_msg_type type, uint32_t edge,
+                  uint32_t epoch);
+/** Free what a sealed dead link still holds; true if nothing is left. */
+bool wi_edges_bury(struct wi_link *l);
+/** Free the edges in limbo that the send side has let go of. */
+void wi_edges_limbo(struct wi_engine *e);
 
+/* ---- edge_out.c -------------------------------------------------------------- */
+
+/** The messages that a consumer sends. Errors as wi_edge_message(). */
+weir_err wi_out_message(struct wi_link *l, const union wi_msg *m,
+                        struct weir_error *err);
 /** Put a WAITING out on the link to its consumer. */
 void wi_out_start(struct wi_link *l, struct wi_out *o);
 /** Give rings to the outs that wait, as far as units go. */
@@ -185,24 +197,36 @@ void wi_out_place(struct wi_link *l);
 void wi_out_release(struct wi_out *o, bool ended);
 /** The consumer wants no more and the worker has stopped writing. */
 void wi_out_abandon(struct wi_out *o);
+/** Over at both ends, and the send side has let go of it. */
+void wi_out_free(struct wi_out *o);
+
+/* ---- edge_in.c --------------------------------------------------------------- */
+
+/** The messages that a producer sends. Errors as wi_edge_message(). */
+weir_err wi_in_message(struct wi_link *l, const union wi_msg *m,
+                       struct weir_error *err);
+/** Empty and finished: tell the producer, free once no reader points to it.
+ *  Engine's inbox. */
+void wi_in_finish(struct wi_in *in);
+/** Nothing is held of it, and no reader points to it. */
+bool wi_in_released(const struct wi_in *in);
+/** Released, and the send side has let go of it. */
+void wi_in_free(struct wi_in *in);
 /** The link died: nobody is told any more. */
 void wi_edges_dead(struct wi_link *l);
-/** Free what a sealed dead link still holds; true if nothing is left. */
-bool wi_edges_bury(struct wi_link *l);
-/** Free the edges in limbo that the send side has let go of. */
-void wi_edges_limbo(struct wi_engine *e);
 /** Free the strays that their workers have taken off; `all`: no worker runs. */
 void wi_edges_strays(struct wi_engine *e, bool all);
+
+/* ---- stream.c ---------------------------------------------------------------- */
 
 /** Give the streams of an in to the readers of their workers. */
 void wi_in_attach(struct wi_in *in, struct weir_query *q);
 /** Nobody will ever read this ring: stop its producer, finish. */
 void wi_in_refuse(struct wi_in *in);
+bool wi_in_has_readers(const struct wi_in *in);
 /** The reader has enough, and (detach) goes away. */
 void wi_stream_stop(struct wi_stream *st);
 void wi_stream_detach(struct wi_stream *st);
-/** Empty and finished: tell the producer, free. Engine's inbox. */
-void wi_in_finish(struct wi_in *in);
 
 /* ---- in_ring.c: any thread ----------------------------------------------------- */
 

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams, engine side: what one consuming worker gets over a ring is given to
+ * its reader, and stopped when that has enough or goes away. Under the node's
+ * lock, but for wi_stream_ended().
+ */
+#include <stdio.h>
+
+#include "core/base/err.h"
+#include "core/shuffle.h"
+
+/* ---- attaching readers ------------------------------------------------------- */
+
+/* Frames of a node ring may have been delivered before this reader was there;
+ * the worker then found nobody to give them to. */
+static void find_local(struct wi_stream *st, struct wi_worker *w)
+{
+    /* E12 sc: the reader, then queued; pairs with E12 sc in collect_local(),
+     * which clears it and then looks for the reader */
+    if (wi_xchg_sc(&st->queued, 1) == 0) {
+        wi_lq_put(&w->local, &st->local);
+        wi_worker_notify(w, WI_ATTN_EVENT);
+    }
+}
+
+static void attach_stream(struct wi_stream *st, struct weir_reader *r)
+{
+    struct wi_worker *w = r->worker;
+    uint32_t n = wi_load_rlx(&r->n_streams); /* rlx: only the engine adds */
+    r->streams[n] = st;
+    /* E9 release: streams[n], and the in's fields; pairs with E9 acquire in
+     * the reader */
+    wi_store_rel(&st->reader, r);
+    wi_store_rel(&r->n_streams, n + 1); /* E9: as above */
+    if (r->stopped) {
+        wi_stream_stop(st);
+        return;
+    }
+    if (st->in->consumer_worker == WI_ANY_WORKER) {
+        find_local(st, w);
+    }
+    uint32_t id = st->in->link->slot * w->engine->budget.n_units + st->in->edge;
+    if (wi_bell_mark(w->bell, w->engine->n_ids, id) == WI_WAKE_FD) {
+        w->engine->ring_fn(w->engine->hook_arg, w->idx);
+    }
+}
+
+static void fail_mismatch(struct wi_in *in, struct weir_shuffle *s)
+{
+    struct weir_query *q = s->query;
+    char text[WI_TEXT_BYTES];
+    char schema[128];
+    wi_schema_text(s->schema, schema, sizeof(schema));
+    (void)snprintf(text, sizeof(text),
+                   "%s opened shuffle %u with other options or columns than %s "
+                   "(%.80s)",
+                   wi_engine_member_name(q->engine, in->link->member), s->id,
+                   q->engine->name, schema);
+    wi_query_fail(q, WEIR_ERR_MISMATCH, text);
+}
+
+/* Streams of a node ring beyond the workers that take part. */
+static void drop_spare_streams(struct wi_in *in, const struct weir_shuffle *s)
+{
+    uint32_t n =
+        wi_shuffle_workers(s, s->query->engine->self, s->consumer_workers);
+    if (in->consumer_worker == WI_ANY_WORKER && in->n_streams > n) {
+        (void)wi_add_ar(&in->live, n - in->n_streams); /* E10: none has begun */
+        in->n_streams = n;
+    }
+}
+
+static bool bind(struct wi_in *in, struct weir_shuffle *s)
+{
+    if (wi_load_rlx(&in->query) != NULL) { /* rlx: engine's */
+        return true;
+    }
+    if (in->fingerprint != s->fingerprint || !s->self_consumes) {
+        fail_mismatch(in, s);
+        return false;
+    }
+    drop_spare_streams(in, s);
+    in->schema = s->schema;
+    s->query->holds++;
+    /* E9 release: pairs with E9 acquire in wi_in_dispatch() */
+    wi_store_rel(&in->query, s->query);
+    return true;
+}
+
+void wi_in_attach(struct wi_in *in, struct weir_query *q)
+{
+    struct weir_shuffle *s = wi_shuffle_find(q, in->shuffle_id);
+    if (s == NULL || !bind(in, s)) {
+        return; /* not open here yet; weir_reader_open attaches it */
+    }
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        struct wi_stream *st = &in->streams[i];
+        struct weir_reader *r = s->readers[st->worker];
+        /* rlx: only the engine sets them, under the node's lock */
+        if (r == NULL || wi_load_rlx(&st->reader) != NULL ||
+            wi_load_rlx(&st->gone) != 0) { /* rlx: as above */
+            continue;
+        }
+        if (wi_load_rlx(&r->n_streams) == s->n_sources) { /* rlx: as above */
+            wi_query_fail(q, WEIR_ERR_INTEGRITY,
+                          "a producer opened an edge twice");
+            return;
+        }
+        attach_stream(st, r);
+    }
+}
+
+/* ---- stopping and detaching -------------------------------------------------- */
+
+static void send_stop(struct wi_in *in, uint32_t worker)
+{
+    union wi_msg m;
+    wi_msg_init(&m, WI_MSG_EDGE_STOP);
+    m.edge.edge = in->edge;
+    m.edge.epoch = in->epoch;
+    m.edge.arg = worker;
+    wi_link_send(in->link, &m);
+}
+
+/* The last stream that expected frames is gone: nobody reads the ring. */
+static void stop_ring(struct wi_in *in)
+{
+    /* rlx: only the engine sets dead. E10 acquire: streams' ends; pairs with
+     * E10 in wi_stream_ended() */
+    bool over = wi_load_rlx(&in->dead) != 0 ||
+                wi_load_acq(&in->n_ended) == in->n_streams;
+    if (!over && !in->stop_sent && !in->closed) {
+        in->stop_sent = true;
+        send_stop(in, WI_ANY_WORKER);
+    }
+    wi_in_finish_when_empty(in);
+}
+
+void wi_stream_stop(struct wi_stream *st)
+{
+    struct wi_in *in = st->in;
+    /* E10 sc: the dispatcher drops its frames from now on; pairs with E10 in
+     * deliver() and sweep() */
+    if (wi_xchg_sc(&st->gone, 1) != 0) {
+        return;
+    }
+    if (in->consumer_worker == WI_ANY_WORKER) {
+        wi_in_dispatch(in); /* releases what was dispatched to it */
+    }
+    if (st->ended) {
+        return; /* counted when it ended */
+    }
+    if (wi_add_ar(&in->live, -1u) == 1) { /* E10: the last one */
+        stop_ring(in);
+    } else if (wi_load_rlx(&in->dead) == 0) { /* rlx: engine's */
+        send_stop(in, st->worker);
+    }
+}
+
+void wi_stream_ended(struct wi_stream *st)
+{
+    struct wi_in *in = st->in;
+    st->ended = true;
+    (void)wi_add_ar(&in->n_ended, 1); /* E10: before live; stop_ring() reads */
+    if (wi_add_ar(&in->live, -1u) == 1) { /* E10: the last one */
+        wi_in_finish_when_empty(in);
+    }
+}
+
+void wi_in_refuse(struct wi_in *in)
+{
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        wi_stream_stop(&in->streams[i]);
+    }
+}
+
+bool wi_in_has_readers(const struct wi_in *in)
+{
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        /* rlx: only the engine sets it, under the node's lock */
+        if (wi_load_rlx(&in->streams[i].reader) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void wi_stream_detach(struct wi_stream *st)
+{
+    struct wi_in *in = st->in;
+    wi_stream_stop(st);
+    /* E9: workers under RCU may still hold it; freed after them */
+    wi_store_rel(&st->reader, NULL);
+    wi_list_remove(&st->ready);
+    wi_list_remove(&st->owing);
+    if (in->empty) {
+        wi_in_finish(in); /* this may have been the last reader */
+    }
+}
