@@ -219,6 +219,7 @@ static struct folded sum_isa(const struct wi_sum *sum, enum wi_isa isa)
 {
     switch (isa) {
 #if WI_X86
+    case WI_ISA_GATHER:
     case WI_ISA_VBMI2:
     case WI_ISA_AVX512:
         return sum_avx512(sum);

@@ -26,6 +26,11 @@ struct wi_rows {
 void wi_copy_block(uint8_t *dst, const uint8_t *src, size_t bytes,
                    enum wi_isa isa);
 
+/** Values of eight bytes to dst, those of rows idx[0..n).
+ *  Errors: none. Blocks: never. Threads: any. Ownership: caller's. */
+void wi_gather_words(uint8_t *dst, const uint8_t *src,
+                     const struct wi_rows *rows, enum wi_isa isa);
+
 /** Values of `width` bytes to dst.
  *  Errors: none. Blocks: never. Threads: any. Ownership: caller's. */
 void wi_copy_fixed(uint8_t *dst, const struct wi_view *v, uint32_t width,

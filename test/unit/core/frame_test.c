@@ -691,6 +691,31 @@ Test(frame, blocks_are_copied_whole_with_every_instruction_set)
     free(src);
 }
 
+Test(frame, words_are_gathered_alike_with_every_instruction_set)
+{
+    enum { ROWS = 300, MOST = 40 };
+    uint64_t words[ROWS];
+    uint32_t idx[MOST];
+    for (uint32_t i = 0; i < ROWS; i++) {
+        words[i] = i * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    for (uint32_t i = 0; i < MOST; i++) {
+        idx[i] = i * 7 % 11 == 0 ? ROWS - 1 : i * 7;
+    }
+    for (int isa = WI_ISA_SCALAR; isa <= (int)wi_isa_best(); isa++) {
+        for (uint32_t n = 0; n < MOST; n++) {
+            uint64_t got[MOST + 1] = {0};
+            struct wi_rows rows = {.idx = idx, .n = n};
+            wi_gather_words((uint8_t *)got, (const uint8_t *)words, &rows,
+                            (enum wi_isa)isa);
+            for (uint32_t i = 0; i < n; i++) {
+                cr_assert_eq(got[i], words[idx[i]], "isa %d, row %u", isa, i);
+            }
+            cr_assert_eq(got[n], 0, "isa %d, %u rows", isa, n);
+        }
+    }
+}
+
 Test(frame, checksum_notices_two_words_that_change_places)
 {
     enum { WORDS = 1 << 14 };
