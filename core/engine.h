@@ -59,6 +59,7 @@ struct wi_worker {
     alignas(WI_CACHE_LINE) bool happened; /* others' readers became ready */
     uint32_t spin;                        /* adaptive */
     uint32_t no_turns; /* so many waits give none: they were taken */
+    uint64_t keep_ns;  /* how long, if a full ring stopped it (worker.c) */
     bool blocked;      /* a push found a ring full since the last wait */
     bool settled; /* all was flushed; nothing pushed, nothing happened since */
     bool owes;    /* a reader holds credits back */

@@ -161,9 +161,9 @@ void wi_stream_ended(struct wi_stream *st);
 #define WI_DENSE_NS 100000u
 
 /** Publish partly filled frames of a worker before it sleeps, to consumers that
- *  have nothing else from us; under the node's lock. `all`: also of dense
- *  streams. Returns true if some of those were left. */
-bool wi_writer_flush_idle(struct weir_writer *w, bool all);
+ *  have nothing else from us; under the node's lock. Returns true if some were
+ *  left, those of streams that published within `keep_ns`. */
+bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns);
 
 /** Was the end reached, and everything reconciled? */
 bool wi_reader_complete(const struct weir_reader *r);

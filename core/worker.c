@@ -26,6 +26,14 @@
 #define TAKEN_NS 1000000u
 #define TAKEN_WAITS 512u
 
+/* What a worker holds that a full ring stopped is kept for so long, WI_DENSE_NS
+ * at least. Where more workers than cores take turns, a ring stays full for some
+ * milliseconds, and frames of a few rows cost their consumers a turn each. But
+ * it may also be full because its consumer waits for just those rows. So the
+ * time adapts: down when it passed and nothing had happened, up when something
+ * had. */
+#define KEEP_MOST_NS 5000000u
+
 /* Anything since the last time? Takes what there is. */
 static bool happened(struct wi_worker *w)
 {
@@ -48,16 +56,16 @@ static void pay(struct wi_worker *w)
 }
 
 /* Publish what the worker's writers hold. A worker that a full ring stopped
- * keeps what will soon be full frames back at first (`all` false): its consumers
+ * keeps what will soon be full frames back at first, for `keep_ns`: its consumers
  * have work. True if it did. */
-static bool publish(struct wi_worker *w, bool all)
+static bool publish(struct wi_worker *w, uint64_t keep_ns)
 {
     bool left = false;
     wi_list_each(n, &w->writers)
     {
         struct weir_writer *wr =
             wi_container_of(n, struct weir_writer, on_worker);
-        left = wi_writer_flush_idle(wr, all) || left;
+        left = wi_writer_flush_idle(wr, keep_ns) || left;
     }
     w->settled = !left;
     return left;
@@ -65,7 +73,7 @@ static bool publish(struct wi_worker *w, bool all)
 
 /* Before a sleep: nothing stays here that somebody may wait for. A look at
  * every lane is dear where there are many. */
-static bool flush(struct weir_node *node, struct wi_worker *w, bool all)
+static bool flush(struct weir_node *node, struct wi_worker *w, uint64_t keep_ns)
 {
     bool left = false;
     if (w->settled && !w->owes) {
@@ -76,7 +84,7 @@ static bool flush(struct weir_node *node, struct wi_worker *w, bool all)
         pay(w);
     }
     if (!w->settled) {
-        left = publish(w, all);
+        left = publish(w, keep_ns);
     }
     wi_node_unlock(node);
     return left;
@@ -86,7 +94,7 @@ static bool flush(struct weir_node *node, struct wi_worker *w, bool all)
  * to publish what was kept back. */
 static void flush_elsewhere(struct weir_node *node, struct wi_worker *w)
 {
-    if (flush(node, w, !w->blocked)) {
+    if (flush(node, w, w->blocked ? WI_DENSE_NS : 0)) {
         struct wi_engine *e = &node->engine;
         wi_node_lock(node);
         uint64_t now = e->cfg.manual ? e->now_ns : wi_clock_now();
@@ -160,6 +168,15 @@ static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
     }
 }
 
+/* A full ring stopped the worker, and it keeps rows back for a time. */
+static weir_err park_keeping(struct wi_worker *w, uint64_t timeout_ns)
+{
+    weir_err rc = park(w, wi_min_u64(w->keep_ns, timeout_ns));
+    w->keep_ns = rc == WEIR_OK ? wi_min_u64(w->keep_ns * 2, KEEP_MOST_NS)
+                               : wi_max_u64(w->keep_ns / 2, WI_DENSE_NS);
+    return rc;
+}
+
 weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
 {
     struct wi_worker *w = &node->engine.workers[worker];
@@ -173,14 +190,18 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
     if ((spin(w) || give_way(w, timeout_ns)) && happened(w)) {
         return WEIR_OK;
     }
-    bool left = flush(node, w, !w->blocked);
+    w->keep_ns = w->keep_ns != 0 ? w->keep_ns : KEEP_MOST_NS;
+    uint64_t keep_ns = w->keep_ns;
+    bool left = flush(node, w, w->blocked ? keep_ns : 0);
     w->blocked = false;
-    if (left && timeout_ns > WI_DENSE_NS) {
-        if (park(w, WI_DENSE_NS) == WEIR_OK) {
+    if (left) {
+        if (park_keeping(w, timeout_ns) == WEIR_OK) {
             return WEIR_OK;
         }
-        (void)flush(node, w, true);
-        timeout_ns -= timeout_ns == WEIR_FOREVER ? 0 : WI_DENSE_NS;
+        (void)flush(node, w, 0);
+        if (timeout_ns != WEIR_FOREVER) {
+            timeout_ns -= wi_min_u64(keep_ns, timeout_ns);
+        }
     }
     return park(w, timeout_ns);
 }

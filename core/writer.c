@@ -587,7 +587,7 @@ static void flush_hungry(struct weir_writer *w)
     }
 }
 
-bool wi_writer_flush_idle(struct weir_writer *w, bool all)
+bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns)
 {
     bool left = false;
     uint64_t now_ns = now(w);
@@ -599,7 +599,7 @@ bool wi_writer_flush_idle(struct weir_writer *w, bool all)
             wi_load_acq(&lane->out->state) != WI_OUT_OPEN) { /* E7 */
             continue;
         }
-        if (!all && now_ns - lane->sent_ns <= WI_DENSE_NS) {
+        if (keep_ns != 0 && now_ns - lane->sent_ns <= keep_ns) {
             left = true;
             continue;
         }
