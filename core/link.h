@@ -142,19 +142,6 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
 /** Say BYE if nothing uses the link. */
 void wi_link_bye(struct wi_link *l);
 
-/** A peer has said HELLO over an endpoint that is nobody's yet: it becomes
- *  that of a link, or is refused. */
-void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
-                   const struct wi_msg_hello *h);
-
-/** Is it too early to answer this HELLO? Before this node has joined, and
- *  while an older link to that peer is still there. */
-bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
-
-/** Send REFUSE and let go of the endpoint. */
-void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
-                    const char *text);
-
 /** Timers of one link; called a few times per detect_ns. */
 void wi_link_tick(struct wi_link *l, uint64_t now_ns);
 
@@ -170,6 +157,41 @@ bool wi_link_bury(struct wi_link *l);
 
 /** Queue a control message (the self link delivers it in the next step). */
 void wi_link_send(struct wi_link *l, const union wi_msg *m);
+
+/* For handshake.c: */
+
+/** A new link to a member. NULL: no memory. */
+struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member);
+
+/** Forget the control messages that were not sent. */
+void wi_link_drain(struct wi_link *l);
+
+/** Tables for what the peer grants. */
+weir_err wi_link_alloc_peer(struct wi_link *l, uint32_t n_units);
+
+/** The handshake is over. */
+void wi_link_opened(struct wi_link *l);
+
+/* ---- handshake.c: engine only, under the node's lock ------------------------- */
+
+/** The endpoint of a link that this side opens is up: say HELLO. */
+void wi_link_connected(struct wi_link *l);
+
+/** Take ACCEPT, READY or REFUSE. False: out of place. */
+bool wi_link_handshake(struct wi_link *l, const union wi_msg *m);
+
+/** A peer has said HELLO over an endpoint that is nobody's yet: it becomes
+ *  that of a link, or is refused. */
+void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
+                   const struct wi_msg_hello *h);
+
+/** Is it too early to answer this HELLO? Before this node has joined, and
+ *  while an older link to that peer is still there. */
+bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
+
+/** Send REFUSE and let go of the endpoint. */
+void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
+                    const char *text);
 
 /* ---- post.c: any thread ---------------------------------------------------- */
 

@@ -62,8 +62,8 @@ static void collect_one(void *arg, uint32_t id)
     if (slot >= e->n_slots) {
         return;
     }
-    /* E9 acquire: link and in as published; pairs with E9 release in make(),
-     * open_in(). RCU keeps them while we look. */
+    /* E9 acquire: link and in as published; pairs with E9 release in
+     * wi_link_make(), open_in(). RCU keeps them while we look. */
     struct wi_link *l = wi_load_acq(&e->slots[slot]);
     struct wi_in *in =
         l == NULL ? NULL : wi_load_acq(&l->in[id % e->budget.n_units]);
