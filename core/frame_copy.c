@@ -122,8 +122,9 @@ static WI_TARGET_AVX512 uint32_t gather_avx512(uint8_t *dst, const uint8_t *src,
     uint32_t whole = n / 8 * 8;
     for (uint32_t i = 0; i < whole; i += 8) {
         __m256i rows = _mm256_loadu_si256((const void *)(idx + i));
+        __m512i wide = _mm512_cvtepu32_epi64(rows); /* a gather's have a sign */
         own_ahead(dst, 64);
-        _mm512_storeu_si512(dst, _mm512_i32gather_epi64(rows, src, 8));
+        _mm512_storeu_si512(dst, _mm512_i64gather_epi64(wide, src, 8));
         dst += 64;
     }
     return whole;

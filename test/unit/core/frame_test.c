@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/frame.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "core/base/cc.h"
 #include "core/checksum.h"
 #include "core/frame_copy.h"
@@ -714,6 +717,35 @@ Test(frame, words_are_gathered_alike_with_every_instruction_set)
             cr_assert_eq(got[n], 0, "isa %d, %u rows", isa, n);
         }
     }
+}
+
+/* Row numbers have 32 bits: 16 GiB of words, none of them there but the last. */
+Test(frame, words_are_gathered_from_rows_beyond_2_to_the_31)
+{
+    enum { N = 8 };
+    const uint64_t rows_before = UINT64_C(1) << 31;
+    const size_t bytes = (size_t)(rows_before + N) * 8;
+    uint32_t idx[N];
+    int fd = memfd_create("words", MFD_CLOEXEC);
+    cr_assert_eq(ftruncate(fd, (off_t)bytes), 0);
+    uint64_t *words =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert_neq(words, MAP_FAILED);
+    for (uint32_t i = 0; i < N; i++) {
+        idx[i] = (uint32_t)rows_before + N - 1 - i;
+        words[idx[i]] = i + 1;
+    }
+    const struct wi_rows rows = {.idx = idx, .n = N};
+    for (int isa = WI_ISA_SCALAR; isa <= (int)wi_isa_best(); isa++) {
+        uint64_t got[N] = {0};
+        wi_gather_words((uint8_t *)got, (const uint8_t *)words, &rows,
+                        (enum wi_isa)isa);
+        for (uint32_t i = 0; i < N; i++) {
+            cr_assert_eq(got[i], i + 1, "isa %d, row %u", isa, i);
+        }
+    }
+    (void)munmap(words, bytes);
+    (void)close(fd);
 }
 
 Test(frame, checksum_notices_two_words_that_change_places)
