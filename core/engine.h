@@ -233,16 +233,18 @@ void wi_stream_detach(struct wi_stream *st);
 
 /** Hand the released prefix of a ring back to its producer. */
 void wi_in_advance(struct wi_in *in);
+/** Wake the producer of a mapped ring that waits for room. */
+void wi_in_wake_producer(struct wi_in *in);
+/** Nobody will read any more; tell the engine once everything is released. */
+void wi_in_finish_when_empty(struct wi_in *in);
+
+/* ---- scan.c --------------------------------------------------------------------- */
 
 /** The reader of a ring waits for more: credits that were held back are sent,
  *  and from now on at once. By who scans the ring. */
 void wi_in_starve(struct wi_in *in);
 /** A dispatcher found the ring broken: fail its query. Engine's queue. */
 void wi_in_failed(struct wi_in *in);
-/** Wake the producer of a mapped ring that waits for room. */
-void wi_in_wake_producer(struct wi_in *in);
-/** Nobody will read any more; tell the engine once everything is released. */
-void wi_in_finish_when_empty(struct wi_in *in);
 
 /* ---- query.c ------------------------------------------------------------------- */
 
