@@ -131,7 +131,8 @@ struct idle {
          OPTION_U32(struct idle, params.nodes, 2, 64)},                        \
         ROWS_ROW(struct idle, params.rows,                                     \
                  "Rows that each node makes before [10000]"),                  \
-        FRAME_ROW(struct idle, params.frame_bytes, "Largest frame [61440]"),   \
+        FRAME_ROW(struct idle, params.frame_bytes,                             \
+                  "Largest frame [61440, verbs 65408]"),                       \
         JSON_ROW(struct idle)
 
 static const struct option_row idle_options[] = {
