@@ -165,7 +165,7 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
     o->epoch = ++l->next_epoch;
     o->checksum = (l->caps & WI_WIRE_CAP_CHECKSUM) != 0;
     announce(l, o);
-    /* E7 release: the ring's fields; pairs with E7 acquire in lane_ready() */
+    /* E7 release: the ring's fields; pairs with E7 acquire in wi_lane_ready() */
     wi_store_rel(&o->state, WI_OUT_OPEN);
     wi_worker_notify(o->worker, WI_ATTN_EVENT);
     return true;
@@ -278,7 +278,7 @@ static weir_err on_stop(struct wi_link *l, const struct wi_msg_edge *m)
     if (o == NULL || o->epoch != m->epoch) {
         return WEIR_OK; /* crossed with our END; nothing to stop */
     }
-    /* E7 sc: pairs with E7 acquire in lane_ready(): the worker drops the rows
+    /* E7 sc: pairs with E7 acquire in wi_lane_ready(): the worker drops the rows
      * of one stream, or stops writing and says so by wi_out_abandon() */
     if (m->arg < 64 && o->consumer_worker == WI_ANY_WORKER) {
         (void)wi_or_sc(&o->stopped, 1ull << m->arg);
@@ -301,7 +301,7 @@ static weir_err on_credit(struct wi_link *l, const struct wi_msg_pos *m,
     if (o == NULL || o->epoch != m->epoch) {
         return WEIR_OK;
     }
-    /* E1 acquire: only to compare; pairs with E1 release in publish(). rlx:
+    /* E1 acquire: only to compare; pairs with E1 release in wi_lane_put(). rlx:
      * only the engine writes credit */
     uint64_t tail = wi_load_acq(&o->ctl->tail);
     uint64_t had = wi_load_rlx(&o->credit); /* rlx: as above */

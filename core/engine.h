@@ -51,6 +51,12 @@ struct wi_worker_stats {
     _Atomic uint64_t pushes_blocked, waits;
 };
 
+static inline void wi_stat_add(_Atomic uint64_t *stat, uint64_t n)
+{
+    /* rlx: only its worker writes it */
+    wi_store_rlx(stat, wi_load_rlx(stat) + n);
+}
+
 struct wi_worker {
     struct wi_engine *engine; /* constant */
     struct wi_bell *bell;     /* constant */

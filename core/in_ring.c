@@ -31,7 +31,7 @@ void wi_in_wake_producer(struct wi_in *in)
  * it may wait for more with batches in its hands. */
 static void tell_producer(struct wi_in *in, uint64_t head)
 {
-    /* E5 sc: `head` was stored before; pairs with E5 sc in out_room() */
+    /* E5 sc: `head` was stored before; pairs with E5 sc in wi_lane_room() */
     if (wi_likely(wi_load_sc(&in->ctl->want) == 0)) {
         return;
     }
@@ -62,7 +62,7 @@ static void send_credit(struct wi_in *in, uint64_t head)
 static void move_head(struct wi_in *in, uint64_t head)
 {
     /* E5 sc: the batch was read before this; pairs with E5 acquire in
-     * out_room() of writer.c. sc, because `want` is read next. */
+     * wi_lane_room(). sc, because `want` is read next. */
     wi_store_sc(&in->ctl->head, head);
     if (wi_load_acq(&in->dead) != 0) { /* E7: nobody is there any more */
         return;

@@ -105,7 +105,7 @@ static void reap(struct wi_link *l)
         struct wi_posted *p = &l->posted[l->posted_begin++ % WI_POSTED_MAX];
         l->completed_seen++;
         /* E5 sc: ring space is free, then read `want`; pairs with E5 sc in
-         * out_room() of writer.c */
+         * wi_lane_room() */
         wi_store_sc(&p->out->ctl->head, p->pos);
         if (wi_load_sc(&p->out->ctl->want) != 0) { /* E5 sc: as above */
             wi_store_rlx(&p->out->ctl->want, 0);   /* rlx: set again if full */
@@ -197,7 +197,7 @@ static bool write_piece(struct wi_link *l, struct wi_out *o, uint64_t limit)
 static uint64_t post_limit(struct wi_out *o)
 {
     /* E1 acquire: frame bytes before tail; pairs with E1 release of
-     * publish() in writer.c */
+     * wi_lane_put() */
     uint64_t tail = wi_load_acq(&o->ctl->tail);
     /* rlx: only a number; a larger one comes with a new queueing (E6) */
     uint64_t credit = wi_load_rlx(&o->credit);

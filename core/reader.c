@@ -201,12 +201,9 @@ static void tally(struct weir_reader *r, struct wi_stream *st,
     st->checksum += h->checksum;
     st->n_frames++;
     struct wi_worker_stats *s = &r->worker->stats;
-    /* rlx: statistics; only this worker writes them */
-    wi_store_rlx(&s->rows_received, wi_load_rlx(&s->rows_received) + h->rows);
-    wi_store_rlx(&s->bytes_received,
-                 wi_load_rlx(&s->bytes_received) + h->bytes); /* rlx */
-    wi_store_rlx(&s->frames_received,
-                 wi_load_rlx(&s->frames_received) + 1); /* rlx: as above */
+    wi_stat_add(&s->rows_received, h->rows);
+    wi_stat_add(&s->bytes_received, h->bytes);
+    wi_stat_add(&s->frames_received, 1);
 }
 
 static weir_err take_data(struct weir_reader *r, struct wi_stream *st,

@@ -120,7 +120,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
 {
     if (in->scan == in->tail_seen) {
         /* E1 acquire: frame bytes before tail; pairs with E1 release in
-         * publish() (mapped) and on_notify() (posted) */
+         * wi_lane_put() (mapped) and on_notify() (posted) */
         in->tail_seen = wi_load_acq(&in->ctl->tail);
         if (in->scan == in->tail_seen) {
             return nothing_there(in);

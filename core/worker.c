@@ -160,8 +160,7 @@ static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
             }
             left = until - now;
         }
-        /* rlx: a statistic; only this worker writes it */
-        wi_store_rlx(&w->stats.waits, wi_load_rlx(&w->stats.waits) + 1);
+        wi_stat_add(&w->stats.waits, 1);
         if (wi_bell_park(w->bell, w->engine->n_ids, left) && happened(w)) {
             return WEIR_OK;
         }

@@ -6,7 +6,7 @@
  * Mirrors core/ready.c, function by function:
  *
  *   mark(), wake()       wi_bell_mark(), wi_bell_wake()
- *   marker               publish() and ring_consumer() in core/writer.c
+ *   marker               wi_lane_put() and ring_consumer() in core/lane.c
  *   rouser               wi_bell_rouse(), called when a peer is lost
  *   pending              wi_bell_pending()
  *   worker: take         wi_bell_take_attn(), wi_bell_take(), take_word()

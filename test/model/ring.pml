@@ -8,8 +8,8 @@
  * Mirrors, line by line:
  *
  *   reserve           wi_ring_reserve() in core/ring.h
- *   out_room          out_room() in core/writer.c
- *   producer          lane_open(), publish() in core/writer.c
+ *   out_room          wi_lane_room() in core/lane.c
+ *   producer          wi_lane_open(), wi_lane_put()
  *   wake_producer     wi_in_wake_producer() in core/in_ring.c
  *   move_head         move_head(), tell_producer() in core/in_ring.c
  *   advance           advance_once() in core/in_ring.c
@@ -40,7 +40,7 @@
  *                   wakes only if little of the ring is in use
  * -DWEAK_PRODUCER   `want` = 1 with release: it stays in the store buffer
  * -DWEAK_CONSUMER   `head` with release: it stays in the store buffer
- * -DNO_LAST_LOOK    out_room() does not look again after the wish
+ * -DNO_LAST_LOOK    out_room does not look again after the wish
  * -DNO_NOTHING      a look that finds nothing does not wake
  * -DNO_EIGHTH       a release does not wake
  * -DEARLY_HEAD      the head moves when a frame is taken
