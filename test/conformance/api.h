@@ -83,6 +83,7 @@
     X(suite, place, writer_counts_by_destination)                              \
     X(suite, place, flush_publishes)                                           \
     X(suite, place, every_burst_is_answered)                                   \
+    X(suite, place, blocked_producer_sends_what_it_holds)                      \
     X(suite, place, idle_links_close_and_open_again)                           \
     X(suite, place, links_rest_after_readers_never_opened)                     \
     X(suite, place, link_closes_beside_ended_streams)
