@@ -57,6 +57,9 @@ static inline void wi_stat_add(_Atomic uint64_t *stat, uint64_t n)
     wi_store_rlx(stat, wi_load_rlx(stat) + n);
 }
 
+/* What a worker holds that a full ring stopped is kept for so long at most. */
+#define WI_KEEP_NS 5000000u
+
 struct wi_worker {
     struct wi_engine *engine; /* constant */
     struct wi_bell *bell;     /* constant */
@@ -65,7 +68,7 @@ struct wi_worker {
     alignas(WI_CACHE_LINE) bool happened; /* others' readers became ready */
     uint32_t spin;                        /* adaptive */
     uint32_t no_turns; /* so many waits give none: they were taken */
-    uint64_t keep_ns;  /* how long, if a full ring stopped it (worker.c) */
+    uint64_t keep_ns;  /* adaptive: WI_DENSE_NS to WI_KEEP_NS */
     bool blocked;      /* a push found a ring full since the last wait */
     bool settled; /* all was flushed; nothing pushed, nothing happened since */
     bool owes;    /* a reader holds credits back */

@@ -233,9 +233,8 @@ static weir_err check_hello(struct wi_engine *e, const struct wi_msg_hello *h,
     return WEIR_OK;
 }
 
-/* Answer an endpoint that is not a link, and let it go. */
-void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
-                    const char *text)
+void wi_ep_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
+                  const char *text)
 {
     union wi_msg m;
     wi_msg_init(&m, WI_MSG_REFUSE);
@@ -246,6 +245,12 @@ void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
         (void)ops->kick(ep);
     }
     wi_engine_disconnect(e, ep);
+}
+
+void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
+                    const char *text)
+{
+    wi_ep_refuse(e, ep, code, text);
     wi_log(&e->log, code == WEIR_ERR_STATE ? WI_LOG_DEBUG : WI_LOG_WARN,
            "refused a link: %s", text);
 }

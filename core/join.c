@@ -93,20 +93,6 @@ static void tell(const struct wi_join *j, struct entry *to)
     }
 }
 
-static void turn_away(struct wi_engine *e, struct wi_ep *ep, weir_err code,
-                      const char *text)
-{
-    union wi_msg m;
-    wi_msg_init(&m, WI_MSG_REFUSE);
-    m.refuse.code = (int32_t)code;
-    wi_text_put(m.refuse.text, WI_TEXT_BYTES, text);
-    const struct wi_transport_ops *ops = ep->transport->ops;
-    if (ops->send(ep, &m, m.head.len) == WEIR_OK) {
-        (void)ops->kick(ep);
-    }
-    wi_engine_disconnect(e, ep);
-}
-
 static bool name_taken(const struct wi_join *j, const char *name)
 {
     for (uint32_t i = 0; i < j->n_known; i++) {
@@ -128,18 +114,18 @@ void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
                        "seed %s speaks wire versions %u to %u, you %u to %u",
                        e->name, WI_WIRE_VERSION_MIN, WI_WIRE_VERSION_MAX,
                        m->version_min, m->version_max);
-        turn_away(e, ep, WEIR_ERR_PEER_VERSION, text);
+        wi_ep_refuse(e, ep, WEIR_ERR_PEER_VERSION, text);
         return;
     }
     if (j == NULL && e->n_members == 0) {
-        turn_away(e, ep, WEIR_ERR_STATE, "not a seed yet");
+        wi_ep_refuse(e, ep, WEIR_ERR_STATE, "not a seed yet");
         return;
     }
     if (j != NULL && j->seed && m->n_members != j->n) {
         (void)snprintf(text, sizeof(text),
                        "%s forms a cluster of %u members, %s expects %u",
                        e->name, j->n, m->name, m->n_members);
-        turn_away(e, ep, WEIR_ERR_PEER_REFUSED, text);
+        wi_ep_refuse(e, ep, WEIR_ERR_PEER_REFUSED, text);
         return;
     }
     if (j == NULL || !j->seed || j->n_known == j->n || name_taken(j, m->name)) {
@@ -148,7 +134,7 @@ void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
                        j == NULL || !j->seed ? "it is not waiting as a seed"
                        : j->n_known == j->n  ? "the cluster is complete"
                                              : "the name is taken");
-        turn_away(e, ep, WEIR_ERR_PEER_REFUSED, text);
+        wi_ep_refuse(e, ep, WEIR_ERR_PEER_REFUSED, text);
         return;
     }
     struct entry *new = &j->entries[j->n_known++];

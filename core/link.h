@@ -189,7 +189,11 @@ void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
  *  while an older link to that peer is still there. */
 bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
 
-/** Send REFUSE and let go of the endpoint. */
+/** Send REFUSE over an endpoint that is not a link, and let go of it. */
+void wi_ep_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
+                  const char *text);
+
+/** The same, and say in the log that it was to be a link. */
 void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
                     const char *text);
 

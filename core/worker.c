@@ -26,14 +26,6 @@
 #define TAKEN_NS 1000000u
 #define TAKEN_WAITS 512u
 
-/* What a worker holds that a full ring stopped is kept for so long, WI_DENSE_NS
- * at least. Where more workers than cores take turns, a ring stays full for some
- * milliseconds, and frames of a few rows cost their consumers a turn each. But
- * it may also be full because its consumer waits for just those rows. So the
- * time adapts: down when it passed and nothing had happened, up when something
- * had. */
-#define KEEP_MOST_NS 5000000u
-
 /* Anything since the last time? Takes what there is. */
 static bool happened(struct wi_worker *w)
 {
@@ -167,12 +159,20 @@ static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
     }
 }
 
-/* A full ring stopped the worker, and it keeps rows back for a time. */
+/* A full ring stopped the worker, and it keeps rows back for a time. Where more
+ * workers than cores take turns, a ring stays full for some milliseconds, and
+ * frames of a few rows cost their consumers a turn each. But it may also be full
+ * because its consumer waits for just those rows. So the time adapts: down when
+ * it passed and nothing had happened, up when something had. */
 static weir_err park_keeping(struct wi_worker *w, uint64_t timeout_ns)
 {
-    weir_err rc = park(w, wi_min_u64(w->keep_ns, timeout_ns));
-    w->keep_ns = rc == WEIR_OK ? wi_min_u64(w->keep_ns * 2, KEEP_MOST_NS)
-                               : wi_max_u64(w->keep_ns / 2, WI_DENSE_NS);
+    uint64_t keep_ns = w->keep_ns;
+    weir_err rc = park(w, wi_min_u64(keep_ns, timeout_ns));
+    if (rc == WEIR_OK) {
+        w->keep_ns = wi_min_u64(keep_ns * 2, WI_KEEP_NS);
+    } else if (timeout_ns >= keep_ns) { /* the caller's time tells nothing */
+        w->keep_ns = wi_max_u64(keep_ns / 2, WI_DENSE_NS);
+    }
     return rc;
 }
 
@@ -189,7 +189,6 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
     if ((spin(w) || give_way(w, timeout_ns)) && happened(w)) {
         return WEIR_OK;
     }
-    w->keep_ns = w->keep_ns != 0 ? w->keep_ns : KEEP_MOST_NS;
     uint64_t keep_ns = w->keep_ns;
     bool left = flush(node, w, w->blocked ? keep_ns : 0);
     w->blocked = false;

@@ -235,9 +235,8 @@ static void flush_hungry(struct weir_writer *w)
     for (uint32_t i = 0; i < n; i++) {
         struct wi_lane *lane = &w->lanes[w->flush_next];
         w->flush_next = w->flush_next + 1 < w->n_lanes ? w->flush_next + 1 : 0;
-        if (!lane->done) {
-            (void)wi_lane_ready(w,
-                                lane); /* stopped? It may get no rows at all */
+        if (!lane->done) { /* stopped? It may get no rows at all */
+            (void)wi_lane_ready(w, lane);
         }
         if (lane->out->held) {
             wi_lane_ask(lane); /* what was to follow did not */

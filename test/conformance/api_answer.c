@@ -195,13 +195,8 @@ static weir_err listen_step(void *arg)
 static void open_way(struct talk *t, uint32_t from)
 {
     const uint32_t to = 1 - from;
-    const struct weir_shuffle_params params = {.id = 1 + from,
-                                               .schema = &t->schema,
-                                               .partitioning = WEIR_GATHER,
-                                               .producers = &from,
-                                               .n_producers = 1,
-                                               .consumers = &to,
-                                               .n_consumers = 1};
+    const struct weir_shuffle_params params =
+        wt_way(1 + from, &t->schema, &from, &to);
     struct weir_error err = {0};
     weir_shuffle *s[2];
     for (uint32_t i = 0; i < 2; i++) {

@@ -207,14 +207,9 @@ static void *close_node(void *node)
 /* A reader on `node` of what `from` would produce. */
 static void read_from(weir_query *query, uint32_t node, uint32_t from)
 {
-    struct ArrowSchema schema;
-    const struct weir_shuffle_params params = {.id = node + 1,
-                                               .schema = &schema,
-                                               .partitioning = WEIR_GATHER,
-                                               .producers = &from,
-                                               .n_producers = 1,
-                                               .consumers = &node,
-                                               .n_consumers = 1};
+    struct ArrowSchema schema = {0};
+    const struct weir_shuffle_params params =
+        wt_way(node + 1, &schema, &from, &node);
     struct weir_error err = {0};
     weir_shuffle *s;
     weir_reader *r;

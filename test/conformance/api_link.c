@@ -200,14 +200,9 @@ void wt_api_producer_that_leaves_before_it_opens_is_lost(
     static const uint32_t producer = 1;
     static const uint32_t consumer = 0;
     const struct weir_query_params query = {.id = 1};
-    struct ArrowSchema schema;
-    const struct weir_shuffle_params params = {.id = 1,
-                                               .schema = &schema,
-                                               .partitioning = WEIR_GATHER,
-                                               .producers = &producer,
-                                               .n_producers = 1,
-                                               .consumers = &consumer,
-                                               .n_consumers = 1};
+    struct ArrowSchema schema = {0};
+    const struct weir_shuffle_params params =
+        wt_way(1, &schema, &producer, &consumer);
     struct weir_error err = {0};
     struct wt_cluster c;
     weir_query *q;

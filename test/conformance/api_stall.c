@@ -32,13 +32,8 @@ static weir_err step(weir_node *node)
 static void open_ends(struct pair *p, uint32_t node, uint32_t from)
 {
     const uint32_t to = 1 - from;
-    const struct weir_shuffle_params params = {.id = from + 1,
-                                               .schema = &p->schema,
-                                               .partitioning = WEIR_GATHER,
-                                               .producers = &from,
-                                               .n_producers = 1,
-                                               .consumers = &to,
-                                               .n_consumers = 1};
+    const struct weir_shuffle_params params =
+        wt_way(from + 1, &p->schema, &from, &to);
     struct weir_error err = {0};
     weir_shuffle *s;
     weir_err rc = weir_shuffle_open(p->query[node], &params, &s, &err);

@@ -6,8 +6,8 @@
  * for new. What ends a link (a message for an edge that is not open, an overlap,
  * ABANDON twice) never happens between two engines that keep to the protocol.
  *
- * Mirrors core/edge_out.c, core/edge_in.c, core/stream.c, core/lane.c and core/writer.c, and
- * docs/wire.md "Life of an edge":
+ * Mirrors core/edge_out.c, core/edge_in.c, core/stream.c, core/lane.c and
+ * core/writer.c, and docs/wire.md "Life of an edge":
  *
  *   producer   wi_out_place(), place_one(), wi_lane_put(), lane_end(),
  *              ring_stopped(), wi_out_abandon(), wi_out_release(), on_stop(),

@@ -571,3 +571,15 @@ void wt_flow_once(const struct wt_place *place,
     wt_flow_close(&f);
     wt_cluster_close(&c);
 }
+
+struct weir_shuffle_params wt_way(uint32_t id, const struct ArrowSchema *schema,
+                                  const uint32_t *from, const uint32_t *to)
+{
+    return (struct weir_shuffle_params){.id = id,
+                                        .schema = schema,
+                                        .partitioning = WEIR_GATHER,
+                                        .producers = from,
+                                        .n_producers = 1,
+                                        .consumers = to,
+                                        .n_consumers = 1};
+}

@@ -122,6 +122,10 @@ void wt_flow_check(const struct wt_flow *f);
 /** Destination of a row under WEIR_VECTOR. */
 uint32_t wt_flow_dest(const struct wt_flow *f, uint64_t id);
 
+/** All rows from one node to another. The numbers have to outlive it. */
+struct weir_shuffle_params wt_way(uint32_t id, const struct ArrowSchema *schema,
+                                  const uint32_t *from, const uint32_t *to);
+
 /** Let a relay stand between a sink and sources of one or two other flows
  *  (opened with relayed; b may be NULL). */
 void wt_relay_open(struct wt_relay *r, struct wt_sink *from,
