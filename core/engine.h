@@ -22,6 +22,7 @@
 #include "core/budget.h"
 #include "core/link.h"
 #include "core/ready.h"
+#include "core/tomb.h"
 
 struct weir_query;
 struct weir_writer;
@@ -33,15 +34,6 @@ struct wi_member {
     struct wi_link *link; /* the live one, or NULL */
 };
 
-/** A query that is over, or that failed before it was opened here. */
-struct wi_tomb {
-    uint64_t id;
-    bool closed;   /* was open here; else only heard of */
-    uint32_t from; /* not closed: the member that told of it */
-    weir_err code; /* what failed it, or WEIR_OK */
-    char text[WI_TEXT_BYTES];
-};
-#define WI_TOMBS 512u
 #define WI_ARENAS 8u /* transports below one node that can write */
 
 /** Counters of one worker: only its thread writes them. */
@@ -255,11 +247,9 @@ void wi_in_starve(struct wi_in *in);
 /** A dispatcher found the ring broken: fail its query. Engine's queue. */
 void wi_in_failed(struct wi_in *in);
 
-/* ---- query.c ------------------------------------------------------------------- */
+/* ---- query.c, query_fail.c ------------------------------------------------------------------- */
 
 struct weir_query *wi_query_find(struct wi_engine *e, uint64_t id);
-struct wi_tomb *wi_tomb_find(struct wi_engine *e, uint64_t id);
-struct wi_tomb *wi_tomb_add(struct wi_engine *e, uint64_t id);
 
 /** Fail a query here and on its other members. First error wins. */
 void wi_query_fail(struct weir_query *q, weir_err code, const char *text);

@@ -8,30 +8,12 @@
 #ifndef WI_SHUFFLE_H
 #define WI_SHUFFLE_H
 
-#include <weir/query.h>
 #include <weir/shuffle.h>
 
 #include "core/engine.h"
 #include "core/frame.h"
 #include "core/partition.h"
-
-struct weir_query {
-    struct wi_list on_engine;
-    struct wi_engine *engine;
-    struct weir_node *node;
-    uint64_t id;
-    uint64_t deadline_ns; /* absolute, UINT64_MAX: none */
-    uint32_t *members;
-    bool *lost; /* one for each member */
-    uint32_t n_members;
-    struct wi_list shuffles;
-    _Atomic int32_t code; /* weir_err; written once, after `error` (E8) */
-    struct weir_error error;
-    bool failing;             /* error is being or was written */
-    struct weir_error report; /* told to the judge, who decides */
-    uint32_t holds;           /* itself and every wi_in with its schema */
-    bool closed;
-};
+#include "core/query.h"
 
 struct weir_shuffle {
     struct wi_list on_query;
@@ -190,8 +172,5 @@ weir_err wi_in_fail(struct wi_in *in, weir_err code, const char *why);
 /** Move marked rings to their readers' ready lists. True if any was found that
  *  `reader` does not own. */
 void wi_worker_collect(struct wi_worker *w, const struct weir_reader *reader);
-
-/** Release one hold of a query; frees it with the last. */
-void wi_query_drop(struct weir_query *q);
 
 #endif /* WI_SHUFFLE_H */

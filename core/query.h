@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A query on this node.
+ *
+ *   query.c       opened, asked, closed
+ *   query_fail.c  failed, on every member and for one cause
+ *   tomb.h        what is remembered of those that are over
+ *
+ * Everything but `code` and `error` is under the node's lock.
+ */
+#ifndef WI_QUERY_H
+#define WI_QUERY_H
+
+#include <weir/query.h>
+
+#include "core/engine.h"
+
+struct weir_query {
+    struct wi_list on_engine;
+    struct wi_engine *engine;
+    struct weir_node *node;
+    uint64_t id;
+    uint64_t deadline_ns; /* absolute, UINT64_MAX: none */
+    uint32_t *members;
+    bool *lost; /* one for each member */
+    uint32_t n_members;
+    struct wi_list shuffles;
+    _Atomic int32_t code; /* weir_err; written once, after `error` (E8) */
+    struct weir_error error;
+    bool failing;             /* error is being or was written */
+    struct weir_error report; /* told to the judge, who decides */
+    uint32_t holds;           /* itself and every wi_in with its schema */
+    bool closed;
+};
+
+static inline struct weir_query *wi_query_of(struct wi_list *n)
+{
+    return wi_container_of(n, struct weir_query, on_engine);
+}
+
+bool wi_query_has(const struct weir_query *q, uint32_t member);
+
+/** Release one hold of a query; frees it with the last. */
+void wi_query_drop(struct weir_query *q);
+
+/* ---- query_fail.c ------------------------------------------------------------ */
+
+/** Fail it for a cause that only this member knows. */
+void wi_query_call_off(struct weir_query *q, weir_err code, const char *text);
+
+/** Fail it for a cause that several members may find at once: the judge
+ *  decides, and the query goes on here until it has. */
+void wi_query_report(struct weir_query *q, weir_err code, const char *text);
+
+/** Producers that still have an edge to a query that is not open here (any
+ *  more) are stopped. */
+void wi_query_stop_strays(struct wi_engine *e, uint64_t id);
+
+#endif /* WI_QUERY_H */

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queries that fail: on every member, for one cause; who decides which. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/query.h"
+#include "core/shuffle.h"
+
+/* ---- failing ----------------------------------------------------------------------- */
+
+static void fill_fail(union wi_msg *m, uint64_t id, weir_err code,
+                      const char *text)
+{
+    wi_msg_init(m, WI_MSG_FAIL);
+    m->fail.code = (int32_t)code;
+    m->fail.query = id;
+    wi_text_put(m->fail.text, WI_TEXT_BYTES, text);
+}
+
+/* The first member that is not lost decides between faults that several members
+ * find at once. */
+static uint32_t judge(const struct weir_query *q)
+{
+    uint32_t i = 0;
+    while (q->lost[i]) { /* this node never is */
+        i++;
+    }
+    return q->members[i];
+}
+
+void wi_query_tell_failed(struct wi_link *l)
+{
+    struct wi_engine *e = l->engine;
+    union wi_msg m;
+    wi_list_each(n, &e->queries)
+    {
+        const struct weir_query *q = wi_query_of(n);
+        if (q->failing && wi_query_has(q, l->member)) {
+            fill_fail(&m, q->id, q->error.code, q->error.message);
+            wi_link_send(l, &m);
+        } else if (q->report.code != WEIR_OK && judge(q) == l->member) {
+            fill_fail(&m, q->id, q->report.code, q->report.message);
+            wi_link_send(l, &m);
+        }
+    }
+    for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
+        const struct wi_tomb *t = &e->tombs[i];
+        if (t->closed && t->code != WEIR_OK) {
+            fill_fail(&m, t->id, t->code, t->text);
+            wi_link_send(l, &m);
+        }
+    }
+}
+
+/* What a link that closes does not bring to the peer any more, the next one
+ * does: wi_query_unlinked(), wi_query_tell_failed(). */
+static void tell(struct wi_engine *e, uint32_t member, const union wi_msg *m)
+{
+    struct wi_link *l = e->members[member].link;
+    if (member != e->self && l != NULL &&
+        (l->state == WI_LINK_OPEN || l->state == WI_LINK_CLOSING)) {
+        wi_link_send(l, m);
+    }
+}
+
+/* Who has closed the query already passes on what it hears, too. */
+static void tell_linked(struct wi_engine *e, const union wi_msg *m)
+{
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        tell(e, i, m);
+    }
+}
+
+static void tell_members(struct weir_query *q, weir_err code, const char *text)
+{
+    struct wi_engine *e = q->engine;
+    union wi_msg m;
+    fill_fail(&m, q->id, code, text);
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        tell(e, q->members[i], &m);
+    }
+}
+
+/* Everyone passes on the first cause that it hears: it reaches members that
+ * share no shuffle with whoever found it, and if that member dies while it
+ * tells the others, either all of them hear of it or none. */
+void wi_query_fail(struct weir_query *q, weir_err code, const char *text)
+{
+    if (q->failing || q->closed) {
+        return;
+    }
+    q->failing = true;
+    q->error.code = code;
+    (void)snprintf(q->error.message, sizeof(q->error.message), "%s", text);
+    wi_log(&q->engine->log, WI_LOG_WARN, "query %" PRIu64 ": %s: %s", q->id,
+           weir_err_name(code), text);
+    q->engine->stats.queries_failed++;
+    /* E8 release: the message before the code; pairs with E8 acquire wherever
+     * the code is read */
+    wi_store_rel(&q->code, (int32_t)code);
+    wi_engine_rouse(q->engine);
+    tell_members(q, code, text);
+}
+
+/* Fail it for a cause that is only known here. The link to the first member,
+ * through which members hear that share no shuffle with us, may have gone idle
+ * before that member opened the query. */
+void wi_query_call_off(struct weir_query *q, weir_err code, const char *text)
+{
+    bool first = !q->failing; /* else whoever failed it has told that member */
+    wi_query_fail(q, code, text);
+    if (first && !q->lost[0] && q->members[0] != q->engine->self) {
+        (void)wi_link_need(q->engine, q->members[0]);
+    }
+}
+
+void wi_query_abort(struct weir_query *q, const char *what)
+{
+    char text[WI_TEXT_BYTES];
+    if (q->report.code != WEIR_OK) { /* its answer has not come yet */
+        wi_query_call_off(q, q->report.code, q->report.message);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%s closed %s before its end",
+                   q->engine->name, what);
+    wi_query_call_off(q, WEIR_ERR_ABORTED, text);
+}
+
+/* Ask the judge; its FAIL comes back to us, too. */
+static void ask(struct weir_query *q)
+{
+    uint32_t to = judge(q);
+    if (to == q->engine->self) {
+        wi_query_fail(q, q->report.code, q->report.message);
+        return;
+    }
+    if (wi_link_need(q->engine, to) == NULL) { /* no memory to ask with */
+        wi_query_fail(q, q->report.code, q->report.message);
+        return;
+    }
+    union wi_msg m;
+    fill_fail(&m, q->id, q->report.code, q->report.message);
+    tell(q->engine, to, &m); /* or wi_query_tell_failed(), when it opens */
+}
+
+void wi_query_report(struct weir_query *q, weir_err code, const char *text)
+{
+    if (q->failing || q->report.code != WEIR_OK) {
+        return;
+    }
+    q->report.code = code;
+    (void)snprintf(q->report.message, sizeof(q->report.message), "%s", text);
+    ask(q);
+}
+
+static void lose(struct weir_query *q, uint32_t member, weir_err code,
+                 const char *text)
+{
+    bool asked = q->report.code != WEIR_OK && judge(q) == member;
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        q->lost[i] = q->lost[i] ||
+                     (q->members[i] == member && member != q->engine->self);
+    }
+    if (asked && !q->failing) {
+        ask(q); /* the next one */
+    } else {
+        wi_query_report(q, code, text);
+    }
+}
+
+void wi_query_unlinked(const struct wi_link *l)
+{
+    struct wi_engine *e = l->engine;
+    for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
+        if (e->tombs[i].from == l->member) {
+            e->tombs[i].from = UINT32_MAX; /* may not have had its answer */
+        }
+    }
+    wi_list_each(n, &e->queries)
+    {
+        const struct weir_query *q = wi_query_of(n);
+        if (!q->failing && q->report.code != WEIR_OK && judge(q) == l->member) {
+            (void)wi_link_need(e, l->member);
+        }
+    }
+}
+
+/* How a peer was lost looks different from every node: that is for the log. A
+ * query says the same on all of them. What kept a link from opening at all is
+ * for whoever set it up. */
+void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
+{
+    struct wi_engine *e = l->engine;
+    const struct wi_member *m = &e->members[l->member];
+    char text[WI_TEXT_BYTES];
+    weir_err scoped =
+        weir_err_scope(code) == WEIR_SCOPE_PEER ? code : WEIR_ERR_PEER_LOST;
+    if (l->counted && scoped == WEIR_ERR_PEER_LOST) {
+        why = "its process ended or hangs, or the network to it broke: see "
+              "its log and the other nodes'";
+    }
+    (void)snprintf(text, sizeof(text), "peer %s (%s): %s", m->name, m->address,
+                   why);
+    wi_list_each(n, &e->queries)
+    {
+        if (wi_query_has(wi_query_of(n), l->member)) {
+            lose(wi_query_of(n), l->member, scoped, text);
+        }
+    }
+}
+
+/* The query is not open here (any more): producers that still have an edge to it
+ * are stopped. An edge may know its shuffle and yet never have had a reader. */
+void wi_query_stop_strays(struct wi_engine *e, uint64_t id)
+{
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        struct wi_link *l = e->members[i].link;
+        if (l == NULL) {
+            continue;
+        }
+        wi_list_each(n, &l->ins)
+        {
+            struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+            if (in->query_id == id) {
+                wi_in_refuse(in);
+            }
+        }
+    }
+}
+
+static void decline(struct wi_engine *e, uint64_t id)
+{
+    union wi_msg m;
+    struct wi_tomb *t = wi_tomb_add(e, id);
+    t->closed = true;
+    t->code = WEIR_ERR_ABORTED;
+    (void)snprintf(t->text, sizeof(t->text),
+                   "%s closed before it opened the query", e->name);
+    fill_fail(&m, id, t->code, t->text);
+    tell_linked(e, &m);
+    wi_query_stop_strays(e, id);
+}
+
+/* An edge of a query that was never open here; NULL: there is none. */
+static const struct wi_in *find_unknown(const struct wi_link *l)
+{
+    wi_list_each(n, &l->ins)
+    {
+        const struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+        /* rlx: only the engine sets it, under the node's lock */
+        if (wi_load_rlx(&in->query) == NULL &&
+            wi_tomb_find(l->engine, in->query_id) == NULL) {
+            return in;
+        }
+    }
+    return NULL;
+}
+
+void wi_query_decline(struct wi_link *l)
+{
+    const struct wi_in *in;
+    /* Its edges may be gone after. There is a tomb for this many queries. */
+    for (uint32_t i = 0; i < WI_TOMBS && (in = find_unknown(l)) != NULL; i++) {
+        decline(l->engine, in->query_id);
+    }
+}
+
+/* FAIL for a query that is not open here yet. The first cause stands; a member
+ * that may have reported it to us, its query's judge, waits for the answer: one
+ * is enough for who told us first, or two that know no more would go on. */
+static void note_early(struct wi_link *l, weir_err code,
+                       const struct wi_msg_fail *m)
+{
+    struct wi_tomb *t = wi_tomb_find(l->engine, m->query);
+    bool first = t == NULL;
+    if (first) {
+        t = wi_tomb_add(l->engine, m->query);
+        t->code = code;
+        t->from = l->member;
+        wi_text_put(t->text, WI_TEXT_BYTES, m->text);
+        wi_query_stop_strays(l->engine, m->query);
+    }
+    if (first || t->from != l->member || strcmp(t->text, m->text) != 0) {
+        union wi_msg answer;
+        fill_fail(&answer, t->id, t->code, t->text);
+        wi_link_send(l, &answer);
+    }
+}
+
+void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
+{
+    struct wi_engine *e = l->engine;
+    weir_err code = (weir_err)m->code;
+    if (weir_err_scope(code) != WEIR_SCOPE_QUERY &&
+        weir_err_scope(code) != WEIR_SCOPE_PEER) {
+        code = WEIR_ERR_ABORTED;
+    }
+    struct weir_query *q = wi_query_find(e, m->query);
+    struct wi_tomb *t = wi_tomb_find(e, m->query);
+    if (q != NULL && wi_query_has(q, l->member)) {
+        wi_query_fail(q, code, m->text);
+    } else if (q == NULL && t != NULL && t->closed && t->code == WEIR_OK) {
+        t->code = code;
+        wi_text_put(t->text, WI_TEXT_BYTES, m->text);
+        tell_linked(e, &(union wi_msg){.fail = *m});
+    } else if (q == NULL && (t == NULL || !t->closed)) {
+        note_early(l, code, m);
+    }
+}
+
+uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns)
+{
+    uint64_t next = UINT64_MAX;
+    wi_list_each(n, &e->queries)
+    {
+        struct weir_query *q = wi_query_of(n);
+        if (q->failing) {
+            continue;
+        }
+        if (now_ns >= q->deadline_ns) {
+            wi_query_call_off(q, WEIR_ERR_DEADLINE, "deadline passed");
+        } else {
+            next = wi_min_u64(next, q->deadline_ns);
+        }
+    }
+    return next;
+}
