@@ -11,12 +11,14 @@ static const uint32_t one_worker[] = {1};
 
 /* ---- the plan ------------------------------------------------------------ */
 
-/* Mark the operators of a fragment, and note the shuffles that it ends at.
+/* Mark the operators of a fragment, and note the shuffles that it ends at. What
+ * an operator on one worker reads is needed there only: a broadcast too.
  * @param todo  room for all operators */
 static void walk(struct wi_layout *l, uint32_t root, uint32_t *todo)
 {
     uint32_t n = 0;
     todo[n++] = root;
+    l->one[root] |= l->plan->ops[root]->single;
     while (n != 0) {
         uint32_t i = todo[--n];
         const struct wi_plan_op *op = l->plan->ops[i];
@@ -26,7 +28,9 @@ static void walk(struct wi_layout *l, uint32_t root, uint32_t *todo)
             continue;
         }
         for (uint32_t k = 0; k < op->n_inputs; k++) {
-            todo[n++] = op->inputs[k];
+            const uint32_t in = op->inputs[k];
+            l->one[in] = l->one[i] || l->plan->ops[in]->single;
+            todo[n++] = in;
         }
     }
 }
@@ -36,9 +40,10 @@ static weir_err find_cuts(struct wi_layout *l, struct weir_error *err)
     size_t n = (size_t)l->plan->n_ops + 1;
     uint32_t *todo = calloc(n, sizeof(*todo));
     l->live = calloc(n, sizeof(*l->live));
+    l->one = calloc(n, sizeof(*l->one));
     l->cut = calloc(n, sizeof(*l->cut));
     l->exchange = calloc(n, sizeof(*l->exchange));
-    if (todo == NULL || l->live == NULL || l->cut == NULL ||
+    if (todo == NULL || l->live == NULL || l->one == NULL || l->cut == NULL ||
         l->exchange == NULL) {
         free(todo);
         return wi_exec_no_memory(err, n * sizeof(*l->exchange));
@@ -88,13 +93,14 @@ void wi_layout_fini(struct wi_layout *l)
 {
     free(l->workers);
     free(l->live);
+    free(l->one);
     free(l->cut);
     free(l->exchange);
 }
 
 bool wi_layout_present(const struct wi_layout *l, uint32_t op, uint32_t worker)
 {
-    return !l->plan->ops[op]->single || (l->self == 0 && worker == 0);
+    return !l->one[op] || (l->self == 0 && worker == 0);
 }
 
 /* ---- its shuffles -------------------------------------------------------- */
@@ -103,7 +109,7 @@ static void fill_exchange(struct wi_layout *l, uint32_t i)
 {
     const struct wi_plan_op *op = l->plan->ops[i];
     struct wi_exchange *x = &l->exchange[i];
-    bool from_one = l->plan->ops[op->inputs[0]]->single;
+    bool from_one = l->one[op->inputs[0]];
     x->send.columns = &op->columns;
     x->receive.columns = &op->columns;
     x->merge = (struct wi_merge_params){
@@ -134,12 +140,12 @@ static weir_err open_shuffle(struct wi_layout *l, uint32_t i,
         }
         p.bounds = &bounds;
     }
-    if (l->plan->ops[op->inputs[0]]->single) {
+    if (l->one[op->inputs[0]]) {
         p.producers = first_member;
         p.n_producers = 1;
         p.producer_workers = 1;
     }
-    if (op->single) {
+    if (l->one[i]) {
         p.consumers = first_member;
         p.n_consumers = 1;
         p.consumer_workers = 1;

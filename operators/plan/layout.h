@@ -34,6 +34,8 @@ struct wi_layout {
     uint32_t *workers;   /* [n_members] of each */
     uint32_t first_part; /* of this node's workers among all */
     bool *live;          /* [n_ops] is below the result */
+    bool *one;           /* [n_ops] its rows are needed on worker 0 of member
+                            0 only */
     uint32_t *cut;       /* [n_cuts] operators that are shuffles */
     uint32_t n_cuts;
     struct wi_exchange *exchange; /* [n_ops], of cuts */

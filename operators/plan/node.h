@@ -16,9 +16,11 @@
  *  - Everything is resolved: columns by index, expressions compiled, types
  *    checked.
  *  - single: the rows are on worker 0 of member 0 only, because a gather or
- *    merge lies below, or is this operator. It runs there only. The inputs of a
- *    join are both single, or none is; those of a union may be mixed, and it is
- *    single if all of them are. A shuffle by anything but GATHER is not single.
+ *    merge lies below, or is this operator. It runs there only. The left input
+ *    of a join and the join are both single, or none is; the right one is
+ *    single with them, or a broadcast. The inputs of a union may be mixed, and
+ *    it is single if all of them are. A shuffle by anything but GATHER is not
+ *    single.
  *  - The result is single: weir_plan_result appends a gather where needed.
  */
 #ifndef WI_OPERATORS_NODE_H

@@ -352,17 +352,16 @@ static bool together(struct wi_draft *b, const struct wi_spread *l,
     return true;
 }
 
-/* What to change: a broadcast of the right rows only helps where the left ones
- * are on several workers, each once. */
+/* What to change. */
 static void remedy(const struct wi_plan_op *l, const struct wi_plan_op *r,
                    char *text, size_t room)
 {
     const char *name = r->name;
     if (l->notes.spread.kind == WI_SPREAD_SINGLE) {
-        const bool every = r->notes.spread.kind == WI_SPREAD_EVERY;
         (void)snprintf(text, room,
-                       "put above \"%s\" a shuffle with \"by\": \"gather\"%s",
-                       name, every ? " in place of its broadcast" : ", too");
+                       "put above \"%s\" a shuffle with \"by\": \"gather\", "
+                       "too, or one with \"by\": \"broadcast\"",
+                       name);
     } else if (l->notes.spread.kind == WI_SPREAD_EVERY) {
         (void)snprintf(text, room,
                        "put above \"%s\" a shuffle with \"by\": "
@@ -410,11 +409,10 @@ weir_err wi_spread_join(struct wi_draft *b)
     if (rc != WEIR_OK) {
         return rc;
     }
-    const bool one = l->kind == WI_SPREAD_SINGLE;
-    const bool right_ok = r->kind == WI_SPREAD_EVERY && !one;
-    const bool both = one && r->kind == WI_SPREAD_SINGLE;
+    const bool both =
+        l->kind == WI_SPREAD_SINGLE && r->kind == WI_SPREAD_SINGLE;
     b->op->notes.spread = *l;
-    return right_ok || both || (l->kind != WI_SPREAD_EVERY && together(b, l, r))
+    return r->kind == WI_SPREAD_EVERY || both || together(b, l, r)
                ? WEIR_OK
                : fail_join(b);
 }

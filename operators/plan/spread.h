@@ -12,7 +12,7 @@
  *
  *   join            both sides HASH (RANGE) by keys of the join, in the same
  *                   order and with the same seed (bounds); or the right side
- *                   EVERY; or both SINGLE
+ *                   EVERY, whatever the left one is; or both SINGLE
  *   aggregate       groups: HASH or RANGE by some of the groups, or SINGLE;
  *   (not partial)   no groups: SINGLE
  *   limit           SINGLE

@@ -145,7 +145,7 @@ static void bring_together(struct wt_maker *m, struct wt_relation *l,
                            struct wt_relation *r, const struct pairs *p)
 {
     const uint32_t x = wt_draw(m, 8);
-    if (x < 2 && !l->single) {
+    if (x < 2) {
         wt_shuffle_to(m, r, "broadcast");
     } else if (x == 2) {
         wt_shuffle_to(m, l, "gather");
