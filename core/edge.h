@@ -207,7 +207,7 @@ struct wi_in {
     _Atomic uint32_t dispatch_again;
     /* written by: the dispatcher, once; read by the engine from its queue */
     struct wi_lq_node failed;
-    _Atomic uint32_t fail_queued;
+    _Atomic uint32_t fail_queued; /* 1: on the engine's queue; 2: was taken */
     weir_err fail_code;
     char fail_why[128];
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/bitmap.h"
 #include "core/base/err.h"
 #include "core/shuffle.h"
-#include "core/units.h"
 
 /* ---- opening -------------------------------------------------------------------- */
 
@@ -38,7 +38,7 @@ static weir_err check_open(struct wi_link *l, const struct wi_msg_edge_open *m,
     uint32_t units =
         (uint32_t)((end - base + b->unit_bytes - 1) / b->unit_bytes);
     for (uint32_t i = m->edge; i < m->edge + units; i++) {
-        if (i >= b->n_units || wi_units_used(l->used, i)) {
+        if (i >= b->n_units || wi_bitmap_test(l->used, i)) {
             return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                            "edge %u overlaps a ring in use", m->edge);
         }
@@ -105,7 +105,7 @@ static struct wi_in *open_in(struct wi_link *l,
     in->n_streams = n;
     fill_streams(in);
     in->units = units;
-    wi_units_mark(l->used, in->edge, units, true);
+    wi_bitmap_mark(l->used, in->edge, units, true);
     wi_list_push_back(&l->ins, &in->item.on_link);
     /* E9 release: the fields of in; pairs with E9 acquire in collect_one() */
     wi_store_rel(&l->in[in->edge], in);
@@ -140,7 +140,7 @@ static void in_over(struct wi_in *in)
             wi_store_rlx(&in->ctl->head, 0);
         }
         wi_store_rel(&l->in[in->edge], NULL); /* E9: freed after RCU */
-        wi_units_mark(l->used, in->edge, in->units, false);
+        wi_bitmap_mark(l->used, in->edge, in->units, false);
         wi_edge_send(l, WI_MSG_EDGE_CLOSED, in->edge, in->epoch);
     }
     if (!wi_in_has_readers(in)) {
@@ -173,10 +173,18 @@ static void free_parts(struct wi_in *in)
     }
 }
 
-/* Does a worker's local queue still point to it? That worker finds no reader
- * there, but has to take it off. */
+/* Does a worker's local queue still point to it, or the engine's of failures? A
+ * worker finds no reader there, but has to take it off. A dispatcher that began
+ * before the last stream ended may put it on the latter; one that begins now
+ * finds no stream alive and looks at nothing. */
 static bool is_stray(const struct wi_in *in)
 {
+    /* E10 sc: the lock, then what its holder has left; pairs with E10 sc in
+     * wi_in_dispatch() and fail_later() */
+    if (wi_load_sc(&in->dispatching) != 0 ||
+        wi_load_sc(&in->fail_queued) == 1) { /* E10 sc: as above */
+        return true;
+    }
     for (uint32_t i = 0; i < in->n_streams; i++) {
         /* E12 sc: pairs with E12 sc in collect_local(), after which RCU keeps
          * it */

@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/bitmap.h"
 #include "core/base/err.h"
 #include "core/shuffle.h"
-#include "core/units.h"
 
 /* First run of n free units, UINT32_MAX: none. */
 static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
 {
     uint32_t run = 0;
     for (uint32_t i = 0; i < total; i++) {
-        run = wi_units_used(bits, i) ? 0 : run + 1;
+        run = wi_bitmap_test(bits, i) ? 0 : run + 1;
         if (run == n) {
             return i + 1 - n;
         }
@@ -43,7 +43,7 @@ static uint32_t take_units(struct wi_link *l, struct wi_out *o)
         if (first != UINT32_MAX) {
             o->edge = first;
             o->units = n;
-            wi_units_mark(l->peer_used, first, n, true);
+            wi_bitmap_mark(l->peer_used, first, n, true);
             l->peer_free -= n;
             return n;
         }
@@ -53,7 +53,7 @@ static uint32_t take_units(struct wi_link *l, struct wi_out *o)
 
 static void give_units(struct wi_link *l, struct wi_out *o)
 {
-    wi_units_mark(l->peer_used, o->edge, o->units, false);
+    wi_bitmap_mark(l->peer_used, o->edge, o->units, false);
     l->peer_free += o->units;
     l->out[o->edge] = NULL;
 }

@@ -45,6 +45,10 @@ void wi_query_drop(struct weir_query *q);
 
 /* ---- query_fail.c ------------------------------------------------------------ */
 
+/** Tell one peer, and nobody else, that a query fails for it. */
+void wi_query_answer(struct wi_link *l, uint64_t id,
+                     const struct weir_error *why);
+
 /** Fail it for a cause that only this member knows. */
 void wi_query_call_off(struct weir_query *q, weir_err code, const char *text);
 

@@ -19,6 +19,14 @@ static void fill_fail(union wi_msg *m, uint64_t id, weir_err code,
     wi_text_put(m->fail.text, WI_TEXT_BYTES, text);
 }
 
+void wi_query_answer(struct wi_link *l, uint64_t id,
+                     const struct weir_error *why)
+{
+    union wi_msg m;
+    fill_fail(&m, id, why->code, why->message);
+    wi_link_send(l, &m);
+}
+
 /* The first member that is not lost decides between faults that several members
  * find at once. */
 static uint32_t judge(const struct weir_query *q)

@@ -305,14 +305,19 @@ static weir_err take_chunk(struct weir_reader *r, struct wi_stream *st,
 }
 
 /* One frame of a stream: WEIR_OK: a batch; WEIR_DONE: look at the next. The
- * slot of a frame that gives no batch is released. */
+ * slot of a frame that gives no batch, or none that points to it, is released:
+ * also of one that is refused, or the ring and its link would never be let go. */
 static weir_err take_slot(struct weir_reader *r, struct wi_stream *st,
                           struct wi_held *slot, struct ArrowArray *out)
 {
     weir_err rc = WEIR_DONE;
     switch (slot->header.kind) {
     case WI_FRAME_DATA:
-        return take_data(r, st, slot, out);
+        rc = take_data(r, st, slot, out);
+        if (rc == WEIR_OK) {
+            return rc; /* the slot is released with the batch */
+        }
+        break;
     case WI_FRAME_CHUNK:
         rc = take_chunk(r, st, slot, out);
         break;
@@ -542,12 +547,15 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     struct weir_reader *r = calloc(1, sizeof(*r));
     struct wi_stream **streams =
         calloc(s->n_sources, sizeof(struct wi_stream *));
-    if (r == NULL || streams == NULL) {
+    uint64_t *came = calloc((s->n_sources + 63) / 64, sizeof(*came));
+    if (r == NULL || streams == NULL || came == NULL) {
         free(r);
         free(streams);
+        free(came);
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a reader");
     }
     r->streams = streams;
+    r->came = came;
     r->shuffle = s;
     r->worker = &e->workers[worker];
     r->n_expected = s->n_sources;
@@ -602,6 +610,7 @@ void wi_reader_free(struct weir_reader *r)
     r->shuffle->readers[r->worker->idx] = NULL;
     wi_list_remove(&r->on_worker);
     free(r->streams);
+    free(r->came);
     wi_rcu_free(&r->rcu, r); /* a collecting worker may be looking at it */
 }
 

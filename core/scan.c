@@ -27,25 +27,40 @@ static void fail_query(const struct wi_in *in, weir_err code, const char *why)
 void wi_in_failed(struct wi_in *in)
 {
     fail_query(in, in->fail_code, in->fail_why);
+    wi_store_sc(&in->fail_queued, 2); /* E10 sc: no stray any more */
 }
 
 WI_COLD weir_err wi_in_fail(struct wi_in *in, weir_err code, const char *why)
 {
-    if (in->consumer_worker != WI_ANY_WORKER) {
-        struct weir_query *q = wi_load_rlx(&in->query); /* rlx: set long ago */
-        wi_node_lock(q->node);
-        fail_query(in, code, why);
-        wi_node_unlock(q->node);
-        return weir_query_status(q, NULL);
-    }
+    struct weir_query *q = wi_load_rlx(&in->query); /* rlx: set long ago */
+    wi_node_lock(q->node);
+    fail_query(in, code, why);
+    wi_node_unlock(q->node);
+    return weir_query_status(q, NULL);
+}
+
+/* The dispatcher of a node ring may hold the node's lock already, so the engine
+ * does it in its next step. */
+static WI_COLD weir_err fail_later(struct wi_in *in, weir_err code,
+                                   const char *why)
+{
     struct wi_engine *e = in->link->engine;
-    if (wi_xchg_sc(&in->fail_queued, 1) == 0) { /* E10: only the first */
+    uint32_t never = 0;
+    if (wi_cas_ar(&in->fail_queued, &never, 1)) { /* E10: only the first */
         in->fail_code = code;
         (void)snprintf(in->fail_why, sizeof(in->fail_why), "%s", why);
         wi_lq_put(&e->failures, &in->failed);
         wi_engine_kick(e);
     }
     return code;
+}
+
+/* What was found while scanning: by a reader, or by a dispatcher. */
+static WI_COLD weir_err scan_fails(struct wi_in *in, weir_err code,
+                                   const char *why)
+{
+    return in->consumer_worker == WI_ANY_WORKER ? fail_later(in, code, why)
+                                                : wi_in_fail(in, code, why);
 }
 
 /* Room in the FIFO of held frames; if not, the release marks the ring again. */
@@ -133,7 +148,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
     }
     uint64_t avail = in->tail_seen - in->scan;
     if (avail > in->size || in->tail_seen % WI_RING_ALIGN != 0) {
-        return wi_in_fail(in, WEIR_ERR_PEER_PROTOCOL,
+        return scan_fails(in, WEIR_ERR_PEER_PROTOCOL,
                           "the ring's position is wrong");
     }
     struct weir_error err;
@@ -143,7 +158,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
     weir_err rc =
         wi_frame_check_header(&slot->header, in->scan, in->epoch, to_end, &err);
     if (rc != WEIR_OK) {
-        return wi_in_fail(in, rc, err.message);
+        return scan_fails(in, rc, err.message);
     }
     if (slot->header.bytes > avail) {
         return more_to_come(in); /* posted rings travel in pieces of any size */
@@ -178,8 +193,9 @@ static void deliver(struct wi_in *in, struct wi_held *slot)
         return;
     }
     if (w >= in->n_streams) {
-        (void)wi_in_fail(in, WEIR_ERR_PEER_PROTOCOL,
+        (void)fail_later(in, WEIR_ERR_PEER_PROTOCOL,
                          "a frame for a worker that does not take part");
+        drop(slot);
         return;
     }
     struct wi_stream *st = &in->streams[w];

@@ -15,6 +15,21 @@ uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
     return limit == 0 ? n : wi_min_u32(n, limit);
 }
 
+uint32_t wi_shuffle_source(const struct weir_shuffle *s, uint32_t member,
+                           uint32_t worker)
+{
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < s->n_producers; i++) {
+        uint32_t n =
+            wi_shuffle_workers(s, s->producers[i], s->producer_workers);
+        if (s->producers[i] == member) {
+            return worker < n ? first + worker : UINT32_MAX;
+        }
+        first += n;
+    }
+    return UINT32_MAX;
+}
+
 struct weir_shuffle *wi_shuffle_find(struct weir_query *q, uint32_t id)
 {
     wi_list_each(n, &q->shuffles)

@@ -97,6 +97,7 @@ struct weir_reader {
     uint32_t polls;       /* since credits were paid */
     _Atomic uint32_t n_streams; /* E9: streams[0..n_streams) are set */
     struct wi_stream **streams; /* n_sources of them */
+    uint64_t *came; /* bits, engine's: sources whose stream is among them */
     uint32_t n_expected;
     uint32_t n_ended;
     bool stopped;
@@ -127,6 +128,11 @@ void wi_shuffle_free(struct weir_shuffle *s);
 /** Workers of a member that take part. */
 uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
                             uint32_t limit);
+
+/** Number of a producing worker among all of the shuffle, below n_sources.
+ *  UINT32_MAX: it is none. */
+uint32_t wi_shuffle_source(const struct weir_shuffle *s, uint32_t member,
+                           uint32_t worker);
 
 /* Closing under the lock. */
 void wi_writer_free(struct weir_writer *w);
@@ -165,8 +171,8 @@ void wi_in_dispatch(struct wi_in *in);
  */
 weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out);
 
-/** The query of a ring fails because of what came over it; returns code. On a
- *  node ring the engine does it, later: its dispatcher may hold the lock. */
+/** The query of a ring fails because of what came over it. By its reader, who
+ *  does not hold the node's lock. Returns what failed the query. */
 weir_err wi_in_fail(struct wi_in *in, weir_err code, const char *why);
 
 /** Move marked rings to their readers' ready lists. True if any was found that

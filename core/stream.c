@@ -4,8 +4,11 @@
  * its reader, and stopped when that has enough or goes away. Under the node's
  * lock, but for wi_stream_ended().
  */
+#include <inttypes.h>
 #include <stdio.h>
 
+#include "core/base/bitmap.h"
+#include "core/base/cc.h"
 #include "core/base/err.h"
 #include "core/shuffle.h"
 
@@ -45,7 +48,7 @@ static void attach_stream(struct wi_stream *st, struct weir_reader *r)
     }
 }
 
-static void fail_mismatch(struct wi_in *in, struct weir_shuffle *s)
+static void fail_mismatch(const struct wi_in *in, struct weir_shuffle *s)
 {
     struct weir_query *q = s->query;
     char text[WI_TEXT_BYTES];
@@ -70,13 +73,46 @@ static void drop_spare_streams(struct wi_in *in, const struct weir_shuffle *s)
     }
 }
 
+/* The sender has a part in the query, but not the one that it takes. */
+static WI_COLD bool fail_pretender(const struct wi_in *in,
+                                   struct weir_shuffle *s, const char *what)
+{
+    char text[WI_TEXT_BYTES];
+    uint32_t member = in->link->member;
+    (void)snprintf(
+        text, sizeof(text),
+        "%s (member %u) opened an edge of shuffle %u from its worker %u, %s",
+        wi_engine_member_name(s->query->engine, member), member, s->id,
+        in->producer_worker, what);
+    wi_query_fail(s->query, WEIR_ERR_PEER_PROTOCOL, text);
+    return false;
+}
+
+/* Are both ends of the edge in the shuffle, and where they say they are? */
+static bool check_ends(const struct wi_in *in, struct weir_shuffle *s)
+{
+    uint32_t member = in->link->member;
+    uint32_t n =
+        wi_shuffle_workers(s, s->query->engine->self, s->consumer_workers);
+    if (in->fingerprint != s->fingerprint || !s->self_consumes) {
+        fail_mismatch(in, s);
+        return false;
+    }
+    if (wi_shuffle_source(s, member, in->producer_worker) == UINT32_MAX) {
+        return fail_pretender(in, s, "which does not produce");
+    }
+    if (in->consumer_worker >= n && in->consumer_worker != WI_ANY_WORKER) {
+        return fail_pretender(in, s, "to one that does not consume");
+    }
+    return true;
+}
+
 static bool bind(struct wi_in *in, struct weir_shuffle *s)
 {
     if (wi_load_rlx(&in->query) != NULL) { /* rlx: engine's */
         return true;
     }
-    if (in->fingerprint != s->fingerprint || !s->self_consumes) {
-        fail_mismatch(in, s);
+    if (!check_ends(in, s)) {
         return false;
     }
     drop_spare_streams(in, s);
@@ -87,8 +123,44 @@ static bool bind(struct wi_in *in, struct weir_shuffle *s)
     return true;
 }
 
+/* First stream of its source for this reader? A reader that has ended counts
+ * distinct sources: nobody ends for another one. */
+static bool is_first(const struct wi_in *in, struct weir_reader *r)
+{
+    uint32_t source =
+        wi_shuffle_source(r->shuffle, in->link->member, in->producer_worker);
+    if (wi_bitmap_test(r->came, source)) {
+        return false;
+    }
+    wi_bitmap_mark(r->came, source, 1, true);
+    return true;
+}
+
+/* A cluster's member without a part in this query harms nobody but itself: it
+ * alone is told. */
+static WI_COLD void turn_away(struct wi_in *in, const struct weir_query *q)
+{
+    struct weir_error why;
+    /* rlx: only the engine sets it, under the node's lock */
+    if (wi_load_rlx(&in->streams[0].gone) == 0) {
+        (void)wi_fail(
+            &why, WEIR_ERR_MISMATCH,
+            "%s does not count %s (member %u) among the members of "
+            "query %" PRIu64 ": open it with the same list everywhere",
+            q->engine->name, wi_engine_member_name(q->engine, in->link->member),
+            in->link->member, q->id);
+        wi_log(&q->engine->log, WI_LOG_WARN, "%s", why.message);
+        wi_query_answer(in->link, q->id, &why);
+        wi_in_refuse(in);
+    }
+}
+
 void wi_in_attach(struct wi_in *in, struct weir_query *q)
 {
+    if (!wi_query_has(q, in->link->member)) {
+        turn_away(in, q);
+        return;
+    }
     struct weir_shuffle *s = wi_shuffle_find(q, in->shuffle_id);
     if (s == NULL || !bind(in, s)) {
         return; /* not open here yet; weir_reader_open attaches it */
@@ -101,9 +173,8 @@ void wi_in_attach(struct wi_in *in, struct weir_query *q)
             wi_load_rlx(&st->gone) != 0) { /* rlx: as above */
             continue;
         }
-        if (wi_load_rlx(&r->n_streams) == s->n_sources) { /* rlx: as above */
-            wi_query_fail(q, WEIR_ERR_INTEGRITY,
-                          "a producer opened an edge twice");
+        if (!is_first(in, r)) {
+            (void)fail_pretender(in, s, "which has one to the same worker");
             return;
         }
         attach_stream(st, r);

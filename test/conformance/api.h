@@ -127,7 +127,12 @@
     X(suite, place, control_blocks_of_posted_rings_are_not_read)               \
     X(suite, place, reader_that_waits_gets_frames_that_are_not_full)           \
     X(suite, place, reader_that_waits_gets_what_follows_full_frames)           \
-    X(suite, place, reader_with_other_work_gets_full_frames)
+    X(suite, place, reader_with_other_work_gets_full_frames)                   \
+    X(suite, place, second_edge_of_a_worker_is_refused)                        \
+    X(suite, place, edge_of_no_producer_is_refused)                            \
+    X(suite, place, edge_of_other_workers_is_refused)                          \
+    X(suite, place, edge_from_outside_the_query_harms_nobody)                  \
+    X(suite, place, refused_frames_leave_nothing_behind)
 
 #define WT_API_DECLARE(suite, where, name)                                     \
     void wt_api_##name(const struct wt_place *place);

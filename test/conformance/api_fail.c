@@ -8,18 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool all_failed(void *arg)
-{
-    const struct wt_query *q = arg;
-    for (uint32_t i = 0; i < q->cluster->n_nodes; i++) {
-        if (q->query[i] != NULL &&
-            weir_query_status(q->query[i], NULL) == WEIR_OK) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool tasks_ended_with(const struct wt_cluster *c, weir_err code)
 {
     for (uint32_t i = 0; i < c->n_tasks; i++) {
@@ -107,7 +95,7 @@ static void cancel_early(const struct wt_place *place, const uint32_t *order)
             weir_query_cancel(q.query[n], "early");
         }
     }
-    bool failed = wt_until(&c, all_failed, &q);
+    bool failed = wt_until(&c, wt_query_has_failed, &q);
     cr_assert(failed);
     wt_query_failed(&q, WEIR_ERR_CANCELLED, "early");
     close_and_move_on(&q, NULL);
@@ -231,7 +219,7 @@ void wt_api_writer_never_opened_aborts(const struct wt_place *place)
     weir_reader_stop(readers[1]); /* its reader is in order */
     weir_query_close(q.query[1]);
     q.query[1] = NULL;
-    bool failed = wt_until(&c, all_failed, &q);
+    bool failed = wt_until(&c, wt_query_has_failed, &q);
     cr_assert(failed);
     wt_query_failed(&q, WEIR_ERR_ABORTED, c.name[1]);
     close_and_move_on(&q, &f);
@@ -407,7 +395,7 @@ static void disagree(const struct wt_place *place,
         }
         cr_assert(rc == WEIR_OK || rc == WEIR_ERR_MISMATCH, "%s", err.message);
     }
-    bool failed = wt_until(&c, all_failed, &q);
+    bool failed = wt_until(&c, wt_query_has_failed, &q);
     cr_assert(failed);
     wt_query_failed(&q, WEIR_ERR_MISMATCH, "shuffle 1");
     wt_query_failed(&q, WEIR_ERR_MISMATCH, c.name[0]);

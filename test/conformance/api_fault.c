@@ -14,18 +14,6 @@ static void fail_on(struct wt_query *q, uint32_t node)
     cr_expect_eq(weir_query_fail(q->query[node], &cause), WEIR_OK);
 }
 
-static bool all_failed(void *arg)
-{
-    const struct wt_query *q = arg;
-    for (uint32_t i = 0; i < q->cluster->n_nodes; i++) {
-        if (q->query[i] != NULL &&
-            weir_query_status(q->query[i], NULL) == WEIR_OK) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* All have the same message, which is that of one member. */
 static void check_same(const struct wt_query *q, uint32_t member)
 {
@@ -113,7 +101,7 @@ static void fault_early(const struct wt_place *place, const uint32_t *order,
             q.query[n] = NULL;
         }
     }
-    bool failed = wt_until(&c, all_failed, &q);
+    bool failed = wt_until(&c, wt_query_has_failed, &q);
     cr_assert(failed, "%u first", order[0]);
     check_same(&q, order[0]);
     wt_query_close(&q);

@@ -62,6 +62,18 @@ void wt_query_failed(const struct wt_query *q, weir_err code, const char *text)
     }
 }
 
+bool wt_query_has_failed(void *arg)
+{
+    const struct wt_query *q = arg;
+    for (uint32_t i = 0; i < q->cluster->n_nodes; i++) {
+        if (q->query[i] != NULL &&
+            weir_query_status(q->query[i], NULL) == WEIR_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- sources -------------------------------------------------------------- */
 
 uint32_t wt_flow_dest(const struct wt_flow *f, uint64_t id)

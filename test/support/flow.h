@@ -134,6 +134,9 @@ void wt_relay_open(struct wt_relay *r, struct wt_sink *from,
 /** Every query failed with this code, and a message that has this text. */
 void wt_query_failed(const struct wt_query *q, weir_err code, const char *text);
 
+/** Has a struct wt_query failed on all members? For wt_until(). */
+bool wt_query_has_failed(void *arg);
+
 /** Open, run, check and close one flow on a cluster of its own. */
 void wt_flow_once(const struct wt_place *place,
                   const struct wt_cluster_params *cluster,
