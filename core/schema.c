@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schemas and views: Arrow format strings become three physical kinds, and
- * batches become pointers.
+ * Schemas: Arrow format strings become three physical kinds.
  *
- * Source: Apache Arrow, "The Arrow C data interface", format strings and
- * buffer counts per type.
+ * Source: Apache Arrow, "The Arrow C data interface", format strings.
  */
 #include "core/schema.h"
 
@@ -12,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/bytes.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
 
@@ -24,9 +21,6 @@ enum {
 
 #define SUPPORTED                                                              \
     "c C s S i I l L f g b tdD tss: tsm: tsu: tsn: d:P,S u z w:N (N <= 4096)"
-
-/* Stands in for a NULL buffer of length 0, so that pointers are never NULL. */
-static const uint64_t empty_buffer[8];
 
 /* ---- formats ------------------------------------------------------------- */
 
@@ -291,137 +285,4 @@ void wi_schema_text(const struct wi_schema *s, char *text, size_t bytes)
                      c->name, c->format, c->nullable ? "?" : "");
         used += n < 0 ? 0 : (size_t)n;
     }
-}
-
-/* ---- importing ----------------------------------------------------------- */
-
-/* Are bits [first, first + n) all set? */
-static bool all_ones(const uint8_t *bits, uint64_t first, uint64_t n)
-{
-    uint64_t i = first;
-    uint64_t end = first + n;
-    while (i < end && (i & 7) != 0) {
-        if (!wi_bit(bits, i)) {
-            return false;
-        }
-        i++;
-    }
-    for (; end - i >= 64; i += 64) {
-        if (wi_load_u64(bits + (i >> 3)) != UINT64_MAX) {
-            return false;
-        }
-    }
-    for (; i < end; i++) {
-        if (!wi_bit(bits, i)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Does a column hold no null in its rows [first, first + n)? */
-static bool no_nulls(const struct ArrowArray *a, uint64_t first, uint64_t n)
-{
-    if (a->null_count == 0 || a->buffers[0] == NULL) {
-        return true;
-    }
-    /* A count > 0 is of the whole array and says nothing about a slice. */
-    return all_ones(a->buffers[0], first, n);
-}
-
-static weir_err check_batch(const struct wi_schema *s,
-                            const struct ArrowArray *batch,
-                            struct weir_error *err)
-{
-    if (batch->length < 0 || batch->length > INT32_MAX || batch->offset < 0 ||
-        batch->offset > INT64_MAX / 4) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch has %lld rows at offset %lld; 0 to %d rows are "
-                       "supported",
-                       (long long)batch->length, (long long)batch->offset,
-                       (int)INT32_MAX);
-    }
-    if (batch->n_children != (int64_t)s->n_columns) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch has %lld columns, the schema has %u",
-                       (long long)batch->n_children, s->n_columns);
-    }
-    if (batch->n_buffers > 1 ||
-        (batch->n_buffers == 1 && batch->null_count != 0 &&
-         batch->buffers != NULL &&
-         !no_nulls(batch, (uint64_t)batch->offset, (uint64_t)batch->length))) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch has nulls at struct level (or is no struct); "
-                       "put nulls into its columns");
-    }
-    return WEIR_OK;
-}
-
-static weir_err check_column(const struct wi_column *c,
-                             const struct ArrowArray *a, int64_t rows,
-                             struct weir_error *err)
-{
-    int n_buffers = c->kind == WI_KIND_VAR ? 3 : 2;
-    if (a == NULL || a->n_buffers != n_buffers || a->buffers == NULL ||
-        a->n_children != 0 || a->dictionary != NULL) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch: column %s (format %s) has %lld buffers, not %d, "
-                       "or has children",
-                       c->name, c->format,
-                       a == NULL ? 0LL : (long long)a->n_buffers, n_buffers);
-    }
-    if (a->offset < 0 || a->offset > INT64_MAX / 4 || a->length < rows) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch: column %s has %lld rows at offset %lld, the "
-                       "batch needs %lld",
-                       c->name, (long long)a->length, (long long)a->offset,
-                       (long long)rows);
-    }
-    return WEIR_OK;
-}
-
-static weir_err import_column(const struct wi_column *c,
-                              const struct ArrowArray *batch,
-                              const struct ArrowArray *a, struct wi_view *v,
-                              struct weir_error *err)
-{
-    uint64_t n = (uint64_t)batch->length;
-    weir_err rc = check_column(c, a, batch->offset + batch->length, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    uint64_t offset = (uint64_t)batch->offset + (uint64_t)a->offset;
-    bool full = no_nulls(a, offset, n);
-    if (!full && !c->nullable) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch: column %s holds nulls, the schema says it is "
-                       "not nullable",
-                       c->name);
-    }
-    const void *bytes = c->kind == WI_KIND_VAR ? a->buffers[2] : NULL;
-    if (n > 0 && a->buffers[1] == NULL) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch: column %s has rows but no value buffer",
-                       c->name);
-    }
-    v->validity = full ? NULL : a->buffers[0];
-    v->values = a->buffers[1] == NULL ? empty_buffer : a->buffers[1];
-    v->bytes = bytes == NULL ? (const uint8_t *)empty_buffer : bytes;
-    v->offset = a->buffers[1] == NULL ? 0 : offset;
-    return WEIR_OK;
-}
-
-weir_err wi_schema_import(const struct wi_schema *s,
-                          const struct ArrowArray *batch, struct wi_view *views,
-                          struct weir_error *err)
-{
-    if (batch == NULL || batch->release == NULL) {
-        return wi_fail(err, WEIR_ERR_ARG, "batch is missing or released");
-    }
-    weir_err rc = check_batch(s, batch, err);
-    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
-        rc = import_column(&s->columns[i], batch, batch->children[i], &views[i],
-                           err);
-    }
-    return rc;
 }
