@@ -13,6 +13,11 @@
 /* Stands in for a NULL buffer of length 0, so that pointers are never NULL. */
 static const uint64_t empty_buffer[8];
 
+static const void *or_empty(const void *buffer)
+{
+    return buffer == NULL ? empty_buffer : buffer;
+}
+
 /* Are bits [first, first + n) all set? */
 static bool all_ones(const uint8_t *bits, uint64_t first, uint64_t n)
 {
@@ -59,10 +64,11 @@ static weir_err check_batch(const struct wi_schema *s,
                        (long long)batch->length, (long long)batch->offset,
                        (int)INT32_MAX);
     }
-    if (batch->n_children != (int64_t)s->n_columns) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch has %lld columns, the schema has %u",
-                       (long long)batch->n_children, s->n_columns);
+    if (batch->n_children != (int64_t)s->n_columns || batch->children == NULL) {
+        return wi_fail(
+            err, WEIR_ERR_SCHEMA, "batch has %lld columns, the schema has %u",
+            batch->children == NULL ? 0LL : (long long)batch->n_children,
+            s->n_columns);
     }
     if (batch->n_buffers > 1 ||
         (batch->n_buffers == 1 && batch->null_count != 0 &&
@@ -123,9 +129,10 @@ static weir_err import_column(const struct wi_column *c,
                        c->name);
     }
     v->validity = full ? NULL : a->buffers[0];
-    v->values = a->buffers[1] == NULL ? empty_buffer : a->buffers[1];
-    v->bytes = bytes == NULL ? (const uint8_t *)empty_buffer : bytes;
+    v->values = or_empty(a->buffers[1]);
+    v->bytes = or_empty(bytes);
     v->offset = a->buffers[1] == NULL ? 0 : offset;
+    v->given = a->buffers[0];
     return WEIR_OK;
 }
 
@@ -142,4 +149,33 @@ weir_err wi_schema_import(const struct wi_schema *s,
                            err);
     }
     return rc;
+}
+
+static bool is_column(const struct wi_column *c, const struct ArrowArray *batch,
+                      const struct ArrowArray *a, const struct wi_view *v)
+{
+    bool var = c->kind == WI_KIND_VAR;
+    if (a == NULL || a->buffers == NULL || a->n_buffers != (var ? 3 : 2)) {
+        return false;
+    }
+    uint64_t offset = (uint64_t)batch->offset + (uint64_t)a->offset;
+    return a->buffers[0] == v->given && or_empty(a->buffers[1]) == v->values &&
+           (!var || or_empty(a->buffers[2]) == v->bytes) &&
+           (a->buffers[1] == NULL || offset == v->offset);
+}
+
+bool wi_schema_is_imported(const struct wi_schema *s,
+                           const struct ArrowArray *batch, uint64_t rows,
+                           const struct wi_view *views)
+{
+    if (batch == NULL || batch->release == NULL || batch->children == NULL ||
+        (uint64_t)batch->length != rows || batch->n_children != s->n_columns) {
+        return false;
+    }
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        if (!is_column(&s->columns[i], batch, batch->children[i], &views[i])) {
+            return false;
+        }
+    }
+    return true;
 }

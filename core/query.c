@@ -247,6 +247,16 @@ weir_err weir_query_status(weir_query *query, struct weir_error *err)
     return code;
 }
 
+weir_err wi_error_of(struct weir_query *q, const struct weir_error *noted,
+                     struct weir_error *err)
+{
+    weir_err rc = weir_query_status(q, err);
+    if (rc == WEIR_OK && err != NULL) {
+        *err = *noted;
+    }
+    return rc != WEIR_OK ? rc : noted->code;
+}
+
 /* ---- closing ---------------------------------------------------------------------------- */
 
 static bool complete(const struct weir_query *q)

@@ -544,6 +544,12 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
         return wi_fail(err, WEIR_ERR_DUPLICATE,
                        "worker %u has a reader of shuffle %u", worker, s->id);
     }
+    if ((s->was_read >> worker & 1) != 0) {
+        return wi_fail(err, WEIR_ERR_STATE,
+                       "worker %u has closed its reader of shuffle %u: one "
+                       "reader for each worker and shuffle",
+                       worker, s->id);
+    }
     struct weir_reader *r = calloc(1, sizeof(*r));
     struct wi_stream **streams =
         calloc(s->n_sources, sizeof(struct wi_stream *));
@@ -608,6 +614,7 @@ void wi_reader_free(struct weir_reader *r)
         wi_stream_detach(r->streams[i]);
     }
     r->shuffle->readers[r->worker->idx] = NULL;
+    r->shuffle->was_read |= 1ull << r->worker->idx;
     wi_list_remove(&r->on_worker);
     free(r->streams);
     free(r->came);

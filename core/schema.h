@@ -57,6 +57,8 @@ struct wi_view {
     const void *values;      /* FIXED values, BITS bits, or VAR int32 offsets */
     const uint8_t *bytes;    /* VAR only */
     uint64_t offset;         /* rows to skip: struct offset + child offset */
+    const void *given;       /* the validity buffer of the batch, for
+                          wi_schema_is_imported() only */
 };
 
 /**
@@ -95,5 +97,15 @@ void wi_schema_text(const struct wi_schema *s, char *text, size_t bytes);
 weir_err wi_schema_import(const struct wi_schema *s,
                           const struct ArrowArray *batch, struct wi_view *views,
                           struct weir_error *err);
+
+/**
+ * Are these the views of this batch, with so many rows: the same buffers from
+ * the same offsets on? The struct itself may be a copy.
+ *
+ * Blocks: never; O(columns).  Threads: any.  Ownership: nothing
+ */
+bool wi_schema_is_imported(const struct wi_schema *s,
+                           const struct ArrowArray *batch, uint64_t rows,
+                           const struct wi_view *views);
 
 #endif /* WI_SCHEMA_H */

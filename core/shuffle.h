@@ -33,7 +33,8 @@ struct weir_shuffle {
     uint32_t n_sources;           /* producing workers in all */
     struct weir_writer **writers; /* by worker, NULL: not open */
     uint64_t wrote;               /* bits: workers whose writer has finished */
-    struct weir_reader **readers;
+    struct weir_reader **readers; /* the same */
+    uint64_t was_read;            /* bits: workers whose reader was closed */
     bool self_produces;
     bool self_consumes;
     uint32_t first_dest; /* of this node's workers */
@@ -69,7 +70,9 @@ struct weir_writer {
     uint32_t n_lanes;
     uint32_t n_done;
     uint32_t row_bytes; /* constant: frame of one row, without VAR bytes */
+    bool finishing;     /* weir_writer_finish was called: no more rows */
     bool finished;
+    struct weir_error error; /* of the last call that failed here */
     /* a push that was not finished */
     bool pushing;
     bool split_valid;
@@ -103,6 +106,7 @@ struct weir_reader {
     bool stopped;
     uint32_t last_member;
     uint32_t last_worker;
+    struct weir_error error; /* of the last call that failed here */
 };
 
 struct weir_node {
@@ -178,5 +182,10 @@ weir_err wi_in_fail(struct wi_in *in, weir_err code, const char *why);
 /** Move marked rings to their readers' ready lists. True if any was found that
  *  `reader` does not own. */
 void wi_worker_collect(struct wi_worker *w, const struct weir_reader *reader);
+
+/** What a writer or reader says of its last call that failed: what failed its
+ *  query, else what it noted itself. */
+weir_err wi_error_of(struct weir_query *q, const struct weir_error *noted,
+                     struct weir_error *err);
 
 #endif /* WI_SHUFFLE_H */

@@ -168,6 +168,10 @@ void wi_in_attach(struct wi_in *in, struct weir_query *q)
     for (uint32_t i = 0; i < in->n_streams; i++) {
         struct wi_stream *st = &in->streams[i];
         struct weir_reader *r = s->readers[st->worker];
+        if ((s->was_read >> st->worker & 1) != 0) {
+            wi_stream_stop(st); /* nobody will ever read it */
+            continue;
+        }
         /* rlx: only the engine sets them, under the node's lock */
         if (r == NULL || wi_load_rlx(&st->reader) != NULL ||
             wi_load_rlx(&st->gone) != 0) { /* rlx: as above */

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/push_check.h"
 
 /* Lanes looked at for early flushing per push. */
 #define FLUSH_LOOK 64u
@@ -282,6 +283,9 @@ bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns)
 
 weir_err weir_writer_flush(weir_writer *w)
 {
+    if (wi_unlikely(w == NULL)) {
+        return WEIR_ERR_ARG;
+    }
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         struct wi_lane *lane = &w->lanes[lane_at(w, i)];
         if (wi_lane_has_rows(lane) && wi_lane_ready(w, lane) && lane->open) {
@@ -294,68 +298,15 @@ weir_err weir_writer_flush(weir_writer *w)
 
 /* ---- pushing ---------------------------------------------------------------------------------- */
 
-/* Is no row larger than max_row_bytes? Row by row only if the whole batch is
- * larger. */
-static bool rows_fit(const struct weir_writer *w,
-                     const struct ArrowArray *batch)
-{
-    const struct wi_schema *s = w->shuffle->schema;
-    uint64_t most = w->shuffle->query->engine->cfg.max_row_bytes;
-    uint64_t n = (uint64_t)batch->length;
-    uint64_t sum = w->row_bytes + 64ull * s->n_var;
-    if (wi_likely(s->n_var == 0 && sum <= most)) {
-        return true;
-    }
-    for (uint32_t i = 0; s->n_var > 0 && n > 0 && i < s->n_columns; i++) {
-        if (s->columns[i].kind == WI_KIND_VAR) {
-            const int32_t *ends = w->views[i].values;
-            ends += w->views[i].offset;
-            sum += (uint32_t)(ends[n] - ends[0]);
-        }
-    }
-    for (uint64_t row = 0; sum > most && row < n; row++) {
-        if (wi_frame_row_bytes(s, w->views, row) > most) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static weir_err begin_push(struct weir_writer *w,
-                           const struct ArrowArray *batch, const uint32_t *dest)
-{
-    weir_err rc = wi_schema_import(w->shuffle->schema, batch, w->views, NULL);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    if (w->finished || (dest != NULL) != (w->shuffle->kind == WEIR_VECTOR) ||
-        batch->length > UINT32_MAX) {
-        return w->finished ? WEIR_ERR_STATE : WEIR_ERR_ARG;
-    }
-    for (int64_t i = 0; dest != NULL && i < batch->length; i++) {
-        if (dest[i] >= w->n_lanes) {
-            return WEIR_ERR_ARG;
-        }
-    }
-    if (!rows_fit(w, batch)) {
-        return WEIR_ERR_DATA;
-    }
-    w->dest = dest;
-    w->row = 0;
-    w->batch_rows = (uint64_t)batch->length;
-    w->split_valid = false;
-    w->pushing = true;
-    return WEIR_OK;
-}
-
 static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
                      const uint32_t *dest)
 {
     /* E8 acquire: as in weir_query_status() */
     weir_err rc = (weir_err)wi_load_acq(&w->shuffle->query->code);
     wi_lanes_fetch(w);
-    if (wi_likely(rc == WEIR_OK) && !w->pushing) {
-        rc = begin_push(w, batch, dest);
+    if (wi_likely(rc == WEIR_OK)) {
+        rc = w->pushing ? wi_push_resume(w, batch, dest)
+                        : wi_push_begin(w, batch, dest);
     }
     if (wi_unlikely(rc != WEIR_OK)) {
         return rc;
@@ -386,6 +337,9 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
 
 weir_err weir_writer_push(weir_writer *writer, const struct ArrowArray *batch)
 {
+    if (wi_unlikely(writer == NULL)) {
+        return WEIR_ERR_ARG;
+    }
     return push(writer, batch, NULL);
 }
 
@@ -393,12 +347,21 @@ weir_err weir_writer_push_to(weir_writer *writer,
                              const struct ArrowArray *batch,
                              const uint32_t *dest)
 {
+    if (wi_unlikely(writer == NULL)) {
+        return WEIR_ERR_ARG;
+    }
+    if (wi_unlikely(dest == NULL)) {
+        return wi_fail_null(&writer->error, "dest");
+    }
     return push(writer, batch, dest);
 }
 
 weir_err weir_writer_push_wait(weir_writer *writer,
                                const struct ArrowArray *batch)
 {
+    if (writer == NULL) {
+        return WEIR_ERR_ARG;
+    }
     weir_node *node = writer->shuffle->query->node;
     weir_err rc;
     while ((rc = push(writer, batch, NULL)) == WEIR_AGAIN) {
@@ -438,13 +401,19 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
 
 weir_err weir_writer_finish(weir_writer *w)
 {
+    if (wi_unlikely(w == NULL)) {
+        return WEIR_ERR_ARG;
+    }
     weir_err rc = weir_query_status(w->shuffle->query, NULL);
     if (rc != WEIR_OK || w->finished) {
         return rc;
     }
     if (w->pushing) {
-        return WEIR_ERR_STATE;
+        return wi_fail(&w->error, WEIR_ERR_STATE,
+                       "finish: a batch is not taken yet: push it until the "
+                       "answer is not WEIR_AGAIN, then finish");
     }
+    w->finishing = true;
     bool all = true;
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         struct wi_lane *lane = &w->lanes[lane_at(w, i)];
@@ -458,10 +427,21 @@ weir_err weir_writer_finish(weir_writer *w)
 
 weir_err weir_writer_finish_wait(weir_writer *writer)
 {
+    if (writer == NULL) {
+        return WEIR_ERR_ARG;
+    }
     weir_node *node = writer->shuffle->query->node;
     weir_err rc;
     while ((rc = weir_writer_finish(writer)) == WEIR_AGAIN) {
         (void)weir_worker_wait(node, writer->worker->idx, WEIR_FOREVER);
     }
     return rc;
+}
+
+weir_err weir_writer_error(const weir_writer *writer, struct weir_error *err)
+{
+    if (writer == NULL) {
+        return wi_fail_null(err, "writer");
+    }
+    return wi_error_of(writer->shuffle->query, &writer->error, err);
 }

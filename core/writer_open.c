@@ -109,6 +109,12 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
         return wi_fail(err, WEIR_ERR_DUPLICATE,
                        "worker %u has a writer of shuffle %u", worker, s->id);
     }
+    if ((s->wrote >> worker & 1) != 0) {
+        return wi_fail(err, WEIR_ERR_STATE,
+                       "worker %u has finished and closed its writer of "
+                       "shuffle %u: one writer for each worker and shuffle",
+                       worker, s->id);
+    }
     struct weir_writer *w = calloc(1, sizeof(*w));
     if (w == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a writer");

@@ -59,6 +59,22 @@ weir_err wi_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
     return code;
 }
 
+weir_err wi_fail_null(struct weir_error *err, const char *name)
+{
+    return wi_fail(err, WEIR_ERR_ARG, "%s must not be NULL", name);
+}
+
+weir_err wi_check_given(struct weir_error *err, const struct wi_arg *args,
+                        size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (args[i].value == NULL) {
+            return wi_fail_null(err, args[i].name);
+        }
+    }
+    return WEIR_OK;
+}
+
 weir_err wi_fail_errno(struct weir_error *err, int errno_value, const char *fmt,
                        ...)
 {

@@ -97,7 +97,8 @@ WEIR_API uint32_t weir_shuffle_destinations(const weir_shuffle *shuffle);
  * Open the writer of one producing worker; begins to open links.
  *
  * Errors:     WEIR_ERR_ARG (not a producer), WEIR_ERR_DUPLICATE (open already),
- *             WEIR_ERR_NO_MEMORY, and what failed the query
+ *             WEIR_ERR_STATE (was open, and finished: a worker has one writer
+ *             of a shuffle), WEIR_ERR_NO_MEMORY, and what failed the query
  * Blocks:     never
  * Threads:    any
  * Ownership:  weir_writer_close, or weir_query_close
@@ -110,7 +111,8 @@ WEIR_API weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
  * Push a batch: partition its rows and copy them into the outgoing rings.
  *
  * After WEIR_AGAIN some rows may have gone out already: push the same batch,
- * unchanged, until the answer is another one.
+ * unchanged, until the answer is another one. It is known by its length, offsets
+ * and buffers; another one is refused, and the first can still be pushed on.
  *
  * @param batch  struct array with the shuffle's columns, not released (its
  *               `release` is not NULL, as Arrow has it); only read
@@ -119,7 +121,9 @@ WEIR_API weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
  *             take input, then retry) | WEIR_DONE (no destination wants more:
  *             finish)
  * Errors:     WEIR_ERR_SCHEMA, WEIR_ERR_DATA (a row over max_row_bytes),
- *             WEIR_ERR_ARG (WEIR_VECTOR), and what failed the query
+ *             WEIR_ERR_ARG (WEIR_VECTOR), WEIR_ERR_STATE (another batch is not
+ *             taken yet; or after weir_writer_finish), and what failed the
+ *             query; weir_writer_error has the message
  * Blocks:     never.  Cost: no syscall unless a consumer sleeps or the
  *             transport needs one, no allocation
  * Threads:    the worker's thread
@@ -161,10 +165,11 @@ WEIR_API weir_err weir_writer_push_wait(weir_writer *writer,
 WEIR_API weir_err weir_writer_flush(weir_writer *writer);
 
 /**
- * End the stream to every destination. Call again after WEIR_AGAIN.
+ * End the stream to every destination. Call again after WEIR_AGAIN; nothing
+ * can be pushed any more.
  *
  * Returns:    WEIR_OK (all is in the rings) | WEIR_AGAIN (a ring is full)
- * Errors:     what failed the query
+ * Errors:     WEIR_ERR_STATE (a batch is not taken yet), what failed the query
  * Blocks:     never
  * Threads:    the worker's thread
  * Ownership:  nothing; the writer may only be closed now
@@ -175,6 +180,21 @@ WEIR_API weir_err weir_writer_finish(weir_writer *writer);
  *  Errors: as finish. Blocks: until done, or the query fails.
  *  Threads: the worker's thread. Ownership: as finish. */
 WEIR_API weir_err weir_writer_finish_wait(weir_writer *writer);
+
+/**
+ * What the last call of this writer that failed has to say: which column, which
+ * row, what was found and expected. Of a failed query, what failed it.
+ *
+ * @param err  [out] code and message, may be NULL
+ *
+ * Returns:    the code; WEIR_OK: no call failed
+ * Errors:     WEIR_ERR_ARG (no writer)
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_writer_error(const weir_writer *writer,
+                                    struct weir_error *err);
 
 /** What went to one destination so far. */
 struct weir_edge_stats {
@@ -200,7 +220,8 @@ WEIR_API void weir_writer_close(weir_writer *writer);
  * Open the reader of one consuming worker.
  *
  * Errors:     WEIR_ERR_ARG (not a consumer), WEIR_ERR_DUPLICATE (open already),
- *             WEIR_ERR_NO_MEMORY, and what failed the query
+ *             WEIR_ERR_STATE (was open, and closed: a worker has one reader of
+ *             a shuffle), WEIR_ERR_NO_MEMORY, and what failed the query
  * Blocks:     never
  * Threads:    any
  * Ownership:  weir_reader_close, or weir_query_close

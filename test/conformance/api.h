@@ -73,6 +73,11 @@
     X(suite, place, ids_are_used_once)                                         \
     X(suite, place, bad_options_are_named)                                     \
     X(suite, place, bad_batches_are_refused)                                   \
+    X(suite, place, another_batch_after_again_is_refused)                      \
+    X(suite, place, rows_after_finish_are_refused)                             \
+    X(suite, place, ends_are_opened_once)                                      \
+    X(suite, place, producers_of_closed_readers_are_stopped)                   \
+    X(suite, place, node_ring_goes_on_beside_a_closed_reader)                  \
     X(suite, place, schemas_that_differ_fail_both)                             \
     X(suite, place, producer_counts_that_differ_fail_both)                     \
     X(suite, place, too_many_shuffles_are_refused)                             \

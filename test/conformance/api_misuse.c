@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that a program should not make: refused with a message, and nothing
+ * has changed. */
+#include "test/conformance/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct world {
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+};
+
+static void open_world(struct world *w, const struct wt_place *place,
+                       const struct wt_cluster_params *cluster,
+                       const struct wt_flow_params *flow)
+{
+    wt_cluster_open(&w->c, place, cluster);
+    wt_query_open(&w->q, &w->c, 1, NULL);
+    wt_flow_open(&w->f, &w->q, flow);
+}
+
+static void run_world(struct world *w)
+{
+    bool ran = wt_cluster_run(&w->c);
+    cr_assert(ran, "%s", w->c.why);
+    wt_flow_check(&w->f);
+}
+
+static void close_world(struct world *w)
+{
+    wt_query_close(&w->q);
+    wt_flow_close(&w->f);
+    wt_cluster_close(&w->c);
+    free(w);
+}
+
+/* The writer has a message with this text for the call that failed. */
+static void says(const weir_writer *w, weir_err code, const char *text)
+{
+    struct weir_error err = {0};
+    cr_assert_eq(weir_writer_error(w, &err), code, "%s",
+                 weir_err_name(err.code));
+    cr_assert_eq(err.code, code);
+    cr_assert_not_null(strstr(err.message, text), "no \"%s\" in: %s", text,
+                       err.message);
+}
+
+/* ---- another batch after WEIR_AGAIN --------------------------------------- */
+
+static void refuse_other(const struct wt_source *s,
+                         const struct ArrowArray *other, const uint32_t *dest)
+{
+    weir_err rc = dest != NULL ? weir_writer_push_to(s->writer, other, dest)
+                               : weir_writer_push(s->writer, other);
+    cr_assert_eq(rc, WEIR_ERR_STATE, "%s", weir_err_name(rc));
+    says(s->writer, WEIR_ERR_STATE, "another batch");
+}
+
+/* The same struct but for one buffer of the last column. */
+static void refuse_buffer(const struct wt_source *s, uint32_t buffer)
+{
+    static const uint8_t elsewhere[8];
+    struct ArrowArray other = s->batch;
+    struct ArrowArray *columns[] = {s->batch.children[0], s->batch.children[1],
+                                    s->batch.children[2]};
+    struct ArrowArray text = *columns[2];
+    const void *buffers[] = {text.buffers[0], text.buffers[1], text.buffers[2]};
+    buffers[buffer] = elsewhere;
+    text.buffers = buffers;
+    columns[2] = &text;
+    other.children = columns;
+    refuse_other(s, &other, s->dest);
+}
+
+/* A batch that overfills every ring is begun; others are tried; it goes on. */
+void wt_api_another_batch_after_again_is_refused(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.node = {.frame_bytes = 2048}};
+    const struct wt_flow_params flow = {
+        .shuffle = {.partitioning = WEIR_VECTOR},
+        .n_rows = 30000,
+        .batch_rows = 30000};
+    struct world *w = calloc(1, sizeof(*w));
+    open_world(w, place, &cluster, &flow);
+    struct wt_source *s = w->f.source[0][0];
+    cr_assert_eq(s->task->step(s), WEIR_AGAIN);
+    cr_assert(s->have);
+    struct ArrowArray other = s->batch;
+    cr_assert_eq(weir_writer_push_to(s->writer, &other, s->dest), WEIR_AGAIN,
+                 "a copy of the struct is the same batch");
+    other.length--;
+    refuse_other(s, &other, s->dest);
+    other = s->batch;
+    other.offset++;
+    refuse_other(s, &other, s->dest);
+    for (uint32_t i = 0; i < 3; i++) {
+        refuse_buffer(s, i);
+    }
+    refuse_other(s, &s->batch, s->dest + 1);
+    refuse_other(s, &s->batch, NULL);
+    refuse_other(s, NULL, s->dest);
+    cr_assert_eq(weir_writer_finish(s->writer), WEIR_ERR_STATE);
+    says(s->writer, WEIR_ERR_STATE, "not taken");
+    run_world(w);
+    close_world(w);
+}
+
+/* ---- ends of streams ------------------------------------------------------ */
+
+static weir_err finish_only(void *arg)
+{
+    struct wt_source *s = arg;
+    weir_err rc = weir_writer_finish(s->writer);
+    return rc == WEIR_OK ? WEIR_DONE : rc;
+}
+
+/* Also when the end is not yet in all rings: rows for those that have it would
+ * be lost without a trace. */
+void wt_api_rows_after_finish_are_refused(const struct wt_place *place)
+{
+    const struct wt_flow_params flow = {.n_rows = 1};
+    struct world *w = calloc(1, sizeof(*w));
+    struct ArrowArray batch;
+    open_world(w, place, NULL, &flow);
+    w->f.n_ids = 0; /* none is sent */
+    wt_rows_make(&w->f.rows, 0, 1, &batch);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct wt_source *s = w->f.source[i][0];
+        s->task->step = finish_only;
+        cr_assert_geq(weir_writer_finish(s->writer), 0);
+        cr_assert_eq(weir_writer_push(s->writer, &batch), WEIR_ERR_STATE);
+        says(s->writer, WEIR_ERR_STATE, "finish");
+    }
+    run_world(w);
+    cr_assert_eq(weir_writer_push(w->f.source[0][0]->writer, &batch),
+                 WEIR_ERR_STATE);
+    batch.release(&batch);
+    close_world(w);
+}
+
+static void refuse_opening(weir_shuffle *shuffle)
+{
+    struct weir_error err = {0};
+    weir_writer *writer = NULL;
+    weir_reader *reader = NULL;
+    cr_assert_eq(weir_writer_open(shuffle, 0, &writer, &err), WEIR_ERR_STATE);
+    cr_assert_not_null(strstr(err.message, "one writer"), "%s", err.message);
+    cr_assert_eq(weir_reader_open(shuffle, 0, &reader, &err), WEIR_ERR_STATE);
+    cr_assert_not_null(strstr(err.message, "one reader"), "%s", err.message);
+    cr_assert(writer == NULL && reader == NULL);
+}
+
+/* Node 0 drains its reader, node 1 stops it, node 2 just closes it. */
+void wt_api_ends_are_opened_once(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3};
+    struct world *w = calloc(1, sizeof(*w));
+    open_world(w, place, &cluster, NULL);
+    w->f.sink[1][0]->stop_after = 1;
+    weir_reader_close(w->f.sink[2][0]->reader);
+    w->f.sink[2][0]->task->end = WEIR_DONE;
+    w->f.sink[2][0]->stopped = true;
+    run_world(w);
+    for (uint32_t i = 0; i < 3; i++) {
+        weir_writer_close(w->f.source[i][0]->writer);
+        if (i < 2) {
+            weir_reader_close(w->f.sink[i][0]->reader);
+        }
+        refuse_opening(w->f.shuffle[i]);
+        cr_assert_eq(weir_query_status(w->q.query[i], NULL), WEIR_OK);
+    }
+    close_world(w);
+}
+
+/* ---- readers that are closed before their producers come ------------------ */
+
+static void close_sink(struct wt_sink *s)
+{
+    weir_reader_close(s->reader);
+    s->task->end = WEIR_DONE;
+    s->stopped = true;
+}
+
+void wt_api_producers_of_closed_readers_are_stopped(
+    const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
+    const struct wt_flow_params flow = {.n_rows = 30000};
+    struct world *w = calloc(1, sizeof(*w));
+    open_world(w, place, &cluster, &flow);
+    for (uint32_t i = 0; i < 6; i++) {
+        close_sink(w->f.sink[i / 2][i % 2]);
+        w->f.source[i / 2][i % 2]->endless = true;
+    }
+    run_world(w);
+    for (uint32_t i = 0; i < 6; i++) {
+        cr_assert(w->f.source[i / 2][i % 2]->saw_done);
+    }
+    close_world(w);
+}
+
+/* The other worker of the ring reads on. */
+void wt_api_node_ring_goes_on_beside_a_closed_reader(
+    const struct wt_place *place)
+{
+    struct wt_cluster_params cluster = {.nodes = 2, .workers = 2};
+    const struct wt_flow_params flow = {.n_rows = 5000};
+    struct world *w = calloc(1, sizeof(*w));
+    cluster.node.memory_bytes = wt_least_memory(place, &cluster);
+    open_world(w, place, &cluster, &flow);
+    close_sink(w->f.sink[1][0]);
+    run_world(w);
+    close_world(w);
+}
