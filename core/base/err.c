@@ -47,6 +47,16 @@ weir_scope weir_err_scope(weir_err code)
     return v > -300 ? WEIR_SCOPE_PEER : WEIR_SCOPE_NODE;
 }
 
+/* What a message quotes may be anything: a name, a peer's text, a path. */
+static void keep_to_one_line(char *text)
+{
+    for (char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 127) {
+            *c = '?';
+        }
+    }
+}
+
 weir_err wi_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
 {
     if (err != NULL) {
@@ -55,6 +65,7 @@ weir_err wi_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
         err->code = code;
         (void)vsnprintf(err->message, sizeof(err->message), fmt, args);
         va_end(args);
+        keep_to_one_line(err->message);
     }
     return code;
 }
@@ -89,6 +100,7 @@ weir_err wi_fail_errno(struct weir_error *err, int errno_value, const char *fmt,
             (void)snprintf(err->message + used, sizeof(err->message) - used,
                            ": %s", strerror(errno_value));
         }
+        keep_to_one_line(err->message);
     }
     return WEIR_ERR_SYSTEM;
 }

@@ -6,6 +6,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* What a message quotes may be anything: a name, a value, a piece of a file. */
+static void keep_to_one_line(char *text)
+{
+    for (char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 127) {
+            *c = '?';
+        }
+    }
+}
+
 weir_err wi_exec_fail(struct weir_error *err, weir_err code, const char *fmt,
                       ...)
 {
@@ -15,6 +25,7 @@ weir_err wi_exec_fail(struct weir_error *err, weir_err code, const char *fmt,
         err->code = code;
         (void)vsnprintf(err->message, sizeof(err->message), fmt, args);
         va_end(args);
+        keep_to_one_line(err->message);
     }
     return code;
 }

@@ -7,8 +7,9 @@
 
 #include <weir/error.h>
 
-/** Write code and message (cut to fit) into err unless NULL; returns code. The
- *  function that detects the fault calls it, once; callers pass the code on. */
+/** Write code and message (cut to fit, control characters as `?`) into err
+ *  unless NULL; returns code. The function that detects the fault calls it,
+ *  once; callers pass the code on. */
 weir_err wi_exec_fail(struct weir_error *err, weir_err code, const char *fmt,
                       ...) __attribute__((format(printf, 3, 4), cold));
 

@@ -106,6 +106,12 @@ Test(expr_hostile, places_count_characters_not_bytes)
     fails("'\xc3\xbc\xc3\xbc' + 1", WEIR_ERR_ARG, "character 6: utf8 + int64");
 }
 
+Test(expr_hostile, a_message_has_one_line_whatever_it_quotes)
+{
+    fails("\"x\n\ty\"", WEIR_ERR_NOT_FOUND, "there is no column `x??y`");
+    fails("1 'x\ny'", WEIR_ERR_ARG, "found `'x?y'`");
+}
+
 Test(expr_hostile, an_unknown_column_lists_those_there_are)
 {
     fails("b + 1", WEIR_ERR_NOT_FOUND,
