@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := release
 .PHONY: release demo test test-sanitizers check bench install docs format \
-        bench-query tidy coverage clean setup setup-build setup-check setup-bench \
+        bench-query fuzz tidy coverage clean setup setup-build setup-check setup-bench \
         setup-vm vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
@@ -42,6 +42,13 @@ test-sanitizers: build/asan/build.ninja build/tsan/build.ninja ## unit and confo
 check: setup-check release ## rules of the house (layers, labels, sizes ...), models
 	@WEIR_MAX_SKIPPED=0 test/scripts/run_tests.sh $(REL) -C model \
 	    -L 'check|install|model'
+
+SECONDS ?= 60
+build/fuzz/build.ninja: | setup-check
+
+fuzz: build/fuzz/build.ninja ## feed each fuzz target for SECONDS=60
+	@cmake --build build/fuzz -j $(JOBS) --target fuzz
+	@test/scripts/fuzz.sh build/fuzz $(SECONDS)
 
 tidy: setup-check release ## clang-tidy over the library
 	@test/scripts/tidy.sh $(REL) $(JOBS)

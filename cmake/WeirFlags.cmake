@@ -20,7 +20,8 @@ if(WEIR_SANITIZE)
   target_compile_options(
     weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all
                          -fno-omit-frame-pointer -Wno-conversion
-                         -Wno-sign-conversion -Wno-maybe-uninitialized)
+                         -Wno-sign-conversion
+                         $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE})
 endif()
 if(WEIR_COVERAGE)

@@ -9,7 +9,8 @@ set -eu
 build="gcc g++ libc6-dev make cmake ninja-build pkgconf libcriterion-dev
        liburcu-dev libjansson-dev libcsv-dev libxxhash-dev libjemalloc2
        libibverbs-dev librdmacm-dev libsqlite3-dev util-linux"
-check="clang clang-format clang-tidy doxygen spin"
+# libclang-rt-14-dev: sanitizers and libFuzzer of clang
+check="clang clang-format clang-tidy libclang-rt-14-dev doxygen spin"
 bench="openmpi-bin libopenmpi-dev python3-venv"
 # The guest runs the host's programs, so these are the guest's too. gcc-12 is
 # what Debian builds the kernel with.

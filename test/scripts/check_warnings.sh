@@ -30,7 +30,7 @@ done
 touch "$tmp/bad"
 for source in $(sources '*.c' core transport operators tools bench examples \
                         test/support test/unit test/conformance \
-                        test/integration); do
+                        test/integration test/fuzz); do
     for header in $unread; do
         if grep -q "#include <$header>" "$source"; then
             echo "$source: not read, <$header> is not installed"

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# test/fuzz/<name>_fuzz.c: one program per target, with its corpus in
+# test/fuzz/corpus/<name>.
+#
+# WEIR_FUZZ (preset fuzz; needs clang): libFuzzer drives them; `make fuzz` runs
+# them. Otherwise they replay their corpus, as a test.
+
+weir_glob(weir_fuzz_sources test/fuzz/*_fuzz.c)
+
+add_custom_target(fuzz)
+foreach(source ${weir_fuzz_sources})
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "_fuzz$" "" name ${name})
+  set(target fuzz_${name})
+  add_executable(${target} ${source})
+  set_target_properties(
+    ${target} PROPERTIES OUTPUT_NAME fuzz.${name} RUNTIME_OUTPUT_DIRECTORY
+                                                  ${PROJECT_BINARY_DIR}/test)
+  target_link_libraries(${target} PRIVATE weir_flags weir_static)
+  add_dependencies(fuzz ${target})
+  if(WEIR_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${target} PRIVATE test/fuzz/replay.c)
+    add_test(NAME fuzz.${name}
+             COMMAND ${target} ${PROJECT_SOURCE_DIR}/test/fuzz/corpus/${name})
+    weir_test_properties(fuzz.${name} unit 120)
+  endif()
+endforeach()

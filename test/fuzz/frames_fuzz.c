@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames: a random schema, and a frame that is random bytes, or one that was
+ * built for the schema and then changed in some places. What passes the checks
+ * is read to its last byte, in memory of exactly its size.
+ *
+ *   schema: n, n x {format, nullable}    kind of frame    changes | bytes
+ */
+#include <weir/batch.h>
+
+#include "core/base/cc.h"
+#include "core/frame.h"
+#include "test/fuzz/fuzz.h"
+
+enum { MAX_COLUMNS = 6, CAP_BYTES = 4096, MAX_ROWS = 40, EPOCH = 7 };
+
+static const char *const formats[] = {"c", "S",   "l",      "f", "b",
+                                      "u", "w:7", "d:38,4", "z", "tdD"};
+
+static volatile uint64_t sink; /* so that reads are not left out */
+
+static struct wi_schema *take_schema(struct fz_input *in)
+{
+    struct weir_field fields[MAX_COLUMNS];
+    static const char *const names[MAX_COLUMNS] = {"a", "b", "c",
+                                                   "d", "e", "f"};
+    struct ArrowSchema arrow;
+    struct wi_schema *s = NULL;
+    uint32_t n = 1u + fz_u8(in) % MAX_COLUMNS;
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t x = fz_u8(in);
+        fields[i] = (struct weir_field){
+            names[i], formats[x / 2 % WI_ARRAY_LEN(formats)], x & 1};
+    }
+    FZ_CHECK(weir_schema_build(fields, n, &arrow, NULL) == WEIR_OK &&
+                 wi_schema_open(&arrow, &s, NULL) == WEIR_OK,
+             "no schema");
+    arrow.release(&arrow);
+    return s;
+}
+
+/* ---- a frame as a producer builds it --------------------------------------- */
+
+/* Columns of a few rows, whatever the schema: values, offsets and bytes are cut
+ * out of the same junk. */
+struct rows {
+    uint8_t junk[MAX_ROWS * 32 + 64];
+    int32_t offsets[MAX_ROWS + 1];
+    struct wi_view views[MAX_COLUMNS];
+};
+
+static void fill_rows(const struct wi_schema *s, struct fz_input *in,
+                      struct rows *r)
+{
+    uint8_t seed = fz_u8(in);
+    for (size_t i = 0; i < sizeof(r->junk); i++) {
+        r->junk[i] = (uint8_t)(seed + i * 37);
+    }
+    for (uint32_t i = 0; i < MAX_ROWS; i++) {
+        r->offsets[i + 1] = r->offsets[i] + r->junk[i] % 24;
+    }
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        const struct wi_column *col = &s->columns[c];
+        bool var = col->kind == WI_KIND_VAR;
+        r->views[c] = (struct wi_view){
+            .validity = col->nullable ? r->junk : NULL,
+            .values = var ? (const void *)r->offsets : (const void *)r->junk,
+            .bytes = var ? r->junk : NULL};
+    }
+}
+
+static uint32_t build(const struct wi_schema *s, struct fz_input *in,
+                      uint8_t *mem)
+{
+    struct rows r = {.offsets = {0}};
+    struct wi_builder *b = NULL;
+    uint8_t how = fz_u8(in);
+    fill_rows(s, in, &r);
+    FZ_CHECK(wi_builder_open(s, &b, NULL) == WEIR_OK, "no builder");
+    wi_builder_start(b, mem, CAP_BYTES, 0);
+    (void)wi_builder_append(b, r.views, NULL, 0, 1u + how / 2 % MAX_ROWS);
+    uint32_t bytes = wi_builder_finish(b, (how & 1) != 0);
+    wi_builder_close(b);
+    return bytes;
+}
+
+static void change(struct fz_input *in, uint8_t *mem, uint32_t bytes)
+{
+    for (uint8_t n = fz_u8(in) % 8; n > 0; n--) {
+        uint32_t at = fz_u16(in);
+        uint8_t x = fz_u8(in);
+        /* Header and table are where the interesting bytes are. */
+        at %= x % 4 != 0 && bytes > 192 ? 192 : bytes;
+        mem[at] = (uint8_t)(mem[at] ^ x);
+    }
+}
+
+/* ---- reading all of it -------------------------------------------------------- */
+
+static void read_bytes(const uint8_t *p, uint64_t n)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        sum += p[i];
+    }
+    sink += sum;
+}
+
+static void read_column(const struct wi_column *c, const struct ArrowArray *a)
+{
+    uint64_t rows = (uint64_t)a->length;
+    if (a->buffers[0] != NULL) {
+        read_bytes(a->buffers[0], (rows + 7) / 8);
+    }
+    if (c->kind == WI_KIND_VAR) {
+        const int32_t *o = a->buffers[1];
+        FZ_CHECK(o[0] == 0, "offsets begin at %d", o[0]);
+        for (uint64_t i = 0; i < rows; i++) {
+            FZ_CHECK(o[i + 1] >= o[i], "offsets descend");
+            read_bytes((const uint8_t *)a->buffers[2] + o[i],
+                       (uint64_t)(o[i + 1] - o[i]));
+        }
+    } else {
+        read_bytes(a->buffers[1],
+                   c->kind == WI_KIND_BITS ? (rows + 7) / 8 : rows * c->width);
+    }
+}
+
+static void take(const struct wi_schema *s, const uint8_t *mem, uint32_t bytes)
+{
+    struct wi_frame_header h;
+    struct ArrowArray array;
+    struct weir_error err;
+    memcpy(&h, mem, sizeof(h));
+    if (wi_frame_check_header(&h, h.pos, EPOCH, bytes, &err) != WEIR_OK) {
+        return;
+    }
+    FZ_CHECK(h.bytes <= bytes && h.bytes % 64 == 0, "%u bytes", h.bytes);
+    if (h.kind == WI_FRAME_CHUNK) {
+        sink += wi_frame_checksum(&h, mem);
+        read_bytes(mem + sizeof(h), h.chunk_bytes);
+        return;
+    }
+    if (h.kind == WI_FRAME_END) {
+        sink += wi_frame_get_end(mem).rows;
+        return;
+    }
+    struct wi_export *x = wi_export_open(s);
+    FZ_CHECK(x != NULL, "no memory");
+    if (wi_frame_export(x, &h, mem, &array, &err) == WEIR_OK) {
+        FZ_CHECK(array.length == h.rows, "%u rows", h.rows);
+        for (uint32_t c = 0; c < s->n_columns; c++) {
+            read_column(&s->columns[c], array.children[c]);
+        }
+    }
+    wi_export_close(x);
+}
+
+/* Every DATA frame that says nothing of a checksum passes as it was built. */
+static void raise_header(uint8_t *mem, uint32_t bytes)
+{
+    struct wi_frame_header h;
+    memcpy(&h, mem, sizeof(h));
+    h.magic = WI_FRAME_MAGIC;
+    h.epoch = EPOCH;
+    h.flags = 0;
+    h.bytes = bytes;
+    memset(h.reserved, 0, sizeof(h.reserved));
+    memcpy(mem, &h, sizeof(h));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    struct fz_input in = {bytes, n};
+    if (n > 2 * CAP_BYTES) {
+        return -1;
+    }
+    struct wi_schema *s = take_schema(&in);
+    uint8_t how = fz_u8(&in);
+    uint8_t *built = aligned_alloc(64, CAP_BYTES);
+    FZ_CHECK(built != NULL, "no memory");
+    memset(built, 0xa5, CAP_BYTES);
+    uint32_t size = (uint32_t)(64 * (1 + in.left / 64));
+    if (how % 4 != 0) {
+        size = build(s, &in, built);
+        raise_header(built, size);
+        change(&in, built, size);
+    } else if (size <= CAP_BYTES) {
+        fz_take(&in, built, size);
+        raise_header(built, size);
+    }
+    if (size <= CAP_BYTES) {
+        uint8_t *mem = aligned_alloc(64, size);
+        FZ_CHECK(mem != NULL, "no memory");
+        memcpy(mem, built, size);
+        take(s, mem, size);
+        free(mem);
+    }
+    free(built);
+    wi_schema_close(s);
+    return 0;
+}
