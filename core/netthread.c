@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/base/err.h"
+#include "core/base/thread.h"
 #include "core/node_os.h"
 #include "core/shuffle.h"
 
@@ -78,12 +78,10 @@ static void *run(void *arg)
 
 weir_err wi_netthread_start(struct weir_node *n, struct weir_error *err)
 {
-    int rc = pthread_create(&n->os->thread, NULL, run, n);
-    if (rc != 0) {
-        return wi_fail_errno(err, rc, "%s: network thread", n->engine.name);
-    }
-    n->os->thread_runs = true;
-    return WEIR_OK;
+    weir_err rc =
+        wi_thread_start(&n->os->thread, run, n, "the network of a node", err);
+    n->os->thread_runs = rc == WEIR_OK;
+    return rc;
 }
 
 void wi_netthread_stop(struct weir_node *n)
