@@ -230,6 +230,35 @@ const char *wi_engine_member_name(const struct wi_engine *e, uint32_t idx)
     return idx < e->n_members ? e->members[idx].name : "?";
 }
 
+static weir_err check_member(const struct wi_engine *e,
+                             const struct weir_member *members, uint32_t i,
+                             struct weir_error *err)
+{
+    const struct weir_member *m = &members[i];
+    struct weir_error why;
+    if (m->name == NULL || m->address == NULL || m->workers == 0 ||
+        m->workers > WI_WORKERS_MAX || m->name[0] == '\0' ||
+        strlen(m->name) >= WI_NAME_BYTES ||
+        strlen(m->address) >= WI_ADDRESS_BYTES) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "member %u: needs a name (< %u bytes), an address "
+                       "and 1 to %u workers",
+                       i, WI_NAME_BYTES, WI_WORKERS_MAX);
+    }
+    for (uint32_t k = 0; k < i; k++) {
+        if (strcmp(members[k].name, m->name) == 0) {
+            return wi_fail(err, WEIR_ERR_ARG,
+                           "members %u and %u are both called %s", k, i,
+                           m->name);
+        }
+    }
+    if (e->ops->check(e->transport, m->address, &why) != WEIR_OK) {
+        return wi_fail(err, WEIR_ERR_ARG, "member %u (%s): %.300s", i, m->name,
+                       why.message);
+    }
+    return WEIR_OK;
+}
+
 static weir_err check_members(const struct wi_engine *e,
                               const struct weir_member *members, uint32_t n,
                               uint32_t *self_out, struct weir_error *err)
@@ -243,34 +272,22 @@ static weir_err check_members(const struct wi_engine *e,
                        "raise it",
                        n, e->cfg.max_members);
     }
-    *self_out = UINT32_MAX;
+    uint32_t self = UINT32_MAX;
     for (uint32_t i = 0; i < n; i++) {
-        const struct weir_member *m = &members[i];
-        if (m->name == NULL || m->address == NULL || m->workers == 0 ||
-            m->workers > 64 || strlen(m->name) >= WI_NAME_BYTES ||
-            strlen(m->address) >= WI_ADDRESS_BYTES) {
-            return wi_fail(err, WEIR_ERR_ARG,
-                           "member %u: needs a name (< %u bytes), an address "
-                           "and 1 to 64 workers",
-                           i, WI_NAME_BYTES);
+        weir_err rc = check_member(e, members, i, err);
+        if (rc != WEIR_OK) {
+            return rc;
         }
-        for (uint32_t k = 0; k < i; k++) {
-            if (strcmp(members[k].name, m->name) == 0) {
-                return wi_fail(err, WEIR_ERR_ARG,
-                               "members %u and %u are both called %s", k, i,
-                               m->name);
-            }
-        }
-        if (strcmp(m->name, e->name) == 0) {
-            *self_out = i;
+        if (strcmp(members[i].name, e->name) == 0) {
+            self = i;
         }
     }
-    if (*self_out == UINT32_MAX ||
-        members[*self_out].workers != e->cfg.workers) {
+    if (self == UINT32_MAX || members[self].workers != e->cfg.workers) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "no member called %s with %u workers in a list of %u",
                        e->name, e->cfg.workers, n);
     }
+    *self_out = self;
     return WEIR_OK;
 }
 

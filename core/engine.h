@@ -34,7 +34,8 @@ struct wi_member {
     struct wi_link *link; /* the live one, or NULL */
 };
 
-#define WI_ARENAS 8u /* transports below one node that can write */
+#define WI_WORKERS_MAX 64u /* of one node */
+#define WI_ARENAS 8u       /* transports below one node that can write */
 
 /** Counters of one worker: only its thread writes them. */
 struct wi_worker_stats {

@@ -340,6 +340,10 @@ weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
                        "max_members = %u is too small",
                        n, e->cfg.max_members);
     }
+    struct weir_error why;
+    if (address != NULL && e->ops->check(e->transport, address, &why) < 0) {
+        return wi_fail(err, WEIR_ERR_ARG, "seed_address: %.300s", why.message);
+    }
     struct wi_join *j = calloc(1, sizeof(*j));
     struct entry *entries = calloc(n, sizeof(*entries));
     if (j == NULL || entries == NULL) {

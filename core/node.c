@@ -74,7 +74,7 @@ static weir_err check_ranges(const struct weir_node_params *p,
                              struct weir_error *err)
 {
     const struct range ranges[] = {
-        {"workers", p->workers, 1, 64},
+        {"workers", p->workers, 1, WI_WORKERS_MAX},
         {"max_members", p->max_members, 1, 4096},
         {"max_shuffles", p->max_shuffles, 1, 1024},
         {"frame_bytes", p->frame_bytes, 1024, 1 << 20},

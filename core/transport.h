@@ -154,8 +154,8 @@ struct wi_transport_ops {
      *
      * Errors:     WEIR_ERR_ARG (address), WEIR_ERR_SYSTEM (says which call and
      *             what to change), WEIR_ERR_NO_MEMORY
-     * Blocks:     shortly.  Called by: node open; locks held: none
-     * Threads:    one
+     * Blocks:     shortly; to look up names in `listen`, as long as that takes
+     * Called by:  node open; locks held: none.  Threads: one
      * Ownership:  *out is freed by close
      */
     weir_err (*open)(const struct wi_transport_params *params,
@@ -226,6 +226,18 @@ struct wi_transport_ops {
     /* ---- connections, engine only --------------------------------------- */
 
     /**
+     * Has a text the form of an address that connect takes? Names are not
+     * looked up, and nobody is asked whether somebody listens there.
+     *
+     * @param address  with "name:"
+     *
+     * Errors:     WEIR_ERR_ARG: what is expected
+     * Blocks:     never.  Threads: any.  Ownership: nothing
+     */
+    weir_err (*check)(struct wi_transport *t, const char *address,
+                      struct weir_error *err);
+
+    /**
      * Begin to connect. Ends in WI_EV_CONNECTED or WI_EV_CLOSED, within the
      * time that the operating system gives it; the core has its own deadline.
      * Nothing may be sent before WI_EV_CONNECTED.
@@ -234,7 +246,9 @@ struct wi_transport_ops {
      *
      * Errors:     WEIR_ERR_ARG (not an address), WEIR_ERR_SYSTEM (out of file
      *             descriptors: says the limit), WEIR_ERR_NO_MEMORY
-     * Blocks:     never.  Ownership: *ep_out is freed by disconnect
+     * Blocks:     never: what takes time, as the look-up of a name, is done
+     *             elsewhere and ends in an event
+     * Ownership:  *ep_out is freed by disconnect
      */
     weir_err (*connect)(struct wi_transport *t, const char *address,
                         struct wi_ep **ep_out, struct weir_error *err);

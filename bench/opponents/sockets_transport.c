@@ -214,6 +214,23 @@ static void mem_close(struct wi_transport *base, struct wi_mem *mem)
 
 /* ---- links ------------------------------------------------------------------------- */
 
+static weir_err decode(const char *address, union wi_inet *out,
+                       struct weir_error *err)
+{
+    if (strncmp(address, prefix, sizeof(prefix) - 1) != 0) {
+        return wi_fail(err, WEIR_ERR_ARG, "not a sockets address: %s", address);
+    }
+    return wi_inet_decode(address + sizeof(prefix) - 1, 0, out, err);
+}
+
+static weir_err link_check(struct wi_transport *t, const char *address,
+                           struct weir_error *err)
+{
+    union wi_inet a;
+    (void)t;
+    return decode(address, &a, err);
+}
+
 /* Blocks until the peer's system has taken the connection: at once where this
  * runs, on one machine. */
 static weir_err link_connect(struct wi_transport *base, const char *address,
@@ -223,10 +240,7 @@ static weir_err link_connect(struct wi_transport *base, const char *address,
     struct wb_sockets_node *t = wb_node_of(base);
     struct wb_link *l = NULL;
     union wi_inet a;
-    if (strncmp(address, prefix, sizeof(prefix) - 1) != 0) {
-        return wi_fail(err, WEIR_ERR_ARG, "not a sockets address: %s", address);
-    }
-    weir_err rc = wi_inet_decode(address + sizeof(prefix) - 1, 0, &a, err);
+    weir_err rc = decode(address, &a, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -333,6 +347,7 @@ const struct wi_transport_ops wb_sockets_transport = {
     .grant = wb_link_grant,
     .map = wi_no_map,
     .unmap = wi_no_unmap,
+    .check = link_check,
     .connect = link_connect,
     .connect_next = wi_no_next,
     .why = wi_plain_why,

@@ -82,31 +82,61 @@ static WI_COLD weir_err not_an_address(const char *text, unsigned how,
                    (how & WI_INET_LISTEN) != 0 ? 0u : 1u);
 }
 
-weir_err wi_inet_decode(const char *text, unsigned how, union wi_inet *out,
-                        struct weir_error *err)
+/* Take a text apart; WEIR_ERR_ARG: it has not the form of an address. */
+static weir_err take(const char *text, unsigned how, struct parts *p,
+                     struct weir_error *err)
 {
-    struct parts p;
+    if (!split(text, how, p)) {
+        return not_an_address(text, how, err);
+    }
+    bool name = is_name(p);
+    if (name ? (how & WI_INET_NAMES) == 0 : !p->v6 && !is_quad(p->host)) {
+        return not_an_address(text, how, err);
+    }
+    return WEIR_OK;
+}
+
+static weir_err find(const char *text, unsigned how, const struct parts *p,
+                     union wi_inet *out, struct weir_error *err)
+{
+    bool name = is_name(p);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    if (!split(text, how, &p)) {
-        return not_an_address(text, how, err);
-    }
-    bool name = is_name(&p);
-    if (name ? (how & WI_INET_NAMES) == 0 : !p.v6 && !is_quad(p.host)) {
-        return not_an_address(text, how, err);
-    }
-    hints.ai_family = p.v6 ? AF_INET6 : AF_UNSPEC;
+    hints.ai_family = p->v6 ? AF_INET6 : AF_UNSPEC;
     hints.ai_flags = name ? 0 : AI_NUMERICHOST;
-    int rc = getaddrinfo(p.host, NULL, &hints, &found);
+    int rc = getaddrinfo(p->host, NULL, &hints, &found);
     if (rc != 0) {
         return name ? wi_fail(err, WEIR_ERR_ARG, "address '%.100s': %s", text,
                               gai_strerror(rc))
                     : not_an_address(text, how, err);
     }
     *out = wi_inet_of(found->ai_addr);
-    wi_inet_set_port(out, p.port);
+    wi_inet_set_port(out, p->port);
     freeaddrinfo(found);
     return WEIR_OK;
+}
+
+weir_err wi_inet_decode(const char *text, unsigned how, union wi_inet *out,
+                        struct weir_error *err)
+{
+    struct parts p;
+    weir_err rc = take(text, how, &p, err);
+    return rc == WEIR_OK ? find(text, how, &p, out, err) : rc;
+}
+
+weir_err wi_inet_check(const char *text, unsigned how, bool *name_out,
+                       struct weir_error *err)
+{
+    struct parts p;
+    union wi_inet addr;
+    weir_err rc = take(text, how, &p, err);
+    if (rc == WEIR_OK && !is_name(&p)) {
+        rc = find(text, how, &p, &addr, err);
+    }
+    if (rc == WEIR_OK) {
+        *name_out = is_name(&p);
+    }
+    return rc;
 }
 
 /* ---- the rest ------------------------------------------------------------ */

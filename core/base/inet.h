@@ -45,6 +45,18 @@ enum {
 weir_err wi_inet_decode(const char *text, unsigned how, union wi_inet *out,
                         struct weir_error *err);
 
+/**
+ * Has a text the form of an address? As wi_inet_decode, but names are taken as
+ * they are and not looked up.
+ *
+ * @param name_out  [out] the host is a name; set on WEIR_OK only
+ *
+ * Errors:     WEIR_ERR_ARG: what is wrong with the text
+ * Blocks:     never.  Threads: any.  Ownership: nothing
+ */
+weir_err wi_inet_check(const char *text, unsigned how, bool *name_out,
+                       struct weir_error *err);
+
 /** Write HOST:PORT with numbers; cut to `room` bytes. */
 void wi_inet_encode(const union wi_inet *addr, char *text, size_t room);
 

@@ -48,7 +48,7 @@ typedef enum weir_log_level {
 } weir_log_level;
 
 /** Takes one line without newline; called from any thread, must not call back
- *  into the library. */
+ *  into the library, nor block: links stand still meanwhile. */
 typedef void (*weir_log_fn)(void *arg, weir_log_level level, const char *line);
 
 /** Options of a node. Zero means the default in brackets. */
@@ -100,7 +100,7 @@ struct weir_member {
  * Errors:     WEIR_ERR_ARG (names the option), WEIR_ERR_BUDGET (the sum, and
  *             what to change), WEIR_ERR_SYSTEM, WEIR_ERR_NO_MEMORY,
  *             WEIR_ERR_NOT_FOUND (transport; lists the known ones)
- * Blocks:     shortly
+ * Blocks:     shortly; with a name in `listen`, while that is looked up
  * Threads:    any; a process may hold several nodes
  * Ownership:  weir_node_close
  */
@@ -136,7 +136,10 @@ WEIR_API const char *weir_node_plan(const weir_node *node);
  *
  * @param members    n entries, copied; one of them has this node's name
  *
- * Errors:     WEIR_ERR_ARG (own name not in the list, names double),
+ * Names of hosts in addresses are looked up when the link is needed.
+ *
+ * Errors:     WEIR_ERR_ARG (own name not in the list, names double, not an
+ *             address of this transport: names the member),
  *             WEIR_ERR_BUDGET (more than max_members), WEIR_ERR_STATE (joined)
  * Blocks:     never; links open when first needed
  * Threads:    any

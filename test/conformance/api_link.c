@@ -258,6 +258,37 @@ void wt_api_other_frame_bytes_are_refused(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+/* Each would be found only by the query that needs the link. */
+void wt_api_join_names_the_member_with_a_bad_address(
+    const struct wt_place *place)
+{
+    static const char *const bad[] = {"", "nonsense", "%s:", "%s: ", "ipx:1:2"};
+    const struct wt_cluster_params apart = {.apart = true};
+    struct weir_member members[WT_NODES];
+    struct wt_cluster c;
+    wt_cluster_open(&c, place, &apart);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct weir_error err = {0};
+        char address[64];
+        bool named = strchr(bad[i], '%') != NULL;
+        (void)snprintf(address, sizeof(address), "%s%s",
+                       named ? place->transport : bad[i],
+                       named ? bad[i] + 2 : "");
+        wt_cluster_members(&c, members);
+        members[1].address = address;
+        cr_assert_eq(weir_node_join(c.node[0], members, 2, &err), WEIR_ERR_ARG,
+                     "'%s'", address);
+        cr_assert_not_null(strstr(err.message, c.name[1]), "%s", err.message);
+        err = (struct weir_error){0};
+        cr_assert_eq(weir_node_join_seed(c.node[0], address, 2, 0, &err),
+                     WEIR_ERR_ARG, "'%s'", address);
+        cr_assert_not_null(strstr(err.message, "seed"), "%s", err.message);
+    }
+    cr_assert_eq(weir_node_members(c.node[0]), 0);
+    wt_cluster_join(&c);
+    wt_cluster_close(&c);
+}
+
 /* ---- another version: a peer made of the transport alone ------------------- */
 
 struct stranger {

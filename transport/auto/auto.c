@@ -351,6 +351,7 @@ const struct wi_transport_ops wi_auto_ops = {
     .grant = auto_grant,
     .map = auto_map,
     .unmap = auto_unmap,
+    .check = wi_auto_check,
     .connect = wi_auto_connect,
     .connect_next = wi_auto_connect_next,
     .why = wi_auto_why,

@@ -103,6 +103,8 @@ uint32_t wi_auto_part(const char *name, size_t len);
 bool wi_auto_way(const struct auto_transport *t, const struct auto_peer *peer,
                  uint32_t i, char *word);
 
+weir_err wi_auto_check(struct wi_transport *t, const char *address,
+                       struct weir_error *err);
 weir_err wi_auto_connect(struct wi_transport *t, const char *address,
                          struct wi_ep **ep_out, struct weir_error *err);
 weir_err wi_auto_connect_next(struct wi_transport *t, const char *address,

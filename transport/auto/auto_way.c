@@ -126,6 +126,14 @@ void wi_auto_why(struct wi_transport *base, const char *address,
 
 /* ---- connecting ---------------------------------------------------------- */
 
+enum { OWN_BYTES = WI_ADDRESS_BYTES + 8 };
+
+/* The address of a part, as the part itself has it. */
+static void own_address(char *text, const struct auto_part *p, const char *at)
+{
+    (void)snprintf(text, OWN_BYTES, "%s:%s", p->ops->name, at);
+}
+
 /* The first way from number i on that can be begun. WEIR_DONE: none. */
 static weir_err connect_from(struct auto_transport *t, const char *address,
                              uint32_t i, struct wi_ep **ep_out,
@@ -142,13 +150,30 @@ static weir_err connect_from(struct auto_transport *t, const char *address,
             continue;
         }
         struct auto_part *p = &t->parts[i];
-        char own[WI_ADDRESS_BYTES + 8];
+        char own[OWN_BYTES];
         struct weir_error why = {0};
-        (void)snprintf(own, sizeof(own), "%s:%s", p->ops->name, peer.parts[i]);
+        own_address(own, p, peer.parts[i]);
         rc = p->ops->connect(p->t, own, ep_out, &why);
         if (rc != WEIR_OK) {
             wi_log(t->log, WI_LOG_WARN, "%s: %s", own, why.message);
             (void)wi_fail(err, rc, "%s", why.message);
+        }
+    }
+    return rc;
+}
+
+weir_err wi_auto_check(struct wi_transport *base, const char *address,
+                       struct weir_error *err)
+{
+    struct auto_transport *t = wi_auto_of(base);
+    struct auto_peer peer;
+    weir_err rc = wi_auto_address_get(address, &peer, err);
+    for (uint32_t i = 0; rc == WEIR_OK && i < AUTO_PARTS; i++) {
+        const struct auto_part *p = &t->parts[i];
+        if (p->t != NULL && peer.parts[i] != NULL) {
+            char own[OWN_BYTES];
+            own_address(own, p, peer.parts[i]);
+            rc = p->ops->check(p->t, own, err);
         }
     }
     return rc;

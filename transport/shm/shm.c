@@ -220,6 +220,7 @@ const struct wi_transport_ops wi_shm_ops = {
     .grant = wi_shm_grant,
     .map = wi_shm_map,
     .unmap = wi_shm_unmap,
+    .check = wi_shm_check,
     .connect = wi_shm_connect,
     .connect_next = wi_no_next,
     .why = wi_plain_why,

@@ -183,6 +183,8 @@ unsigned long long wi_shm_fd_limit(void);
 
 /* ---- shm_ep.c: life of an endpoint, engine only ------------------------- */
 
+weir_err wi_shm_check(struct wi_transport *t, const char *address,
+                      struct weir_error *err);
 weir_err wi_shm_connect(struct wi_transport *t, const char *address,
                         struct wi_ep **ep_out, struct weir_error *err);
 void wi_shm_disconnect(struct wi_ep *ep);

@@ -178,7 +178,7 @@ static void try_connect(struct shm_ep *ep)
 {
     struct sockaddr_un sa;
     socklen_t len = 0;
-    (void)wi_shm_sockaddr(ep->name, &sa, &len); /* checked by wi_shm_connect */
+    (void)wi_shm_sockaddr(ep->name, &sa, &len); /* checked by wi_shm_check */
     if (connect(ep->fd, (struct sockaddr *)&sa, len) == 0) {
         ep->due_ns = 0;
         connected(ep);
@@ -191,18 +191,29 @@ static void try_connect(struct shm_ep *ep)
     }
 }
 
-weir_err wi_shm_connect(struct wi_transport *base, const char *address,
-                        struct wi_ep **ep_out, struct weir_error *err)
+weir_err wi_shm_check(struct wi_transport *t, const char *address,
+                      struct weir_error *err)
 {
-    struct shm *t = wi_container_of(base, struct shm, base);
     struct sockaddr_un sa;
     socklen_t len;
+    (void)t;
     if (strncmp(address, "shm:", 4) != 0 ||
         !wi_shm_sockaddr(address + 4, &sa, &len)) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "\"%.120s\" is not an address: expected shm:NAME with a "
                        "NAME of 1 to %d characters and no white space",
                        address, SHM_NAME_BYTES - 1);
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_shm_connect(struct wi_transport *base, const char *address,
+                        struct wi_ep **ep_out, struct weir_error *err)
+{
+    struct shm *t = wi_container_of(base, struct shm, base);
+    weir_err rc = wi_shm_check(base, address, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {

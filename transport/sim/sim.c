@@ -180,16 +180,33 @@ static bool parse_address(const char *text, uint32_t ports, uint32_t *port_out)
     return port < ports;
 }
 
+static weir_err decode(const struct simtransport *t, const char *address,
+                       uint32_t *port_out, struct weir_error *err)
+{
+    if (!parse_address(address, t->net->params.ports, port_out)) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "'%.100s' is not an address of this network: sim:0 to "
+                       "sim:%u",
+                       address, t->net->params.ports - 1);
+    }
+    return WEIR_OK;
+}
+
+static weir_err check_address(struct wi_transport *base, const char *address,
+                              struct weir_error *err)
+{
+    uint32_t port = 0;
+    return decode(of_transport(base), address, &port, err);
+}
+
 static weir_err start_connect(struct wi_transport *base, const char *address,
                               struct wi_ep **ep_out, struct weir_error *err)
 {
     struct simtransport *t = of_transport(base);
     uint32_t to = 0;
-    if (!parse_address(address, t->net->params.ports, &to)) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "'%s' is not an address of this network: sim:0 to "
-                       "sim:%u",
-                       address, t->net->params.ports - 1);
+    weir_err rc = decode(t, address, &to, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     struct wi_simconn *c = wi_simconn_open(t->net, t->port, to);
     if (c == NULL) {
@@ -417,6 +434,7 @@ const struct wi_transport_ops wi_sim_ops = {
     .grant = grant,
     .map = wi_no_map,
     .unmap = wi_no_unmap,
+    .check = check_address,
     .connect = start_connect,
     .connect_next = wi_no_next,
     .why = wi_plain_why,

@@ -170,6 +170,7 @@ static void tcp_close(struct wi_transport *base)
     close_list(&t->greeting);
     close_list(&t->linger);
     close_list(&t->trash);
+    wi_tcp_lookup_close(t);
     const int fds[] = {t->listen_fd, t->epoll_fd, t->timer_fd};
     for (size_t i = 0; i < WI_ARRAY_LEN(fds); i++) {
         if (fds[i] >= 0) {
@@ -227,6 +228,8 @@ static void collect(struct tcp_transport *t)
         } else if (what == &t->timer_fd) {
             uint64_t ticks;
             (void)!read(t->timer_fd, &ticks, sizeof(ticks));
+        } else if (what == &t->lookups) {
+            wi_tcp_lookup_poll(t);
         } else {
             /* A socket in error is readable: reading tells why. */
             uint32_t in = evs[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP);
@@ -410,6 +413,7 @@ const struct wi_transport_ops wi_tcp_ops = {
     .grant = wi_tcp_grant,
     .map = wi_no_map,
     .unmap = wi_no_unmap,
+    .check = wi_tcp_check,
     .connect = wi_tcp_connect,
     .connect_next = wi_no_next,
     .why = wi_plain_why,

@@ -66,6 +66,7 @@ enum {
 enum tcp_record { TCP_MESSAGE = 1, TCP_WRITE, TCP_READ, TCP_READ_DATA };
 
 enum tcp_state {
+    TCP_LOOKING,    /* the name is being looked up; there is no socket yet */
     TCP_CONNECTING, /* connect(2) is under way */
     TCP_GREETING,   /* waiting for the peer's greeting */
     TCP_UP,
@@ -100,11 +101,12 @@ struct tcp_transport {
     uint32_t links;           /* endpoints, ungreeted ones included */
     uint32_t greeting_count;
     uint32_t linger_count;
-    struct wi_list eps;      /* all that are not in one of the next two */
-    struct wi_list greeting; /* accepted, oldest first */
-    struct wi_list linger;   /* oldest first */
-    struct wi_list ready;    /* endpoints with something to do */
-    struct wi_list trash;    /* freed when poll has finished */
+    struct wi_list eps;          /* all that are not in one of the next two */
+    struct wi_list greeting;     /* accepted, oldest first */
+    struct wi_list linger;       /* oldest first */
+    struct wi_list ready;        /* endpoints with something to do */
+    struct wi_list trash;        /* freed when poll has finished */
+    struct tcp_lookups *lookups; /* NULL: no name came up yet */
 };
 
 /** One piece of the stream: a range of staging, or payload. */
@@ -158,9 +160,10 @@ struct tcp_ep {
     struct wi_ep base;
 
     /* written by: engine */
-    struct wi_list all;   /* in one list of the transport */
-    struct wi_list ready; /* in t->ready, or alone */
-    int fd;
+    struct wi_list all;        /* in one list of the transport */
+    struct wi_list ready;      /* in t->ready, or alone */
+    struct tcp_lookup *lookup; /* state LOOKING */
+    int fd;                    /* -1: none yet */
     enum tcp_state state;
     bool accepted;
     uint32_t todo;       /* TCP_TODO_ bits */
@@ -217,7 +220,7 @@ void wi_tcp_resume(struct tcp_transport *t);
 
 /* ---- tcp_ep.c ------------------------------------------------------------ */
 
-/** New endpoint around a socket, in list `eps`. NULL: no memory. */
+/** New endpoint around a socket, or none, in list `eps`. NULL: no memory. */
 struct tcp_ep *wi_tcp_ep_open(struct tcp_transport *t, int fd,
                               enum tcp_state state);
 
@@ -237,6 +240,10 @@ void wi_tcp_ep_todo(struct tcp_ep *ep, uint32_t todo);
 void wi_tcp_ep_lose(struct tcp_ep *ep, const char *fmt, ...)
     WI_PRINTF(2, 3) WI_COLD;
 
+/** The look-up of the name has ended (state LOOKING); addr NULL: why. */
+void wi_tcp_ep_found(struct tcp_ep *ep, const union wi_inet *addr,
+                     const char *why);
+
 /** Connection is there or has failed (state CONNECTING). */
 void wi_tcp_ep_connected(struct tcp_ep *ep);
 
@@ -246,9 +253,26 @@ void wi_tcp_ep_greeted(struct tcp_ep *ep);
 /** Drop what arrives (state LINGER). True if the peer's end has come. */
 bool wi_tcp_ep_linger(struct tcp_ep *ep);
 
+weir_err wi_tcp_check(struct wi_transport *t, const char *address,
+                      struct weir_error *err);
 weir_err wi_tcp_connect(struct wi_transport *t, const char *address,
                         struct wi_ep **ep_out, struct weir_error *err);
 void wi_tcp_disconnect(struct wi_ep *base);
+
+/* ---- tcp_lookup.c: engine ------------------------------------------------ */
+
+/** Look up the name in HOST:PORT for an endpoint; ends in wi_tcp_ep_found(). */
+weir_err wi_tcp_lookup_start(struct tcp_ep *ep, const char *text,
+                             struct weir_error *err);
+
+/** The endpoint goes: its look-up is for nobody any more. */
+void wi_tcp_lookup_drop(struct tcp_ep *ep);
+
+/** Hand out what was found. */
+void wi_tcp_lookup_poll(struct tcp_transport *t);
+
+/** Let go of all look-ups, and of the threads. Every endpoint is gone. */
+void wi_tcp_lookup_close(struct tcp_transport *t);
 
 /* ---- tcp_mem.c ----------------------------------------------------------- */
 

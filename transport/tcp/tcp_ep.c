@@ -47,6 +47,7 @@ struct tcp_ep *wi_tcp_ep_open(struct tcp_transport *t, int fd,
 void wi_tcp_ep_close(struct tcp_ep *ep)
 {
     struct tcp_transport *t = tcp_home(ep);
+    wi_tcp_lookup_drop(ep);
     wi_list_remove(&ep->all);
     wi_list_remove(&ep->ready);
     if (ep->state == TCP_LINGER) {
@@ -56,7 +57,9 @@ void wi_tcp_ep_close(struct tcp_ep *ep)
     } else {
         t->links--;
     }
-    (void)close(ep->fd);
+    if (ep->fd >= 0) {
+        (void)close(ep->fd);
+    }
     free(ep->grants);
     free(ep);
     wi_tcp_resume(t);
@@ -235,40 +238,83 @@ static WI_COLD weir_err no_socket(int why, const char *address,
                    address, strerror(why), (unsigned long long)lim.rlim_cur);
 }
 
-weir_err wi_tcp_connect(struct wi_transport *base, const char *address,
-                        struct wi_ep **ep_out, struct weir_error *err)
+/* The address is known. */
+static weir_err dial(struct tcp_ep *ep, const union wi_inet *addr,
+                     struct weir_error *err)
 {
-    struct tcp_transport *t = tcp_of(base);
-    union wi_inet addr;
-    if (strncmp(address, "tcp:", 4) != 0) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "'%s' is not an address of tcp (tcp:HOST:PORT)",
-                       address);
-    }
-    weir_err rc = wi_inet_decode(address + 4, WI_INET_NAMES, &addr, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    int fd = socket(addr.any.sa_family,
-                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return no_socket(errno, address, err);
-    }
-    struct tcp_ep *ep = wi_tcp_ep_open(t, fd, TCP_CONNECTING);
-    if (!ep) {
-        (void)close(fd);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a link to %s",
-                       address);
-    }
     const int one = 1;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    wi_inet_encode(&addr, ep->peer, sizeof(ep->peer));
+    ep->fd = socket(addr->any.sa_family,
+                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (ep->fd < 0) {
+        return no_socket(errno, ep->peer, err);
+    }
+    ep->state = TCP_CONNECTING;
+    (void)setsockopt(ep->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    wi_inet_encode(addr, ep->peer, sizeof(ep->peer));
     wi_tcp_ep_watch(ep, EPOLL_CTL_ADD, 0);
-    if (connect(fd, &addr.any, wi_inet_len(&addr)) == 0 ||
+    if (connect(ep->fd, &addr->any, wi_inet_len(addr)) == 0 ||
         errno == EINPROGRESS) {
         wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLOUT);
     } else {
         wi_tcp_ep_lose(ep, "connect to %s: %s", ep->peer, strerror(errno));
+    }
+    return WEIR_OK;
+}
+
+void wi_tcp_ep_found(struct tcp_ep *ep, const union wi_inet *addr,
+                     const char *why)
+{
+    struct weir_error err;
+    if (addr == NULL) {
+        wi_tcp_ep_lose(ep, "%s", why);
+    } else if (dial(ep, addr, &err) != WEIR_OK) {
+        wi_tcp_ep_lose(ep, "%s", err.message);
+    }
+}
+
+static weir_err check(const char *address, bool *name_out,
+                      struct weir_error *err)
+{
+    if (strncmp(address, "tcp:", 4) != 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "'%.120s' is not an address of tcp (tcp:HOST:PORT)",
+                       address);
+    }
+    return wi_inet_check(address + 4, WI_INET_NAMES, name_out, err);
+}
+
+weir_err wi_tcp_check(struct wi_transport *t, const char *address,
+                      struct weir_error *err)
+{
+    bool name;
+    (void)t;
+    return check(address, &name, err);
+}
+
+weir_err wi_tcp_connect(struct wi_transport *base, const char *address,
+                        struct wi_ep **ep_out, struct weir_error *err)
+{
+    bool name = false;
+    union wi_inet addr;
+    weir_err rc = check(address, &name, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    struct tcp_ep *ep = wi_tcp_ep_open(tcp_of(base), -1, TCP_LOOKING);
+    if (!ep) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a link to %s",
+                       address);
+    }
+    (void)snprintf(ep->peer, sizeof(ep->peer), "%s", address + 4);
+    if (name) {
+        rc = wi_tcp_lookup_start(ep, address + 4, err);
+    } else {
+        rc = wi_inet_decode(address + 4, 0, &addr, err);
+        rc = rc == WEIR_OK ? dial(ep, &addr, err) : rc;
+    }
+    if (rc != WEIR_OK) {
+        wi_tcp_ep_close(ep);
+        return rc;
     }
     *ep_out = &ep->base;
     return WEIR_OK;

@@ -101,18 +101,32 @@ static bool from_another_port(struct vb_ep *ep)
     return resolve(ep, &to);
 }
 
+static weir_err decode(const char *address, union wi_inet *out,
+                       struct weir_error *err)
+{
+    if (strncmp(address, "verbs:", 6) != 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "'%.100s' is not an address of verbs (verbs:IP:PORT)",
+                       address);
+    }
+    return wi_inet_decode(address + 6, 0, out, err);
+}
+
+weir_err wi_vb_check(struct wi_transport *t, const char *address,
+                     struct weir_error *err)
+{
+    union wi_inet to;
+    (void)t;
+    return decode(address, &to, err);
+}
+
 weir_err wi_vb_connect(struct wi_transport *base, const char *address,
                        struct wi_ep **ep_out, struct weir_error *err)
 {
     struct vb_transport *t = vb_of(base);
     union wi_inet to;
     struct rdma_cm_id *id = NULL;
-    if (strncmp(address, "verbs:", 6) != 0) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "'%.100s' is not an address of verbs (verbs:IP:PORT)",
-                       address);
-    }
-    weir_err rc = wi_inet_decode(address + 6, 0, &to, err);
+    weir_err rc = decode(address, &to, err);
     if (rc != WEIR_OK) {
         return rc;
     }

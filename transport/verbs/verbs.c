@@ -542,6 +542,7 @@ const struct wi_transport_ops wi_verbs_ops = {
     .grant = wi_vb_grant,
     .map = wi_no_map,
     .unmap = wi_no_unmap,
+    .check = wi_vb_check,
     .connect = wi_vb_connect,
     .connect_next = wi_no_next,
     .why = wi_plain_why,

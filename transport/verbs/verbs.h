@@ -480,6 +480,8 @@ weir_err wi_vb_listen(struct vb_transport *t, const char *text,
 
 /* ---- cm.c ---------------------------------------------------------------- */
 
+weir_err wi_vb_check(struct wi_transport *t, const char *address,
+                     struct weir_error *err);
 weir_err wi_vb_connect(struct wi_transport *t, const char *address,
                        struct wi_ep **ep_out, struct weir_error *err);
 

@@ -71,9 +71,10 @@ Test(registry, check_names_an_empty_slot){
         refuse(&ops, "'" #slot "'");                                           \
     }
     EMPTY(open) EMPTY(close) EMPTY(address) EMPTY(mem_open) EMPTY(mem_close)
-        EMPTY(grant) EMPTY(map) EMPTY(unmap) EMPTY(connect) EMPTY(connect_next)
-            EMPTY(why) EMPTY(disconnect) EMPTY(send) EMPTY(write) EMPTY(read)
-                EMPTY(kick) EMPTY(poll) EMPTY(arm) EMPTY(fd)
+        EMPTY(grant) EMPTY(map) EMPTY(unmap) EMPTY(check) EMPTY(connect)
+            EMPTY(connect_next) EMPTY(why) EMPTY(disconnect) EMPTY(send)
+                EMPTY(write) EMPTY(read) EMPTY(kick) EMPTY(poll) EMPTY(arm)
+                    EMPTY(fd)
 #undef EMPTY
 }
 

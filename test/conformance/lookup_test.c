@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of hosts that take long to look up. getaddrinfo is this file's: names
+ * that end in ".slow" hang until the test lets them go, and then are 127.0.0.1.
+ */
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "test/support/flow.h"
+
+static const struct wt_place tcp = {.transport = "tcp"};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static bool released;
+static uint32_t hanging;
+
+static void hang(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    hanging++;
+    (void)pthread_cond_broadcast(&moved);
+    while (!released) {
+        (void)pthread_cond_wait(&moved, &lock);
+    }
+    hanging--;
+    (void)pthread_cond_broadcast(&moved);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+int getaddrinfo(const char *host, const char *service,
+                const struct addrinfo *hints, struct addrinfo **out)
+{
+    typedef int (*fn)(const char *, const char *, const struct addrinfo *,
+                      struct addrinfo **);
+    fn real = (fn)dlsym(RTLD_NEXT, "getaddrinfo");
+    const char *end = strrchr(host, '.');
+    if (end == NULL || strcmp(end, ".slow") != 0) {
+        return real(host, service, hints, out);
+    }
+    hang();
+    return strncmp(host, "no", 2) == 0 ? EAI_NONAME
+                                       : real("127.0.0.1", service, hints, out);
+}
+
+static void release(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    released = true;
+    (void)pthread_cond_broadcast(&moved);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Until some hang, or none does any more. */
+static void wait_for_hanging(bool some)
+{
+    (void)pthread_mutex_lock(&lock);
+    while ((hanging != 0) != some) {
+        (void)pthread_cond_wait(&moved, &lock);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Two nodes; each knows the other by a name. */
+static void open_named(struct wt_cluster *c, const char *name,
+                       const struct weir_node_params *node)
+{
+    const struct wt_cluster_params params = {.apart = true, .node = *node};
+    struct weir_member members[WT_NODES];
+    char address[WT_NODES][128];
+    wt_cluster_open(c, &tcp, &params);
+    wt_cluster_members(c, members);
+    for (uint32_t i = 0; i < c->n_nodes; i++) {
+        (void)snprintf(address[i], sizeof(address[i]), "tcp:%s%u.slow%s", name,
+                       i, strrchr(members[i].address, ':'));
+        members[i].address = address[i];
+    }
+    for (uint32_t i = 0; i < c->n_nodes; i++) {
+        struct weir_error err = {0};
+        cr_assert_eq(weir_node_join(c->node[i], members, c->n_nodes, &err),
+                     WEIR_OK, "%s", err.message);
+    }
+}
+
+static bool failed(void *arg)
+{
+    return weir_query_status(arg, NULL) != WEIR_OK;
+}
+
+/* If anything here waited for the name, nobody would let it go. */
+Test(lookup, writers_and_queries_open_while_a_name_hangs, .timeout = 60)
+{
+    const struct weir_node_params node = {.connect_ns = 30000000000,
+                                          .detect_ns = 30000000000};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+    open_named(&c, "host", &node);
+    wt_query_open(&q, &c, 1, NULL);
+    wt_flow_open(&f, &q, NULL);
+    wait_for_hanging(true);
+    struct wt_query other;
+    wt_query_open(&other, &c, 2, NULL);
+    wt_query_close(&other);
+    release();
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f);
+    wt_query_close(&q);
+    wt_flow_close(&f);
+    wt_cluster_close(&c);
+}
+
+/* The thread that looks up outlives the node, and cleans up after itself. */
+Test(lookup, node_closes_while_a_name_hangs, .timeout = 60)
+{
+    const struct weir_node_params node = {.detect_ns = 1000000};
+    const uint32_t both[] = {0, 1};
+    const struct weir_query_params params = {
+        .id = 1, .members = both, .n_members = 2};
+    struct weir_error err = {0};
+    struct wt_cluster c;
+    weir_query *q;
+    open_named(&c, "host", &node);
+    /* A query opens a link to its first member. */
+    cr_assert_eq(weir_query_open(c.node[1], &params, &q, &err), WEIR_OK, "%s",
+                 err.message);
+    wait_for_hanging(true);
+    weir_query_close(q);
+    wt_cluster_close(&c);
+    release();
+    wait_for_hanging(false);
+}
+
+Test(lookup, name_that_is_not_found_fails_the_query, .timeout = 60)
+{
+    const struct weir_node_params node = {0};
+    const uint32_t both[] = {0, 1};
+    const struct weir_query_params params = {
+        .id = 1, .members = both, .n_members = 2};
+    struct weir_error err = {0};
+    struct wt_cluster c;
+    weir_query *q;
+    release();
+    open_named(&c, "no", &node);
+    cr_assert_eq(weir_query_open(c.node[1], &params, &q, &err), WEIR_OK, "%s",
+                 err.message);
+    bool ended = wt_until(&c, failed, q);
+    cr_assert(ended);
+    cr_assert_eq(weir_query_status(q, &err), WEIR_ERR_PEER_LOST, "%s",
+                 err.message);
+    cr_assert_not_null(strstr(err.message, "no0.slow"), "%s", err.message);
+    weir_query_close(q);
+    wt_cluster_close(&c);
+}
