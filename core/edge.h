@@ -42,6 +42,7 @@
 #include "core/base/rcu.h"
 #include "core/frame.h"
 #include "core/ring.h"
+#include "core/watch.h"
 
 struct wi_link;
 struct wi_worker;
@@ -104,6 +105,8 @@ struct wi_out {
     bool released;              /* the writer is done with this struct */
     _Atomic uint32_t abandoned; /* ABANDON was sent */
     bool closed;                /* CLOSED came */
+    struct wi_watch put;        /* tail */
+    struct wi_watch taken;      /* what the consumer has released */
 
     /* written by: the worker */
     alignas(WI_CACHE_LINE) uint64_t tail;
@@ -157,8 +160,8 @@ struct wi_stream {
     uint64_t bytes;
     uint64_t checksum;
     uint64_t n_frames;
-    bool ended;     /* END taken and reconciled */
-    uint8_t *image; /* of a row in chunks */
+    _Atomic bool ended; /* END taken and reconciled */
+    uint8_t *image;     /* of a row in chunks */
     uint32_t image_bytes;
     uint32_t image_used;
 };
@@ -184,6 +187,7 @@ struct wi_in {
     _Atomic(struct weir_query *) query; /* from attach on: holds a count */
     uint32_t n_streams;
     struct wi_stream *streams; /* n_streams: 1, or one per worker */
+    uint64_t opened_ns;
 
     /* written by: engine */
     _Atomic uint32_t more;    /* posted: the producer asks before it waits */
@@ -195,10 +199,13 @@ struct wi_in {
     _Atomic uint32_t dead;    /* link lost: release is all that still happens */
     _Atomic uint32_t live;    /* streams that expect frames */
     _Atomic uint32_t n_ended; /* streams that had their END */
+    struct wi_watch came;     /* tail */
+    struct wi_watch read;     /* scan */
+    struct wi_watch freed;    /* head */
 
     /* written by: who scans (the reader; node rings: the dispatcher) */
-    alignas(WI_CACHE_LINE) uint64_t scan; /* next frame to look at */
-    uint32_t scan_off;                    /* its place in the ring */
+    alignas(WI_CACHE_LINE) _Atomic uint64_t scan; /* next frame to look at */
+    uint32_t scan_off;                            /* its place in the ring */
     uint64_t tail_seen;
     _Atomic uint32_t hungry;      /* its reader waits for more */
     struct wi_held *held;         /* WI_HELD_MAX, a FIFO: */

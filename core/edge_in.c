@@ -62,6 +62,7 @@ static void fill_in(struct wi_link *l, struct wi_in *in,
     in->size = m->ring_bytes;
     in->mem = (uint8_t *)l->area.base + m->ring_off;
     in->mapped = l->mapped;
+    in->opened_ns = l->engine->now_ns;
     wi_list_init(&in->item.on_link);
     wi_list_init(&in->item.posting);
     if (l->mapped) { /* the producer has set it up, and may have written */
@@ -245,8 +246,8 @@ static weir_err on_open(struct wi_link *l, const struct wi_msg_edge_open *m,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an edge");
     }
     if (l->state == WI_LINK_CLOSING) {
-        l->state = WI_LINK_OPEN;   /* the peer still needs it */
-        wi_engine_kick(l->engine); /* other times to watch */
+        wi_link_enter(l, WI_LINK_OPEN); /* the peer still needs it */
+        wi_engine_kick(l->engine);      /* other times to watch */
         wi_out_place(l);
     }
     struct weir_query *q = wi_query_find(l->engine, m->query);

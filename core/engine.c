@@ -123,6 +123,7 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
     e->cfg = *cfg;
     e->tick_ns = UINT64_MAX;
     e->nudge_ns = UINT64_MAX;
+    e->watch_ns = UINT64_MAX;
     e->self = UINT32_MAX;
     wi_list_init(&e->dead);
     wi_list_init(&e->limbo);
@@ -428,6 +429,7 @@ static void housekeeping(struct wi_engine *e)
     }
     wi_guests_tick(e, e->now_ns);
     wi_join_tick(e);
+    wi_watch_tick(e);
     wi_engine_due(e, wi_query_deadlines(e, e->now_ns));
 }
 

@@ -70,6 +70,9 @@ struct wi_worker {
     struct wi_list writers; /* open writers; changed under the node's lock */
     struct wi_list readers; /* open readers; the same */
     struct wi_worker_stats stats;
+    _Atomic uint32_t turns; /* counts waits and arms, also those in vain */
+    struct wi_watch
+        rested;     /* written by: engine; since when it sleeps or not */
     _Atomic int fd; /* eventfd of foreign loops, -1 until asked for */
 };
 
@@ -97,6 +100,7 @@ struct wi_engine {
     uint64_t now_ns;
     uint64_t tick_ns;  /* next housekeeping */
     uint64_t nudge_ns; /* wake workers that hold back dense frames */
+    uint64_t watch_ns; /* look at what stands still */
     struct wi_member *members;
     uint32_t n_members;
     uint32_t self;

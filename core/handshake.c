@@ -140,7 +140,7 @@ void wi_link_connected(struct wi_link *l)
         wi_link_down(l, false, rc, err.message);
         return;
     }
-    l->state = WI_LINK_HELLO;
+    wi_link_enter(l, WI_LINK_HELLO);
     wi_store_rel(&l->sending, 1); /* E6 release: as in accept_link() */
     fill_hello(l->engine, l->member, &m, WI_MSG_HELLO);
     wi_link_send(l, &m);
@@ -302,7 +302,7 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
         wi_link_down(l, false, rc, err.message);
         return;
     }
-    l->state = WI_LINK_READY;
+    wi_link_enter(l, WI_LINK_READY);
     l->initiator = false;
     l->broken = false;
     l->caps = caps;

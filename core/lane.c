@@ -103,7 +103,7 @@ bool wi_lane_room(struct wi_lane *lane, uint32_t want, uint32_t least)
     }
     /* E5 sc: the wish, then a last look; pairs with E5 sc in move_head() and
      * tell_producer(), reap(): head, then the wish */
-    wi_store_sc(&o->ctl->want, 1);
+    wi_store_sc(&o->ctl->want, WI_WANT_ROOM);
     o->head_seen = wi_load_sc(&o->ctl->head); /* E5 sc: as above */
     lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
     if (lane->span.bytes == 0) {

@@ -21,6 +21,12 @@ static weir_err alloc_tables(struct wi_link *l)
     return l->in != NULL && l->used != NULL ? WEIR_OK : WEIR_ERR_NO_MEMORY;
 }
 
+void wi_link_enter(struct wi_link *l, enum wi_link_state state)
+{
+    l->state = state;
+    l->since_ns = l->engine->now_ns;
+}
+
 struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
 {
     struct wi_link *l = aligned_alloc(WI_CACHE_LINE, sizeof(*l));
@@ -156,6 +162,7 @@ void wi_link_send(struct wi_link *l, const union wi_msg *m)
         return;
     }
     l->last_tx_ns = l->engine->now_ns;
+    l->ctl_put++;
     wi_lq_put(&l->ctl, &c->node);
     wi_link_pump(l);
 }
@@ -189,7 +196,7 @@ static weir_err open_self(struct wi_link *l, struct weir_error *err)
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u units",
                        e->budget.n_units);
     }
-    l->state = WI_LINK_OPEN;
+    wi_link_enter(l, WI_LINK_OPEN);
     l->mapped = true;
     l->home = e->transport;
     l->peer_incarnation = e->incarnation;
@@ -216,7 +223,7 @@ struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member)
     if (l->self) {
         rc = open_self(l, &err);
     } else {
-        l->state = WI_LINK_CONNECTING;
+        wi_link_enter(l, WI_LINK_CONNECTING);
         l->initiator = true;
         rc = e->ops->connect(e->transport, e->members[member].address, &l->ep,
                              &err);
@@ -276,7 +283,7 @@ static bool try_next(struct wi_link *l, const char *why)
 void wi_link_opened(struct wi_link *l)
 {
     struct wi_engine *e = l->engine;
-    l->state = WI_LINK_OPEN;
+    wi_link_enter(l, WI_LINK_OPEN);
     l->counted = true;
     l->idle_since_ns = e->now_ns;
     wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
@@ -334,7 +341,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
         return;
     }
     bool clean = graceful && !has_edges(l, false);
-    l->state = WI_LINK_DEAD;
+    wi_link_enter(l, WI_LINK_DEAD);
     l->lost = !clean;
     if (l->counted) {
         e->stats.links_open--;
@@ -359,7 +366,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
 void wi_link_bye(struct wi_link *l)
 {
     if (l->state == WI_LINK_OPEN && !wi_link_busy(l)) {
-        l->state = WI_LINK_CLOSING;
+        wi_link_enter(l, WI_LINK_CLOSING);
         l->deadline_ns =
             wi_time_add(l->engine->now_ns, l->engine->cfg.detect_ns);
         wi_engine_due(l->engine, l->deadline_ns);
@@ -378,7 +385,7 @@ static void on_bye(struct wi_link *l)
         wi_link_down(l, true, WEIR_OK, "closed");
     } else if (l->state == WI_LINK_OPEN && !wi_link_busy(l)) {
         send_word(l, WI_MSG_BYE, 0);
-        l->state = WI_LINK_CLOSING;
+        wi_link_enter(l, WI_LINK_CLOSING);
         l->deadline_ns =
             wi_time_add(l->engine->now_ns, l->engine->cfg.detect_ns);
         wi_engine_due(l->engine, l->deadline_ns);

@@ -66,7 +66,8 @@ struct wi_link {
     bool mapped;     /* of the transport in use */
 
     /* written by: engine */
-    enum wi_link_state state;
+    enum wi_link_state state; /* wi_link_enter() changes it */
+    uint64_t since_ns;        /* when it did */
     bool initiator;
     bool lost;    /* died without BYE */
     bool counted; /* is in the statistics as open */
@@ -109,6 +110,7 @@ struct wi_link {
     /* the send side; queues are put to by anyone */
     struct wi_lq items;     /* struct wi_item: rings to post, credits due */
     struct wi_lq ctl;       /* struct wi_ctl_msg; put by the engine */
+    uint32_t ctl_put;       /* messages ever queued; written by: engine */
     _Atomic uint64_t bells; /* peer's workers whose descriptor must ring */
     _Atomic uint32_t again;
     _Atomic uint32_t sending; /* 1 while ep may be used */
@@ -117,6 +119,7 @@ struct wi_link {
     /* written by: post lock holder */
     struct wi_list active;       /* items with work */
     struct wi_ctl_msg *ctl_next; /* taken from ctl, not sent yet */
+    _Atomic uint32_t ctl_taken;  /* messages that are in a packet */
     uint32_t packet_len;         /* a packet that is being filled */
     uint32_t posted_begin;
     uint32_t posted_end;
@@ -151,6 +154,9 @@ void wi_link_rest(struct wi_link *l);
 
 /** True while edges or batches of this link are alive. */
 bool wi_link_busy(const struct wi_link *l);
+
+/** The link comes to another state. */
+void wi_link_enter(struct wi_link *l, enum wi_link_state state);
 
 /** Finish a dead link: true when it was freed. */
 bool wi_link_bury(struct wi_link *l);

@@ -68,6 +68,7 @@ static void fill_defaults(struct weir_node_params *p, char *name)
     fill_u64(&p->detect_ns, 5 * SECOND);
     fill_u64(&p->connect_ns, 5 * SECOND);
     fill_u64(&p->idle_close_ns, 30 * SECOND);
+    fill_u64(&p->stall_ns, 30 * SECOND);
 }
 
 static weir_err check_ranges(const struct weir_node_params *p,
@@ -83,6 +84,7 @@ static weir_err check_ranges(const struct weir_node_params *p,
         {"detect_ns", p->detect_ns, 1000, UINT64_MAX / 4},
         {"connect_ns", p->connect_ns, 1000, UINT64_MAX / 4},
         {"idle_close_ns", p->idle_close_ns, 1000, UINT64_MAX / 4},
+        {"stall_ns", p->stall_ns, 1000, UINT64_MAX},
     };
     for (size_t i = 0; i < WI_ARRAY_LEN(ranges); i++) {
         const struct range *r = &ranges[i];

@@ -128,6 +128,8 @@ static bool send_ctl(struct wi_link *l)
             return false;
         }
         packet_add(l, l->ctl_next->bytes, l->ctl_next->len);
+        /* rlx: only the holder writes it; reports look at it */
+        wi_store_rlx(&l->ctl_taken, wi_load_rlx(&l->ctl_taken) + 1);
         free(l->ctl_next);
         l->ctl_next = NULL;
     }

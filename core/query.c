@@ -173,6 +173,7 @@ static weir_err open_locked(struct weir_node *node,
     q->engine = e;
     q->node = node;
     q->id = p->id;
+    q->opened_ns = e->now_ns;
     q->holds = 1;
     wi_list_init(&q->shuffles);
     q->deadline_ns = p->deadline_ns == 0
@@ -184,6 +185,7 @@ static weir_err open_locked(struct weir_node *node,
     }
     wi_list_push_back(&e->queries, &q->on_engine);
     e->stats.queries_open++;
+    wi_watch_start(e);
     wi_engine_due(e, q->deadline_ns);
     wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
     const struct wi_tomb *t = wi_tomb_find(e, p->id);
@@ -272,7 +274,8 @@ static bool complete(const struct weir_query *q)
                         i < wi_shuffle_workers(s, q->engine->self,
                                                s->producer_workers) &&
                         (s->wrote >> i & 1) == 0;
-            if (owes || (w != NULL && !w->finished) ||
+            if (owes ||
+                (w != NULL && !wi_load_rlx(&w->finished)) || /* rlx: at rest */
                 (r != NULL && !r->stopped && !wi_reader_complete(r))) {
                 return false;
             }

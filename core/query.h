@@ -31,6 +31,9 @@ struct weir_query {
     struct weir_error report; /* told to the judge, who decides */
     uint32_t holds;           /* itself and every wi_in with its schema */
     bool closed;
+    uint64_t opened_ns;
+    struct wi_watch moved; /* the sum of all positions and states */
+    bool stalled;          /* that it stands still is in the log */
 };
 
 static inline struct weir_query *wi_query_of(struct wi_list *n)

@@ -100,6 +100,11 @@ void wi_worker_collect(struct wi_worker *w, const struct weir_reader *reader)
     w->happened = w->happened || c.others;
 }
 
+static bool has_ended(const struct wi_stream *st)
+{
+    return wi_load_rlx(&st->ended); /* rlx: our own; reports look at it */
+}
+
 /* True if there is no need to ask the bell: all rings there will ever be were
  * looked at. Their marks stay for weir_worker_wait(). */
 static bool look_directly(struct weir_reader *r)
@@ -112,8 +117,9 @@ static bool look_directly(struct weir_reader *r)
         const struct wi_in *in = st->in;
         all = all && in->consumer_worker != WI_ANY_WORKER;
         /* rlx: only a look; wi_in_scan() acquires */
-        if (!st->ended && in->consumer_worker != WI_ANY_WORKER &&
-            wi_load_rlx(&in->ctl->tail) != in->scan) {
+        if (!has_ended(st) && in->consumer_worker != WI_ANY_WORKER &&
+            wi_load_rlx(&in->ctl->tail) !=
+                wi_load_rlx(&in->scan)) { /* rlx: our own */
             wi_in_prefetch(in);
             make_ready(r, st);
         }
@@ -375,7 +381,7 @@ static weir_err take_frame(struct weir_reader *r, struct wi_stream *st,
                            struct ArrowArray *out)
 {
     weir_err rc = WEIR_DONE;
-    while (rc == WEIR_DONE && !st->ended) {
+    while (rc == WEIR_DONE && !has_ended(st)) {
         struct wi_held *slot = NULL;
         if (st->in->consumer_worker == WI_ANY_WORKER) {
             struct wi_lq_node *n = wi_lq_take(&st->frames);
@@ -388,10 +394,10 @@ static weir_err take_frame(struct weir_reader *r, struct wi_stream *st,
             rc = take_slot(r, st, slot, out);
         }
     }
-    if (rc == WEIR_AGAIN && !st->ended) {
+    if (rc == WEIR_AGAIN && !has_ended(st)) {
         owe(r, st);
     }
-    return st->ended ? WEIR_AGAIN : rc;
+    return has_ended(st) ? WEIR_AGAIN : rc;
 }
 
 /* ---- the public calls ----------------------------------------------------------------------- */
@@ -483,7 +489,7 @@ int weir_reader_source_ended(const weir_reader *reader, uint32_t member,
         const struct wi_stream *st = reader->streams[i];
         if (st->in->producer_worker == worker &&
             st->in->link->member == member) {
-            return st->ended ? 1 : 0;
+            return has_ended(st) ? 1 : 0;
         }
     }
     return 0;
@@ -565,6 +571,7 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     r->shuffle = s;
     r->worker = &e->workers[worker];
     r->n_expected = s->n_sources;
+    r->opened_ns = e->now_ns;
     wi_list_init(&r->ready);
     wi_list_init(&r->owing);
     wi_list_push_back(&r->worker->readers, &r->on_worker);

@@ -30,6 +30,12 @@
 
 #define WI_RING_ALIGN 64u
 
+/* Why a producer wants to be woken; the consumer sees only that it does. */
+enum {
+    WI_WANT_ROOM = 1, /* for the next frame */
+    WI_WANT_ALL = 2,  /* an empty ring: then what is part-filled goes out */
+};
+
 struct wi_ring_ctl {
     /* written by: producer (`want` is cleared by the consumer) */
     alignas(WI_CACHE_LINE) _Atomic uint64_t tail;

@@ -133,11 +133,12 @@ static void fed(struct wi_in *in)
 
 weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
 {
-    if (in->scan == in->tail_seen) {
+    uint64_t scan = wi_load_rlx(&in->scan); /* rlx: only who scans writes it */
+    if (scan == in->tail_seen) {
         /* E1 acquire: frame bytes before tail; pairs with E1 release in
          * wi_lane_put() (mapped) and on_notify() (posted) */
         in->tail_seen = wi_load_acq(&in->ctl->tail);
-        if (in->scan == in->tail_seen) {
+        if (scan == in->tail_seen) {
             return nothing_there(in);
         }
         wi_in_prefetch(in);
@@ -146,7 +147,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
     if (slot == NULL) {
         return WEIR_AGAIN;
     }
-    uint64_t avail = in->tail_seen - in->scan;
+    uint64_t avail = in->tail_seen - scan;
     if (avail > in->size || in->tail_seen % WI_RING_ALIGN != 0) {
         return scan_fails(in, WEIR_ERR_PEER_PROTOCOL,
                           "the ring's position is wrong");
@@ -156,7 +157,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
     slot->frame = in->mem + in->scan_off;
     memcpy(&slot->header, slot->frame, sizeof(slot->header));
     weir_err rc =
-        wi_frame_check_header(&slot->header, in->scan, in->epoch, to_end, &err);
+        wi_frame_check_header(&slot->header, scan, in->epoch, to_end, &err);
     if (rc != WEIR_OK) {
         return scan_fails(in, rc, err.message);
     }
@@ -164,10 +165,10 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
         return more_to_come(in); /* posted rings travel in pieces of any size */
     }
     fed(in);
-    in->scan += slot->header.bytes;
+    slot->end = scan + slot->header.bytes;
+    wi_store_rlx(&in->scan, slot->end); /* rlx: as above; reports look at it */
     in->scan_off =
         slot->header.bytes == to_end ? 0 : in->scan_off + slot->header.bytes;
-    slot->end = in->scan;
     slot->in = in;
     wi_store_rlx(&slot->released, 0); /* rlx: E10 below orders */
     /* E10 release: the slot; pairs with E10 acquire in advance_once() */

@@ -296,6 +296,7 @@ weir_err weir_shuffle_open(weir_query *query,
     }
     if (rc == WEIR_OK) {
         s->query = query;
+        s->opened_ns = query->engine->now_ns;
         wi_list_init(&s->on_query);
         rc = fill(s, params, err);
     }

@@ -35,6 +35,7 @@ struct weir_shuffle {
     uint64_t wrote;               /* bits: workers whose writer has finished */
     struct weir_reader **readers; /* the same */
     uint64_t was_read;            /* bits: workers whose reader was closed */
+    uint64_t opened_ns;
     bool self_produces;
     bool self_consumes;
     uint32_t first_dest; /* of this node's workers */
@@ -71,7 +72,8 @@ struct weir_writer {
     uint32_t n_done;
     uint32_t row_bytes; /* constant: frame of one row, without VAR bytes */
     bool finishing;     /* weir_writer_finish was called: no more rows */
-    bool finished;
+    _Atomic bool finished;
+    struct wi_watch put;     /* written by: engine; what its rings got in all */
     struct weir_error error; /* of the last call that failed here */
     /* a push that was not finished */
     bool pushing;
@@ -103,7 +105,8 @@ struct weir_reader {
     uint64_t *came; /* bits, engine's: sources whose stream is among them */
     uint32_t n_expected;
     uint32_t n_ended;
-    bool stopped;
+    uint64_t opened_ns;
+    bool stopped; /* written under the node's lock */
     uint32_t last_member;
     uint32_t last_worker;
     struct weir_error error; /* of the last call that failed here */

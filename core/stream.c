@@ -222,8 +222,8 @@ void wi_stream_stop(struct wi_stream *st)
     if (in->consumer_worker == WI_ANY_WORKER) {
         wi_in_dispatch(in); /* releases what was dispatched to it */
     }
-    if (st->ended) {
-        return; /* counted when it ended */
+    if (wi_load_rlx(&st->ended)) { /* rlx: the reader's worker is with us */
+        return;                    /* counted when it ended */
     }
     if (wi_add_ar(&in->live, -1u) == 1) { /* E10: the last one */
         stop_ring(in);
@@ -235,7 +235,7 @@ void wi_stream_stop(struct wi_stream *st)
 void wi_stream_ended(struct wi_stream *st)
 {
     struct wi_in *in = st->in;
-    st->ended = true;
+    wi_store_rlx(&st->ended, true); /* rlx: its worker's; reports look at it */
     (void)wi_add_ar(&in->n_ended, 1); /* E10: before live; stop_ring() reads */
     if (wi_add_ar(&in->live, -1u) == 1) { /* E10: the last one */
         wi_in_finish_when_empty(in);

@@ -271,7 +271,7 @@ bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns)
         }
         /* E5 sc: the wish to be told when the ring is empty, then the look; as
          * in wi_lane_room() */
-        wi_store_sc(&lane->out->ctl->want, 1);
+        wi_store_sc(&lane->out->ctl->want, WI_WANT_ALL);
         if (wi_lane_is_drained(lane)) {
             wi_lane_publish(w, lane, WI_MORE_NONE);
         } else {
@@ -405,7 +405,7 @@ weir_err weir_writer_finish(weir_writer *w)
         return WEIR_ERR_ARG;
     }
     weir_err rc = weir_query_status(w->shuffle->query, NULL);
-    if (rc != WEIR_OK || w->finished) {
+    if (rc != WEIR_OK || wi_load_rlx(&w->finished)) { /* rlx: our own */
         return rc;
     }
     if (w->pushing) {
@@ -421,7 +421,7 @@ weir_err weir_writer_finish(weir_writer *w)
             all = false;
         }
     }
-    w->finished = all;
+    wi_store_rlx(&w->finished, all); /* rlx: our own; reports look at it */
     return all ? WEIR_OK : WEIR_AGAIN;
 }
 

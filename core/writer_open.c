@@ -165,16 +165,17 @@ weir_err weir_writer_stats(const weir_writer *writer, uint32_t dest,
 
 void wi_writer_free(struct weir_writer *w)
 {
+    bool finished = wi_load_rlx(&w->finished); /* rlx: its worker's is over */
     for (uint32_t d = 0; d < w->n_lanes; d++) {
         if (w->lanes[d].owner) {
-            wi_out_release(w->lanes[d].out, w->finished);
+            wi_out_release(w->lanes[d].out, finished);
         }
         if (w->lanes[d].builder != NULL) {
             wi_builder_close(w->lanes[d].builder);
         }
     }
     w->shuffle->writers[w->worker->idx] = NULL;
-    w->shuffle->wrote |= (uint64_t)w->finished << w->worker->idx;
+    w->shuffle->wrote |= (uint64_t)finished << w->worker->idx;
     wi_list_remove(&w->on_worker);
     free(w->image);
     free(w->lanes);
@@ -189,7 +190,7 @@ void weir_writer_close(weir_writer *writer)
     }
     struct weir_query *q = writer->shuffle->query;
     wi_node_lock(q->node);
-    if (!writer->finished) {
+    if (!wi_load_rlx(&writer->finished)) { /* rlx: our own worker's */
         wi_query_abort(q, "a writer");
     }
     wi_writer_free(writer);

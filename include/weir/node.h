@@ -78,7 +78,9 @@ struct weir_node_params {
     weir_log_fn log;          /* [one line to stderr] */
     void *log_arg;
     void *transport_arg;  /* for transports that need it (sim) */
-    uint64_t reserved[8]; /* must be zero */
+    uint64_t stall_ns;    /* a query in which nothing moves logs what it waits
+                             for after [30 s]; WEIR_FOREVER: never */
+    uint64_t reserved[7]; /* must be zero */
 };
 
 /** One member of a cluster. */

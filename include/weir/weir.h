@@ -8,6 +8,7 @@
 #include <weir/node.h>
 #include <weir/plan.h>
 #include <weir/query.h>
+#include <weir/report.h>
 #include <weir/row.h>
 #include <weir/run.h>
 #include <weir/shuffle.h>

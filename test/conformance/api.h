@@ -115,7 +115,9 @@
     X(suite, place, seed_refuses_another_count)                                \
     X(suite, place, seed_refuses_a_double_name)                                \
     X(suite, place, seed_says_who_came)                                        \
-    X(suite, place, foreign_loop_needs_only_poll)
+    X(suite, place, foreign_loop_needs_only_poll)                              \
+    X(suite, place, report_beside_workers)                                     \
+    X(suite, place, report_says_who_sleeps)
 
 #define WT_API_SIM_CASES(X, suite, place)                                      \
     X(suite, place, silence_between_queries_is_no_loss)                        \
@@ -138,7 +140,19 @@
     X(suite, place, edge_of_no_producer_is_refused)                            \
     X(suite, place, edge_of_other_workers_is_refused)                          \
     X(suite, place, edge_from_outside_the_query_harms_nobody)                  \
-    X(suite, place, refused_frames_leave_nothing_behind)
+    X(suite, place, refused_frames_leave_nothing_behind)                       \
+    X(suite, place, report_names_the_consumer_that_takes_nothing)              \
+    X(suite, place, report_names_a_writer_that_was_never_opened)               \
+    X(suite, place, report_names_a_writer_that_sends_nothing)                  \
+    X(suite, place, report_names_a_query_that_was_never_opened)                \
+    X(suite, place, report_names_a_reader_that_was_never_opened)               \
+    X(suite, place, report_counts_batches_that_are_held)                       \
+    X(suite, place, report_says_that_a_link_is_not_up)                         \
+    X(suite, place, report_says_how_links_are)                                 \
+    X(suite, place, report_says_no_more_of_what_is_done)                       \
+    X(suite, place, stall_is_logged_once)                                      \
+    X(suite, place, stall_of_what_is_done_is_no_stall)                         \
+    X(suite, place, stall_is_not_logged_if_not_wanted)
 
 #define WT_API_DECLARE(suite, where, name)                                     \
     void wt_api_##name(const struct wt_place *place);
