@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Importing: batches become pointers to their columns.
+ * Importing: batches become pointers to their columns, and are checked as far as
+ * what is done with them could read or write elsewhere.
  *
  * Source: Apache Arrow, "The Arrow C data interface", buffer counts per type.
  */
@@ -178,4 +179,93 @@ bool wi_schema_is_imported(const struct wi_schema *s,
         }
     }
     return true;
+}
+
+/* ---- offsets ------------------------------------------------------------- */
+
+enum { OFFSET_BLOCK = 64 };
+
+static inline int32_t offset_at(const uint8_t *offsets, uint64_t i)
+{
+    return (int32_t)wi_load_u32(offsets + i * sizeof(int32_t));
+}
+
+/* Does one of a block's offsets descend? No branch and a constant count, so
+ * that compilers make vectors of it. */
+#define DEFINE_BLOCK(name, target)                                             \
+    static target bool name(const uint8_t *offsets)                            \
+    {                                                                          \
+        uint32_t any = 0;                                                      \
+        for (uint64_t i = 0; i < OFFSET_BLOCK; i++) {                          \
+            bool down = offset_at(offsets, i + 1) < offset_at(offsets, i);     \
+            any |= down ? UINT32_MAX : 0;                                      \
+        }                                                                      \
+        return any != 0;                                                       \
+    }
+
+DEFINE_BLOCK(block_descends, )
+#if WI_X86
+DEFINE_BLOCK(block_descends_avx2, WI_TARGET_AVX2)
+#endif
+
+uint64_t wi_offsets_descent(const uint8_t *offsets, uint64_t n, enum wi_isa isa)
+{
+    bool (*descends)(const uint8_t *) = block_descends;
+    uint64_t i = 0;
+#if WI_X86
+    descends = isa >= WI_ISA_AVX2 ? block_descends_avx2 : descends;
+#endif
+    (void)isa;
+    while (n - i >= OFFSET_BLOCK && !descends(offsets + i * sizeof(int32_t))) {
+        i += OFFSET_BLOCK;
+    }
+    while (i < n && offset_at(offsets, i + 1) >= offset_at(offsets, i)) {
+        i++;
+    }
+    return i;
+}
+
+static weir_err check_var(const struct wi_column *c, const struct wi_view *v,
+                          uint64_t rows, struct weir_error *err)
+{
+    const uint8_t *offsets = v->values;
+    offsets += v->offset * sizeof(int32_t);
+    int32_t first = offset_at(offsets, 0);
+    if (wi_unlikely(first < 0)) {
+        return wi_fail(err, WEIR_ERR_DATA,
+                       "batch: column %s, row 0: offset %d; offsets are 0 or "
+                       "more",
+                       c->name, first);
+    }
+    uint64_t row = wi_offsets_descent(offsets, rows, wi_isa_best());
+    if (wi_unlikely(row < rows)) {
+        return wi_fail(err, WEIR_ERR_DATA,
+                       "batch: column %s, row %llu: offset %d after %d; "
+                       "offsets must not descend",
+                       c->name, (unsigned long long)row,
+                       offset_at(offsets, row + 1), offset_at(offsets, row));
+    }
+    if (wi_unlikely(v->bytes == (const uint8_t *)empty_buffer &&
+                    offset_at(offsets, rows) != first)) {
+        return wi_fail(err, WEIR_ERR_DATA,
+                       "batch: column %s has values of %d bytes, and no buffer "
+                       "for them",
+                       c->name, offset_at(offsets, rows) - first);
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_schema_check_offsets(const struct wi_schema *s,
+                                 const struct wi_view *views, uint64_t rows,
+                                 struct weir_error *err)
+{
+    for (uint32_t i = 0; s->n_var > 0 && rows > 0 && i < s->n_columns; i++) {
+        if (s->columns[i].kind == WI_KIND_VAR) {
+            weir_err rc = check_var(&s->columns[i], &views[i], rows, err);
+            if (rc != WEIR_OK) {
+                return rc;
+            }
+        }
+    }
+    return WEIR_OK;
 }

@@ -216,7 +216,7 @@ static weir_err import_bounds(const struct wi_schema *s,
                               const struct ArrowArray *bounds,
                               struct wi_view *views, struct weir_error *err)
 {
-    struct wi_schema keys = {.n_columns = n_keys};
+    struct wi_schema keys = {.n_columns = n_keys, .n_var = s->n_var};
     keys.columns = calloc(n_keys, sizeof(*keys.columns));
     if (keys.columns == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "range: no memory");
@@ -225,6 +225,10 @@ static weir_err import_bounds(const struct wi_schema *s,
         keys.columns[k] = s->columns[key_columns[k]];
     }
     weir_err rc = wi_schema_import(&keys, bounds, views, err);
+    if (rc == WEIR_OK) {
+        rc = wi_schema_check_offsets(&keys, views, (uint64_t)bounds->length,
+                                     err);
+    }
     free(keys.columns);
     return rc;
 }

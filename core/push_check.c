@@ -77,6 +77,10 @@ weir_err wi_push_begin(struct weir_writer *w, const struct ArrowArray *batch,
     if (wi_likely(rc == WEIR_OK)) {
         rc = check_dest(w, batch, dest);
     }
+    if (wi_likely(rc == WEIR_OK) && !w->trust) {
+        rc = wi_schema_check_offsets(w->shuffle->schema, w->views,
+                                     (uint64_t)batch->length, &w->error);
+    }
     if (wi_likely(rc == WEIR_OK)) {
         rc = check_sizes(w, batch);
     }

@@ -21,6 +21,8 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 
+#include "core/isa.h"
+
 enum wi_kind { WI_KIND_FIXED, WI_KIND_BITS, WI_KIND_VAR };
 
 /* How two values compare (range partitioning) and hash. */
@@ -85,7 +87,7 @@ void wi_schema_text(const struct wi_schema *s, char *text, size_t bytes);
  * Columns that the schema says are not nullable must hold no nulls (null_count
  * 0, no validity buffer, or ones in it for all rows of the batch); a NULL
  * validity buffer is allowed anywhere. A column without nulls in these rows
- * gets a view without validity. The VAR offsets are trusted, as the caller's.
+ * gets a view without validity. The VAR offsets are not looked at.
  *
  * @param views  n_columns entries
  *
@@ -97,6 +99,25 @@ void wi_schema_text(const struct wi_schema *s, char *text, size_t bytes);
 weir_err wi_schema_import(const struct wi_schema *s,
                           const struct ArrowArray *batch, struct wi_view *views,
                           struct weir_error *err);
+
+/**
+ * Check the offsets of VAR columns: from 0 on, and not descending, in these
+ * rows. Who copies or hashes values trusts them.
+ *
+ * @param views  of wi_schema_import()
+ *
+ * Errors:     WEIR_ERR_DATA (names column and row)
+ * Blocks:     never; O(rows) of VAR columns, about a tenth of a ns each
+ * Threads:    any.  Ownership: nothing
+ */
+weir_err wi_schema_check_offsets(const struct wi_schema *s,
+                                 const struct wi_view *views, uint64_t rows,
+                                 struct weir_error *err);
+
+/** The first of n rows whose end (int32 offsets, at any address) is before its
+ *  begin; n: none. */
+uint64_t wi_offsets_descent(const uint8_t *offsets, uint64_t n,
+                            enum wi_isa isa);
 
 /**
  * Are these the views of this batch, with so many rows: the same buffers from

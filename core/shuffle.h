@@ -71,6 +71,7 @@ struct weir_writer {
     uint32_t n_lanes;
     uint32_t n_done;
     uint32_t row_bytes; /* constant: frame of one row, without VAR bytes */
+    bool trust;         /* constant: weir_node_params.trust_batches */
     bool finishing;     /* weir_writer_finish was called: no more rows */
     _Atomic bool finished;
     struct wi_watch put;     /* written by: engine; what its rings got in all */

@@ -124,6 +124,7 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     w->worker = &e->workers[worker];
     w->partition = s->partitions[worker];
     w->row_bytes = wi_frame_min_bytes(s->schema);
+    w->trust = e->cfg.trust_batches != 0;
     w->lanes = calloc(s->n_dest, sizeof(*w->lanes));
     w->views = calloc(s->schema->n_columns, sizeof(*w->views));
     s->writers[worker] = w;

@@ -67,13 +67,16 @@ struct weir_node_params {
     uint32_t ring_frames;  /* frames in a ring when there is room [4], 2..64,
                               even */
     uint64_t memory_bytes; /* hard cap on buffers that travel [512 MiB] */
-    uint64_t max_row_bytes;   /* largest row [64 MiB]; rows over a frame travel
+    uint64_t max_row_bytes; /* largest row [64 MiB]; rows over a frame travel
                                in chunks and are reassembled outside the cap */
-    uint64_t detect_ns;       /* a silent peer is lost after [5 s] */
-    uint64_t connect_ns;      /* a link must be up within [5 s] */
-    uint64_t idle_close_ns;   /* an unused link is closed after [30 s] */
-    int no_checksum;          /* 1: do not check frame contents end to end */
-    int manual;               /* 1: no network thread; call weir_node_step */
+    uint64_t detect_ns;     /* a silent peer is lost after [5 s] */
+    uint64_t connect_ns;    /* a link must be up within [5 s] */
+    uint64_t idle_close_ns; /* an unused link is closed after [30 s] */
+    int no_checksum;        /* 1: do not check frame contents end to end */
+    int trust_batches;      /* 1: do not look at the offsets of utf8 and binary
+                               columns before they are pushed; wrong ones may
+                               then crash the process */
+    int manual;             /* 1: no network thread; call weir_node_step */
     weir_log_level log_level; /* most verbose level to log [WEIR_LOG_ERROR] */
     weir_log_fn log;          /* [one line to stderr] */
     void *log_arg;

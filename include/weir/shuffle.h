@@ -120,10 +120,11 @@ WEIR_API weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
  * Returns:    WEIR_OK (the batch may be reused) | WEIR_AGAIN (a ring is full:
  *             take input, then retry) | WEIR_DONE (no destination wants more:
  *             finish)
- * Errors:     WEIR_ERR_SCHEMA, WEIR_ERR_DATA (a row over max_row_bytes),
- *             WEIR_ERR_ARG (WEIR_VECTOR), WEIR_ERR_STATE (another batch is not
- *             taken yet; or after weir_writer_finish), and what failed the
- *             query; weir_writer_error has the message
+ * Errors:     WEIR_ERR_SCHEMA, WEIR_ERR_DATA (a row over max_row_bytes; utf8 or
+ *             binary offsets that descend or are negative), WEIR_ERR_ARG
+ *             (WEIR_VECTOR), WEIR_ERR_STATE (another batch is not taken yet; or
+ *             after weir_writer_finish), and what failed the query;
+ *             weir_writer_error has the message
  * Blocks:     never.  Cost: no syscall unless a consumer sleeps or the
  *             transport needs one, no allocation
  * Threads:    the worker's thread

@@ -47,6 +47,8 @@ struct weir_table_ops {
                      void **scan_out, struct weir_error *err);
     /** The next rows, in the columns asked for. WEIR_OK | WEIR_DONE.
      *  Errors: any, with a message. Blocks: on the source, for a batch.
+     *  A batch that is malformed (columns, buffers, lengths, offsets of texts)
+     *  fails the run with a message that names the column.
      *  Ownership: batch_out is the caller's, which releases it before the next
      *  call; it may point into the scan. */
     weir_err (*next)(void *scan, struct ArrowArray *batch_out,
@@ -142,7 +144,9 @@ WEIR_API weir_err weir_table_csv_open(const struct weir_csv_params *params,
  * @param batches  struct arrays with the schema's columns. Taken over on
  *                 WEIR_OK: released by the table, and marked released here
  *
- * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_NO_MEMORY
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_DATA (offsets of texts
+ *             that descend or are negative), WEIR_ERR_NO_MEMORY; each names the
+ *             batch and the column
  * Blocks:     never
  * Threads:    any
  * Ownership:  weir_table_close, or weir_plan_table

@@ -30,13 +30,27 @@ weir_err wi_arrow_in_open(const struct wi_columns *columns,
 void wi_arrow_in_close(struct wi_arrow_in *in);
 
 /**
+ * Check a batch that a program hands over, before anything reads its buffers:
+ * columns, buffers, lengths, nulls, and the offsets of texts.
+ *
+ * @param number  of the batch, for the message
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_DATA (offsets): names the
+ *             batch, the column and the row
+ * Blocks:     never; O(rows) of texts, and of nulls where there may be none
+ * Threads:    any
+ * Ownership:  nothing
+ */
+weir_err wi_arrow_check(const struct wi_columns *columns, uint64_t number,
+                        const struct ArrowArray *batch, struct weir_error *err);
+
+/**
  * Rows first .. first+n-1 of a batch as a chunk.
  *
  * @param n    1..WI_CHUNK_ROWS
  * @param out  [out] valid until the next call, and while the batch is
  *
- * Errors:     none. A string's offsets are clamped to its buffer by whoever
- *             handed out the batch (batch.h)
+ * Errors:     none. The batch is one of weir_reader_next, or was checked
  * Blocks:     never
  * Threads:    the worker's
  * Ownership:  the converter's and the batch's

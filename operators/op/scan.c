@@ -13,7 +13,8 @@ struct scan {
     struct wi_arrow_in *in;
     void *part; /* of the table */
     struct ArrowArray batch;
-    int64_t at; /* next row of the batch */
+    int64_t at;         /* next row of the batch */
+    uint64_t n_batches; /* so far */
     bool failed;
     bool done;
 };
@@ -38,9 +39,18 @@ static enum wi_state next_batch(struct scan *s)
 {
     struct wi_ctx *ctx = s->op.ctx;
     drop_batch(s);
-    weir_err rc = s->p->table->ops.next(s->part, &s->batch, &ctx->err);
+    const struct weir_table *table = s->p->table;
+    weir_err rc = table->ops.next(s->part, &s->batch, &ctx->err);
+    bool taken = rc == WEIR_OK;
+    if (taken && table->foreign) {
+        rc = wi_arrow_check(s->p->columns, s->n_batches, &s->batch, &ctx->err);
+    }
     if (rc == WEIR_OK) {
+        s->n_batches++;
         return WI_MOVED;
+    }
+    if (taken) {
+        drop_batch(s);
     }
     s->batch.release = NULL;
     s->batch.length = 0;

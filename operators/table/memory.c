@@ -3,9 +3,9 @@
  * Batches in memory. The workers of a node read equal ranges of their rows;
  * what a scan hands out points into them, shifted by Arrow's offsets.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 
+#include "operators/base/arrow.h"
 #include "operators/base/fail.h"
 #include "operators/table/build.h"
 #include "operators/table/table.h"
@@ -27,96 +27,6 @@ struct scan {
     struct ArrowArray **children;
     const void *buffers[1];
 };
-
-/* ---- checks ---------------------------------------------------------------- */
-
-/* A column under test, for messages. */
-struct place {
-    uint32_t batch;
-    const struct wi_named_type *column;
-};
-
-static weir_err say(const struct place *at, const char *what,
-                    struct weir_error *err)
-{
-    char text[WI_TYPE_TEXT_BYTES];
-    return wi_exec_fail(err, WEIR_ERR_SCHEMA,
-                        "batch %" PRIu32 ", column \"%s\" (%s): %s", at->batch,
-                        at->column->name, wi_type_text(&at->column->type, text),
-                        what);
-}
-
-static bool has_nulls(const struct ArrowArray *a, int64_t first, int64_t n)
-{
-    const uint8_t *valid = a->buffers[0];
-    for (int64_t i = first; valid != NULL && i < first + n; i++) {
-        if (((valid[i / 8] >> (i % 8)) & 1) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool offsets_ascend(const int32_t *offsets, int64_t first, int64_t n)
-{
-    bool ok = offsets[first] >= 0;
-    for (int64_t i = first; i < first + n; i++) {
-        ok &= offsets[i] <= offsets[i + 1];
-    }
-    return ok;
-}
-
-static weir_err check_column(const struct place *at, const struct ArrowArray *a,
-                             const struct ArrowArray *batch,
-                             struct weir_error *err)
-{
-    const bool text = wi_type_is_var(&at->column->type);
-    const int64_t first = batch->offset + a->offset;
-    if (a->n_buffers != (text ? 3 : 2)) {
-        return say(at, "another number of buffers was expected", err);
-    }
-    if (a->offset < 0 || a->length < batch->offset + batch->length) {
-        return say(at, "it is shorter than the batch", err);
-    }
-    if (batch->length == 0) {
-        return WEIR_OK;
-    }
-    if (a->buffers[1] == NULL) {
-        return say(at, "it has no values", err);
-    }
-    if (!at->column->type.nullable && a->null_count != 0 &&
-        has_nulls(a, first, batch->length)) {
-        return say(at, "it holds nulls, the schema says it has none", err);
-    }
-    if (text && !offsets_ascend(a->buffers[1], first, batch->length)) {
-        return say(at, "its offsets descend", err);
-    }
-    return WEIR_OK;
-}
-
-static weir_err check_batch(const struct wi_columns *columns, uint32_t number,
-                            const struct ArrowArray *batch,
-                            struct weir_error *err)
-{
-    weir_err rc = WEIR_OK;
-    if (batch->release == NULL || batch->length < 0 || batch->offset < 0) {
-        return wi_exec_fail(err, WEIR_ERR_ARG,
-                            "batch %" PRIu32 " is released, or its length or "
-                            "offset is negative",
-                            number);
-    }
-    if (batch->n_children != columns->n) {
-        return wi_exec_fail(err, WEIR_ERR_SCHEMA,
-                            "batch %" PRIu32 " has %" PRId64 " columns, the "
-                            "schema has %" PRIu32,
-                            number, batch->n_children, columns->n);
-    }
-    for (uint32_t c = 0; rc == WEIR_OK && c < columns->n; c++) {
-        const struct place at = {number, &columns->at[c]};
-        rc = check_column(&at, batch->children[c], batch, err);
-    }
-    return rc;
-}
 
 /* ---- scans ----------------------------------------------------------------- */
 
@@ -271,7 +181,7 @@ weir_err weir_table_memory_open(const struct ArrowSchema *schema,
     }
     weir_err rc = wi_columns_from_arrow(schema, &columns, err);
     for (uint32_t i = 0; rc == WEIR_OK && i < n_batches; i++) {
-        rc = check_batch(&columns, i, &batches[i], err);
+        rc = wi_arrow_check(&columns, i, &batches[i], err);
     }
     if (rc == WEIR_OK) {
         rc = open_table(&columns, n_batches, table_out, err);

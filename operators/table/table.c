@@ -66,6 +66,9 @@ weir_err weir_table_open(const struct ArrowSchema *schema,
     if (rc == WEIR_OK) {
         rc = wi_table_open(&columns, ops, arg, table_out, err);
     }
+    if (rc == WEIR_OK) {
+        (*table_out)->foreign = true;
+    }
     wi_columns_fini(&columns);
     return rc;
 }

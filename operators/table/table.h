@@ -13,6 +13,7 @@ struct weir_table {
     struct weir_table_ops ops;
     void *arg;
     struct wi_columns columns;
+    bool foreign;         /* the program's: its batches are checked */
     struct wi_kept *kept; /* what scans keep in memory; NULL: nothing */
 };
 

@@ -78,6 +78,8 @@
     X(suite, place, ends_are_opened_once)                                      \
     X(suite, place, producers_of_closed_readers_are_stopped)                   \
     X(suite, place, node_ring_goes_on_beside_a_closed_reader)                  \
+    X(suite, place, offsets_that_descend_are_refused)                          \
+    X(suite, place, bounds_that_descend_are_refused)                           \
     X(suite, place, schemas_that_differ_fail_both)                             \
     X(suite, place, producer_counts_that_differ_fail_both)                     \
     X(suite, place, too_many_shuffles_are_refused)                             \

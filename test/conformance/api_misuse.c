@@ -3,6 +3,7 @@
  * has changed. */
 #include "test/conformance/api.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,6 +212,77 @@ void wt_api_node_ring_goes_on_beside_a_closed_reader(
     cluster.node.memory_bytes = wt_least_memory(place, &cluster);
     open_world(w, place, &cluster, &flow);
     close_sink(w->f.sink[1][0]);
+    run_world(w);
+    close_world(w);
+}
+
+/* ---- malformed texts ------------------------------------------------------ */
+
+static void borrowed(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
+/* One row's end is before its begin: the batch is refused, the next is taken. */
+void wt_api_offsets_that_descend_are_refused(const struct wt_place *place)
+{
+    const struct wt_flow_params flow = {.n_rows = 500, .batch_rows = 500};
+    struct world *w = calloc(1, sizeof(*w));
+    struct ArrowArray batch;
+    open_world(w, place, NULL, &flow);
+    weir_writer *writer = w->f.source[0][0]->writer;
+    wt_rows_make(&w->f.rows, 0, 500, &batch);
+    int32_t *offsets = (int32_t *)(uintptr_t)batch.children[2]->buffers[1];
+    for (uint32_t row = 0; row < 500; row += 99) {
+        int32_t kept = offsets[row];
+        char text[48];
+        (void)snprintf(text, sizeof(text), "column text, row %u:", row);
+        offsets[row] = row == 0 ? -4 : offsets[500] + 1000;
+        cr_assert_eq(weir_writer_push(writer, &batch), WEIR_ERR_DATA);
+        says(writer, WEIR_ERR_DATA, text);
+        offsets[row] = kept;
+    }
+    const void *bytes = batch.children[2]->buffers[2];
+    batch.children[2]->buffers[2] = NULL;
+    cr_assert_eq(weir_writer_push(writer, &batch), WEIR_ERR_DATA);
+    says(writer, WEIR_ERR_DATA, "no buffer");
+    batch.children[2]->buffers[2] = bytes;
+    batch.release(&batch);
+    run_world(w);
+    close_world(w);
+}
+
+/* Bounds of a range by text. */
+void wt_api_bounds_that_descend_are_refused(const struct wt_place *place)
+{
+    static const int32_t offsets[] = {4, 8, 2};
+    static const char *const keys[] = {"text"};
+    const void *buffers[] = {NULL, offsets, "bound bytes"};
+    const void *none[] = {NULL};
+    struct wt_cluster_params cluster = {.nodes = 2, .workers = 2};
+    struct world *w = calloc(1, sizeof(*w));
+    struct weir_error err = {0};
+    weir_shuffle *shuffle = NULL;
+    open_world(w, place, &cluster, NULL);
+    struct ArrowArray text = {
+        .length = 2, .n_buffers = 3, .buffers = buffers, .release = borrowed};
+    struct ArrowArray *children[] = {&text};
+    const struct ArrowArray bounds = {.length = 2,
+                                      .n_buffers = 1,
+                                      .n_children = 1,
+                                      .buffers = none,
+                                      .children = children,
+                                      .release = borrowed};
+    struct weir_shuffle_params p = w->f.params;
+    p.id = 9;
+    p.partitioning = WEIR_RANGE;
+    p.keys = keys;
+    p.bounds = &bounds;
+    cr_assert_eq(weir_shuffle_open(w->q.query[0], &p, &shuffle, &err),
+                 WEIR_ERR_DATA);
+    cr_assert_not_null(strstr(err.message, "column text, row 1"), "%s",
+                       err.message);
+    cr_assert_null(shuffle);
     run_world(w);
     close_world(w);
 }

@@ -309,3 +309,82 @@ Test(schema, import_takes_empty_batches_with_null_buffers)
     cr_assert_eq(import(&t, NULL), WEIR_ERR_SCHEMA);
     wt_close(&t);
 }
+
+/* ---- offsets ------------------------------------------------------------- */
+
+static weir_err check_offsets(struct wt_batch *t, struct weir_error *err)
+{
+    cr_assert_eq(import(t, err), WEIR_OK);
+    return wi_schema_check_offsets(t->schema, t->views,
+                                   (uint64_t)t->array.length, err);
+}
+
+/* Each place, so that blocks, what is left of them and the slice's ends are
+ * all looked at. */
+Test(schema, offsets_that_descend_are_found_in_each_row_of_the_slice)
+{
+    struct wt_batch t;
+    int32_t offsets[300];
+    open_batch(&t, 1);
+    for (int32_t i = 0; i < 300; i++) {
+        offsets[i] = i;
+    }
+    const void *buffers[] = {NULL, offsets, "bytes"};
+    t.columns[1].buffers = buffers;
+    t.columns[1].length = 299;
+    t.columns[1].offset = 0;
+    t.columns[0].length = 299;
+    t.array.offset = 5;
+    t.array.length = 280;
+    for (uint32_t row = 0; row < 280; row++) {
+        struct weir_error err = {0};
+        char place[32];
+        int32_t kept = offsets[5 + row + 1];
+        (void)snprintf(place, sizeof(place), "column s, row %u:", row);
+        offsets[5 + row + 1] = offsets[5 + row] - 1;
+        cr_assert_eq(check_offsets(&t, &err), WEIR_ERR_DATA);
+        cr_assert_not_null(strstr(err.message, place), "%s", err.message);
+        offsets[5 + row + 1] = kept;
+    }
+    offsets[4] = 1000; /* beside the slice, on both sides */
+    offsets[286] = 0;
+    cr_assert_eq(check_offsets(&t, NULL), WEIR_OK);
+    offsets[5] = -1;
+    cr_assert_eq(check_offsets(&t, NULL), WEIR_ERR_DATA);
+    wt_close(&t);
+}
+
+Test(schema, every_instruction_set_finds_the_same_descent)
+{
+    int32_t offsets[258];
+    const uint8_t *bytes = (const uint8_t *)offsets;
+    for (uint32_t row = 0; row < 257; row++) {
+        for (int32_t i = 0; i < 258; i++) {
+            offsets[i] = i / 2; /* also rows without bytes */
+        }
+        offsets[row + 1] = INT32_MIN;
+        cr_assert_eq(wi_offsets_descent(bytes, 257, WI_ISA_SCALAR), row);
+        cr_assert_eq(wi_offsets_descent(bytes, 257, wi_isa_best()), row);
+        cr_assert_eq(wi_offsets_descent(bytes, row, WI_ISA_SCALAR), row);
+        cr_assert_eq(wi_offsets_descent(bytes, row, wi_isa_best()), row);
+    }
+}
+
+Test(schema, texts_without_a_buffer_are_found)
+{
+    static const int32_t offsets[] = {7, 7, 7, 9};
+    const void *buffers[] = {NULL, offsets, NULL};
+    struct weir_error err;
+    struct wt_batch t;
+    open_batch(&t, 1);
+    t.columns[1].buffers = buffers;
+    t.columns[1].length = 3;
+    t.columns[1].offset = 0;
+    t.array.offset = 0;
+    t.array.length = 3;
+    cr_assert_eq(check_offsets(&t, &err), WEIR_ERR_DATA);
+    cr_assert_not_null(strstr(err.message, "no buffer"), "%s", err.message);
+    t.array.length = 2; /* all empty: none is needed */
+    cr_assert_eq(check_offsets(&t, &err), WEIR_OK);
+    wt_close(&t);
+}

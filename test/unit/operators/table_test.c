@@ -101,13 +101,14 @@ Test(table, memory_without_batches_or_columns_is_empty)
     made.schema.release(&made.schema);
 }
 
-static void expect_refused(const struct made *m, const char *message)
+static void expect_refused(const struct made *m, weir_err code,
+                           const char *message)
 {
     struct ArrowArray batch = m->batch;
     struct weir_error err = {0};
     weir_table *table = NULL;
     weir_err rc = weir_table_memory_open(&m->schema, &batch, 1, &table, &err);
-    cr_expect(rc == WEIR_ERR_SCHEMA || rc == WEIR_ERR_ARG);
+    cr_expect_eq(rc, code);
     cr_expect_null(table);
     cr_expect_not_null(batch.release);
     cr_expect(strstr(err.message, message) != NULL, "\"%s\" in \"%s\"", message,
@@ -120,22 +121,34 @@ Test(table, a_batch_that_is_not_of_the_schema_is_refused_and_kept)
     make_batch(&m, 0, 100);
     struct ArrowArray *text = m.batch.children[1];
     m.schema.children[1]->flags = 0;
-    expect_refused(&m, "column \"text\" (utf8): it holds nulls");
+    expect_refused(&m, WEIR_ERR_SCHEMA,
+                   "column \"text\" (utf8): it holds nulls");
     m.schema.children[1]->flags = ARROW_FLAG_NULLABLE;
     text->length = 99;
-    expect_refused(&m, "shorter than the batch");
+    expect_refused(&m, WEIR_ERR_SCHEMA, "shorter than the batch");
     text->length = 100;
     text->n_buffers = 2;
-    expect_refused(&m, "number of buffers");
+    expect_refused(&m, WEIR_ERR_SCHEMA, "number of buffers");
     text->n_buffers = 3;
     m.batch.n_children = 1;
-    expect_refused(&m, "1 columns, the schema has 2");
+    expect_refused(&m, WEIR_ERR_SCHEMA, "1 columns, the schema has 2");
     m.batch.n_children = 2;
     int32_t *offsets = m.series == NULL ? NULL : (int32_t *)text->buffers[1];
     int32_t kept = offsets[50];
     offsets[50] = 1 << 20;
-    expect_refused(&m, "offsets descend");
+    expect_refused(&m, WEIR_ERR_DATA, "column \"text\", row 50");
     offsets[50] = kept;
+    offsets[0] = -1;
+    expect_refused(&m, WEIR_ERR_DATA, "row 0");
+    offsets[0] = 0;
+    const void *bytes = text->buffers[2];
+    text->buffers[2] = NULL;
+    expect_refused(&m, WEIR_ERR_SCHEMA, "no buffer");
+    text->buffers[2] = bytes;
+    struct ArrowArray **children = m.batch.children;
+    m.batch.children = NULL;
+    expect_refused(&m, WEIR_ERR_SCHEMA, "columns");
+    m.batch.children = children;
     m.batch.release(&m.batch);
     m.schema.release(&m.schema);
 }
@@ -295,6 +308,63 @@ Test(table, an_error_of_an_own_table_is_passed_on)
     wt_op_rows_fini(&out);
     weir_table_close(table);
     cr_expect(own.freed);
+}
+
+/* A source of one text column: the second of its batches is malformed. */
+static int32_t wrong_offsets[] = {0, 1, 3, 2};
+
+static weir_err wrong_next(void *scan, struct ArrowArray *batch_out,
+                           struct weir_error *err)
+{
+    static const int32_t right_offsets[] = {0, 1, 2, 3};
+    static const void *none[1];
+    static const void *buffers[3];
+    static struct ArrowArray text;
+    static struct ArrowArray *children[] = {&text};
+    struct own *own = scan;
+    (void)err;
+    buffers[1] = own->batches-- == 2 ? right_offsets : wrong_offsets;
+    buffers[2] = "abc";
+    text = (struct ArrowArray){.length = 3,
+                               .n_buffers = 3,
+                               .buffers = buffers,
+                               .release = wi_build_release};
+    *batch_out = (struct ArrowArray){.length = 3,
+                                     .n_buffers = 1,
+                                     .n_children = 1,
+                                     .buffers = none,
+                                     .children = children,
+                                     .release = wi_build_release};
+    return WEIR_OK;
+}
+
+Test(table, a_malformed_batch_of_an_own_table_fails_its_scan)
+{
+    const struct weir_table_ops ops = {own_open, wrong_next, own_close,
+                                       own_free};
+    const struct weir_field field = {"t", "u", 0};
+    struct own own = {.batches = 2};
+    struct ArrowSchema schema;
+    struct wi_columns columns = {0};
+    struct wt_scan s;
+    struct wt_op_rows out;
+    weir_table *table;
+    wt_op_rows_init(&out, "t:utf8");
+    cr_assert_eq(weir_schema_build(&field, 1, &schema, NULL), WEIR_OK);
+    cr_assert_eq(weir_table_open(&schema, &ops, &own, &table, NULL), WEIR_OK);
+    cr_assert_eq(wi_columns_from_arrow(&schema, &columns, NULL), WEIR_OK);
+    schema.release(&schema);
+    wt_scan_init(&s, table, &columns);
+    cr_assert_eq(wt_scan_part(&s, 0, 1, &out), WI_FAILED);
+    cr_expect_eq(s.ctx.err.code, WEIR_ERR_DATA);
+    cr_expect_not_null(
+        strstr(s.ctx.err.message, "batch 1, column \"t\", row 2"), "%s",
+        s.ctx.err.message);
+    cr_expect_eq(out.n, 3);
+    cr_expect_eq(own.open, 0);
+    wt_op_rows_fini(&out);
+    wi_columns_fini(&columns);
+    weir_table_close(table);
 }
 
 Test(table, names_that_are_there_twice_are_refused)
