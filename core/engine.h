@@ -258,8 +258,9 @@ struct weir_query *wi_query_find(struct wi_engine *e, uint64_t id);
 
 /** Fail a query here and on its other members. First error wins. */
 void wi_query_fail(struct weir_query *q, weir_err code, const char *text);
-/** Something of it was closed too early: fail it on all members. */
-void wi_query_abort(struct weir_query *q, const char *what);
+/** `what` was closed too early, `why` says what is missing: fail it on all
+ *  members. */
+void wi_query_abort(struct weir_query *q, const char *what, const char *why);
 /** A link is lost, and its peer with it: every query that the peer belongs to
  *  fails, here too as soon as the query's judge has said so: the first member
  *  that is not lost. */

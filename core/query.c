@@ -259,28 +259,54 @@ weir_err wi_error_of(struct weir_query *q, const struct weir_error *noted,
     return rc != WEIR_OK ? rc : noted->code;
 }
 
+/* ---- what could not be opened --------------------------------------------- */
+
+void wi_query_refused(struct weir_query *q, enum wi_missing_kind kind,
+                      uint32_t shuffle, uint32_t worker,
+                      const struct weir_error *why)
+{
+    struct wi_refused *r = &q->refused;
+    bool whole = kind == WI_MISSING_SHUFFLE;
+    bool none = !whole && why->code != WEIR_ERR_NO_MEMORY;
+    if (none || q->failing || r->text[0] != '\0') {
+        return; /* there is no such end, or it was open */
+    }
+    *r =
+        (struct wi_refused){.kind = kind, .shuffle = shuffle, .worker = worker};
+    if (whole) {
+        (void)snprintf(r->text, sizeof(r->text),
+                       "shuffle %u could not be opened: %.180s", shuffle,
+                       why->message);
+    } else {
+        (void)snprintf(r->text, sizeof(r->text),
+                       "the %s of shuffle %u, worker %u, could not be opened: "
+                       "%.150s",
+                       kind == WI_MISSING_READER ? "reader" : "writer", shuffle,
+                       worker, why->message);
+    }
+}
+
+void wi_query_opened(struct weir_query *q, enum wi_missing_kind kind,
+                     uint32_t shuffle, uint32_t worker)
+{
+    struct wi_refused *r = &q->refused;
+    if (r->kind == kind && r->shuffle == shuffle && r->worker == worker) {
+        r->text[0] = '\0';
+    }
+}
+
 /* ---- closing ---------------------------------------------------------------------------- */
 
-static bool complete(const struct weir_query *q)
+/* Is something of it still to be done here? Says what, or why it cannot be. */
+static bool unfinished(const struct weir_query *q, char *text, size_t bytes)
 {
-    wi_list_each(n, &q->shuffles)
-    {
-        const struct weir_shuffle *s =
-            wi_container_of(n, struct weir_shuffle, on_query);
-        for (uint32_t i = 0; i < q->engine->cfg.workers; i++) {
-            const struct weir_writer *w = s->writers[i];
-            const struct weir_reader *r = s->readers[i];
-            bool owes = s->self_produces && w == NULL &&
-                        i < wi_shuffle_workers(s, q->engine->self,
-                                               s->producer_workers) &&
-                        (s->wrote >> i & 1) == 0;
-            if (owes ||
-                (w != NULL && !wi_load_rlx(&w->finished)) || /* rlx: at rest */
-                (r != NULL && !r->stopped && !wi_reader_complete(r))) {
-                return false;
-            }
-        }
+    wi_missing_text(q, text, bytes);
+    bool missing = text[0] != '\0';
+    if (q->refused.text[0] == '\0' ||
+        (!missing && q->refused.kind != WI_MISSING_SHUFFLE)) {
+        return missing;
     }
+    wi_text_put(text, (uint32_t)bytes, q->refused.text);
     return true;
 }
 
@@ -335,8 +361,9 @@ void weir_query_close(weir_query *query)
     struct weir_node *node = query->node;
     struct wi_engine *e = query->engine;
     wi_node_lock(node);
-    if (query->report.code != WEIR_OK || !complete(query)) {
-        wi_query_abort(query, "it");
+    char why[WI_TEXT_BYTES];
+    if (query->report.code != WEIR_OK || unfinished(query, why, sizeof(why))) {
+        wi_query_abort(query, "the query", why);
     }
     close_ends(query);
     wi_query_stop_strays(e, query->id);

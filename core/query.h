@@ -14,6 +14,16 @@
 #include <weir/query.h>
 
 #include "core/engine.h"
+#include "core/missing.h"
+
+/** The first thing that could not be opened here, while nobody has opened it
+ *  after all. */
+struct wi_refused {
+    enum wi_missing_kind kind; /* SHUFFLE, READER or WRITER */
+    uint32_t shuffle;
+    uint32_t worker;
+    char text[WI_TEXT_BYTES]; /* why; empty: there is none */
+};
 
 struct weir_query {
     struct wi_list on_engine;
@@ -29,7 +39,8 @@ struct weir_query {
     struct weir_error error;
     bool failing;             /* error is being or was written */
     struct weir_error report; /* told to the judge, who decides */
-    uint32_t holds;           /* itself and every wi_in with its schema */
+    struct wi_refused refused;
+    uint32_t holds; /* itself and every wi_in with its schema */
     bool closed;
     uint64_t opened_ns;
     struct wi_watch moved; /* the sum of all positions and states */
@@ -45,6 +56,14 @@ bool wi_query_has(const struct weir_query *q, uint32_t member);
 
 /** Release one hold of a query; frees it with the last. */
 void wi_query_drop(struct weir_query *q);
+
+/** An open of one of its parts failed: if that stays so, closing it fails it on
+ *  all members, for this cause. */
+void wi_query_refused(struct weir_query *q, enum wi_missing_kind kind,
+                      uint32_t shuffle, uint32_t worker,
+                      const struct weir_error *why);
+void wi_query_opened(struct weir_query *q, enum wi_missing_kind kind,
+                     uint32_t shuffle, uint32_t worker);
 
 /* ---- query_fail.c ------------------------------------------------------------ */
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/query.h"
 #include "core/shuffle.h"
@@ -124,15 +125,17 @@ void wi_query_call_off(struct weir_query *q, weir_err code, const char *text)
     }
 }
 
-void wi_query_abort(struct weir_query *q, const char *what)
+void wi_query_abort(struct weir_query *q, const char *what, const char *why)
 {
     char text[WI_TEXT_BYTES];
     if (q->report.code != WEIR_OK) { /* its answer has not come yet */
         wi_query_call_off(q, q->report.code, q->report.message);
         return;
     }
-    (void)snprintf(text, sizeof(text), "%s closed %s before its end",
-                   q->engine->name, what);
+    (void)snprintf(text, sizeof(text),
+                   "%s (member %u) closed %s before its "
+                   "end: %s",
+                   q->engine->name, q->engine->self, what, why);
     wi_query_call_off(q, WEIR_ERR_ABORTED, text);
 }
 
@@ -318,6 +321,40 @@ void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
     }
 }
 
+/* Every member finds this at about the same time, and each knows something else
+ * of what was missing: so the judge decides, if it does so soon. Who knows of
+ * nothing leaves the word to the others. */
+static void overdue(struct weir_query *q, uint64_t now_ns)
+{
+    static const char passed[] = "deadline passed: ";
+    uint64_t until = wi_time_add(q->deadline_ns, q->engine->cfg.detect_ns / 4);
+    char text[WI_TEXT_BYTES];
+    memcpy(text, passed, sizeof(passed));
+    char *missing = text + sizeof(passed) - 1;
+    wi_missing_text(q, missing, sizeof(text) - sizeof(passed) + 1);
+    if (now_ns < until && missing[0] != '\0') {
+        wi_query_report(q, WEIR_ERR_DEADLINE, text);
+    } else if (now_ns >= until && q->report.code != WEIR_OK) {
+        wi_query_call_off(q, q->report.code, q->report.message);
+    } else if (now_ns >= until) {
+        (void)snprintf(text, sizeof(text),
+                       "deadline passed: %s has done its part, and not closed "
+                       "the query",
+                       q->engine->name);
+        wi_query_call_off(q, WEIR_ERR_DEADLINE, text);
+    }
+}
+
+static uint64_t next_deadline(const struct weir_query *q)
+{
+    if (q->failing) {
+        return UINT64_MAX;
+    }
+    return q->deadline_ns > q->engine->now_ns
+               ? q->deadline_ns
+               : wi_time_add(q->deadline_ns, q->engine->cfg.detect_ns / 4);
+}
+
 uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns)
 {
     uint64_t next = UINT64_MAX;
@@ -328,10 +365,9 @@ uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns)
             continue;
         }
         if (now_ns >= q->deadline_ns) {
-            wi_query_call_off(q, WEIR_ERR_DEADLINE, "deadline passed");
-        } else {
-            next = wi_min_u64(next, q->deadline_ns);
+            overdue(q, now_ns);
         }
+        next = wi_min_u64(next, next_deadline(q));
     }
     return next;
 }

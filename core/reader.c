@@ -585,17 +585,24 @@ weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
                           weir_reader **reader_out, struct weir_error *err)
 {
     struct weir_reader *r = NULL;
-    wi_node_lock(shuffle->query->node);
-    weir_err rc = weir_query_status(shuffle->query, err);
+    struct weir_query *q = shuffle->query;
+    struct weir_error why; /* for the other members */
+    err = err != NULL ? err : &why;
+    wi_node_lock(q->node);
+    weir_err rc = weir_query_status(q, err);
     if (rc == WEIR_OK) {
         rc = open_locked(shuffle, worker, &r, err);
     }
     if (rc == WEIR_OK) {
+        wi_query_opened(q, WI_MISSING_READER, shuffle->id, worker);
         *reader_out = r;
-    } else if (r != NULL) {
+    } else {
+        wi_query_refused(q, WI_MISSING_READER, shuffle->id, worker, err);
+    }
+    if (rc != WEIR_OK && r != NULL) {
         wi_reader_free(r);
     }
-    wi_node_unlock(shuffle->query->node);
+    wi_node_unlock(q->node);
     return rc;
 }
 

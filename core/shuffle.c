@@ -30,7 +30,7 @@ uint32_t wi_shuffle_source(const struct weir_shuffle *s, uint32_t member,
     return UINT32_MAX;
 }
 
-struct weir_shuffle *wi_shuffle_find(struct weir_query *q, uint32_t id)
+struct weir_shuffle *wi_shuffle_find(const struct weir_query *q, uint32_t id)
 {
     wi_list_each(n, &q->shuffles)
     {
@@ -282,13 +282,14 @@ weir_err weir_shuffle_open(weir_query *query,
                            const struct weir_shuffle_params *params,
                            weir_shuffle **shuffle_out, struct weir_error *err)
 {
-    weir_err rc = check_params(params, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
+    struct weir_error why; /* for the other members */
+    err = err != NULL ? err : &why;
     wi_node_lock(query->node);
     struct weir_shuffle *s = NULL;
-    rc = check_room(query, params->id, err);
+    weir_err rc = check_params(params, err);
+    if (rc == WEIR_OK) {
+        rc = check_room(query, params->id, err);
+    }
     if (rc == WEIR_OK) {
         s = calloc(1, sizeof(*s));
         rc =
@@ -304,9 +305,13 @@ weir_err weir_shuffle_open(weir_query *query,
         wi_list_push_back(&query->shuffles, &s->on_query);
         s->counted = true;
         query->engine->open_shuffles++;
+        wi_query_opened(query, WI_MISSING_SHUFFLE, s->id, 0);
         *shuffle_out = s;
     } else if (s != NULL) {
         wi_shuffle_free(s);
+    }
+    if (rc != WEIR_OK && wi_shuffle_find(query, params->id) == NULL) {
+        wi_query_refused(query, WI_MISSING_SHUFFLE, params->id, 0, err);
     }
     wi_node_unlock(query->node);
     return rc;

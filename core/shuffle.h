@@ -129,7 +129,7 @@ void wi_node_unlock(struct weir_node *n);
 uint64_t wi_shuffle_fingerprint(const struct weir_shuffle *s);
 
 /** Find a shuffle of a query, NULL: not open here (yet). */
-struct weir_shuffle *wi_shuffle_find(struct weir_query *q, uint32_t id);
+struct weir_shuffle *wi_shuffle_find(const struct weir_query *q, uint32_t id);
 
 void wi_shuffle_free(struct weir_shuffle *s);
 

@@ -5,6 +5,7 @@
  */
 #include "core/shuffle.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,12 +144,20 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
 weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
                           weir_writer **writer_out, struct weir_error *err)
 {
-    wi_node_lock(shuffle->query->node);
-    weir_err rc = weir_query_status(shuffle->query, err);
+    struct weir_query *q = shuffle->query;
+    struct weir_error why; /* for the other members */
+    err = err != NULL ? err : &why;
+    wi_node_lock(q->node);
+    weir_err rc = weir_query_status(q, err);
     if (rc == WEIR_OK) {
         rc = open_locked(shuffle, worker, writer_out, err);
     }
-    wi_node_unlock(shuffle->query->node);
+    if (rc == WEIR_OK) {
+        wi_query_opened(q, WI_MISSING_WRITER, shuffle->id, worker);
+    } else {
+        wi_query_refused(q, WI_MISSING_WRITER, shuffle->id, worker, err);
+    }
+    wi_node_unlock(q->node);
     return rc;
 }
 
@@ -184,6 +193,14 @@ void wi_writer_free(struct weir_writer *w)
     free(w);
 }
 
+static void abort_of(const struct weir_writer *w)
+{
+    char what[64];
+    (void)snprintf(what, sizeof(what), "the writer of worker %u of shuffle %u",
+                   w->worker->idx, w->shuffle->id);
+    wi_query_abort(w->shuffle->query, what, "it was not finished");
+}
+
 void weir_writer_close(weir_writer *writer)
 {
     if (writer == NULL) {
@@ -192,7 +209,7 @@ void weir_writer_close(weir_writer *writer)
     struct weir_query *q = writer->shuffle->query;
     wi_node_lock(q->node);
     if (!wi_load_rlx(&writer->finished)) { /* rlx: our own worker's */
-        wi_query_abort(q, "a writer");
+        abort_of(writer);
     }
     wi_writer_free(writer);
     wi_node_unlock(q->node);

@@ -7,9 +7,10 @@
  * with the same code and the same message, which names the cause:
  *
  *   cancel by anyone        WEIR_ERR_CANCELLED
- *   deadline passed         WEIR_ERR_DEADLINE
+ *   deadline passed         WEIR_ERR_DEADLINE, and what was missing from whom
  *   a member lost           WEIR_ERR_PEER_LOST, with its name and address
- *   closed before its end   WEIR_ERR_ABORTED, with the member's name
+ *   closed before its end   WEIR_ERR_ABORTED, with the member's name and what
+ *                           it had not done, or could not open
  *   schemas differ          WEIR_ERR_MISMATCH
  *   rows lost or damaged    WEIR_ERR_INTEGRITY
  *   failed by the program   what it says, with the member's name
@@ -39,7 +40,8 @@ struct weir_query_params {
     uint64_t id; /* unique in the cluster, never used again, not 0 */
     const uint32_t *members; /* member numbers, own one included [all] */
     uint32_t n_members;
-    uint64_t deadline_ns; /* from now [none] */
+    uint64_t deadline_ns; /* from now [none]; takes effect within a quarter of
+                             detect_ns after it */
     uint64_t reserved[4]; /* must be zero */
 };
 
@@ -106,9 +108,12 @@ WEIR_API weir_err weir_query_fail(weir_query *query,
 WEIR_API weir_err weir_query_status(weir_query *query, struct weir_error *err);
 
 /**
- * Close a query. Its writers and readers are closed with it; if a writer was
- * not finished, or a reader neither drained nor stopped, the query is aborted
- * on all members. Rows that were sent are still delivered after this returns.
+ * Close a query. Its writers and readers are closed with it. The query is
+ * aborted on all members if something is missing here: a writer of a producing
+ * worker that was not opened or not finished, a reader of a consuming one that
+ * was not opened, or neither drained nor stopped nor closed, or a shuffle whose
+ * weir_shuffle_open failed and was not made good. So after an error simply
+ * close. Rows that were sent are still delivered after this returns.
  *
  * Errors:     none
  * Blocks:     shortly

@@ -70,6 +70,10 @@
     X(suite, place, close_before_end_aborts)                                   \
     X(suite, place, writer_closed_before_end_aborts)                           \
     X(suite, place, writer_never_opened_aborts)                                \
+    X(suite, place, reader_never_opened_aborts)                                \
+    X(suite, place, close_after_a_failed_open_aborts)                          \
+    X(suite, place, open_that_is_made_good_aborts_nothing)                     \
+    X(suite, place, deadline_says_what_was_missing)                            \
     X(suite, place, ids_are_used_once)                                         \
     X(suite, place, bad_options_are_named)                                     \
     X(suite, place, bad_batches_are_refused)                                   \
