@@ -2,36 +2,17 @@
 #define _GNU_SOURCE 1
 #include "tools/csv_plan.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "operators/table/csv_file.h"
 #include "operators/table/csv_part.h"
 #include "tools/fail.h"
 
 enum { MAX_COLUMNS = 1024 };
-
-static weir_err open_file(struct csv_plan *plan, struct weir_error *err)
-{
-    struct stat st;
-    plan->fd = open(plan->path, O_RDONLY | O_CLOEXEC);
-    if (plan->fd < 0 || fstat(plan->fd, &st) != 0) {
-        return tool_fail_errno(err, "%s", plan->path);
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return tool_fail(err, WEIR_ERR_DATA,
-                         "%s: not a regular file; it is read twice, so store "
-                         "it in a file first",
-                         plan->path);
-    }
-    plan->bytes = (uint64_t)st.st_size;
-    return WEIR_OK;
-}
 
 static weir_err take_name(struct csv_column *c, const struct wi_csv_field *f,
                           struct weir_error *err)
@@ -95,7 +76,7 @@ weir_err csv_plan_open(struct csv_plan *plan, const char *path,
                          n_parts);
     }
     plan->n_parts = n_parts;
-    weir_err rc = open_file(plan, err);
+    weir_err rc = wi_csv_file_open(path, &plan->fd, &plan->bytes, err);
     if (rc == WEIR_OK) {
         const struct wi_csv_file file = {plan->fd, path, plan->bytes, ','};
         rc = wi_csv_scan_open(&file, 0, &plan->scan, err);

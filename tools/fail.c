@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "operators/base/utf8.h"
+
 weir_err tool_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
 {
     va_list args;
@@ -16,6 +18,7 @@ weir_err tool_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(err->message, sizeof(err->message), fmt, args);
     va_end(args);
+    wi_utf8_clean(err->message);
     return code;
 }
 
@@ -33,5 +36,6 @@ weir_err tool_fail_errno(struct weir_error *err, const char *fmt, ...)
     size_t used = strlen(err->message);
     (void)snprintf(err->message + used, sizeof(err->message) - used, ": %s",
                    why);
+    wi_utf8_clean(err->message);
     return WEIR_ERR_SYSTEM;
 }

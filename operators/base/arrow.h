@@ -31,11 +31,11 @@ void wi_arrow_in_close(struct wi_arrow_in *in);
 
 /**
  * Check a batch that a program hands over, before anything reads its buffers:
- * columns, buffers, lengths, nulls, and the offsets of texts.
+ * columns, buffers, lengths, nulls, offsets of texts, and UTF-8.
  *
  * @param number  of the batch, for the message
  *
- * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_DATA (offsets): names the
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_DATA (offsets, UTF-8): names the
  *             batch, the column and the row
  * Blocks:     never; O(rows) of texts, and of nulls where there may be none
  * Threads:    any

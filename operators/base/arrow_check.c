@@ -5,6 +5,7 @@
 
 #include "operators/base/arrow.h"
 #include "operators/base/fail.h"
+#include "operators/base/utf8.h"
 
 /* A column under test, for messages. */
 struct place {
@@ -51,6 +52,46 @@ static int64_t find_descent(const int32_t *offsets, int64_t n)
     return row;
 }
 
+/* The first of n rows whose text is not UTF-8; n: none. What lies below nulls is
+ * no text. */
+static int64_t find_no_utf8(const struct ArrowArray *a, int64_t first,
+                            int64_t n)
+{
+    const uint8_t *valid = a->buffers[0];
+    const int32_t *offsets = (const int32_t *)a->buffers[1] + first;
+    const char *data = a->buffers[2];
+    if (data == NULL || wi_utf8_is_ascii(data + offsets[0],
+                                         (size_t)(offsets[n] - offsets[0]))) {
+        return n;
+    }
+    int64_t row = 0;
+    for (; row < n; row++) {
+        const int64_t at = first + row;
+        const bool null =
+            valid != NULL && ((valid[at / 8] >> (at % 8)) & 1) == 0;
+        if (!null &&
+            !wi_utf8_check(data + offsets[row],
+                           (size_t)(offsets[row + 1] - offsets[row]))) {
+            break;
+        }
+    }
+    return row;
+}
+
+static weir_err check_utf8(const struct place *at, const struct ArrowArray *a,
+                           int64_t first, int64_t n, struct weir_error *err)
+{
+    const int64_t row = find_no_utf8(a, first, n);
+    if (row == n) {
+        return WEIR_OK;
+    }
+    return wi_exec_fail(err, WEIR_ERR_DATA,
+                        "batch %" PRIu64 ", column \"%s\", row %" PRId64
+                        ": the text is not UTF-8; binary (format \"z\") takes "
+                        "any bytes",
+                        at->batch, at->column->name, row);
+}
+
 static weir_err check_text(const struct place *at, const struct ArrowArray *a,
                            int64_t first, int64_t n, struct weir_error *err)
 {
@@ -66,7 +107,9 @@ static weir_err check_text(const struct place *at, const struct ArrowArray *a,
     if (a->buffers[2] == NULL && offsets[n] != offsets[0]) {
         return say(at, "it has texts, and no buffer for them", err);
     }
-    return WEIR_OK;
+    return at->column->type.kind == WI_TYPE_UTF8
+               ? check_utf8(at, a, first, n, err)
+               : WEIR_OK;
 }
 
 static weir_err check_shape(const struct place *at, const struct ArrowArray *a,

@@ -6,15 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What a message quotes may be anything: a name, a value, a piece of a file. */
-static void keep_to_one_line(char *text)
-{
-    for (char *c = text; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 127) {
-            *c = '?';
-        }
-    }
-}
+#include "operators/base/utf8.h"
 
 weir_err wi_exec_fail(struct weir_error *err, weir_err code, const char *fmt,
                       ...)
@@ -25,7 +17,7 @@ weir_err wi_exec_fail(struct weir_error *err, weir_err code, const char *fmt,
         err->code = code;
         (void)vsnprintf(err->message, sizeof(err->message), fmt, args);
         va_end(args);
-        keep_to_one_line(err->message);
+        wi_utf8_clean(err->message);
     }
     return code;
 }

@@ -2,6 +2,7 @@
 /* Casts of strings to values, of values to strings, and between strings. */
 #include <string.h>
 
+#include "operators/base/utf8.h"
 #include "operators/expr/check.h"
 #include "operators/expr/eval.h"
 #include "operators/expr/value.h"
@@ -72,8 +73,9 @@ static weir_err check_strings(struct wi_call *c)
     struct wi_str *z = c->out->values;
     WI_EACH(c->rows, {
         z[p] = wi_is_null(c->out->null, p) ? (struct wi_str){"", 0} : x[p];
-        bool ok = to->kind == WI_TYPE_UTF8 ? wi_utf8_check(z[p])
-                                           : z[p].n_bytes == to->n_bytes;
+        bool ok = to->kind == WI_TYPE_UTF8
+                      ? wi_utf8_check(z[p].data, z[p].n_bytes)
+                      : z[p].n_bytes == to->n_bytes;
         if (!ok && !wi_is_null(c->out->null, p)) {
             return wi_eval_blame(c, p);
         }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "operators/base/utf8.h"
 #include "operators/expr/check.h"
 #include "operators/expr/parse.h"
 #include "operators/expr/value.h"
@@ -18,8 +19,7 @@ static weir_err check_text(const char *text, size_t n_bytes,
                             "%zu",
                             WI_EXPR_TEXT_BYTES, n_bytes);
     }
-    struct wi_str s = {text, (uint32_t)n_bytes};
-    if (!wi_utf8_check(s)) {
+    if (!wi_utf8_check(text, n_bytes)) {
         return wi_exec_fail(err, WEIR_ERR_ARG,
                             "the expression's text is not UTF-8");
     }

@@ -54,9 +54,6 @@ const char *wi_value_show(const struct wi_type *type,
                           const struct wi_value *value,
                           char text[WI_VALUE_TEXT_BYTES]);
 
-/** Is it UTF-8? */
-bool wi_utf8_check(struct wi_str s);
-
 /** Value of a hex digit, or -1. */
 int wi_hex_digit(char c);
 

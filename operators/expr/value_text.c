@@ -112,52 +112,6 @@ int wi_hex_digit(char c)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/* Bytes of the character at s, of at most n; 0: malformed. The second byte's
- * bounds exclude overlong forms, surrogates and what is above U+10FFFF
- * (RFC 3629, section 4). */
-static uint32_t utf8_bytes(const unsigned char *s, size_t n)
-{
-    unsigned char least = 0x80;
-    unsigned char most = 0xbf;
-    uint32_t bytes = 0;
-    if (s[0] < 0x80) {
-        return 1;
-    }
-    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
-        bytes = 2;
-    } else if (s[0] >= 0xe0 && s[0] <= 0xef) {
-        bytes = 3;
-        least = s[0] == 0xe0 ? 0xa0 : least;
-        most = s[0] == 0xed ? 0x9f : most;
-    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-        bytes = 4;
-        least = s[0] == 0xf0 ? 0x90 : least;
-        most = s[0] == 0xf4 ? 0x8f : most;
-    }
-    if (bytes == 0 || bytes > n || s[1] < least || s[1] > most) {
-        return 0;
-    }
-    for (uint32_t i = 2; i < bytes; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return bytes;
-}
-
-bool wi_utf8_check(struct wi_str s)
-{
-    for (uint32_t i = 0; i < s.n_bytes;) {
-        uint32_t bytes =
-            utf8_bytes((const unsigned char *)s.data + i, s.n_bytes - i);
-        if (bytes == 0) {
-            return false;
-        }
-        i += bytes;
-    }
-    return true;
-}
-
 /* The fraction's digits one by one: part / 2^bits, bits <= 124. */
 static wi_u128 fraction_digits(wi_u128 part, int bits, uint32_t scale,
                                wi_u128 whole)

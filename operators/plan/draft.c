@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/base/utf8.h"
 
 /* Memory of an operator. */
 struct wi_plan_block {
@@ -207,6 +208,11 @@ static weir_err check_name(struct wi_draft *b, const char *name)
         return wi_draft_fail(b, WEIR_ERR_ARG,
                              "a name of 1..%u bytes was expected, found %zu",
                              WI_PLAN_NAME_BYTES - 1, n);
+    }
+    if (!wi_utf8_check(name, n)) {
+        return wi_draft_fail(b, WEIR_ERR_ARG,
+                             "a name in UTF-8 was expected, found \"%s\"",
+                             name);
     }
     if (wi_plan_find(b->plan, name) != UINT32_MAX) {
         return wi_draft_fail(b, WEIR_ERR_DUPLICATE,

@@ -42,6 +42,10 @@ static weir_err add_column(struct wi_json *j, const json_t *at,
     if (rc != WEIR_OK) {
         return rc;
     }
+    if (name[0] == '\0') {
+        (void)wi_json_enter(j, ".name");
+        return wi_json_fail_type(j, "a name", json_object_get(at, "name"));
+    }
     if (wi_columns_find(columns, name) >= 0) {
         (void)wi_json_enter(j, ".name");
         return wi_json_fail(j, WEIR_ERR_DUPLICATE,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/base/utf8.h"
 #include "operators/plan/draft.h"
 
 /* Names of what there is, for a message; free() them. */
@@ -133,6 +134,11 @@ static weir_err check_new_column(struct wi_draft *b, const char *name)
         return wi_draft_fail(b, WEIR_ERR_ARG,
                              "a name was expected: what is "
                              "computed needs one");
+    }
+    if (!wi_utf8_check(name, strlen(name))) {
+        return wi_draft_fail(b, WEIR_ERR_ARG,
+                             "a name in UTF-8 was expected, found \"%s\"",
+                             name);
     }
     if (b->op->columns.n == WI_PLAN_COLUMNS) {
         return wi_draft_fail(b, WEIR_ERR_ARG,

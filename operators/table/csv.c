@@ -99,6 +99,27 @@ static weir_err begin(struct scan *s, struct weir_error *err)
     return rc;
 }
 
+/* A value at fault, as messages show it. */
+struct shown {
+    const char *column;
+    int bytes;
+    const char *text;
+    const char *more;
+    char type[WI_TYPE_TEXT_BYTES];
+};
+
+static struct shown show(const struct wi_named_type *c,
+                         const struct wi_csv_field *f)
+{
+    enum { SHOWN_BYTES = 40 };
+    struct shown v = {.column = c->name,
+                      .bytes = f->len > SHOWN_BYTES ? SHOWN_BYTES : (int)f->len,
+                      .text = f->text,
+                      .more = f->len > SHOWN_BYTES ? "..." : ""};
+    (void)wi_type_text(&c->type, v.type);
+    return v;
+}
+
 static weir_err say_value(const struct scan *s,
                           const struct wi_csv_record *record, uint32_t column,
                           struct weir_error *err)
@@ -106,13 +127,21 @@ static weir_err say_value(const struct scan *s,
     const struct wi_csv_put *put = &s->puts[column];
     const struct wi_csv_field *f = &record->fields[put->field];
     const struct wi_named_type *c = &s->csv->columns.at[s->build.which[column]];
-    const int shown = f->len > 40 ? 40 : (int)f->len;
-    char type[WI_TYPE_TEXT_BYTES];
+    const struct shown v = show(c, f);
+    if (put->utf8) {
+        return wi_csv_fail_text(s->csv, record->line, c->name, f, err);
+    }
+    if (wi_csv_is_null(s->csv, f)) {
+        return wi_exec_fail(err, WEIR_ERR_DATA,
+                            "%s:%" PRIu64 ": column \"%s\": a null (\"%s\"), "
+                            "which %s cannot be: give the column the type %s?",
+                            s->csv->path, record->line, v.column,
+                            s->csv->null_text, v.type, v.type);
+    }
     return wi_exec_fail(err, WEIR_ERR_DATA,
                         "%s:%" PRIu64 ": column \"%s\": \"%.*s%s\" is no %s",
-                        s->csv->path, record->line, c->name, shown, f->text,
-                        shown < (int)f->len ? "..." : "",
-                        wi_type_text(&c->type, type));
+                        s->csv->path, record->line, v.column, v.bytes, v.text,
+                        v.more, v.type);
 }
 
 static weir_err put_record(struct scan *s, const struct wi_csv_record *record,
@@ -125,7 +154,7 @@ static weir_err put_record(struct scan *s, const struct wi_csv_record *record,
             wi_csv_put_null(put, row);
             continue;
         }
-        weir_err rc = wi_csv_put_value(put, row, f);
+        weir_err rc = wi_csv_put_value(put, row, f, record->ascii);
         if (rc != WEIR_OK) {
             return rc == WEIR_ERR_DATA ? say_value(s, record, i, err)
                                        : wi_exec_no_memory(err, f->len);

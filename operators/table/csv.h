@@ -23,6 +23,12 @@ struct wi_csv {
 /** arg is a struct wi_csv, from malloc. */
 extern const struct weir_table_ops wi_csv_ops;
 
+/** This field is not UTF-8: says which byte, and what can be done.
+ *  Returns WEIR_ERR_DATA. */
+weir_err wi_csv_fail_text(const struct wi_csv *csv, uint64_t line,
+                          const char *column, const struct wi_csv_field *f,
+                          struct weir_error *err) __attribute__((cold));
+
 static inline bool wi_csv_is_null(const struct wi_csv *csv,
                                   const struct wi_csv_field *f)
 {

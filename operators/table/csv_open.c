@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a CSV table: where the records begin, and which columns they have. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "operators/base/fail.h"
+#include "operators/base/utf8.h"
 #include "operators/table/csv.h"
+#include "operators/table/csv_file.h"
 #include "operators/table/csv_part.h"
 #include "operators/table/csv_type.h"
 
@@ -18,6 +17,7 @@ enum { MAX_COLUMNS = 1024 };
 /* What the file itself says: its header, and the guesses of its types. */
 struct header {
     uint32_t n;
+    uint64_t line;
     char **names;
     struct wi_csv_guess *guesses;
 };
@@ -31,41 +31,88 @@ static void header_fini(struct header *h)
     free(h->guesses);
 }
 
-static weir_err open_file(struct wi_csv *csv, struct weir_error *err)
+weir_err wi_csv_fail_text(const struct wi_csv *csv, uint64_t line,
+                          const char *column, const struct wi_csv_field *f,
+                          struct weir_error *err)
 {
-    struct stat st;
-    csv->file.fd = open(csv->path, O_RDONLY | O_CLOEXEC);
-    if (csv->file.fd < 0 || fstat(csv->file.fd, &st) != 0) {
-        return wi_exec_fail(err, WEIR_ERR_SYSTEM, "%s: %s", csv->path,
-                            strerror(errno));
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return wi_exec_fail(err, WEIR_ERR_DATA,
-                            "%s: not a regular file; it is read at several "
-                            "places, so store it in a file first",
-                            csv->path);
-    }
-    csv->file.bytes = (uint64_t)st.st_size;
-    csv->file.name = csv->path;
-    csv->data = wi_csv_first_byte(csv->file.fd);
-    csv->data_line = 1;
-    return WEIR_OK;
+    const size_t at = wi_utf8_span(f->text, f->len);
+    return wi_exec_fail(err, WEIR_ERR_DATA,
+                        "%s:%" PRIu64 ": column \"%s\": byte %zu of the "
+                        "field, 0x%02x, is not UTF-8: convert the file (iconv "
+                        "-t UTF-8), or give the column the type binary",
+                        csv->path, line, column, at + 1,
+                        (unsigned char)f->text[at]);
 }
 
+static weir_err open_file(struct wi_csv *csv, struct weir_error *err)
+{
+    weir_err rc =
+        wi_csv_file_open(csv->path, &csv->file.fd, &csv->file.bytes, err);
+    if (rc == WEIR_OK) {
+        csv->file.name = csv->path;
+        csv->data = wi_csv_first_byte(csv->file.fd);
+        csv->data_line = 1;
+    }
+    return rc;
+}
+
+static weir_err say_twice(const struct wi_csv *csv, const struct header *h,
+                          uint32_t first, uint32_t second,
+                          struct weir_error *err)
+{
+    return wi_exec_fail(err, WEIR_ERR_DATA,
+                        "%s:%" PRIu64 ": columns %u and %u are both named "
+                        "\"%s\"",
+                        csv->path, h->line, first + 1, second + 1,
+                        h->names[first]);
+}
+
+/* Place of a name from column `from` on, or h->n. */
+static uint32_t find_name(const struct header *h, const char *name,
+                          uint32_t from)
+{
+    while (from < h->n && strcmp(h->names[from], name) != 0) {
+        from++;
+    }
+    return from;
+}
+
+/* All of them become columns of a table. */
 static weir_err check_names(const struct wi_csv *csv, const struct header *h,
-                            uint64_t line, struct weir_error *err)
+                            struct weir_error *err)
 {
     for (uint32_t i = 0; i < h->n; i++) {
-        for (uint32_t j = 0; j < i; j++) {
-            if (strcmp(h->names[i], h->names[j]) == 0) {
-                return wi_exec_fail(err, WEIR_ERR_DATA,
-                                    "%s:%" PRIu64 ": columns %u and %u are "
-                                    "both named \"%s\"",
-                                    csv->path, line, j + 1, i + 1, h->names[i]);
-            }
+        const char *name = h->names[i];
+        const uint32_t first = find_name(h, name, 0);
+        if (name[0] == '\0') {
+            return wi_exec_fail(err, WEIR_ERR_DATA,
+                                "%s:%" PRIu64 ": column %u has no name: put "
+                                "one into the header, or give the columns that "
+                                "are wanted (fields)",
+                                csv->path, h->line, i + 1);
+        }
+        if (!wi_utf8_check(name, strlen(name))) {
+            return wi_exec_fail(err, WEIR_ERR_DATA,
+                                "%s:%" PRIu64 ": the name of column %u, "
+                                "\"%.40s\", is not UTF-8: convert the file "
+                                "(iconv -t UTF-8)",
+                                csv->path, h->line, i + 1, name);
+        }
+        if (first != i) {
+            return say_twice(csv, h, first, i, err);
         }
     }
     return WEIR_OK;
+}
+
+/* What is no text at all: as names, parts of it would look alike. */
+static weir_err say_nul(const struct wi_csv *csv, const struct header *h,
+                        uint32_t i, struct weir_error *err)
+{
+    return wi_exec_fail(err, WEIR_ERR_DATA,
+                        "%s:%" PRIu64 ": the name of column %u has a zero byte "
+                        "in it: convert the file (iconv -t UTF-8)",
+                        csv->path, h->line, i + 1);
 }
 
 static weir_err take_header(struct wi_csv *csv,
@@ -83,12 +130,16 @@ static weir_err take_header(struct wi_csv *csv,
     h->guesses = calloc(record->n_fields, sizeof(*h->guesses));
     bool ok = h->names != NULL && h->guesses != NULL;
     h->n = record->n_fields;
+    h->line = record->line;
     for (uint32_t i = 0; ok && i < h->n; i++) {
-        h->names[i] = strndup(record->fields[i].text, record->fields[i].len);
+        const struct wi_csv_field *f = &record->fields[i];
+        if (memchr(f->text, '\0', f->len) != NULL) {
+            return say_nul(csv, h, i, err);
+        }
+        h->names[i] = strndup(f->text, f->len);
         ok = h->names[i] != NULL;
     }
-    return ok ? check_names(csv, h, record->line, err)
-              : wi_exec_no_memory(err, h->n * sizeof(*h->guesses));
+    return ok ? WEIR_OK : wi_exec_no_memory(err, h->n * sizeof(*h->guesses));
 }
 
 static weir_err read_header(struct wi_csv *csv, struct header *h,
@@ -118,6 +169,21 @@ static weir_err read_header(struct wi_csv *csv, struct header *h,
     return rc;
 }
 
+static weir_err guess_record(const struct wi_csv *csv, struct header *h,
+                             const struct wi_csv_record *record,
+                             struct weir_error *err)
+{
+    for (uint32_t i = 0; i < h->n; i++) {
+        const struct wi_csv_field *f = &record->fields[i];
+        if (!record->ascii && !wi_utf8_check(f->text, f->len)) {
+            return wi_csv_fail_text(csv, record->line, h->names[i], f, err);
+        }
+        wi_csv_guess_add(&h->guesses[i],
+                         wi_csv_is_null(csv, f) ? NULL : f->text, f->len);
+    }
+    return WEIR_OK;
+}
+
 /* Types of the whole file's values. */
 static weir_err guess_types(const struct wi_csv *csv, struct header *h,
                             struct weir_error *err)
@@ -129,11 +195,10 @@ static weir_err guess_types(const struct wi_csv *csv, struct header *h,
         return rc;
     }
     wi_csv_scan_range(scan, csv->data, csv->file.bytes, csv->data_line);
-    while ((rc = wi_csv_scan_next(scan, &record, err)) == WEIR_OK) {
-        for (uint32_t i = 0; i < h->n; i++) {
-            const struct wi_csv_field *f = &record.fields[i];
-            wi_csv_guess_add(&h->guesses[i],
-                             wi_csv_is_null(csv, f) ? NULL : f->text, f->len);
+    while (rc == WEIR_OK) {
+        rc = wi_csv_scan_next(scan, &record, err);
+        if (rc == WEIR_OK) {
+            rc = guess_record(csv, h, &record, err);
         }
     }
     wi_csv_scan_close(scan);
@@ -157,7 +222,10 @@ static weir_err build_columns(const struct weir_field *fields, uint32_t n,
 static weir_err columns_of_guess(struct wi_csv *csv, struct header *h,
                                  struct wi_columns *out, struct weir_error *err)
 {
-    weir_err rc = guess_types(csv, h, err);
+    weir_err rc = check_names(csv, h, err);
+    if (rc == WEIR_OK) {
+        rc = guess_types(csv, h, err);
+    }
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -191,12 +259,14 @@ static weir_err find_columns(struct wi_csv *csv, const struct header *h,
                              struct weir_error *err)
 {
     for (uint32_t c = 0; c < columns->n; c++) {
-        uint32_t i = 0;
-        while (i < h->n && strcmp(h->names[i], columns->at[c].name) != 0) {
-            i++;
-        }
+        const char *name = columns->at[c].name;
+        const uint32_t i = find_name(h, name, 0);
         if (i == h->n) {
-            return say_not_found(csv, h, columns->at[c].name, err);
+            return say_not_found(csv, h, name, err);
+        }
+        const uint32_t again = find_name(h, name, i + 1);
+        if (again != h->n) {
+            return say_twice(csv, h, i, again, err);
         }
         csv->field_of[c] = i;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operators/table/csv_put.h"
 
+#include "operators/base/utf8.h"
 #include "operators/table/csv_value.h"
 
 /* Of signed and unsigned integers, by bits. */
@@ -13,7 +14,11 @@ static void set_range(struct wi_csv_put *put, int bits, bool with_sign)
 
 struct wi_csv_put wi_csv_put_of(uint32_t field, struct wi_build_col *col)
 {
-    struct wi_csv_put put = {field, col, INT64_MIN, INT64_MAX};
+    struct wi_csv_put put = {.field = field,
+                             .utf8 = col->type.kind == WI_TYPE_UTF8,
+                             .col = col,
+                             .least = INT64_MIN,
+                             .most = INT64_MAX};
     switch (col->type.kind) {
     case WI_TYPE_INT8:
     case WI_TYPE_INT16:
@@ -118,8 +123,11 @@ static bool put_fixed_size(const struct wi_csv_put *put, uint32_t row,
 }
 
 weir_err wi_csv_put_value(const struct wi_csv_put *put, uint32_t row,
-                          const struct wi_csv_field *f)
+                          const struct wi_csv_field *f, bool ascii)
 {
+    if (put->utf8 && !ascii && !wi_utf8_check(f->text, f->len)) {
+        return WEIR_ERR_DATA;
+    }
     if (put->col->offsets != NULL) {
         return wi_build_text(put->col, row, f->text, f->len)
                    ? WEIR_OK

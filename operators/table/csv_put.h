@@ -9,6 +9,7 @@
 /** Which field, and the column that its values go to. */
 struct wi_csv_put {
     uint32_t field;
+    bool utf8; /* the field must be */
     struct wi_build_col *col;
     int64_t least; /* integers: the type's range */
     int64_t most;
@@ -16,10 +17,11 @@ struct wi_csv_put {
 
 struct wi_csv_put wi_csv_put_of(uint32_t field, struct wi_build_col *col);
 
-/** Errors: WEIR_ERR_DATA (it is no such value), WEIR_ERR_NO_MEMORY: without a
+/** @param ascii  the field is known to be
+ *  Errors: WEIR_ERR_DATA (it is no such value), WEIR_ERR_NO_MEMORY: without a
  *  message. Blocks: never. Threads: the scan's. Ownership: nothing. */
 weir_err wi_csv_put_value(const struct wi_csv_put *put, uint32_t row,
-                          const struct wi_csv_field *f);
+                          const struct wi_csv_field *f, bool ascii);
 void wi_csv_put_null(const struct wi_csv_put *put, uint32_t row);
 
 #endif /* WI_OPERATORS_CSV_PUT_H */

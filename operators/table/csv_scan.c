@@ -19,6 +19,7 @@
 #endif
 
 #include "operators/base/fail.h"
+#include "operators/base/utf8.h"
 
 enum { BUFFER_BYTES = 1 << 18, FIRST_FIELDS = 64, BLOCK = 64 };
 
@@ -33,6 +34,7 @@ struct wi_csv_scan {
     size_t room;
     size_t len;
     uint64_t buffer_off;
+    bool ascii; /* all of it */
 
     size_t pos; /* next byte in buffer */
     uint64_t line;
@@ -147,6 +149,7 @@ static weir_err read_more(struct wi_csv_scan *s, struct weir_error *err)
     }
     s->len += (size_t)got;
     memset(s->buffer + s->len, 0, BLOCK);
+    s->ascii = wi_utf8_is_ascii(s->buffer, s->len);
     return WEIR_AGAIN;
 }
 
@@ -403,6 +406,7 @@ static weir_err hand_out(struct wi_csv_scan *s, size_t end,
     }
     record->fields = s->fields;
     record->n_fields = s->n_fields;
+    record->ascii = s->ascii;
     record->begin = s->buffer_off + s->pos;
     record->line = s->line;
     s->line += s->lines;
@@ -451,6 +455,7 @@ static weir_err take_empty(struct wi_csv_scan *s, struct wi_csv_record *record)
     s->fields[0] = (struct wi_csv_field){.text = ""};
     record->fields = s->fields;
     record->n_fields = 1;
+    record->ascii = true;
     record->end = s->buffer_off + s->pos;
     record->next_line = s->line;
     return WEIR_OK;

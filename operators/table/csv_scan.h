@@ -46,6 +46,7 @@ struct wi_csv_field {
 struct wi_csv_record {
     struct wi_csv_field *fields;
     uint32_t n_fields;
+    bool ascii;     /* no byte of it is above 0x7f; false: it may be so */
     uint64_t begin; /* offset of its first byte */
     uint64_t end;   /* offset behind its line end; a LF after a CR may follow */
     uint64_t line;  /* that it begins on, from 1 */

@@ -2,6 +2,7 @@
 /* Exact, and without the C library where numbers are short. */
 #include "operators/table/csv_value.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -226,18 +227,26 @@ static bool copy_float(const char *text, size_t len, char copy[FLOAT_BYTES])
            strspn(copy, "0123456789.eE+-") == len;
 }
 
+/* No word: what is infinite then is too large. */
+static bool is_digits(const char *number)
+{
+    return strpbrk(number, "nN") == NULL;
+}
+
 bool wi_csv_float64(const char *text, size_t len, double *out)
 {
     char copy[FLOAT_BYTES];
     char *end;
-    if (wi_csv_parse_float64(text, len, out)) {
+    double short_one;
+    if (wi_csv_parse_float64(text, len, &short_one) && !isinf(short_one)) {
+        *out = short_one;
         return true;
     }
     if (!copy_float(text, len, copy)) {
         return false;
     }
     double value = strtod(copy, &end);
-    if (end != copy + len) {
+    if (end != copy + len || (isinf(value) && is_digits(copy))) {
         return false;
     }
     *out = value;
@@ -252,7 +261,7 @@ bool wi_csv_float32(const char *text, size_t len, float *out)
         return false;
     }
     float value = strtof(copy, &end);
-    if (end != copy + len) {
+    if (end != copy + len || (isinf(value) && is_digits(copy))) {
         return false;
     }
     *out = value;

@@ -4,7 +4,7 @@
  *
  *   integers       -12 +7 007              range of the type
  *   decimal(P,S)   -12.50 .5 3. 1.500      exact: what does not fit is refused
- *   float          0.1 1e-7 inf -inf nan   the nearest
+ *   float          0.1 1e-7 inf -inf nan   the nearest; 1e999 is refused
  *   bool           true false 1 0          in any case
  *   date           2013-07-01
  *   timestamp      2013-07-01              midnight

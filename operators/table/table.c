@@ -6,18 +6,24 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/base/utf8.h"
 #include "operators/table/kept.h"
 
 static weir_err check_names(const struct wi_columns *columns,
                             struct weir_error *err)
 {
     for (uint32_t i = 0; i < columns->n; i++) {
-        uint32_t first =
-            (uint32_t)wi_columns_find(columns, columns->at[i].name);
+        const char *name = columns->at[i].name;
+        const uint32_t first = (uint32_t)wi_columns_find(columns, name);
+        if (name[0] == '\0' || !wi_utf8_check(name, strlen(name))) {
+            return wi_exec_fail(err, WEIR_ERR_SCHEMA,
+                                "the name of column %u, \"%s\", is %s", i + 1,
+                                name, name[0] == '\0' ? "empty" : "not UTF-8");
+        }
         if (first != i) {
             return wi_exec_fail(err, WEIR_ERR_SCHEMA,
                                 "columns %u and %u are both named \"%s\"",
-                                first + 1, i + 1, columns->at[i].name);
+                                first + 1, i + 1, name);
         }
     }
     return WEIR_OK;

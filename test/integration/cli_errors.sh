@@ -65,7 +65,17 @@ printf 'a,a\n1,2\n' >twice.csv
 expect 2 'columns 1 and 2 are both named "a"' "$weir" shuffle --by a twice.csv --out dir
 
 expect 3 'none.csv: No such file' "$weir" shuffle --by a none.csv --out dir
-expect 3 'not a regular file' "$weir" shuffle --by a . --out dir
+expect 3 'weir shuffle: .: a directory' "$weir" shuffle --by a . --out dir
+# Nobody writes to the pipe: nothing may wait for that.
+mkfifo pipe
+expect 3 'weir shuffle: pipe: a pipe, not a regular file' "$weir" shuffle --by a pipe --out dir
+cat >pipe.json <<'JSON'
+{"weir": 1, "tables": {"t": {"csv": "pipe"}},
+ "operators": [{"name": "t", "op": "scan", "table": "t"}], "result": "t"}
+JSON
+for command in run explain; do
+    expect 3 'tables.t: ./pipe: a pipe, not a regular file' "$weir" $command pipe.json
+done
 : >empty.csv
 expect 3 'no header line' "$weir" shuffle --by a empty.csv --out dir
 printf 'a,b\n1,2\n"x\n\ny",4\n3\n5,6\n' >few.csv

@@ -106,6 +106,12 @@ shuffle --by big --nodes 2 "$tmp/big.csv" --out "$tmp/o11" >"$tmp/log"
 same "$tmp/big.csv" "$tmp/o11" 1
 grep -q 'big decimal(38,8)$' "$tmp/log" || fail "type of large decimals"
 
+# Texts go through as they are, whatever their encoding.
+awk 'BEGIN { print "k,M\374ller"; for (i = 0; i < 50; i++) print i ",gr\374n" i % 7 }' \
+    >"$tmp/latin1.csv"
+shuffle --by k --nodes 2 "$tmp/latin1.csv" --out "$tmp/o12" >/dev/null
+same "$tmp/latin1.csv" "$tmp/o12" 1
+
 # Fewer rows than workers, one process, an empty table, no line end at the end.
 printf 'a,b\n1,x\n2,' >"$tmp/tiny.csv"
 shuffle --by a --nodes 8 "$tmp/tiny.csv" --out "$tmp/o4" >/dev/null

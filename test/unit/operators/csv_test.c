@@ -400,7 +400,7 @@ Test(csv, the_first_fault_is_told_with_its_line_whatever_the_parts)
     expect_scan_error("n,s\n1,a\n2,b\n3,\"c\n4,d\n5,e\n", ":4: the quote that");
     expect_scan_error("n,s\n1,a\n2147483648,b\n",
                       ":3: column \"n\": \"2147483648\" is no int32");
-    expect_scan_error("n,s\n1,a\n,b\n", ":3: column \"n\": \"\" is no int32");
+    expect_scan_error("n,s\n1,a\n,b\n", ":3: column \"n\": a null (\"\")");
 }
 
 static void expect_open_error(const struct weir_csv_params *p, weir_err code,
@@ -427,7 +427,7 @@ Test(csv, what_cannot_be_opened_says_why)
     expect_open_error(&(struct weir_csv_params){.path = "/nowhere.csv"},
                       WEIR_ERR_SYSTEM, "/nowhere.csv: No such file");
     expect_open_error(&(struct weir_csv_params){.path = "/tmp"}, WEIR_ERR_DATA,
-                      "not a regular file");
+                      "a directory");
     expect_open_error(&(struct weir_csv_params){.path = none.path},
                       WEIR_ERR_DATA, "the file is empty");
     expect_open_error(&(struct weir_csv_params){.path = same.path},

@@ -142,6 +142,13 @@ Test(table, a_batch_that_is_not_of_the_schema_is_refused_and_kept)
     expect_refused(&m, WEIR_ERR_DATA, "row 0");
     offsets[0] = 0;
     const void *bytes = text->buffers[2];
+    char *changed = (char *)(uintptr_t)bytes + offsets[51];
+    const char was = *changed;
+    *changed = (char)0xff;
+    expect_refused(&m, WEIR_ERR_DATA,
+                   "batch 0, column \"text\", row 51: the text is not UTF-8; "
+                   "binary (format \"z\") takes any bytes");
+    *changed = was;
     text->buffers[2] = NULL;
     expect_refused(&m, WEIR_ERR_SCHEMA, "no buffer");
     text->buffers[2] = bytes;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looked at before it is opened, because opening a device can do something, and
+ * again afterwards, because it can be another file by then. */
+#include "operators/table/csv_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "operators/base/fail.h"
+
+static const char *kind_of(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "a directory"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+static weir_err check(const char *path, const struct stat *st,
+                      struct weir_error *err)
+{
+    if (S_ISREG(st->st_mode)) {
+        return WEIR_OK;
+    }
+    if (S_ISDIR(st->st_mode)) {
+        return wi_exec_fail(err, WEIR_ERR_DATA,
+                            "%s: a directory; the file of a table was expected",
+                            path);
+    }
+    return wi_exec_fail(err, WEIR_ERR_DATA,
+                        "%s: %s, not a regular file; it is read at several "
+                        "places, so store it in a file first",
+                        path, kind_of(st->st_mode));
+}
+
+static weir_err say_errno(const char *path, struct weir_error *err)
+{
+    return wi_exec_fail(err, WEIR_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+}
+
+weir_err wi_csv_file_open(const char *path, int *fd_out, uint64_t *bytes_out,
+                          struct weir_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return say_errno(path, err);
+    }
+    weir_err rc = check(path, &st, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return say_errno(path, err);
+    }
+    rc = fstat(fd, &st) != 0 ? say_errno(path, err) : check(path, &st, err);
+    if (rc != WEIR_OK) {
+        (void)close(fd);
+        return rc;
+    }
+    *fd_out = fd;
+    *bytes_out = (uint64_t)st.st_size;
+    return WEIR_OK;
+}

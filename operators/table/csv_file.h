@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Opening files of data: regular ones, and nothing that could wait. */
+#ifndef WI_OPERATORS_CSV_FILE_H
+#define WI_OPERATORS_CSV_FILE_H
+
+#include <stdint.h>
+
+#include <weir/error.h>
+
+/**
+ * Open a regular file to read at any place of it. What it holds later is not
+ * looked at: a file that grows is read up to the size that it has now.
+ *
+ * @param fd_out  [out] close() it
+ *
+ * Errors:     WEIR_ERR_SYSTEM (it is not there, or may not be read),
+ *             WEIR_ERR_DATA (a directory, pipe, socket or device: says so)
+ * Blocks:     on the disk; never for a writer
+ * Threads:    any
+ * Ownership:  fd_out is the caller's
+ */
+weir_err wi_csv_file_open(const char *path, int *fd_out, uint64_t *bytes_out,
+                          struct weir_error *err);
+
+#endif /* WI_OPERATORS_CSV_FILE_H */
