@@ -205,7 +205,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     weir_query_close(r->query);
     r->schema.release(&r->schema);
     wb_group_meet(group);
-    weir_node_close(r->node);
+    wb_nodes_close(r->node);
     return WEIR_OK;
 }
 

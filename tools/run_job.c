@@ -282,7 +282,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     wb_group_meet(group);
     weir_run_close(j->run);
     wb_group_meet(group);
-    weir_node_close(node);
+    wb_nodes_close(node);
     return WEIR_OK;
 }
 

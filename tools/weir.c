@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "bench/lib/ask.h"
 #include "tools/cmd.h"
 
 enum { STATUS_USAGE = 2, NAME_BYTES = 32 };
@@ -44,6 +45,9 @@ static void print_help(FILE *to)
     (void)fprintf(to, "\n"
                       "  weir COMMAND --help   what a command takes\n"
                       "  weir --version        print the version\n"
+                      "\n"
+                      "SIGUSR1 makes all processes of a command that runs say "
+                      "who waits for whom.\n"
                       "\n"
                       "Exit status: 0 done; 1 the command failed; 2 wrong use; "
                       "3 bad input;\n141 nobody reads the rows any more "
@@ -85,6 +89,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     const struct command *c = find(name);
+    wb_ask_begin();
     if (c != NULL) {
         return flush(run(c, argc - 1, argv + 1));
     }

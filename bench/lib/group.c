@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/lib/ask.h"
 #include "bench/lib/clock.h"
 #include "core/base/atomic.h"
 #include "core/base/err.h"
@@ -199,13 +200,15 @@ static weir_err start_member(struct wb_group *g, uint32_t self,
     }
     m->pid = pid;
     m->alive = ends[0];
+    wb_ask_member(self, pid);
     return WEIR_OK;
 }
 
 /* Wait for a member that has ended or is about to; returns its status. */
-static int reap(struct member *m)
+static int reap(struct member *m, uint32_t self)
 {
     int status = 0;
+    wb_ask_member(self, 0);
     while (waitpid(m->pid, &status, 0) < 0 && errno == EINTR) {
     }
     (void)close(m->alive);
@@ -222,7 +225,7 @@ static void kill_members(struct member *members, uint32_t n)
     }
     for (uint32_t i = 0; i < n; i++) {
         if (members[i].alive >= 0) {
-            (void)reap(&members[i]);
+            (void)reap(&members[i], i);
         }
     }
 }
@@ -264,7 +267,7 @@ static weir_err reap_ended(struct wb_group *g, struct member *members,
         if (members[i].alive < 0 || fds[i].revents == 0) {
             continue;
         }
-        int status = reap(&members[i]);
+        int status = reap(&members[i], i);
         (*left)--;
         weir_err one = judge(g, i, status, rc == WEIR_OK ? err : NULL);
         rc = rc == WEIR_OK ? one : rc;
@@ -316,9 +319,11 @@ weir_err wb_group_run(struct wb_group *group, wb_member_fn fn, void *arg,
     }
     (void)fflush(NULL); /* else members would hold copies of unwritten text */
     weir_err rc = WEIR_OK;
+    wb_ask_block(1); /* members leave it so */
     for (uint32_t i = 0; i < n && rc == WEIR_OK; i++) {
         rc = start_member(group, i, &members[i], fn, arg, err);
     }
+    wb_ask_block(0);
     if (rc == WEIR_OK) {
         rc = watch_members(group, members, err);
     }

@@ -150,7 +150,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
         r->rss_bytes = resident() - rss;
         sleep_and_report(group, p->sleep_ns, r);
     }
-    weir_node_close(node);
+    wb_nodes_close(node);
     return rc;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/lib/ask.h"
 #include "core/base/err.h"
 
 #define NAME_BYTES 64
@@ -57,12 +58,25 @@ weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
         params.connect_ns = CONNECT_NS;
     }
     params.listen = listen_at(nodes, self, listen);
-    weir_err rc = weir_node_open(&params, out, err);
+    weir_node *node = NULL;
+    weir_err rc = weir_node_open(&params, &node, err);
     if (rc == WEIR_OK) {
-        (void)snprintf(nodes->address[self], WB_ADDRESS_BYTES, "%s",
-                       weir_node_address(*out));
+        rc = wb_ask_node(node, err);
     }
-    return rc;
+    if (rc != WEIR_OK) {
+        weir_node_close(node);
+        return rc;
+    }
+    (void)snprintf(nodes->address[self], WB_ADDRESS_BYTES, "%s",
+                   weir_node_address(node));
+    *out = node;
+    return WEIR_OK;
+}
+
+void wb_nodes_close(weir_node *node)
+{
+    wb_ask_forget(node);
+    weir_node_close(node);
 }
 
 weir_err wb_nodes_join(const struct wb_nodes *nodes, weir_node *node,

@@ -26,15 +26,19 @@ struct wb_nodes {
 };
 
 /**
- * Open the node of this process and write down its address.
+ * Open the node of this process and write down its address. SIGUSR1 prints its
+ * report from now on (ask.h).
  *
  * Errors:     as weir_node_open
  * Blocks:     shortly
  * Threads:    one
- * Ownership:  weir_node_close
+ * Ownership:  wb_nodes_close
  */
 weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
                        weir_node **out, struct weir_error *err);
+
+/** weir_node_close; NULL is allowed. */
+void wb_nodes_close(weir_node *node);
 
 /**
  * Join the others; all of them are open.

@@ -70,5 +70,5 @@ weir_err wb_pair_status(struct wb_pair *pair, weir_err rc,
 void wb_pair_close(struct wb_pair *pair)
 {
     weir_query_close(pair->query);
-    weir_node_close(pair->node);
+    wb_nodes_close(pair->node);
 }

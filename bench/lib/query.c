@@ -203,7 +203,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     if (rc == WEIR_OK) {
         rc = run_phases(&m, err);
     }
-    weir_node_close(m.node);
+    wb_nodes_close(m.node);
     return rc;
 }
 

@@ -96,7 +96,7 @@ static void engine_close(void *engine)
 {
     struct engine *e = engine;
     wb_two_stage_close(e->two_stage);
-    weir_node_close(e->node);
+    wb_nodes_close(e->node);
     free(e);
 }
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * SIGUSR1 asks a command who waits for whom: each of its processes prints the
+ * report of its nodes (weir/report.h) to stderr.
+ *
+ *   kill -USR1 PID --> parent: a handler sends it on to the members
+ *                      member: SIGUSR1 is blocked; a thread waits for it
+ *
+ * So nothing but kill(2) runs in a handler.
+ */
+#ifndef WB_ASK_H
+#define WB_ASK_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <weir/error.h>
+#include <weir/node.h>
+
+/** In main(): SIGUSR1 ends this process no more, and is sent on to members.
+ *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
+void wb_ask_begin(void);
+
+/** Send it on to this process, member `slot`; pid 0: no more. The process may
+ *  be waited for after that only: its number may then be another one's.
+ *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
+void wb_ask_member(uint32_t slot, pid_t pid);
+
+/** Keep SIGUSR1 from this thread, and from what it forks or starts from now on
+ *  (1), or let it in again (0).
+ *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
+void wb_ask_block(int block);
+
+/**
+ * Report this node, too. SIGUSR1 is blocked.
+ *
+ * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_BUDGET (too many nodes)
+ * Blocks:     shortly
+ * Threads:    any
+ * Ownership:  wb_ask_forget, before weir_node_close
+ */
+weir_err wb_ask_node(weir_node *node, struct weir_error *err);
+void wb_ask_forget(weir_node *node);
+
+#endif /* WB_ASK_H */
