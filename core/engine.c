@@ -409,6 +409,7 @@ static uint32_t take_self_msgs(struct wi_engine *e)
         union wi_msg m;
         memcpy(&m, c->bytes, c->len);
         free(c);
+        e->n_self_msgs--;
         n++;
         if (l != NULL && m.head.type == WI_MSG_FAIL) {
             wi_query_message(l, &m.fail);

@@ -115,6 +115,7 @@ struct wi_engine {
     struct wi_list greeting; /* endpoints that have not said HELLO yet */
     uint32_t n_hellos;       /* of these: did, and have to wait */
     struct wi_lq self_msgs;  /* messages of the self link */
+    uint32_t n_self_msgs;    /* in it */
     struct wi_lq inbox;      /* struct wi_in that are empty */
     struct wi_lq failures;   /* struct wi_in that a dispatcher found broken */
     _Atomic uint32_t kick;   /* something for the next step */

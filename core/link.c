@@ -46,7 +46,6 @@ struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
     wi_lq_init(&l->items);
     wi_lq_init(&l->ctl);
     l->last_rx_ns = e->now_ns;
-    l->last_tx_ns = e->now_ns;
     l->idle_since_ns = e->now_ns;
     l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
     l->patience_ns = wi_time_add(e->now_ns, e->cfg.connect_ns / 2);
@@ -72,6 +71,8 @@ void wi_link_drain(struct wi_link *l)
     while ((n = wi_lq_take(&l->ctl)) != NULL) {
         free(wi_container_of(n, struct wi_ctl_msg, node));
     }
+    /* rlx: nobody else has the post lock */
+    wi_store_rlx(&l->ctl_taken, l->ctl_put);
 }
 
 static void free_link(struct wi_link *l)
@@ -144,35 +145,91 @@ bool wi_link_bury(struct wi_link *l)
 
 /* ---- messages ------------------------------------------------------------------ */
 
+/* As many as can be queued while both sides keep to the protocol and the peer
+ * just does not read: per unit of the peer EDGE_OPEN and ABANDON, per unit of
+ * ours a STOP for each worker, one for the ring, and CLOSED, because a unit is
+ * used again only after the peer has read CLOSED; a FAIL for each query that
+ * fails meanwhile, for which there is room for many times the causes that a
+ * node remembers; and a few for the link itself. */
+static uint64_t ctl_most(const struct wi_link *l)
+{
+    const struct wi_engine *e = l->engine;
+    return 64 + 32 * WI_TOMBS + 2ull * l->peer_units +
+           (e->cfg.workers + 2ull) * e->budget.n_units;
+}
+
+uint32_t wi_link_queued(const struct wi_link *l)
+{
+    if (l->self) {
+        return l->engine->n_self_msgs;
+    }
+    return l->ctl_put - wi_load_rlx(&l->ctl_taken); /* rlx: only a number */
+}
+
+/* Not at once: whoever sends goes on to work with the link and its edges. */
+static void doom(struct wi_link *l, weir_err code)
+{
+    l->doom = code;
+    wi_engine_due(l->engine, l->engine->now_ns);
+    wi_engine_kick(l->engine);
+}
+
+static bool meet_doom(struct wi_link *l)
+{
+    char why[WI_REASON_BYTES];
+    if (l->doom == WEIR_OK) {
+        return false;
+    }
+    if (l->doom == WEIR_ERR_NO_MEMORY) {
+        (void)snprintf(why, sizeof(why), "no memory for a message");
+    } else {
+        (void)snprintf(why, sizeof(why),
+                       "it does not read: %u control messages wait for it",
+                       wi_link_queued(l));
+    }
+    wi_link_down(l, false, l->doom, why);
+    return true;
+}
+
 void wi_link_send(struct wi_link *l, const union wi_msg *m)
 {
-    if (l->state == WI_LINK_DEAD) {
+    if (l->state == WI_LINK_DEAD || l->doom != WEIR_OK) {
+        return;
+    }
+    if (wi_link_queued(l) >= ctl_most(l)) {
+        doom(l, WEIR_ERR_PEER_LOST);
         return;
     }
     struct wi_ctl_msg *c = malloc(sizeof(*c) + m->head.len);
     if (c == NULL) {
-        wi_link_down(l, false, WEIR_ERR_NO_MEMORY, "no memory for a message");
+        doom(l, WEIR_ERR_NO_MEMORY);
         return;
     }
     c->len = m->head.len;
     memcpy(c->bytes, m, m->head.len);
     if (l->self) {
+        l->engine->n_self_msgs++;
         wi_lq_put(&l->engine->self_msgs, &c->node);
         wi_engine_kick(l->engine);
         return;
     }
-    l->last_tx_ns = l->engine->now_ns;
     l->ctl_put++;
     wi_lq_put(&l->ctl, &c->node);
     wi_link_pump(l);
 }
 
-static void send_word(struct wi_link *l, enum wi_msg_type type, uint32_t arg)
+static void send_bye(struct wi_link *l)
 {
     union wi_msg m;
-    wi_msg_init(&m, type);
-    m.word.arg = arg;
+    wi_msg_init(&m, WI_MSG_BYE);
     wi_link_send(l, &m);
+}
+
+/* Not queued: a peer that asks and does not read makes no pile of answers. */
+static void ping(struct wi_link *l, uint32_t what)
+{
+    (void)wi_or_sc(&l->pings, what); /* E6: pairs with E6 in send_pings() */
+    wi_link_pump(l);
 }
 
 /* ---- opening --------------------------------------------------------------------- */
@@ -373,7 +430,7 @@ void wi_link_bye(struct wi_link *l)
         if (l->self) {
             wi_link_down(l, true, WEIR_OK, "closed");
         } else {
-            send_word(l, WI_MSG_BYE, 0);
+            send_bye(l);
             wi_engine_kick(l->engine); /* a new deadline */
         }
     }
@@ -384,7 +441,7 @@ static void on_bye(struct wi_link *l)
     if (l->state == WI_LINK_CLOSING) {
         wi_link_down(l, true, WEIR_OK, "closed");
     } else if (l->state == WI_LINK_OPEN && !wi_link_busy(l)) {
-        send_word(l, WI_MSG_BYE, 0);
+        send_bye(l);
         wi_link_enter(l, WI_LINK_CLOSING);
         l->deadline_ns =
             wi_time_add(l->engine->now_ns, l->engine->cfg.detect_ns);
@@ -410,7 +467,7 @@ static weir_err dispatch(struct wi_link *l, const union wi_msg *m,
         return WEIR_OK;
     case WI_MSG_PING:
         if (m->word.arg != 0) {
-            send_word(l, WI_MSG_PING, 0);
+            ping(l, WI_PING_ANSWER);
         }
         return WEIR_OK;
     case WI_MSG_BELL:
@@ -441,7 +498,7 @@ static void link_packet(struct wi_link *l, const uint8_t *bytes, uint32_t len)
     weir_err rc = WEIR_OK;
     l->last_rx_ns = l->engine->now_ns;
     l->ping_ns = 0;
-    while (l->state != WI_LINK_DEAD && l->ep != NULL) {
+    while (l->state != WI_LINK_DEAD && l->ep != NULL && !meet_doom(l)) {
         rc = wi_msg_next(bytes, len, &at, &m, &err);
         if (rc == WEIR_OK) {
             rc = dispatch(l, &m, &err);
@@ -528,12 +585,15 @@ static void tick_open(struct wi_link *l, uint64_t now_ns)
         wi_link_down(l, false, WEIR_ERR_PEER_LOST, why);
     } else if (now_ns - l->last_rx_ns >= cfg->detect_ns / 4) {
         l->ping_ns = l->ping_ns != 0 ? l->ping_ns : now_ns;
-        send_word(l, WI_MSG_PING, 1);
+        ping(l, WI_PING_ASK);
     }
 }
 
 void wi_link_tick(struct wi_link *l, uint64_t now_ns)
 {
+    if (meet_doom(l)) {
+        return;
+    }
     if (l->state == WI_LINK_OPEN) {
         tick_open(l, now_ns);
         return;

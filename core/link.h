@@ -54,6 +54,9 @@ struct wi_posted {
     uint64_t pos;
 };
 
+/* Of a link's `pings`: what is to be sent. */
+enum { WI_PING_ASK = 1u << 0, WI_PING_ANSWER = 1u << 1 };
+
 #define WI_POSTED_MAX 256u /* writes in flight per link, power of two */
 
 struct wi_link {
@@ -69,16 +72,16 @@ struct wi_link {
     enum wi_link_state state; /* wi_link_enter() changes it */
     uint64_t since_ns;        /* when it did */
     bool initiator;
-    bool lost;    /* died without BYE */
-    bool counted; /* is in the statistics as open */
-    bool sealed;  /* the post lock is ours for good */
+    bool lost;     /* died without BYE */
+    bool counted;  /* is in the statistics as open */
+    bool sealed;   /* the post lock is ours for good */
+    weir_err doom; /* lost in the next step, for this; no message goes out */
     struct wi_ep *ep;
     struct wi_transport *home; /* ep's; owns area and what is mapped */
     struct wi_arena *arena;    /* home's, for outgoing rings */
     uint64_t deadline_ns;      /* handshake */
     uint64_t patience_ns;      /* CONNECTING: then the next way is tried */
     uint64_t last_rx_ns;
-    uint64_t last_tx_ns;
     uint64_t ping_ns; /* oldest PING without an answer, 0: none */
     uint64_t idle_since_ns;
     uint64_t peer_incarnation;
@@ -112,6 +115,7 @@ struct wi_link {
     struct wi_lq ctl;       /* struct wi_ctl_msg; put by the engine */
     uint32_t ctl_put;       /* messages ever queued; written by: engine */
     _Atomic uint64_t bells; /* peer's workers whose descriptor must ring */
+    _Atomic uint32_t pings; /* WI_PING_*; however often, one of each goes out */
     _Atomic uint32_t again;
     _Atomic uint32_t sending; /* 1 while ep may be used */
     _Atomic uint32_t watched; /* kick the engine after the next round */
@@ -161,8 +165,13 @@ void wi_link_enter(struct wi_link *l, enum wi_link_state state);
 /** Finish a dead link: true when it was freed. */
 bool wi_link_bury(struct wi_link *l);
 
-/** Queue a control message (the self link delivers it in the next step). */
+/** Queue a control message (the self link delivers it in the next step). A
+ *  peer that leaves more of them lying than honest traffic comes to loses the
+ *  link, in the next step. */
 void wi_link_send(struct wi_link *l, const union wi_msg *m);
+
+/** How many of them wait. */
+uint32_t wi_link_queued(const struct wi_link *l);
 
 /* For handshake.c: */
 

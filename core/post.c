@@ -128,11 +128,30 @@ static bool send_ctl(struct wi_link *l)
             return false;
         }
         packet_add(l, l->ctl_next->bytes, l->ctl_next->len);
-        /* rlx: only the holder writes it; reports look at it */
+        /* rlx: only the holder writes it; the engine compares */
         wi_store_rlx(&l->ctl_taken, wi_load_rlx(&l->ctl_taken) + 1);
         free(l->ctl_next);
         l->ctl_next = NULL;
     }
+}
+
+static bool send_pings(struct wi_link *l)
+{
+    /* rlx: a look first; the exchange below orders */
+    if (wi_load_rlx(&l->pings) == 0) {
+        return true;
+    }
+    if (!packet_room(l, 2 * sizeof(struct wi_msg_word))) {
+        return false;
+    }
+    uint32_t pings = wi_xchg_ar(&l->pings, 0); /* E6: pairs with its setter */
+    for (uint32_t ask = 0; ask <= 1; ask++) {
+        struct wi_msg_word m = {.head = {WI_MSG_PING, sizeof(m)}, .arg = ask};
+        if ((pings & (ask != 0 ? WI_PING_ASK : WI_PING_ANSWER)) != 0) {
+            packet_add(l, &m, sizeof(m));
+        }
+    }
+    return true;
 }
 
 static bool send_bells(struct wi_link *l)
@@ -284,7 +303,7 @@ static void pump_once(struct wi_link *l)
     uint32_t before = l->posted_end;
     reap(l);
     take_items(l);
-    if (!l->broken && send_ctl(l) && send_bells(l)) {
+    if (!l->broken && send_ctl(l) && send_pings(l) && send_bells(l)) {
         turns(l);
         (void)send_packet(l);
     }

@@ -42,8 +42,7 @@ static void say_node(struct wi_report *r)
 static void say_open_link(struct wi_report *r, const struct wi_link *l,
                           const char *state)
 {
-    /* rlx: a moment old */
-    uint32_t queued = l->ctl_put - wi_load_rlx(&l->ctl_taken);
+    uint32_t queued = wi_link_queued(l);
     wi_report_say(
         r,
         "%s over %s, heard %.1f s ago, %u %s queued, rings %u out, %u "
