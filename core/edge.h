@@ -183,7 +183,8 @@ struct wi_in {
     uint8_t *mem;
     bool mapped;
     struct wi_ring_ctl *ctl; /* mapped: in the ring area; posted: own_ctl */
-    const struct wi_schema *schema;     /* from attach on */
+    const struct wi_schema *schema; /* from attach on */
+    uint8_t *offsets; /* from attach on: see wi_link; NULL: read in place */
     _Atomic(struct weir_query *) query; /* from attach on: holds a count */
     uint32_t n_streams;
     struct wi_stream *streams; /* n_streams: 1, or one per worker */

@@ -113,6 +113,47 @@ static struct wi_in *open_in(struct wi_link *l,
     return in;
 }
 
+/* ---- writes into open rings -------------------------------------------------- */
+
+/* The open ring that has this offset of the area; NULL: there is none. */
+static const struct wi_in *ring_at(const struct wi_link *l, uint64_t off)
+{
+    const struct wi_budget *b = &l->engine->budget;
+    uint64_t base = b->n_units * sizeof(struct wi_ring_ctl);
+    if (off < base) {
+        return NULL;
+    }
+    uint64_t unit = (off - base) / b->unit_bytes;
+    const struct wi_in *in = NULL;
+    for (uint64_t u = unit + 1; in == NULL && u > 0 && u <= b->n_units &&
+                                wi_bitmap_test(l->used, (uint32_t)u - 1);
+         u--) {
+        /* rlx: only the engine changes the table, under the node's lock */
+        in = wi_load_rlx(&l->in[u - 1]);
+    }
+    return in;
+}
+
+bool wi_in_may_write(void *arg, uint64_t off, uint64_t bytes)
+{
+    const struct wi_link *l = arg;
+    const struct wi_in *in = ring_at(l, off);
+    if (in == NULL) {
+        return false;
+    }
+    uint64_t at = off - (uint64_t)(in->mem - (const uint8_t *)l->area.base);
+    if (off < at || at >= in->size || bytes > in->size - at) {
+        return false;
+    }
+    /* rlx: only the engine writes tail here */
+    uint64_t tail = wi_load_rlx(&in->ctl->tail);
+    /* E5 acquire: what lies before it was read; pairs with E5 sc in
+     * move_head() */
+    uint64_t head = wi_load_acq(&in->ctl->head);
+    uint64_t pos = tail + (at + in->size - tail % in->size) % in->size;
+    return pos + bytes <= head + in->size;
+}
+
 /* ---- the end ---------------------------------------------------------------------- */
 
 bool wi_in_released(const struct wi_in *in)

@@ -213,6 +213,10 @@ void wi_out_free(struct wi_out *o);
 /** The messages that a producer sends. Errors as wi_edge_message(). */
 weir_err wi_in_message(struct wi_link *l, const union wi_msg *m,
                        struct weir_error *err);
+/** May the peer write there? Only where a ring is open, and there to none of what
+ *  it has published and the reader not released: so nothing changes that was
+ *  checked. For wi_guard; arg is the link. */
+bool wi_in_may_write(void *arg, uint64_t off, uint64_t bytes);
 /** Empty and finished: tell the producer, free once no reader points to it.
  *  Engine's inbox. */
 void wi_in_finish(struct wi_in *in);

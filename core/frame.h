@@ -176,6 +176,16 @@ struct wi_export *
 wi_export_open(const struct wi_schema *s); /* NULL: no memory */
 void wi_export_close(struct wi_export *x);
 
+/** A received frame where it lies. */
+struct wi_frame_at {
+    const struct wi_frame_header *h; /* a copy that the writer of mem cannot
+                                        change, checked */
+    const uint8_t *mem;
+    uint8_t *offsets; /* NULL: VAR offsets are used in place; else they are
+                         copied to the same places from here on, and it is the
+                         copy that is checked and pointed at */
+};
+
 /**
  * Check the contents of a DATA frame against the schema of x, and fill *out (and
  * the children in x) with it.
@@ -186,14 +196,15 @@ void wi_export_close(struct wi_export *x);
  * `private_data` of *out are the caller's to set; children have a release that
  * only marks them released. null_count is -1 where the column is nullable.
  *
- * @param h  a copy that the writer of mem cannot change, checked by
- *           wi_frame_check_header()
+ * Whoever can write to `mem` meanwhile or afterwards changes values, and with
+ * `offsets` NULL the lengths of texts, but nothing else that *out points at.
+ *
+ * @param at  its header was checked by wi_frame_check_header()
  *
  * Errors: WEIR_ERR_PEER_PROTOCOL, WEIR_ERR_INTEGRITY (checksum); *out is as
  * before
  */
-weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_header *h,
-                         const uint8_t *mem, struct ArrowArray *out,
-                         struct weir_error *err);
+weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
+                         struct ArrowArray *out, struct weir_error *err);
 
 #endif /* WI_FRAME_H */

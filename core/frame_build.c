@@ -11,6 +11,10 @@
  * from the first rows that come, then from every finished frame. A layout is
  * kept from frame to frame until the averages drift by a sixteenth.
  *
+ * The frame may lie where its consumer can write (mapped rings): it is written
+ * here, and what is needed again, such as lengths, is kept beside it and never
+ * read back. The checksum, which has to, clamps what it finds.
+ *
  * Appending never moves what is in the frame. Only an empty frame is laid out
  * anew, for a first row that does not fit: what fits a frame alone always gets
  * one.
@@ -36,8 +40,8 @@ struct area {
     uint32_t validity_off;
     uint32_t values_off;
     uint32_t bytes_off;
-    uint32_t bytes_cap; /* VAR */
-    uint32_t src_end;   /* VAR: of the current append */
+    uint32_t taken;     /* VAR: rows that `var` speaks of */
+    struct wi_var var;  /* VAR: bytes so far, and of the current append */
     uint32_t first_len; /* VAR: layout must hold one value of this length */
     uint64_t average;   /* VAR: learned width */
     uint64_t laid_out;  /* VAR: average that the layout was made for */
@@ -194,10 +198,10 @@ static uint32_t place_column(struct wi_builder *b, uint32_t i, uint32_t off,
     off += (uint32_t)up64(value_bytes(c, b->cap_rows));
     a->bytes_off = off;
     if (c->kind == WI_KIND_VAR) {
-        a->bytes_cap =
+        a->var.cap_bytes =
             (uint32_t)var_area_bytes(a, b->cap_rows) + spare_share(b, i, spare);
         a->laid_out = a->average;
-        off += a->bytes_cap;
+        off += a->var.cap_bytes;
     }
     return off;
 }
@@ -249,6 +253,9 @@ void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
         }
         lay_out(b);
     }
+    for (uint32_t i = 0; b->s->n_var > 0 && i < b->s->n_columns; i++) {
+        b->areas[i].var.used = 0;
+    }
 }
 
 uint32_t wi_builder_rows(const struct wi_builder *b)
@@ -297,12 +304,10 @@ static void learn_frame(struct wi_builder *b)
 {
     for (uint32_t i = 0; b->s->n_var > 0 && i < b->s->n_columns; i++) {
         struct area *a = &b->areas[i];
-        uint32_t used;
         if (b->s->columns[i].kind != WI_KIND_VAR) {
             continue;
         }
-        memcpy(&used, b->mem + a->values_off + (size_t)b->rows * 4, 4);
-        uint64_t average = ((uint64_t)used << AVERAGE_BITS) / b->rows;
+        uint64_t average = ((uint64_t)a->var.used << AVERAGE_BITS) / b->rows;
         a->average = (3 * a->average + average) / 4;
     }
 }
@@ -337,18 +342,16 @@ static uint32_t put_offsets(struct wi_builder *b, const struct wi_view *views,
 {
     for (uint32_t i = 0; i < b->s->n_columns && rows.n > 0; i++) {
         struct area *a = &b->areas[i];
-        uint32_t used = 0;
         if (b->s->columns[i].kind != WI_KIND_VAR) {
             continue;
         }
         int32_t *offsets = (void *)(b->mem + a->values_off);
         if (b->rows == 0) {
             offsets[0] = 0;
-        } else {
-            used = (uint32_t)offsets[b->rows];
         }
-        rows.n = wi_copy_offsets(offsets + b->rows + 1, used, a->bytes_cap,
-                                 &views[i], &rows, &a->src_end);
+        rows.n =
+            wi_copy_offsets(offsets + b->rows + 1, &a->var, &views[i], &rows);
+        a->taken = rows.n;
     }
     return rows.n;
 }
@@ -362,6 +365,15 @@ static void put_validity(struct wi_builder *b, const struct area *a,
     } else {
         wi_copy_bits(bits, b->rows, v->validity, v->offset, rows);
     }
+}
+
+/* A later column may have had room for fewer rows than this one. */
+static void put_bytes(struct wi_builder *b, struct area *a,
+                      const struct wi_view *v, const struct wi_rows *rows)
+{
+    wi_copy_bytes(b->mem + a->bytes_off, &a->var, v, rows);
+    a->var.used =
+        a->taken == rows->n ? a->var.end : a->var.used + wi_var_bytes(v, rows);
 }
 
 static void put_column(struct wi_builder *b, uint32_t i,
@@ -379,9 +391,7 @@ static void put_column(struct wi_builder *b, uint32_t i,
         wi_copy_bits(values, b->rows, v->values, v->offset, rows);
         break;
     case WI_KIND_VAR:
-        wi_copy_bytes(b->mem + a->bytes_off,
-                      ((const uint32_t *)(const void *)values)[b->rows],
-                      a->bytes_cap, v, rows, a->src_end);
+        put_bytes(b, a, v, rows);
         break;
     }
     if (c->nullable) {
@@ -467,17 +477,12 @@ static void pack_buffers(struct packer *p)
     for (uint32_t i = 0; i < b->s->n_columns; i++) {
         const struct wi_column *c = &b->s->columns[i];
         const struct area *a = &b->areas[i];
-        uint32_t var_bytes = 0;
-
-        if (c->kind == WI_KIND_VAR) { /* before its offsets are moved */
-            memcpy(&var_bytes, b->mem + a->values_off + (size_t)b->rows * 4, 4);
-        }
         if (c->nullable) {
             pack_buffer(p, a->validity_off, bitmap_bytes(b->rows));
         }
         pack_buffer(p, a->values_off, value_bytes(c, b->rows));
         if (c->kind == WI_KIND_VAR) {
-            pack_buffer(p, a->bytes_off, var_bytes);
+            pack_buffer(p, a->bytes_off, a->var.used);
         }
     }
 }
@@ -510,15 +515,15 @@ uint32_t wi_builder_finish(struct wi_builder *b, bool checksum)
     memset(b->mem + WI_TABLE_OFF + n_buffers * 8, 0,
            begin - WI_TABLE_OFF - n_buffers * 8);
 
-    /* In place: a copy of a structure that was just written waits for it. */
-    *h = (struct wi_frame_header){
+    struct wi_frame_header own = {
         .magic = WI_FRAME_MAGIC,
         .kind = WI_FRAME_DATA,
         .bytes = pack.end,
         .rows = b->rows,
         .n_buffers = n_buffers,
     };
-    h->checksum = checksum ? wi_frame_checksum(h, b->mem) : 0;
+    own.checksum = checksum ? wi_frame_checksum(&own, b->mem) : 0;
+    *h = own;
     b->mem = NULL;
     b->rows = 0;
     return pack.end;

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Receiving DATA frames: check every length and offset, and point at what was
- * checked.
- *
- * It may be used as long as the bytes do not change: that holds for frames that
- * came through a transport's own copy and for peers that are trusted with this
- * memory; from any other one-sided writer the frame must be copied out of the
- * ring before wi_frame_export.
+ * checked. Of what a peer may change after the check, only values are used in
+ * place: pointers and lengths are kept here, and offsets of texts are copied
+ * first where the transport cannot keep the peer from writing there.
  */
 #include "core/frame.h"
 
@@ -113,7 +110,8 @@ weir_err wi_frame_check_header(const struct wi_frame_header *h, uint64_t pos,
 struct lookup {
     const struct wi_frame_header *h; /* a checked copy */
     const uint8_t *mem;
-    uint32_t entry; /* next of the table */
+    uint8_t *offsets; /* see wi_frame_at */
+    uint32_t entry;   /* next of the table */
     struct weir_error *err;
 };
 
@@ -187,6 +185,13 @@ static inline uint64_t need_bytes(const struct wi_column *c, uint64_t rows)
     }
 }
 
+/* Out of the peer's reach, to the same place of the link's own memory. */
+static const void *copy_offsets(const struct lookup *l, const uint8_t *from)
+{
+    return memcpy(l->offsets + (from - l->mem), from,
+                  ((size_t)l->h->rows + 1) * sizeof(int32_t));
+}
+
 /* Check the buffers of one column and point at them. */
 static weir_err take_column(struct lookup *l, const struct wi_column *c,
                             const void **buffers)
@@ -207,6 +212,9 @@ static weir_err take_column(struct lookup *l, const struct wi_column *c,
     }
     if (c->kind != WI_KIND_VAR) {
         return WEIR_OK;
+    }
+    if (l->offsets != NULL) {
+        buffers[1] = copy_offsets(l, buffers[1]);
     }
     buffers[2] = next_buffer(l, 0, &len);
     return buffers[2] == NULL ? WEIR_ERR_PEER_PROTOCOL
@@ -279,12 +287,13 @@ void wi_export_close(struct wi_export *x)
     free(x);
 }
 
-weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_header *h,
-                         const uint8_t *mem, struct ArrowArray *out,
-                         struct weir_error *err)
+weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
+                         struct ArrowArray *out, struct weir_error *err)
 {
     const struct wi_schema *s = x->s;
-    struct lookup l = {.h = h, .mem = mem, .err = err};
+    const struct wi_frame_header *h = at->h;
+    struct lookup l = {
+        .h = h, .mem = at->mem, .offsets = at->offsets, .err = err};
     weir_err rc = check_data_of(s, h, err);
     for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
         const struct wi_column *c = &s->columns[i];
@@ -300,7 +309,7 @@ weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_header *h,
     if (rc != WEIR_OK) {
         return rc;
     }
-    if (h->checksum != 0 && h->checksum != wi_frame_checksum(h, mem)) {
+    if (h->checksum != 0 && h->checksum != wi_frame_checksum(h, at->mem)) {
         return bad_checksum(h, err);
     }
     *out = (struct ArrowArray){

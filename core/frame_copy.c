@@ -297,64 +297,84 @@ static uint32_t count_fitting(const uint8_t *offsets, uint32_t n,
     return lo;
 }
 
-static uint32_t offsets_of_run(int32_t *ends, uint32_t used, uint32_t cap_bytes,
-                               const uint8_t *offsets, uint32_t n,
-                               uint32_t *src_end_out)
+static uint32_t offsets_of_run(int32_t *ends, struct wi_var *var,
+                               const uint8_t *offsets, uint32_t n)
 {
     uint32_t begin = load_offset(offsets, 0);
-    if (load_offset(offsets, n) - begin > cap_bytes - used) {
-        n = count_fitting(offsets, n, cap_bytes - used);
+    uint32_t used = var->used; /* `ends` might alias it */
+    uint32_t room = var->cap_bytes - used;
+    if (load_offset(offsets, n) - begin > room) {
+        n = count_fitting(offsets, n, room);
     }
     for (uint32_t i = 0; i < n; i++) {
         ends[i] = (int32_t)(used + load_offset(offsets, i + 1u) - begin);
     }
-    *src_end_out = load_offset(offsets, n);
+    var->src_end = load_offset(offsets, n);
+    var->end = used + var->src_end - begin;
     return n;
 }
 
-uint32_t wi_copy_offsets(int32_t *ends, uint32_t used, uint32_t cap_bytes,
-                         const struct wi_view *v, const struct wi_rows *rows,
-                         uint32_t *src_end_out)
+uint32_t wi_copy_offsets(int32_t *ends, struct wi_var *var,
+                         const struct wi_view *v, const struct wi_rows *rows)
 {
     const uint8_t *offsets = source_offsets(v);
-    uint64_t end = used;
+    uint32_t cap_bytes = var->cap_bytes; /* `ends` might alias it */
+    uint64_t end = var->used;
+    uint64_t next = end;
     uint32_t src_end = 0;
     uint32_t i;
 
     if (rows->idx == NULL) {
-        return offsets_of_run(ends, used, cap_bytes,
-                              offsets + (size_t)rows->first * 4, rows->n,
-                              src_end_out);
+        return offsets_of_run(ends, var, offsets + (size_t)rows->first * 4,
+                              rows->n);
     }
     for (i = 0; i < rows->n; i++) {
         uint64_t pair = wi_load_u64(offsets + (size_t)rows->idx[i] * 4);
         uint32_t src = (uint32_t)(pair >> 32);
-        end += src - (uint32_t)pair;
-        if (end > cap_bytes) {
+        next += src - (uint32_t)pair;
+        if (next > cap_bytes) {
             break;
         }
         src_end = src > src_end ? src : src_end;
-        ends[i] = (int32_t)end;
+        ends[i] = (int32_t)next;
+        end = next;
     }
-    *src_end_out = src_end;
+    var->end = (uint32_t)end;
+    var->src_end = src_end;
     return i;
+}
+
+uint32_t wi_var_bytes(const struct wi_view *v, const struct wi_rows *rows)
+{
+    const uint8_t *offsets = source_offsets(v);
+    uint32_t bytes = 0;
+    if (rows->idx == NULL) {
+        return load_offset(offsets, (uint64_t)rows->first + rows->n) -
+               load_offset(offsets, rows->first);
+    }
+    for (uint32_t i = 0; i < rows->n; i++) {
+        uint64_t pair = wi_load_u64(offsets + (size_t)rows->idx[i] * 4);
+        bytes += (uint32_t)(pair >> 32) - (uint32_t)pair;
+    }
+    return bytes;
 }
 
 /* Values of up to 32 bytes are moved as 32 bytes, whatever their length, where
  * source and destination have that much: a branch on the length would be
  * mispredicted. What is written too much is overwritten by the next value or
  * lies in the unused end of the area. */
-void wi_copy_bytes(uint8_t *dst, uint32_t used, uint32_t cap_bytes,
-                   const struct wi_view *v, const struct wi_rows *rows,
-                   uint32_t src_end)
+void wi_copy_bytes(uint8_t *dst, const struct wi_var *var,
+                   const struct wi_view *v, const struct wi_rows *rows)
 {
     const uint8_t *offsets = source_offsets(v);
-    uint32_t to = used;
+    uint32_t cap_bytes = var->cap_bytes;
+    uint32_t src_end = var->src_end;
+    uint32_t to = var->used;
 
     if (rows->idx == NULL) {
         uint32_t begin = load_offset(offsets, rows->first);
         uint32_t end = load_offset(offsets, (uint64_t)rows->first + rows->n);
-        copy_block(dst + used, v->bytes + begin, end - begin);
+        copy_block(dst + to, v->bytes + begin, end - begin);
         return;
     }
     for (uint32_t i = 0; i < rows->n; i++) {

@@ -51,22 +51,31 @@ void wi_copy_bits(uint8_t *dst, uint32_t at, const uint8_t *bits,
 /** As wi_copy_bits with n ones. */
 void wi_set_bits(uint8_t *dst, uint32_t at, uint32_t n);
 
+/** Bytes of VAR values in a frame: [used, end) of cap_bytes are new. */
+struct wi_var {
+    uint32_t used;
+    uint32_t cap_bytes;
+    uint32_t end; /* [out] after the last row that fits */
+    uint32_t
+        src_end; /* [out] largest end of these rows in the source's bytes */
+};
+
 /**
  * Offsets of VAR values: ends[i] = end of row i, the first row starting at
- * `used`, until a row would end after cap_bytes.
- *
- * @param src_end_out  [out] largest end of these rows in the source's bytes
+ * `used`, until a row would end after cap_bytes. `ends` is only written: it may
+ * lie where a peer can write, too.
  *
  * Returns: rows that fit
  */
-uint32_t wi_copy_offsets(int32_t *ends, uint32_t used, uint32_t cap_bytes,
-                         const struct wi_view *v, const struct wi_rows *rows,
-                         uint32_t *src_end_out);
+uint32_t wi_copy_offsets(int32_t *ends, struct wi_var *var,
+                         const struct wi_view *v, const struct wi_rows *rows);
+
+/** Bytes of the VAR values of these rows in the source. */
+uint32_t wi_var_bytes(const struct wi_view *v, const struct wi_rows *rows);
 
 /** Bytes of VAR values to dst + used, after wi_copy_offsets took all of
- *  `rows`; dst has cap_bytes, of which any may be written behind `used`. */
-void wi_copy_bytes(uint8_t *dst, uint32_t used, uint32_t cap_bytes,
-                   const struct wi_view *v, const struct wi_rows *rows,
-                   uint32_t src_end);
+ *  `rows`; dst has cap_bytes, of which any may be written after `used`. */
+void wi_copy_bytes(uint8_t *dst, const struct wi_var *var,
+                   const struct wi_view *v, const struct wi_rows *rows);
 
 #endif /* WI_FRAME_COPY_H */

@@ -40,6 +40,7 @@ static weir_err grant_to_peer(struct wi_link *l, struct wi_msg_hello *h,
                               struct weir_error *err)
 {
     struct wi_engine *e = l->engine;
+    l->area.guard = (struct wi_guard){.may_write = wi_in_may_write, .arg = l};
     weir_err rc = l->home->ops->grant(l->ep, &l->area, &h->ring_key, err);
     if (rc == WEIR_OK && l->mapped) {
         h->bell_bytes = e->bell_mem.bytes;

@@ -89,6 +89,7 @@ static void free_link(struct wi_link *l)
     if (l->area.base != NULL) {
         wi_engine_area_close(e, l->home, &l->area);
     }
+    free(l->offsets);
     free(l->in);
     free(l->used);
     free(l->out);

@@ -88,6 +88,8 @@ struct wi_link {
     uint32_t caps;
     char way[WI_REASON_BYTES]; /* which way it took, and why; see now_open() */
     struct wi_mem area;        /* granted to the peer: our incoming rings */
+    uint8_t *offsets; /* of texts in the area, copied out of the peer's reach at
+                       * the same places; NULL: not needed (yet) */
     _Atomic(struct wi_in *) *in; /* by first unit; readers under RCU */
     struct wi_list ins;
     uint64_t *used; /* bitmap of our units that are in a ring */

@@ -159,7 +159,8 @@ static weir_err export_owned(const struct wi_schema *s, uint8_t *image,
     if (o != NULL && x != NULL) {
         struct wi_frame_header h;
         memcpy(&h, image, sizeof(h));
-        rc = wi_frame_export(x, &h, image, out, err);
+        rc = wi_frame_export(x, &(struct wi_frame_at){.h = &h, .mem = image},
+                             out, err);
     }
     if (rc != WEIR_OK) {
         free(o);
@@ -223,8 +224,11 @@ static weir_err take_data(struct weir_reader *r, struct wi_stream *st,
             return wi_in_fail(in, WEIR_ERR_QUERY_MEMORY, "no memory");
         }
     }
-    weir_err rc =
-        wi_frame_export(slot->export_, &slot->header, slot->frame, out, &err);
+    struct wi_frame_at at = {.h = &slot->header, .mem = slot->frame};
+    if (in->offsets != NULL) {
+        at.offsets = in->offsets + (slot->frame - in->mem);
+    }
+    weir_err rc = wi_frame_export(slot->export_, &at, out, &err);
     if (wi_unlikely(rc != WEIR_OK)) {
         return wi_in_fail(in, rc, err.message);
     }

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/base/bitmap.h"
 #include "core/base/cc.h"
@@ -107,12 +108,35 @@ static bool check_ends(const struct wi_in *in, struct weir_shuffle *s)
     return true;
 }
 
+/* Where offsets of texts are copied to before they are checked, unless the peer
+ * cannot change them afterwards. For all rings of the link, with the first that
+ * needs it, and in no cap: only what holds offsets is ever touched. */
+static bool hide_offsets(struct wi_in *in, const struct wi_schema *s)
+{
+    struct wi_link *l = in->link;
+    if (s->n_var == 0 || l->self || (l->home->ops->caps & WI_CAP_GUARD) != 0) {
+        return true;
+    }
+    if (l->offsets == NULL) {
+        l->offsets = aligned_alloc(WI_PAGE, l->area.bytes);
+    }
+    if (l->offsets != NULL) {
+        in->offsets = l->offsets + (in->mem - (const uint8_t *)l->area.base);
+    }
+    return l->offsets != NULL;
+}
+
 static bool bind(struct wi_in *in, struct weir_shuffle *s)
 {
     if (wi_load_rlx(&in->query) != NULL) { /* rlx: engine's */
         return true;
     }
     if (!check_ends(in, s)) {
+        return false;
+    }
+    if (!hide_offsets(in, s->schema)) {
+        wi_query_fail(s->query, WEIR_ERR_QUERY_MEMORY,
+                      "no memory for the offsets of texts");
         return false;
     }
     drop_spare_streams(in, s);

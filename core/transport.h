@@ -39,8 +39,9 @@
  *     this endpoint (verbs: the queue pair is in the error state). A transport
  *     with WI_CAP_MAP cannot promise that and says so with
  *     WI_CAP_GRANT_STICKS; the core then never reuses granted memory.
- *  6. Bytes from the network are untrusted: a write outside granted memory, an
- *     unknown key, an oversized message close the endpoint with a reason.
+ *  6. Bytes from the network are untrusted: a write outside granted memory, or
+ *     one that its guard refuses (WI_CAP_GUARD), an unknown key, an oversized
+ *     message close the endpoint with a reason.
  *  7. A slot that a transport has no use for points to a named stub of
  *     transport/registry.c, never NULL.
  *  8. An endpoint is used through its own transport, ep->transport, which need
@@ -69,6 +70,7 @@ enum {
     WI_CAP_GRANT_STICKS = 1u << 3, /* a grant outlives the endpoint */
     WI_CAP_FD = 1u << 4,           /* `fd` can be slept on */
     WI_CAP_VIRTUAL = 1u << 5, /* time is virtual: engine is stepped by hand */
+    WI_CAP_GUARD = 1u << 6,   /* asks the guard of memory before each write */
 };
 
 enum {
@@ -93,11 +95,26 @@ struct wi_transport_params {
     const struct wi_log *log; /* for what no caller is told; NULL: nobody */
 };
 
-/** Memory that travels. Constant after mem_open. */
+/**
+ * May a peer write to [off, off + bytes) of granted memory now? A transport with
+ * WI_CAP_GUARD places each write itself and asks before: when the write begins,
+ * and again for what is left of it whenever messages that came before it may
+ * have been handled meanwhile. NULL: always.
+ *
+ * Blocks: never.  Called by: poll.  Ownership: arg lives as long as the grant
+ */
+struct wi_guard {
+    bool (*may_write)(void *arg, uint64_t off, uint64_t bytes);
+    void *arg;
+};
+
+/** Memory that travels. Constant after mem_open, but for the guard, which the
+ *  core sets before it grants the memory. */
 struct wi_mem {
     void *base;
     size_t bytes;
     uint64_t handle; /* transport's own */
+    struct wi_guard guard;
 };
 
 struct wi_transport_ops;

@@ -51,8 +51,9 @@ static weir_err consume(struct limit *l, uint32_t stage, const uint8_t *mem)
     struct ArrowArray batch;
     struct wb_worker *w = l->worker;
     memcpy(&header, mem, sizeof(header));
-    weir_err rc =
-        wi_frame_export(l->stages[stage].exported, &header, mem, &batch, NULL);
+    weir_err rc = wi_frame_export(
+        l->stages[stage].exported,
+        &(struct wi_frame_at){.h = &header, .mem = mem}, &batch, NULL);
     if (rc != WEIR_OK) {
         return rc;
     }

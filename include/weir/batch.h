@@ -30,11 +30,21 @@
  * WEIR_ERR_SCHEMA, which names the column.
  *
  * Rules for batches that Weir hands out:
- *  - columns point into the receive ring: no copy was made, and the space
- *    goes back to the sender when `release` is called;
+ *  - columns point into the receive ring: no copy was made (but of the offsets
+ *    of utf8 and binary columns, see below), and the space goes back to the
+ *    sender when `release` is called;
  *  - release from any thread, in any order; a batch held for long stalls its
  *    sender, so detach it (weir_batch_detach) before keeping it;
  *  - column buffers start on 64-byte boundaries.
+ *
+ * What holds whatever a peer does, also one that breaks the protocol while a
+ * batch is in use: pointers, lengths and offsets stay as they were checked, so
+ * that every value lies inside of its buffer. Where the transport places each
+ * write itself (tcp) the values stay, too: it refuses writes to rows that were
+ * published. Where a peer writes by itself (RDMA, shared memory) offsets are a
+ * copy that it cannot reach, but it can change values under their reader. Who
+ * does not trust its peers that far, and reads a value twice, detaches the
+ * batch first: what was detached does not change.
  */
 #ifndef WEIR_BATCH_H
 #define WEIR_BATCH_H

@@ -147,6 +147,8 @@
     X(suite, place, edge_of_other_workers_is_refused)                          \
     X(suite, place, edge_from_outside_the_query_harms_nobody)                  \
     X(suite, place, refused_frames_leave_nothing_behind)                       \
+    X(suite, place, rewritten_rows_keep_their_lengths)                         \
+    X(suite, place, writes_are_kept_off_published_rows)                        \
     X(suite, place, report_names_the_consumer_that_takes_nothing)              \
     X(suite, place, report_names_a_writer_that_was_never_opened)               \
     X(suite, place, report_names_a_writer_that_sends_nothing)                  \

@@ -188,6 +188,9 @@ uint64_t wt_rand(uint64_t *state);
     X(suite, fix, write_across_the_end_closes, WI_CAP_WRITE, 0)                \
     X(suite, fix, write_with_wrapping_offset_closes, WI_CAP_WRITE, 0)          \
     X(suite, fix, grant_is_for_one_endpoint_only, WI_CAP_WRITE, 0)             \
+    X(suite, fix, guard_keeps_a_write_out, WI_CAP_GUARD, 0)                    \
+    X(suite, fix, guard_waits_for_messages_before_a_write, WI_CAP_GUARD, 0)    \
+    X(suite, fix, guard_keeps_the_rest_of_a_write_out, WI_CAP_GUARD, 0)        \
     X(suite, fix, read_brings_the_bytes, WI_CAP_READ, 0)                       \
     X(suite, fix, reads_and_writes_complete_in_order,                          \
       WI_CAP_READ | WI_CAP_WRITE, 0)                                           \

@@ -115,7 +115,8 @@ static void raw_open(struct raw *raw)
     cr_assert_eq(memcmp(got, greeting, sizeof(got)), 0);
     raw->mem = wt_mem_open(&raw->spi, 0, 65536);
     /* Only the middle is granted; the rest must stay as it is. */
-    struct wi_mem middle = {(uint8_t *)raw->mem.base + 16384, 32768, 0};
+    struct wi_mem middle = {.base = (uint8_t *)raw->mem.base + 16384,
+                            .bytes = 32768};
     raw->key = wt_end_grant(raw->end, &middle);
 }
 

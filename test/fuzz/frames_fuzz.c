@@ -147,7 +147,8 @@ static void take(const struct wi_schema *s, const uint8_t *mem, uint32_t bytes)
     }
     struct wi_export *x = wi_export_open(s);
     FZ_CHECK(x != NULL, "no memory");
-    if (wi_frame_export(x, &h, mem, &array, &err) == WEIR_OK) {
+    const struct wi_frame_at at = {.h = &h, .mem = mem};
+    if (wi_frame_export(x, &at, &array, &err) == WEIR_OK) {
         FZ_CHECK(array.length == h.rows, "%u rows", h.rows);
         for (uint32_t c = 0; c < s->n_columns; c++) {
             read_column(&s->columns[c], array.children[c]);

@@ -144,14 +144,16 @@ struct tcp_grant {
     uint64_t key;
     uint8_t *base;
     uint64_t bytes;
+    struct wi_guard guard;
 };
 
 /** Receive side. */
 struct tcp_rx {
-    uint8_t *into; /* payload in progress goes here */
-    uint32_t left; /* bytes of it to come */
-    bool answer;   /* it is READ_DATA */
-    uint32_t head; /* look: taken up to head, filled up to tail */
+    uint8_t *into;  /* payload in progress goes here */
+    uint32_t left;  /* bytes of it to come */
+    bool answer;    /* it is READ_DATA */
+    uint32_t grant; /* WRITE: index of its memory */
+    uint32_t head;  /* look: taken up to head, filled up to tail */
     uint32_t tail;
     uint8_t look[TCP_LOOK_BYTES];
 };
@@ -282,8 +284,8 @@ void wi_tcp_mem_close(struct wi_transport *t, struct wi_mem *mem);
 weir_err wi_tcp_grant(struct wi_ep *base, const struct wi_mem *mem,
                       uint64_t *key_out, struct weir_error *err);
 
-/** Memory of a grant, or NULL if [off, off + bytes) is not within it. */
-uint8_t *wi_tcp_granted(const struct tcp_ep *ep, uint64_t key, uint64_t off,
+/** Index of a grant, or TCP_MAX_GRANTS if [off, off + bytes) is not within it. */
+uint32_t wi_tcp_granted(const struct tcp_ep *ep, uint64_t key, uint64_t off,
                         uint64_t bytes);
 
 /* ---- tcp_send.c ---------------------------------------------------------- */

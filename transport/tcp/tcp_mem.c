@@ -68,22 +68,22 @@ weir_err wi_tcp_grant(struct wi_ep *base, const struct wi_mem *mem,
         }
         ep->grants = grants;
     }
-    ep->grants[n] = (struct tcp_grant){key, mem->base, mem->bytes};
+    ep->grants[n] = (struct tcp_grant){key, mem->base, mem->bytes, mem->guard};
     ep->n_grants = n + 1;
     *key_out = key;
     return WEIR_OK;
 }
 
-uint8_t *wi_tcp_granted(const struct tcp_ep *ep, uint64_t key, uint64_t off,
+uint32_t wi_tcp_granted(const struct tcp_ep *ep, uint64_t key, uint64_t off,
                         uint64_t bytes)
 {
-    uint64_t index = key & (TCP_MAX_GRANTS - 1);
+    uint32_t index = (uint32_t)(key & (TCP_MAX_GRANTS - 1));
     if (index >= ep->n_grants || ep->grants[index].key != key) {
-        return NULL;
+        return TCP_MAX_GRANTS;
     }
     const struct tcp_grant *grant = &ep->grants[index];
     if (bytes > grant->bytes || off > grant->bytes - bytes) {
-        return NULL;
+        return TCP_MAX_GRANTS;
     }
-    return grant->base + off;
+    return index;
 }

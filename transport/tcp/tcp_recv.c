@@ -41,35 +41,82 @@ static struct header decode_header(const uint8_t *at)
 
 /* ---- records ------------------------------------------------------------- */
 
-/* Length of a write or read is legal, and its place is granted; else the
+/* Length of a write or read is legal, and its place is granted: where; else the
  * endpoint is lost. */
-static uint8_t *check_place(struct tcp_ep *ep, const struct header *h,
-                            const char *what)
+static const struct tcp_grant *
+check_place(struct tcp_ep *ep, const struct header *h, const char *what)
 {
-    uint8_t *place = NULL;
+    uint32_t grant = TCP_MAX_GRANTS;
     if (h->bytes > 0 && h->bytes <= TCP_RMA_BYTES && h->bytes % 8 == 0) {
-        place = wi_tcp_granted(ep, h->key, h->off, h->bytes);
+        grant = wi_tcp_granted(ep, h->key, h->off, h->bytes);
     }
-    if (!place) {
+    if (grant == TCP_MAX_GRANTS) {
         wi_tcp_ep_lose(ep,
                        "%s asked for a %s of %u bytes at offset %llu outside "
                        "of what it was granted",
                        ep->peer, what, h->bytes, (unsigned long long)h->off);
+        return NULL;
     }
-    return place;
+    return &ep->grants[grant];
 }
 
-static void begin_write(struct tcp_ep *ep, const struct header *h)
+static bool may_write(const struct tcp_grant *grant, uint64_t off,
+                      uint64_t bytes)
 {
-    ep->rx.into = check_place(ep, h, "write");
-    ep->rx.left = ep->rx.into ? h->bytes : 0;
-    ep->rx.answer = false;
+    const struct wi_guard *g = &grant->guard;
+    return g->may_write == NULL || g->may_write(g->arg, off, bytes);
+}
+
+static WI_COLD void lose_write(struct tcp_ep *ep, uint64_t off, uint64_t bytes)
+{
+    wi_tcp_ep_lose(ep,
+                   "%s wrote %llu bytes at offset %llu, where it may not write "
+                   "now: no ring is open there, or its rows are being read",
+                   ep->peer, (unsigned long long)bytes,
+                   (unsigned long long)off);
+}
+
+/* False: not yet. Messages of this poll, which the engine has still to handle,
+ * may be what allows it. */
+static bool begin_write(struct tcp_ep *ep, const struct header *h,
+                        bool messages)
+{
+    const struct tcp_grant *grant = check_place(ep, h, "write");
+    if (grant != NULL && !may_write(grant, h->off, h->bytes)) {
+        if (messages) {
+            return false;
+        }
+        lose_write(ep, h->off, h->bytes);
+        grant = NULL;
+    }
+    ep->rx.left = grant != NULL ? h->bytes : 0;
+    if (grant != NULL) {
+        ep->rx.into = grant->base + h->off;
+        ep->rx.grant = (uint32_t)(grant - ep->grants);
+        ep->rx.answer = false;
+    }
+    return true;
+}
+
+/* A write that goes on in another poll: messages before it were handled
+ * meanwhile, and may have published the place to which it goes. */
+static void check_rest(struct tcp_ep *ep)
+{
+    const struct tcp_rx *rx = &ep->rx;
+    if (rx->left == 0 || rx->answer) {
+        return;
+    }
+    const struct tcp_grant *grant = &ep->grants[rx->grant];
+    uint64_t off = (uint64_t)(rx->into - grant->base);
+    if (!may_write(grant, off, rx->left)) {
+        lose_write(ep, off, rx->left);
+    }
 }
 
 static void take_read(struct tcp_ep *ep, const struct header *h)
 {
-    uint8_t *place = check_place(ep, h, "read");
-    if (!place) {
+    const struct tcp_grant *grant = check_place(ep, h, "read");
+    if (grant == NULL) {
         return;
     }
     uint32_t tail = wi_load_rlx(&ep->answers_tail); /* own counter */
@@ -80,7 +127,8 @@ static void take_read(struct tcp_ep *ep, const struct header *h)
                        TCP_READS);
         return;
     }
-    ep->answers[tail % TCP_READS] = (struct tcp_answer){place, h->bytes};
+    ep->answers[tail % TCP_READS] =
+        (struct tcp_answer){grant->base + h->off, h->bytes};
     /* E43 release: the entry before the tail; pairs with E43 acquire in
      * queue_answers() */
     wi_store_rel(&ep->answers_tail, tail + 1);
@@ -128,12 +176,13 @@ static bool check_message(struct tcp_ep *ep, const struct header *h)
     return true;
 }
 
-static void begin_record(struct tcp_ep *ep, const struct header *h)
+/* False: not yet, as begin_write() says. */
+static bool begin_record(struct tcp_ep *ep, const struct header *h,
+                         bool messages)
 {
     switch (h->type) {
     case TCP_WRITE:
-        begin_write(ep, h);
-        break;
+        return begin_write(ep, h, messages);
     case TCP_READ:
         take_read(ep, h);
         break;
@@ -144,6 +193,7 @@ static void begin_record(struct tcp_ep *ep, const struct header *h)
         wi_tcp_ep_lose(ep, "%s sent a record of unknown type %u", ep->peer,
                        h->type);
     }
+    return true;
 }
 
 /* ---- look ---------------------------------------------------------------- */
@@ -157,12 +207,13 @@ static void take_payload(struct tcp_rx *rx)
     rx->left -= n;
 }
 
-/* Go through `look`: until it ends within a record, or the events are full
- * (then PARSE is left to do). */
-static uint32_t parse(struct tcp_ep *ep, struct wi_event *events, uint32_t max)
+/* Go through `look` from the n-th event of this poll on: until it ends within a
+ * record, or what comes next has to wait for the next poll (PARSE is left to
+ * do). Returns the number of events by then. */
+static uint32_t parse(struct tcp_ep *ep, struct wi_event *events, uint32_t n,
+                      uint32_t max)
 {
     struct tcp_rx *rx = &ep->rx;
-    uint32_t n = 0;
     while (ep->state == TCP_UP && rx->tail != rx->head) {
         if (rx->left > 0) {
             take_payload(rx);
@@ -178,8 +229,11 @@ static uint32_t parse(struct tcp_ep *ep, struct wi_event *events, uint32_t max)
         const uint8_t *at = &rx->look[rx->head];
         struct header h = decode_header(at);
         if (h.type != TCP_MESSAGE) {
+            if (!begin_record(ep, &h, n != 0)) {
+                wi_tcp_ep_todo(ep, TCP_TODO_PARSE);
+                break;
+            }
             rx->head += TCP_HEADER_BYTES;
-            begin_record(ep, &h);
             continue;
         }
         if (!check_message(ep, &h) || have < TCP_HEADER_BYTES + h.bytes) {
@@ -278,13 +332,14 @@ uint32_t wi_tcp_receive(struct tcp_ep *ep, struct wi_event *events,
     bool readable = (ep->todo & TCP_TODO_IN) != 0;
     ep->todo &= ~(uint32_t)(TCP_TODO_IN | TCP_TODO_PARSE);
     compact(&ep->rx);
-    uint32_t n = parse(ep, events, max);
+    check_rest(ep);
+    uint32_t n = parse(ep, events, 0, max);
     for (uint32_t i = 0; readable && i < MAX_CALLS; i++) {
         if (ep->state != TCP_UP || (ep->todo & TCP_TODO_PARSE)) {
             break;
         }
         readable = fill(ep);
-        n += parse(ep, events + n, max - n);
+        n = parse(ep, events, n, max);
     }
     return n;
 }

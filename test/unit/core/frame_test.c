@@ -40,7 +40,8 @@ static weir_err check(const struct wi_schema *s,
 {
     struct wi_export *x = wi_export_open(s);
     struct ArrowArray array;
-    weir_err rc = wi_frame_export(x, h, mem, &array, NULL);
+    weir_err rc = wi_frame_export(x, &(struct wi_frame_at){.h = h, .mem = mem},
+                                  &array, NULL);
     wi_export_close(x);
     return rc;
 }
@@ -63,8 +64,9 @@ static void expect_rows(const struct wt_batch *t, const uint8_t *mem,
     cr_assert_eq(wi_frame_check_header(&h, 0, 0, bytes, &err), WEIR_OK, "%s",
                  err.message);
     struct wi_export *x = wi_export_open(t->schema);
-    cr_assert_eq(wi_frame_export(x, &h, copy, &array, &err), WEIR_OK, "%s",
-                 err.message);
+    cr_assert_eq(wi_frame_export(x, &(struct wi_frame_at){.h = &h, .mem = copy},
+                                 &array, &err),
+                 WEIR_OK, "%s", err.message);
     array.release = wt_no_release;
     cr_assert_eq(wi_schema_import(t->schema, &array, views, &err), WEIR_OK,
                  "%s", err.message);
@@ -520,7 +522,8 @@ static int attack(struct wt_batch *t, const uint8_t *mem, uint32_t bytes,
     }
     if (wi_frame_check_header(&h, 0, 0, bytes, NULL) == WEIR_OK &&
         h.kind == WI_FRAME_DATA &&
-        wi_frame_export(x, &h, copy, &array, NULL) == WEIR_OK) {
+        wi_frame_export(x, &(struct wi_frame_at){.h = &h, .mem = copy}, &array,
+                        NULL) == WEIR_OK) {
         refused = read_all(t->schema, &array) == UINT64_MAX;
     }
     free(copy);

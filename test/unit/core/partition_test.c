@@ -604,7 +604,10 @@ static void open_bounds(struct bounds *b, const struct wt_batch *t,
     (void)wi_builder_finish(b->builder, false);
     memcpy(&h, b->mem, sizeof(h));
     b->x = wi_export_open(t->schema);
-    cr_assert_eq(wi_frame_export(b->x, &h, b->mem, &b->array, NULL), WEIR_OK);
+    cr_assert_eq(wi_frame_export(b->x,
+                                 &(struct wi_frame_at){.h = &h, .mem = b->mem},
+                                 &b->array, NULL),
+                 WEIR_OK);
     b->array.release = wt_no_release;
     cr_assert_eq(wi_schema_import(t->schema, &b->array, b->views, NULL),
                  WEIR_OK);
