@@ -14,20 +14,23 @@
  *              on_closed()
  *   pump       send_ctl() before post_out() in core/post.c
  *   consumer   on_open(), wi_in_attach(), wi_in_refuse(), on_notify(),
- *              on_abandon(), take_end(), wi_stream_stop(), stop_ring(),
+ *              on_abandon(), take_slot(), take_end(), wi_stream_stop(),
+ *              stop_ring(),
  *              wi_stream_ended(), wi_stream_detach(), in_over()
  *
  * QUERIES queries in a row want the same unit, each with one thread-to-thread
  * ring and at most FRAMES frames before its END. Each side may cancel a query or
  * close it at any time; the consumer may open it before or after EDGE_OPEN
- * comes, or never, and may stop at any time. Messages of one direction keep
- * their order. A step of an engine is atomic, as it holds the node's lock.
+ * comes, or never, may stop at any time, and may refuse a frame, upon which its
+ * query has failed and it only closes. Messages of one direction keep their
+ * order. A step of an engine is atomic, as it holds the node's lock.
  *
  * Mutations, each of which must be found:
  * -DEARLY_REUSE   the unit is free as soon as ABANDON is sent
  * -DEARLY_CLOSED  CLOSED does not wait for ABANDON or END
  * -DQUIET_DEAF    STOP of an edge that is QUIET is not answered
  * -DNO_EPOCH      ABANDON is taken whatever its epoch
+ * -DKEEP_REFUSED  a frame that is refused keeps its slot
  */
 #ifndef QUERIES
 #define QUERIES 2
@@ -63,7 +66,9 @@ bit in_open[QUERIES], in_closed[QUERIES], in_attached[QUERIES];
 bit gone[QUERIES], ended[QUERIES], in_abandoned[QUERIES], drained[QUERIES];
 bit has_reader[QUERIES], stop_sent[QUERIES];
 byte came[QUERIES], held[QUERIES];
+bit refused[QUERIES]; /* a frame: the query has failed, nothing more is read */
 bit end_came[QUERIES];
+bit kept;             /* KEEP_REFUSED: a slot that nobody releases */
 byte reader[QUERIES]; /* 0 not open, 1 open, 2 closed */
 byte used;            /* epoch in the unit, 0: none */
 
@@ -224,7 +229,7 @@ inline in_over(q)
 inline finish(q)
 {
     if
-    :: (gone[q] || ended[q]) && held[q] == 0 && in_open[q] ->
+    :: (gone[q] || ended[q]) && held[q] == 0 && !kept && in_open[q] ->
         drained[q] = 1;
         in_over(q)
     :: else
@@ -259,13 +264,22 @@ proctype consumer(byte q)
     :: atomic { reader[q] == 0 && room -> reader[q] = 2; stop(q) }
     /* takes a frame; releases one */
     :: atomic {
-           reader[q] == 1 && !gone[q] && came[q] > 0 ->
+           reader[q] == 1 && !gone[q] && !refused[q] && came[q] > 0 ->
            came[q]--; held[q]++
+       }
+    /* or refuses it: its slot is released at once */
+    :: atomic {
+           reader[q] == 1 && !gone[q] && !refused[q] && came[q] > 0 && room ->
+           came[q]--;
+           refused[q] = 1;
+#ifdef KEEP_REFUSED
+           kept = 1
+#endif
        }
     :: atomic { held[q] > 0 && room -> held[q]--; finish(q) }
     :: atomic {
-           reader[q] == 1 && !gone[q] && !ended[q] && came[q] == 0 &&
-               end_came[q] && room ->
+           reader[q] == 1 && !gone[q] && !refused[q] && !ended[q] &&
+               came[q] == 0 && end_came[q] && room ->
            ended[q] = 1;
            finish(q)
        }
