@@ -3,7 +3,7 @@
 # `make test` are enough: they install what is missing, build, and run.
 
 .DEFAULT_GOAL := release
-.PHONY: release demo test test-sanitizers check bench install docs format \
+.PHONY: release demo test test-sanitizers check bench install install-all docs format \
         bench-query fuzz tidy coverage clean setup setup-build setup-check setup-bench \
         setup-vm vm test-vm bench-vm help
 
@@ -87,7 +87,13 @@ bench-vm: setup-vm build/bench/build.ninja ## verbs on siw against tcp and socke
 	@cmake --build build/bench -j $(JOBS) --target weir_tool
 	@test/vm/bench.sh build/bench
 
-install: release ## to PREFIX, /usr/local unless set
+install: ## the library alone to PREFIX, /usr/local unless set (VERBS=1: with RDMA)
+	@tools/setup.sh lib $(if $(VERBS),verbs)
+	@cmake --preset lib
+	@cmake --build build/lib -j $(JOBS)
+	@cmake --install build/lib --prefix $(PREFIX)
+
+install-all: release ## the library and the weir command to PREFIX
 	@cmake --install $(REL) --prefix $(PREFIX)
 
 docs: setup-check ## HTML of the public headers in build/docs

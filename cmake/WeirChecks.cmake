@@ -21,6 +21,10 @@ add_test(NAME install.consumer
                  ${PROJECT_BINARY_DIR})
 weir_test_properties(install.consumer install 300)
 
+add_test(NAME install.lib COMMAND ${PROJECT_SOURCE_DIR}/test/install/lib.sh
+                                  ${PROJECT_SOURCE_DIR})
+weir_test_properties(install.lib install 600)
+
 # The protocol's models, checked with spin: a minute or two, so `make check` has
 # them (ctest -C model) and `make test` has not.
 add_test(NAME model.spin COMMAND ${PROJECT_SOURCE_DIR}/test/model/run.sh

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Libraries of others, all of them packages of Debian 12 (tools/setup.sh lists
-# and installs them). The library loads jemalloc at run time and does not link
+# and installs them). What stands under no if() is what libweir needs; test/install
+# holds it to that. The library loads jemalloc at run time and does not link
 # it; our own programs carry it behind libc, so that it is there to be loaded
 # (core/arena.c) and never serves malloc.
 
@@ -24,7 +25,7 @@ if(WEIR_VERBS)
   pkg_check_modules(WEIR_RDMA IMPORTED_TARGET libibverbs librdmacm)
   if(NOT WEIR_RDMA_FOUND)
     message(STATUS "no verbs transport: install libibverbs-dev and "
-                   "librdmacm-dev, or run `make setup`")
+                   "librdmacm-dev, or run `tools/setup.sh verbs`")
   endif()
 endif()
 
@@ -47,7 +48,9 @@ if(WEIR_TOOLS AND WEIR_MPI)
   find_package(MPI QUIET COMPONENTS C)
 endif()
 
-find_library(WEIR_JEMALLOC_LIBRARY NAMES libjemalloc.so.2 jemalloc)
+if(WEIR_TOOLS OR WEIR_TESTS)
+  find_library(WEIR_JEMALLOC_LIBRARY NAMES libjemalloc.so.2 jemalloc)
+endif()
 set(WEIR_JEMALLOC_BEHIND_LIBC "")
 if(WEIR_JEMALLOC_LIBRARY AND NOT WEIR_SANITIZE)
   set(WEIR_JEMALLOC_BEHIND_LIBC -Wl,--push-state,--no-as-needed -lc

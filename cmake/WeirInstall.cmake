@@ -36,6 +36,13 @@ file(RELATIVE_PATH WEIR_PC_PREFIX
      ${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig
      ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" WEIR_PC_PREFIX "${WEIR_PC_PREFIX}")
+# What a static link needs may lie where the linker does not look by itself.
+set(WEIR_PC_DIRS "")
+foreach(package URCU XXHASH JANSSON RDMA)
+  foreach(dir ${WEIR_${package}_LIBRARY_DIRS})
+    string(APPEND WEIR_PC_DIRS "-L${dir} ")
+  endforeach()
+endforeach()
 configure_file(cmake/weir.pc.in ${PROJECT_BINARY_DIR}/weir.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/weir.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh BUILD_DIR: install that build into an empty folder, move the folder
+# run.sh BUILD_DIR [lib]: install that build into an empty folder, move the folder
 # (an installed tree must not remember where it was), then build and run a
 # consumer by find_package and by pkg-config, in C and C++, shared and static.
+# lib: the library alone and without verbs, so that a consumer can be linked
+# statically to everything.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
+kind=${2-all}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -33,9 +36,12 @@ mv "$work/first" "$work/prefix"
 prefix=$work/prefix
 lib=$(dirname "$(find "$prefix" -name 'libweir.so')")
 
-for file in bin/weir include/weir/weir.h; do
-    [ -f "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
-done
+[ -f "$prefix/include/weir/weir.h" ] || { echo "no headers"; exit 1; }
+if [ "$kind" = lib ]; then
+    [ ! -e "$prefix/bin" ] || { echo "more than the library"; exit 1; }
+else
+    [ -f "$prefix/bin/weir" ] || { echo "no weir command"; exit 1; }
+fi
 
 quiet cmake -S "$here" -B "$work/cmake" -G Ninja \
     -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug
@@ -70,4 +76,15 @@ for program in c_shared c_static cxx_shared cxx_static; do
 done
 static_means_static "$work/pc/c_static"
 static_means_static "$work/pc/cxx_static"
+
+if [ "$kind" = lib ]; then
+    # shellcheck disable=SC2046 # flags are words
+    quiet "${CC:-cc}" -static "$here/consumer.c" \
+        $(pkg-config --static --cflags --libs weir) -o "$work/pc/c_all_static"
+    "$work/pc/c_all_static"
+    if ldd "$work/pc/c_all_static" >/dev/null 2>&1; then
+        echo "-static is not"
+        exit 1
+    fi
+fi
 echo "8 consumers built and run"
