@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Peers that break the rules, one offence after the other against the same two
+ * nodes: honest queries stay exact, a query with the offender ends with its
+ * name, memory and rings are as before, and the next query is good. The offender
+ * is a second implementation of docs/wire.md (test/support/rogue.h).
+ */
+#include <criterion/criterion.h>
+
+#include "test/support/offence.h"
+
+static void offend_all(const struct wt_lab_params *params,
+                       const struct wt_offence *o, uint32_t n)
+{
+    struct wt_lab lab;
+    wt_lab_open(&lab, params);
+    for (uint32_t i = 0; i < n; i++) {
+        wt_offend(&lab, &o[i]);
+    }
+    wt_lab_close(&lab);
+}
+
+static void intrude_all(const struct wt_lab_params *params)
+{
+    struct wt_lab lab;
+    wt_lab_open(&lab, params);
+    for (uint32_t i = 0; i < wt_n_stranger_offences; i++) {
+        wt_intrude(&lab, &wt_stranger_offences[i]);
+    }
+    wt_lab_close(&lab);
+}
+
+Test(offence, wrong_frames_fail_their_query_alone, .timeout = 120)
+{
+    offend_all(&(struct wt_lab_params){.rogue = 2}, wt_frame_offences,
+               wt_n_frame_offences);
+}
+
+Test(offence, wrong_messages_hurt_queries_with_their_sender_alone,
+     .timeout = 120)
+{
+    offend_all(&(struct wt_lab_params){.rogue = 2}, wt_member_offences,
+               wt_n_member_offences);
+}
+
+Test(offence, the_first_member_may_be_the_offender, .timeout = 120)
+{
+    offend_all(&(struct wt_lab_params){.rogue = 0}, wt_member_offences,
+               wt_n_member_offences);
+}
+
+Test(offence, strangers_hurt_nobody, .timeout = 120)
+{
+    intrude_all(&(struct wt_lab_params){.rogue = 2});
+}

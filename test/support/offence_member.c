@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages and writes that are wrong, from a member whose link is open. */
+#include "core/base/cc.h"
+#include "test/support/offence.h"
+
+enum { UNIT = 2, STAGE = 1, FLOOD = 3000, OFFERS = 600 };
+
+static void apply(struct wt_msg *m, const struct wt_offence *o)
+{
+    for (uint32_t i = 0; i < 2 && o->patch[i].bytes != 0; i++) {
+        const struct wt_patch *p = &o->patch[i];
+        wt_set(m, p->off, p->bytes, p->value);
+    }
+}
+
+static struct wt_rogue_link *link_of(struct wt_lab *lab)
+{
+    return lab->link[0];
+}
+
+/* ---- any message -------------------------------------------------------------- */
+
+static void message(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m = wt_msg(o->type);
+    apply(&m, o);
+    wt_rogue_send(link_of(lab), &m);
+}
+
+static void handshake(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m = wt_rogue_hello(link_of(lab), o->type);
+    apply(&m, o);
+    wt_rogue_send(link_of(lab), &m);
+}
+
+/* A PING and its first bytes again. */
+static void one_and_a_half(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m = wt_msg(WT_PING);
+    struct wt_msg half = wt_msg(WT_NOTIFY);
+    half.len = (uint32_t)o->patch[0].value;
+    wt_append(&m, &half);
+    wt_rogue_send(link_of(lab), &m);
+}
+
+static void three_bytes(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m = wt_msg(WT_PING);
+    (void)o;
+    m.len = 3;
+    wt_rogue_send(link_of(lab), &m);
+}
+
+static void flood(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m = wt_msg(o->type);
+    apply(&m, o);
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        wt_rogue_send(link_of(lab), &m);
+        if (i % 16 == 0) {
+            (void)wt_lab_step(lab);
+        }
+    }
+}
+
+/* ---- about a ring that it opened ------------------------------------------------ */
+
+static void open_ring(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_ring r;
+    struct wt_msg m = wt_ring_message(lab, 0, STAGE, UNIT, &r);
+    apply(&m, o);
+    wt_rogue_send(r.link, &m);
+}
+
+static void open_two(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_ring r;
+    wt_ring_open(lab, 0, STAGE, UNIT, &r);
+    struct wt_msg m = wt_ring_message(lab, 0, STAGE, UNIT + 4, &r);
+    apply(&m, o);
+    wt_rogue_send(r.link, &m);
+}
+
+static void open_for_honest(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_ring r;
+    struct wt_msg m = wt_ring_message(lab, 0, STAGE, UNIT, &r);
+    apply(&m, o);
+    wt_set(&m, 16, 8, lab->id[WT_LAB_HONEST]);
+    wt_rogue_send(r.link, &m);
+    wt_ring_rows(&r, 8);
+    wt_ring_end(&r);
+}
+
+/* About a ring with rows in it; 16: where it is published. */
+static void about_ring(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_ring r;
+    wt_ring_open(lab, 0, STAGE, UNIT, &r);
+    wt_ring_rows(&r, 16);
+    struct wt_msg m = wt_rogue_pos(o->type, r.unit, r.epoch, r.pos);
+    m.len = (uint32_t)wt_get(wt_msg(o->type).at + 2, 2);
+    wt_put(m.at + 2, m.len, 2);
+    apply(&m, o);
+    wt_rogue_send(r.link, &m);
+}
+
+static void twice(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_ring r;
+    wt_ring_open(lab, 0, STAGE, UNIT, &r);
+    wt_ring_rows(&r, 16);
+    struct wt_msg m = wt_rogue_edge_msg(o->type, r.unit, r.epoch, 0);
+    wt_rogue_send(r.link, &m);
+    wt_rogue_send(r.link, &m);
+}
+
+/* ---- about a ring that the node has opened ---------------------------------------- */
+
+static void about_theirs(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_rogue_link *l = link_of(lab);
+    const struct wt_rogue_edge *e = &l->edge[0];
+    struct wt_msg m = wt_rogue_pos(o->type, e->edge, e->epoch, e->pos);
+    m.len = (uint32_t)wt_get(wt_msg(o->type).at + 2, 2);
+    apply(&m, o);
+    wt_rogue_send(l, &m);
+}
+
+static void theirs_twice(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_rogue_link *l = link_of(lab);
+    const struct wt_rogue_edge *e = &l->edge[0];
+    struct wt_msg m = wt_rogue_edge_msg(o->type, e->edge, e->epoch, 0xffff);
+    wt_rogue_send(l, &m);
+    wt_rogue_send(l, &m);
+}
+
+static void credit_backwards(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_rogue_link *l = link_of(lab);
+    const struct wt_rogue_edge *e = &l->edge[0];
+    struct wt_msg m = wt_rogue_pos(WT_CREDIT, e->edge, e->epoch, e->pos);
+    (void)o;
+    wt_rogue_send(l, &m);
+    wt_set(&m, 16, 8, e->pos - 64);
+    wt_rogue_send(l, &m);
+}
+
+/* ---- failures ----------------------------------------------------------------------- */
+
+static struct wt_msg failure(uint64_t id, int32_t code, const char *text)
+{
+    struct wt_msg m = wt_msg(WT_FAIL);
+    wt_set(&m, 4, 4, (uint64_t)(int64_t)code);
+    wt_set(&m, 8, 8, id);
+    wt_set_text(&m, 16, 240, text);
+    return m;
+}
+
+static void fail_honest(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m =
+        failure(lab->id[WT_LAB_HONEST], WEIR_ERR_CANCELLED, "because");
+    (void)o;
+    wt_rogue_send(link_of(lab), &m);
+}
+
+static void fail_shared(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m = failure(lab->id[WT_LAB_SHARED], o->code,
+                              "mallory:\n\x1b[31mred\x7f\r\n");
+    apply(&m, o);
+    wt_rogue_send(link_of(lab), &m);
+}
+
+static void fail_ids(struct wt_lab *lab, const struct wt_offence *o)
+{
+    for (uint64_t i = 0; i < OFFERS; i++) {
+        struct wt_msg m =
+            failure((1ull << 40) + i, WEIR_ERR_CANCELLED, "because");
+        (void)o;
+        wt_rogue_send(link_of(lab), &m);
+        if (i % 16 == 0) {
+            (void)wt_lab_step(lab);
+        }
+    }
+}
+
+/* ---- the tables ---------------------------------------------------------------------- */
+
+#define MESSAGE(name_, outcome_, type_, ...)                                   \
+    {                                                                          \
+        .name = (name_), .outcome = (outcome_), .type = (type_),               \
+        .play = message, .patch = {                                            \
+            __VA_ARGS__                                                        \
+        }                                                                      \
+    }
+#define HANDSHAKE(name_, type_)                                                \
+    {                                                                          \
+        .name = (name_), .outcome = WT_LINK_ENDS, .type = (type_),             \
+        .play = handshake                                                      \
+    }
+#define OPEN(name_, off_, bytes_, value_)                                      \
+    {                                                                          \
+        .name = (name_), .outcome = WT_LINK_ENDS, .play = open_ring,           \
+        .patch = {                                                             \
+            {(off_), (bytes_), (value_)}                                       \
+        }                                                                      \
+    }
+#define ABOUT(name_, outcome_, play_, type_, ...)                              \
+    {                                                                          \
+        .name = (name_), .outcome = (outcome_), .type = (type_),               \
+        .play = (play_), .patch = {                                            \
+            __VA_ARGS__                                                        \
+        }                                                                      \
+    }
+
+const struct wt_offence wt_member_offences[] = {
+    HANDSHAKE("a second HELLO", WT_HELLO),
+    HANDSHAKE("an ACCEPT that nobody waits for", WT_ACCEPT),
+    HANDSHAKE("a READY of an open link", WT_READY),
+    MESSAGE("a REFUSE of an open link", WT_LINK_ENDS, WT_REFUSE,
+            {4, 4, 0xffffff35}),
+    MESSAGE("a REFUSE with code 0", WT_LINK_ENDS, WT_REFUSE, {4, 4, 0}),
+    MESSAGE("a REFUSE with code 2", WT_LINK_ENDS, WT_REFUSE, {4, 4, 2}),
+    MESSAGE("a JOIN over an open link", WT_LINK_ENDS, WT_JOIN, {0, 0, 0}),
+    MESSAGE("a MEMBER over an open link", WT_LINK_ENDS, WT_MEMBER, {0, 0, 0}),
+    MESSAGE("a message of type 0", WT_LINK_ENDS, WT_PING, {0, 2, 0}),
+    MESSAGE("a message of type 65535", WT_LINK_ENDS, WT_PING, {0, 2, 0xffff}),
+    MESSAGE("a message that says 0 bytes", WT_LINK_ENDS, WT_PING, {2, 2, 0}),
+    MESSAGE("a message that says 4 bytes", WT_LINK_ENDS, WT_PING, {2, 2, 4}),
+    MESSAGE("a message that says 65535 bytes", WT_LINK_ENDS, WT_PING,
+            {2, 2, 0xffff}),
+    {.name = "a message and 12 bytes of the next",
+     .outcome = WT_LINK_ENDS,
+     .play = one_and_a_half,
+     .patch = {{0, 0, 12}}},
+    {.name = "a message and 2 bytes",
+     .outcome = WT_LINK_ENDS,
+     .play = one_and_a_half,
+     .patch = {{0, 0, 2}}},
+    {.name = "a packet of 3 bytes",
+     .outcome = WT_LINK_ENDS,
+     .play = three_bytes},
+    MESSAGE("an answer to no PING", WT_IS_BORNE, WT_PING, {4, 4, 0}),
+    MESSAGE("a BELL for worker 200", WT_IS_BORNE, WT_BELL, {4, 4, 200}),
+    MESSAGE("a BYE in the middle", WT_IS_BORNE, WT_BYE, {4, 4, 0}),
+    OPEN("a ring whose number is too high", 4, 4, 0x00ffffff),
+    OPEN("a ring whose number is 2^32-1", 4, 4, 0xffffffff),
+    OPEN("a ring before its unit", 32, 8, 0),
+    OPEN("a ring at an odd place", 32, 8, 0x20001),
+    OPEN("a ring of no bytes", 40, 4, 0),
+    OPEN("a ring of 100 bytes", 40, 4, 100),
+    OPEN("a ring that ends behind the area", 40, 4, 0xffffffc0),
+    OPEN("a ring that begins behind the area", 32, 8, 1ull << 40),
+    OPEN("a ring whose end overflows", 32, 8, 0xffffffffffffffc0),
+    OPEN("a ring of a worker that the rogue has not", 44, 2, 5),
+    OPEN("a ring to a worker that the node has not", 46, 2, 9),
+    ABOUT("a ring over another", WT_LINK_ENDS, open_two, WT_EDGE_OPEN,
+          {4, 4, UNIT}, {32, 8, 1 << 16}),
+    ABOUT("a second ring of the same worker", WT_ENDS_ANYHOW, open_two,
+          WT_EDGE_OPEN, {0, 0, 0}),
+    {.name = "a ring of another fingerprint",
+     .outcome = WT_QUERY_FAILS,
+     .code = WEIR_ERR_MISMATCH,
+     .play = open_ring,
+     .patch = {{24, 8, 1}}},
+    {.name = "a ring of a shuffle that is not there",
+     .outcome = WT_IS_BORNE,
+     .play = open_ring,
+     .patch = {{12, 4, 99}}},
+    {.name = "a ring of a query that nobody opens",
+     .outcome = WT_IS_BORNE,
+     .play = open_ring,
+     .patch = {{16, 8, 1ull << 50}}},
+    ABOUT("rows for a query of others", WT_IS_BORNE, open_for_honest,
+          WT_EDGE_OPEN, {0, 0, 0}),
+    ABOUT("rows for a shuffle of others that is not there", WT_IS_BORNE,
+          open_for_honest, WT_EDGE_OPEN, {12, 4, 99}),
+    ABOUT("a position of a ring that is not open", WT_LINK_ENDS, about_ring,
+          WT_NOTIFY, {4, 4, UNIT + 3}),
+    ABOUT("a position of a ring that cannot be", WT_LINK_ENDS, about_ring,
+          WT_NOTIFY, {4, 4, 0xffffffff}),
+    ABOUT("a position of another epoch", WT_LINK_ENDS, about_ring, WT_NOTIFY,
+          {8, 4, 0x7fffffff}),
+    ABOUT("a position more than a ring ahead", WT_LINK_ENDS, about_ring,
+          WT_NOTIFY, {16, 8, 1 << 20}),
+    ABOUT("a position that goes back", WT_LINK_ENDS, about_ring, WT_NOTIFY,
+          {16, 8, 64}),
+    ABOUT("a position that is no multiple of 64", WT_LINK_ENDS, about_ring,
+          WT_NOTIFY, {16, 8, 257}),
+    ABOUT("a position of 2^64-64", WT_LINK_ENDS, about_ring, WT_NOTIFY,
+          {16, 8, 0xffffffffffffffc0}),
+    ABOUT("a ring abandoned twice", WT_LINK_ENDS, twice, WT_EDGE_ABANDON,
+          {0, 0, 0}),
+    ABOUT("a ring abandoned that is not open", WT_IS_BORNE, about_ring,
+          WT_EDGE_ABANDON, {4, 4, 0xfffffff0}),
+    ABOUT("a credit for a ring that is not open", WT_IS_BORNE, about_theirs,
+          WT_CREDIT, {4, 4, 0xfffffff0}),
+    ABOUT("a credit of another epoch", WT_IS_BORNE, about_theirs, WT_CREDIT,
+          {8, 4, 0x7fffffff}),
+    ABOUT("a credit for what was never sent", WT_LINK_ENDS, about_theirs,
+          WT_CREDIT, {16, 8, 1ull << 40}),
+    ABOUT("a credit of 2^64-1", WT_LINK_ENDS, about_theirs, WT_CREDIT,
+          {16, 8, UINT64_MAX}),
+    {.name = "credits that go backwards",
+     .outcome = WT_LINK_ENDS,
+     .play = credit_backwards},
+    ABOUT("a ring closed that is not open", WT_LINK_ENDS, about_theirs,
+          WT_EDGE_CLOSED, {4, 4, 0x00ffffff}),
+    ABOUT("a ring closed of another epoch", WT_LINK_ENDS, about_theirs,
+          WT_EDGE_CLOSED, {8, 4, 0x7fffffff}),
+    ABOUT("a ring closed twice", WT_LINK_ENDS, theirs_twice, WT_EDGE_CLOSED,
+          {0, 0, 0}),
+    ABOUT("a ring stopped that is not open", WT_IS_BORNE, about_theirs,
+          WT_EDGE_STOP, {4, 4, 0x00ffffff}),
+    ABOUT("a ring stopped twice", WT_IS_BORNE, theirs_twice, WT_EDGE_STOP,
+          {0, 0, 0}),
+    {.name = "a failure of a query of others",
+     .outcome = WT_IS_BORNE,
+     .play = fail_honest},
+    {.name = "failures of hundreds of queries that nobody knows",
+     .outcome = WT_IS_BORNE,
+     .play = fail_ids},
+    {.name = "a failure whose text has control characters",
+     .outcome = WT_QUERY_FAILS,
+     .code = WEIR_ERR_CANCELLED,
+     .play = fail_shared},
+    {.name = "a failure with code 0",
+     .outcome = WT_QUERY_FAILS,
+     .code = WEIR_ERR_ABORTED,
+     .play = fail_shared,
+     .patch = {{4, 4, 0}}},
+    {.name = "a failure with code 2",
+     .outcome = WT_QUERY_FAILS,
+     .code = WEIR_ERR_ABORTED,
+     .play = fail_shared,
+     .patch = {{4, 4, 2}}},
+    {.name = "a failure of scope NODE",
+     .outcome = WT_QUERY_FAILS,
+     .code = WEIR_ERR_ABORTED,
+     .play = fail_shared,
+     .patch = {{4, 4, 0xfffffed4}}},
+    ABOUT("thousands of PINGs", WT_IS_BORNE, flood, WT_PING, {4, 4, 1}),
+    ABOUT("thousands of answers to no PING", WT_IS_BORNE, flood, WT_PING,
+          {4, 4, 0}),
+};
+const uint32_t wt_n_member_offences = WI_ARRAY_LEN(wt_member_offences);
