@@ -38,11 +38,13 @@ static weir_err check_fields(const struct weir_field *fields, uint32_t n_fields,
                              const struct ArrowSchema *schema_out,
                              struct weir_error *err)
 {
-    if (fields == NULL || schema_out == NULL || n_fields < 1 ||
-        n_fields > MAX_FIELDS) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "schema: %u fields (1 to %d), fields %s", n_fields,
-                       (int)MAX_FIELDS, fields == NULL ? "missing" : "given");
+    weir_err rc = wi_check_args(err, WI_ARG(fields), WI_ARG(schema_out));
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (n_fields < 1 || n_fields > MAX_FIELDS) {
+        return wi_fail(err, WEIR_ERR_ARG, "n_fields = %u, allowed is 1 to %d",
+                       n_fields, (int)MAX_FIELDS);
     }
     for (uint32_t i = 0; i < n_fields; i++) {
         if (fields[i].name == NULL || fields[i].format == NULL) {

@@ -104,6 +104,10 @@ static weir_err check_ranges(const struct weir_node_params *p,
         return wi_fail(err, WEIR_ERR_ARG, "name must have 1 to %u bytes",
                        WI_NAME_BYTES - 1);
     }
+    if ((unsigned)p->log_level > WEIR_LOG_DEBUG) {
+        return wi_fail(err, WEIR_ERR_ARG, "log_level = %d, allowed is 0 to %d",
+                       (int)p->log_level, (int)WEIR_LOG_DEBUG);
+    }
     for (size_t i = 0; i < WI_ARRAY_LEN(p->reserved); i++) {
         if (p->reserved[i] != 0) {
             return wi_fail(err, WEIR_ERR_ARG, "reserved[%zu] is not zero", i);
@@ -229,6 +233,9 @@ weir_err weir_node_open(const struct weir_node_params *params,
 {
     struct weir_node_params p = {0};
     char name[WI_NAME_BYTES];
+    if (node_out == NULL) {
+        return wi_fail_null(err, "node_out");
+    }
     if (params != NULL) {
         p = *params;
     }
@@ -359,6 +366,10 @@ void weir_node_close(weir_node *node)
 weir_err weir_node_join(weir_node *node, const struct weir_member *members,
                         uint32_t n, struct weir_error *err)
 {
+    weir_err given = wi_check_args(err, WI_ARG(node), WI_ARG(members));
+    if (given != WEIR_OK) {
+        return given;
+    }
     wi_node_lock(node);
     weir_err rc = wi_engine_join(&node->engine, members, n, err);
     wi_engine_kick(&node->engine);
@@ -370,6 +381,9 @@ weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
                              uint32_t n_members, uint64_t timeout_ns,
                              struct weir_error *err)
 {
+    if (node == NULL) {
+        return wi_fail_null(err, "node");
+    }
     if (!node->os->thread_runs) {
         return wi_fail(err, WEIR_ERR_STATE,
                        "a manual node joins with weir_node_join");
@@ -401,32 +415,35 @@ weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
 
 const char *weir_node_address(const weir_node *node)
 {
-    return node->engine.address;
+    return node != NULL ? node->engine.address : "";
 }
 
 const char *weir_node_name(const weir_node *node)
 {
-    return node->engine.name;
+    return node != NULL ? node->engine.name : "";
 }
 
 const char *weir_node_plan(const weir_node *node)
 {
-    return node->engine.budget.text;
+    return node != NULL ? node->engine.budget.text : "";
 }
 
 uint32_t weir_node_members(const weir_node *node)
 {
-    return node->engine.n_members;
+    return node != NULL ? node->engine.n_members : 0;
 }
 
 uint32_t weir_node_self(const weir_node *node)
 {
-    return node->engine.self;
+    return node != NULL ? node->engine.self : UINT32_MAX;
 }
 
 weir_err weir_node_member(const weir_node *node, uint32_t idx,
                           struct weir_member *member_out)
 {
+    if (node == NULL || member_out == NULL) {
+        return WEIR_ERR_ARG;
+    }
     const struct wi_engine *e = &node->engine;
     if (idx >= e->n_members) {
         return WEIR_ERR_NOT_FOUND;
@@ -439,6 +456,9 @@ weir_err weir_node_member(const weir_node *node, uint32_t idx,
 
 weir_err weir_node_step(weir_node *node, uint64_t now_ns, uint64_t *next_ns_out)
 {
+    if (node == NULL || next_ns_out == NULL) {
+        return WEIR_ERR_ARG;
+    }
     if (!node->engine.cfg.manual) {
         return WEIR_ERR_STATE;
     }

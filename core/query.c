@@ -131,7 +131,8 @@ static weir_err check_params(struct wi_engine *e,
                            p->id, i);
         }
     }
-    return check_members(e, p, err);
+    weir_err rc = wi_check_list(err, p->members, p->n_members, "members");
+    return rc == WEIR_OK ? check_members(e, p, err) : rc;
 }
 
 static void free_query(struct weir_query *q)
@@ -202,6 +203,11 @@ weir_err weir_query_open(weir_node *node,
                          const struct weir_query_params *params,
                          weir_query **query_out, struct weir_error *err)
 {
+    weir_err given =
+        wi_check_args(err, WI_ARG(node), WI_ARG(params), WI_ARG(query_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
     wi_node_lock(node);
     weir_err rc = open_locked(node, params, query_out, err);
     if (rc == WEIR_OK) {
@@ -214,6 +220,9 @@ weir_err weir_query_open(weir_node *node,
 void weir_query_cancel(weir_query *query, const char *reason)
 {
     char text[WI_TEXT_BYTES];
+    if (query == NULL) {
+        return;
+    }
     (void)snprintf(text, sizeof(text), "cancelled by %s%s%s",
                    query->engine->name, reason != NULL ? ": " : "",
                    reason != NULL ? reason : "");
@@ -224,7 +233,8 @@ void weir_query_cancel(weir_query *query, const char *reason)
 
 weir_err weir_query_fail(weir_query *query, const struct weir_error *cause)
 {
-    if (weir_err_scope(cause->code) != WEIR_SCOPE_QUERY) {
+    if (query == NULL || cause == NULL ||
+        weir_err_scope(cause->code) != WEIR_SCOPE_QUERY) {
         return WEIR_ERR_ARG;
     }
     char text[WI_TEXT_BYTES];
@@ -241,6 +251,9 @@ weir_err weir_query_fail(weir_query *query, const struct weir_error *cause)
 
 weir_err weir_query_status(weir_query *query, struct weir_error *err)
 {
+    if (wi_unlikely(query == NULL)) {
+        return wi_fail_null(err, "query");
+    }
     /* E8 acquire: the message; pairs with E8 release in wi_query_fail() */
     weir_err code = (weir_err)wi_load_acq(&query->code);
     if (code != WEIR_OK && err != NULL) {

@@ -175,6 +175,9 @@ static weir_err export_owned(const struct wi_schema *s, uint8_t *image,
 
 weir_err weir_batch_detach(struct ArrowArray *batch)
 {
+    if (batch == NULL || batch->release == NULL) {
+        return WEIR_ERR_ARG;
+    }
     if (batch->release != release_held) {
         return WEIR_OK; /* owns its memory already */
     }
@@ -436,6 +439,12 @@ static weir_err take_ready(struct weir_reader *r, struct ArrowArray *out)
 
 weir_err weir_reader_next(weir_reader *r, struct ArrowArray *batch_out)
 {
+    if (wi_unlikely(r == NULL)) {
+        return WEIR_ERR_ARG;
+    }
+    if (wi_unlikely(batch_out == NULL)) {
+        return wi_fail_null(&r->error, "batch_out");
+    }
     /* E8 acquire: as in weir_query_status() */
     weir_err rc = (weir_err)wi_load_acq(&r->shuffle->query->code);
     if (wi_unlikely(rc != WEIR_OK)) {
@@ -464,6 +473,9 @@ weir_err weir_reader_next(weir_reader *r, struct ArrowArray *batch_out)
 weir_err weir_reader_next_wait(weir_reader *reader,
                                struct ArrowArray *batch_out)
 {
+    if (reader == NULL) {
+        return WEIR_ERR_ARG;
+    }
     weir_node *node = reader->shuffle->query->node;
     weir_err rc;
     while ((rc = weir_reader_next(reader, batch_out)) == WEIR_AGAIN) {
@@ -474,21 +486,26 @@ weir_err weir_reader_next_wait(weir_reader *reader,
 
 uint32_t weir_reader_destination(const weir_reader *reader)
 {
-    return reader->shuffle->first_dest + reader->worker->idx;
+    return reader != NULL ? reader->shuffle->first_dest + reader->worker->idx
+                          : UINT32_MAX;
 }
 
 void weir_reader_source(const weir_reader *reader, uint32_t *member_out,
                         uint32_t *worker_out)
 {
-    *member_out = reader->last_member;
-    *worker_out = reader->last_worker;
+    if (member_out != NULL) {
+        *member_out = reader != NULL ? reader->last_member : UINT32_MAX;
+    }
+    if (worker_out != NULL) {
+        *worker_out = reader != NULL ? reader->last_worker : UINT32_MAX;
+    }
 }
 
 int weir_reader_source_ended(const weir_reader *reader, uint32_t member,
                              uint32_t worker)
 {
     /* E9 acquire: streams[]; pairs with E9 release in attach_stream() */
-    uint32_t n = wi_load_acq(&reader->n_streams);
+    uint32_t n = reader != NULL ? wi_load_acq(&reader->n_streams) : 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct wi_stream *st = reader->streams[i];
         if (st->in->producer_worker == worker &&
@@ -497,6 +514,14 @@ int weir_reader_source_ended(const weir_reader *reader, uint32_t member,
         }
     }
     return 0;
+}
+
+weir_err weir_reader_error(const weir_reader *reader, struct weir_error *err)
+{
+    if (reader == NULL) {
+        return wi_fail_null(err, "reader");
+    }
+    return wi_error_of(reader->shuffle->query, &reader->error, err);
 }
 
 bool wi_reader_expects(const struct weir_reader *r, uint32_t member)
@@ -588,12 +613,16 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
 weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
                           weir_reader **reader_out, struct weir_error *err)
 {
+    struct weir_error why; /* for the other members */
+    weir_err rc = wi_check_args(err, WI_ARG(shuffle), WI_ARG(reader_out));
+    if (rc != WEIR_OK) {
+        return rc;
+    }
     struct weir_reader *r = NULL;
     struct weir_query *q = shuffle->query;
-    struct weir_error why; /* for the other members */
     err = err != NULL ? err : &why;
     wi_node_lock(q->node);
-    weir_err rc = weir_query_status(q, err);
+    rc = weir_query_status(q, err);
     if (rc == WEIR_OK) {
         rc = open_locked(shuffle, worker, &r, err);
     }
@@ -612,6 +641,9 @@ weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
 
 void weir_reader_stop(weir_reader *reader)
 {
+    if (reader == NULL) {
+        return;
+    }
     struct weir_query *q = reader->shuffle->query;
     if (reader->stopped || wi_reader_complete(reader)) {
         return;

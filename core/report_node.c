@@ -147,6 +147,9 @@ weir_err weir_node_report(weir_node *node, weir_report_fn fn, void *arg)
 {
     char *lines = NULL;
     size_t bytes = 0;
+    if (node == NULL || fn == NULL) {
+        return WEIR_ERR_ARG;
+    }
     FILE *file = open_memstream(&lines, &bytes);
     if (file == NULL) {
         return WEIR_ERR_NO_MEMORY;

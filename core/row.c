@@ -11,8 +11,10 @@
 #include <weir/row.h>
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +57,7 @@ struct weir_row_writer {
     uint32_t rows;      /* that have ended */
     uint64_t var_bytes; /* of these rows, all columns */
     bool pushing; /* a push returned WEIR_AGAIN: the batch must not change */
+    struct weir_error error; /* of the last call that failed here */
     struct row_column *columns;
     struct ArrowArray batch;
     struct ArrowArray *arrays;
@@ -155,19 +158,40 @@ static bool open_columns(weir_row_writer *rw, const struct wi_schema *s)
     return true;
 }
 
+/* Rows of another schema would be read as if they were of the shuffle's. */
+static weir_err fail_schema(const weir_writer *writer,
+                            const struct wi_schema *s, struct weir_error *err)
+{
+    char found[200];
+    char expected[200];
+    wi_schema_text(s, found, sizeof(found));
+    wi_schema_text(writer->shuffle->schema, expected, sizeof(expected));
+    return wi_fail(err, WEIR_ERR_SCHEMA,
+                   "row writer: columns %s; the shuffle has %s", found,
+                   expected);
+}
+
 weir_err weir_row_writer_open(weir_writer *writer,
                               const struct ArrowSchema *schema, uint32_t rows,
                               weir_row_writer **row_writer_out,
                               struct weir_error *err)
 {
     struct wi_schema *s;
-    if (writer == NULL || row_writer_out == NULL || rows > MAX_ROWS) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "row writer: %u rows (0 to %d), writer %s", rows,
-                       (int)MAX_ROWS, writer == NULL ? "missing" : "given");
+    weir_err rc = wi_check_args(err, WI_ARG(writer), WI_ARG(schema),
+                                WI_ARG(row_writer_out));
+    if (rc == WEIR_OK && rows > MAX_ROWS) {
+        rc = wi_fail(err, WEIR_ERR_ARG, "rows = %u, allowed is 0 to %d", rows,
+                     (int)MAX_ROWS);
     }
-    weir_err rc = wi_schema_open(schema, &s, err);
+    if (rc == WEIR_OK) {
+        rc = wi_schema_open(schema, &s, err);
+    }
     if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (s->fingerprint != writer->shuffle->schema->fingerprint) {
+        rc = fail_schema(writer, s, err);
+        wi_schema_close(s);
         return rc;
     }
     weir_row_writer *rw = calloc(1, sizeof(*rw));
@@ -203,16 +227,66 @@ void weir_row_writer_close(weir_row_writer *rw)
 
 /* ---- setting --------------------------------------------------------------- */
 
+static const struct wi_column *schema_column(const weir_row_writer *rw,
+                                             uint32_t column)
+{
+    return &rw->writer->shuffle->schema->columns[column];
+}
+
+static WI_COLD weir_err fail_value(weir_row_writer *rw,
+                                   const struct row_column *c, weir_err code,
+                                   const char *what)
+{
+    uint32_t column = (uint32_t)(c - rw->columns);
+    const struct wi_column *s = schema_column(rw, column);
+    return wi_fail(&rw->error, code, "row %u, column %u (%s, format %s): %s",
+                   rw->rows, column, s->name, s->format, what);
+}
+
+static WI_COLD weir_err fail_int(weir_row_writer *rw,
+                                 const struct row_column *c, int64_t value)
+{
+    char what[64];
+    (void)snprintf(what, sizeof(what), "%" PRId64 " is out of its range",
+                   value);
+    return fail_value(rw, c, WEIR_ERR_DATA, what);
+}
+
+static WI_COLD weir_err fail_length(weir_row_writer *rw,
+                                    const struct row_column *c, uint64_t len)
+{
+    char what[96];
+    (void)snprintf(
+        what, sizeof(what), "%" PRIu64 " bytes; %s %" PRIu64 " were expected",
+        len, c->type == ROW_VAR_BYTES ? "at most" : "exactly",
+        c->type == ROW_VAR_BYTES ? (uint64_t)INT32_MAX - offset_at(c, rw->rows)
+                                 : (uint64_t)c->width);
+    return fail_value(rw, c, WEIR_ERR_DATA, what);
+}
+
+static WI_COLD weir_err fail_waiting(weir_row_writer *rw)
+{
+    return wi_fail(&rw->error, WEIR_ERR_STATE,
+                   "a batch of %u rows is not taken yet: call "
+                   "weir_row_writer_flush until the answer is not WEIR_AGAIN",
+                   rw->rows);
+}
+
 /* The column to set, or NULL and why not. */
 static struct row_column *column_to_set(weir_row_writer *rw, uint32_t column,
                                         weir_err *rc)
 {
-    if (column >= rw->n_columns) {
+    if (wi_unlikely(rw == NULL)) {
         *rc = WEIR_ERR_ARG;
         return NULL;
     }
-    if (rw->pushing) {
-        *rc = WEIR_ERR_STATE;
+    if (wi_unlikely(column >= rw->n_columns)) {
+        *rc = wi_fail(&rw->error, WEIR_ERR_ARG, "column = %u; there are %u",
+                      column, rw->n_columns);
+        return NULL;
+    }
+    if (wi_unlikely(rw->pushing)) {
+        *rc = fail_waiting(rw);
         return NULL;
     }
     return &rw->columns[column];
@@ -239,10 +313,10 @@ weir_err weir_row_set_int64(weir_row_writer *rw, uint32_t column, int64_t value)
         return rc;
     }
     if (c->type != ROW_INT) {
-        return WEIR_ERR_SCHEMA;
+        return fail_value(rw, c, WEIR_ERR_SCHEMA, "no integers");
     }
     if (!int_fits(c, value)) {
-        return WEIR_ERR_DATA;
+        return fail_int(rw, c, value);
     }
     if (c->width == 0) {
         put_bit(c->values, rw->rows, value != 0);
@@ -262,14 +336,15 @@ weir_err weir_row_set_double(weir_row_writer *rw, uint32_t column, double value)
         return rc;
     }
     if (c->type != ROW_DOUBLE) {
-        return WEIR_ERR_SCHEMA;
+        return fail_value(rw, c, WEIR_ERR_SCHEMA, "no floating point numbers");
     }
     uint8_t *to = c->values + (size_t)rw->rows * c->width;
     if (c->width == sizeof(double)) {
         memcpy(to, &value, sizeof(value));
     } else {
         if (isfinite(value) && fabs(value) > (double)FLT_MAX) {
-            return WEIR_ERR_DATA;
+            return fail_value(rw, c, WEIR_ERR_DATA,
+                              "the number is too large for float32");
         }
         float narrow = (float)value;
         memcpy(to, &narrow, sizeof(narrow));
@@ -298,11 +373,11 @@ static weir_err set_var(weir_row_writer *rw, struct row_column *c,
 {
     uint32_t at = offset_at(c, rw->rows);
     if (len > (uint64_t)INT32_MAX - at) {
-        return WEIR_ERR_DATA;
+        return fail_length(rw, c, len);
     }
     weir_err rc = grow_bytes(c, at + len);
     if (rc != WEIR_OK) {
-        return rc;
+        return fail_value(rw, c, rc, "no memory");
     }
     if (len > 0) {
         memcpy(c->bytes + at, bytes, len);
@@ -319,12 +394,15 @@ weir_err weir_row_set_bytes(weir_row_writer *rw, uint32_t column,
     if (c == NULL) {
         return rc;
     }
+    if (wi_unlikely(bytes == NULL && len != 0)) {
+        return wi_fail_null(&rw->error, "bytes");
+    }
     if (c->type == ROW_VAR_BYTES) {
         rc = set_var(rw, c, bytes, len);
     } else if (c->type != ROW_FIXED_BYTES) {
-        rc = WEIR_ERR_SCHEMA;
+        rc = fail_value(rw, c, WEIR_ERR_SCHEMA, "no texts or bytes");
     } else if (len != c->width) {
-        rc = WEIR_ERR_DATA;
+        rc = fail_length(rw, c, len);
     } else {
         memcpy(c->values + (size_t)rw->rows * c->width, bytes, len);
     }
@@ -387,6 +465,9 @@ static weir_err push(weir_row_writer *rw)
     }
     weir_err rc = weir_writer_push(rw->writer, &rw->batch);
     rw->pushing = rc == WEIR_AGAIN;
+    if (wi_unlikely(rc < 0)) {
+        (void)weir_writer_error(rw->writer, &rw->error);
+    }
     if (rc == WEIR_OK || rc == WEIR_DONE) {
         start_batch(rw);
     }
@@ -401,10 +482,13 @@ static void clear_open_row(weir_row_writer *rw)
     }
 }
 
-static bool may_end(const weir_row_writer *rw)
+static bool may_end(weir_row_writer *rw)
 {
     for (uint32_t i = 0; i < rw->n_columns; i++) {
-        if (!rw->columns[i].set && !rw->columns[i].nullable) {
+        const struct row_column *c = &rw->columns[i];
+        if (wi_unlikely(!c->set && !c->nullable)) {
+            (void)fail_value(rw, c, WEIR_ERR_DATA,
+                             "it was not set and is not nullable");
             return false;
         }
     }
@@ -428,8 +512,11 @@ static void end_column(weir_row_writer *rw, struct row_column *c)
 
 weir_err weir_row_end(weir_row_writer *rw)
 {
-    if (rw->pushing) {
-        return WEIR_ERR_STATE;
+    if (wi_unlikely(rw == NULL)) {
+        return WEIR_ERR_ARG;
+    }
+    if (wi_unlikely(rw->pushing)) {
+        return fail_waiting(rw);
     }
     if (!may_end(rw)) {
         clear_open_row(rw);
@@ -448,12 +535,18 @@ weir_err weir_row_end(weir_row_writer *rw)
 
 weir_err weir_row_writer_flush(weir_row_writer *rw)
 {
+    if (rw == NULL) {
+        return WEIR_ERR_ARG;
+    }
     weir_err rc = push(rw);
     return rc == WEIR_OK ? weir_writer_flush(rw->writer) : rc;
 }
 
 weir_err weir_row_writer_flush_wait(weir_row_writer *rw)
 {
+    if (rw == NULL) {
+        return WEIR_ERR_ARG;
+    }
     weir_node *node = rw->writer->shuffle->query->node;
     weir_err rc;
     while ((rc = weir_row_writer_flush(rw)) == WEIR_AGAIN) {
@@ -466,4 +559,13 @@ weir_err weir_row_end_wait(weir_row_writer *rw)
 {
     weir_err rc = weir_row_end(rw);
     return rc == WEIR_AGAIN ? weir_row_writer_flush_wait(rw) : rc;
+}
+
+weir_err weir_row_writer_error(const weir_row_writer *rw,
+                               struct weir_error *err)
+{
+    if (rw == NULL) {
+        return wi_fail_null(err, "rw");
+    }
+    return wi_error_of(rw->writer->shuffle->query, &rw->error, err);
 }

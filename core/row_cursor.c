@@ -19,7 +19,8 @@ struct weir_row_cursor weir_row_cursor_at(const struct ArrowArray *batch,
 
 int weir_row_next(struct weir_row_cursor *cursor)
 {
-    if (cursor->row + 1 >= cursor->batch->length) {
+    if (cursor == NULL || cursor->batch == NULL ||
+        cursor->row + 1 >= cursor->batch->length) {
         return 0;
     }
     cursor->row++;
@@ -29,6 +30,7 @@ int weir_row_next(struct weir_row_cursor *cursor)
 static const struct ArrowArray *column_of(const struct weir_row_cursor *c,
                                           uint32_t column)
 {
+    assert(c != NULL && c->batch != NULL);
     assert(column < c->batch->n_children);
     assert(c->row >= 0 && c->row < c->batch->length);
     return c->batch->children[column];
@@ -36,7 +38,7 @@ static const struct ArrowArray *column_of(const struct weir_row_cursor *c,
 
 static const char *format_of(const struct weir_row_cursor *c, uint32_t column)
 {
-    assert(column < c->schema->n_children);
+    assert(c->schema != NULL && column < c->schema->n_children);
     return c->schema->children[column]->format;
 }
 
@@ -111,6 +113,7 @@ double weir_row_double(const struct weir_row_cursor *c, uint32_t column)
 const void *weir_row_bytes(const struct weir_row_cursor *c, uint32_t column,
                            uint64_t *len_out)
 {
+    assert(len_out != NULL);
     const struct ArrowArray *a = column_of(c, column);
     const char *format = format_of(c, column);
     const uint8_t *values = a->buffers[1];

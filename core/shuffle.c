@@ -45,7 +45,7 @@ struct weir_shuffle *wi_shuffle_find(const struct weir_query *q, uint32_t id)
 
 uint32_t weir_shuffle_destinations(const weir_shuffle *shuffle)
 {
-    return shuffle->n_dest;
+    return shuffle != NULL ? shuffle->n_dest : 0;
 }
 
 /* ---- the fingerprint: FNV-1a over what all members must agree on ------------------- */
@@ -265,9 +265,16 @@ static weir_err check_room(struct weir_query *q, uint32_t id,
 static weir_err check_params(const struct weir_shuffle_params *p,
                              struct weir_error *err)
 {
-    if (p->schema == NULL || p->partitioning > WEIR_VECTOR) {
+    if (p->schema == NULL || (unsigned)p->partitioning > WEIR_VECTOR) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "shuffle %u: needs a schema and a partitioning", p->id);
+    }
+    weir_err rc = wi_check_list(err, p->keys, p->n_keys, "keys");
+    if (rc == WEIR_OK) {
+        rc = wi_check_list(err, p->producers, p->n_producers, "producers");
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_check_list(err, p->consumers, p->n_consumers, "consumers");
     }
     for (size_t i = 0; i < WI_ARRAY_LEN(p->reserved); i++) {
         if (p->reserved[i] != 0) {
@@ -275,7 +282,7 @@ static weir_err check_params(const struct weir_shuffle_params *p,
                            "shuffle %u: reserved[%zu] is not zero", p->id, i);
         }
     }
-    return WEIR_OK;
+    return rc;
 }
 
 weir_err weir_shuffle_open(weir_query *query,
@@ -283,10 +290,15 @@ weir_err weir_shuffle_open(weir_query *query,
                            weir_shuffle **shuffle_out, struct weir_error *err)
 {
     struct weir_error why; /* for the other members */
+    weir_err rc =
+        wi_check_args(err, WI_ARG(query), WI_ARG(params), WI_ARG(shuffle_out));
+    if (rc != WEIR_OK) {
+        return rc;
+    }
     err = err != NULL ? err : &why;
     wi_node_lock(query->node);
     struct weir_shuffle *s = NULL;
-    weir_err rc = check_params(params, err);
+    rc = check_params(params, err);
     if (rc == WEIR_OK) {
         rc = check_room(query, params->id, err);
     }

@@ -9,6 +9,13 @@
 
 void weir_node_stats_get(weir_node *node, struct weir_node_stats *stats_out)
 {
+    if (stats_out == NULL) {
+        return;
+    }
+    if (node == NULL) {
+        *stats_out = (struct weir_node_stats){0};
+        return;
+    }
     struct wi_engine *e = &node->engine;
     wi_node_lock(node);
     struct weir_node_stats s = e->stats;
@@ -48,6 +55,9 @@ static void link_stats(const struct wi_link *l, struct weir_link_stats *s)
 weir_err weir_link_stats_get(weir_node *node, uint32_t member,
                              struct weir_link_stats *stats_out)
 {
+    if (node == NULL || stats_out == NULL) {
+        return WEIR_ERR_ARG;
+    }
     struct wi_engine *e = &node->engine;
     struct weir_link_stats s = {.open = 0};
     weir_err rc = WEIR_ERR_NOT_FOUND;
@@ -66,11 +76,11 @@ weir_err weir_link_stats_get(weir_node *node, uint32_t member,
 weir_err weir_node_why(weir_node *node, const char *address, char *text,
                        size_t text_bytes)
 {
-    struct wi_engine *e = &node->engine;
-    char line[WI_REASON_BYTES];
-    if (text_bytes == 0) {
+    if (node == NULL || text == NULL || text_bytes == 0) {
         return WEIR_ERR_ARG;
     }
+    struct wi_engine *e = &node->engine;
+    char line[WI_REASON_BYTES];
     e->ops->why(e->transport, address, NULL, line);
     (void)snprintf(text, text_bytes, "%s", line);
     return WEIR_OK;

@@ -178,9 +178,20 @@ static weir_err park_keeping(struct wi_worker *w, uint64_t timeout_ns)
     return rc;
 }
 
+/* NULL: there is none of this number. */
+static struct wi_worker *find_worker(weir_node *node, uint32_t worker)
+{
+    return node != NULL && worker < node->engine.cfg.workers
+               ? &node->engine.workers[worker]
+               : NULL;
+}
+
 weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
 {
-    struct wi_worker *w = &node->engine.workers[worker];
+    struct wi_worker *w = find_worker(node, worker);
+    if (wi_unlikely(w == NULL)) {
+        return WEIR_ERR_ARG;
+    }
     if (happened(w)) {
         return WEIR_OK;
     }
@@ -208,19 +219,25 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
 
 int weir_worker_fd(weir_node *node, uint32_t worker)
 {
-    struct wi_worker *w = &node->engine.workers[worker];
+    struct wi_worker *w = find_worker(node, worker);
+    if (w == NULL) {
+        return WEIR_ERR_ARG;
+    }
     wi_node_lock(node);
     if (wi_load_rlx(&w->fd) < 0) { /* rlx: under the lock */
         wi_store_rlx(&w->fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); /* rlx */
     }
     int fd = wi_load_rlx(&w->fd); /* rlx: under the lock */
     wi_node_unlock(node);
-    return fd;
+    return fd >= 0 ? fd : WEIR_ERR_SYSTEM;
 }
 
 weir_err weir_worker_arm(weir_node *node, uint32_t worker)
 {
-    struct wi_worker *w = &node->engine.workers[worker];
+    struct wi_worker *w = find_worker(node, worker);
+    if (wi_unlikely(w == NULL)) {
+        return WEIR_ERR_ARG;
+    }
     int fd = wi_load_rlx(&w->fd); /* rlx: set by this thread */
     if (fd < 0) {
         return WEIR_ERR_STATE;

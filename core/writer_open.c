@@ -144,11 +144,15 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
 weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
                           weir_writer **writer_out, struct weir_error *err)
 {
-    struct weir_query *q = shuffle->query;
     struct weir_error why; /* for the other members */
+    weir_err rc = wi_check_args(err, WI_ARG(shuffle), WI_ARG(writer_out));
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    struct weir_query *q = shuffle->query;
     err = err != NULL ? err : &why;
     wi_node_lock(q->node);
-    weir_err rc = weir_query_status(q, err);
+    rc = weir_query_status(q, err);
     if (rc == WEIR_OK) {
         rc = open_locked(shuffle, worker, writer_out, err);
     }
@@ -164,7 +168,7 @@ weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
 weir_err weir_writer_stats(const weir_writer *writer, uint32_t dest,
                            struct weir_edge_stats *stats_out)
 {
-    if (dest >= writer->n_lanes) {
+    if (writer == NULL || stats_out == NULL || dest >= writer->n_lanes) {
         return WEIR_ERR_ARG;
     }
     const struct wi_lane *lane = &writer->lanes[dest];

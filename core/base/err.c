@@ -86,6 +86,20 @@ weir_err wi_check_given(struct weir_error *err, const struct wi_arg *args,
     return WEIR_OK;
 }
 
+weir_err wi_check_list(struct weir_error *err, const void *list, uint32_t n,
+                       const char *name)
+{
+    if (list != NULL && n == 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "%s is given and n_%s is 0: give both or neither", name,
+                       name);
+    }
+    return list == NULL && n != 0
+               ? wi_fail(err, WEIR_ERR_ARG, "%s is NULL and n_%s is %u", name,
+                         name, n)
+               : WEIR_OK;
+}
+
 weir_err wi_fail_errno(struct weir_error *err, int errno_value, const char *fmt,
                        ...)
 {

@@ -39,4 +39,9 @@ weir_err wi_fail_null(struct weir_error *err, const char *name) WI_COLD;
 weir_err wi_check_given(struct weir_error *err, const struct wi_arg *args,
                         size_t n);
 
+/** A list and its count come together: WEIR_ERR_ARG if one is given and the
+ *  other is not. */
+weir_err wi_check_list(struct weir_error *err, const void *list, uint32_t n,
+                       const char *name);
+
 #endif /* WI_BASE_ERR_H */

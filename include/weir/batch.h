@@ -124,7 +124,8 @@ WEIR_API weir_err weir_schema_build(const struct weir_field *fields,
  * @param batch  a batch from weir_reader_next(); afterwards it owns its
  *               memory and its release frees it
  *
- * Errors:     WEIR_ERR_NO_MEMORY, WEIR_ERR_PEER_PROTOCOL: its peer has changed
+ * Errors:     WEIR_ERR_ARG (no batch, or a released one), WEIR_ERR_NO_MEMORY,
+ *             WEIR_ERR_PEER_PROTOCOL: its peer has changed
  *             it meanwhile (either way the batch is unchanged)
  * Blocks:     never
  * Threads:    any, one at a time per batch

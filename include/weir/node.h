@@ -23,6 +23,12 @@
  *
  * weir_worker_wait returns at once if anything happened since the last time it
  * returned, so nothing that arrives between the try and the wait is missed.
+ *
+ * An argument that must not be NULL and is, or a number that is out of range,
+ * gives WEIR_ERR_ARG in all of these headers, and a message with its name where
+ * there is a struct weir_error. Calls that return no code do nothing then, and
+ * getters answer 0, UINT32_MAX for numbers of members and destinations, and ""
+ * for texts.
  */
 #ifndef WEIR_NODE_H
 #define WEIR_NODE_H
@@ -179,7 +185,7 @@ WEIR_API uint32_t weir_node_members(const weir_node *node);
  *  Blocks: never. Threads: any. Ownership: nothing. */
 WEIR_API uint32_t weir_node_self(const weir_node *node);
 
-/** A member by number. Errors: WEIR_ERR_NOT_FOUND. Blocks: never. Threads: any.
+/** A member by number. Errors: WEIR_ERR_NOT_FOUND, WEIR_ERR_ARG. Blocks: never. Threads: any.
  *  Ownership: the strings are the node's, valid until its close. */
 WEIR_API weir_err weir_node_member(const weir_node *node, uint32_t idx,
                                    struct weir_member *member_out);
@@ -192,7 +198,7 @@ WEIR_API weir_err weir_node_member(const weir_node *node, uint32_t idx,
  * @param timeout_ns  relative; 0 = only look, WEIR_FOREVER = none
  *
  * Returns:    WEIR_OK (something happened, or may have) | WEIR_AGAIN (timeout)
- * Errors:     none
+ * Errors:     WEIR_ERR_ARG (no such worker)
  * Blocks:     at most timeout_ns
  * Threads:    the thread of that worker
  * Ownership:  nothing
@@ -206,7 +212,8 @@ WEIR_API weir_err weir_worker_wait(weir_node *node, uint32_t worker,
  * nothing moves, weir_worker_arm, and if that says WEIR_OK sleep on the
  * descriptor; when it is readable, start again.
  *
- * Errors:     negative: none could be had (out of descriptors)
+ * Errors:     a negative code: WEIR_ERR_ARG (no such worker), WEIR_ERR_SYSTEM
+ *             (out of descriptors)
  * Blocks:     never
  * Threads:    the thread of that worker
  * Ownership:  the node's; do not read, write or close it
@@ -218,7 +225,8 @@ WEIR_API int weir_worker_fd(weir_node *node, uint32_t worker);
  *
  * Returns:    WEIR_OK (armed: sleep) | WEIR_AGAIN (something happened since the
  *             last arm or wait: try again instead of sleeping)
- * Errors:     WEIR_ERR_STATE: weir_worker_fd was not called before
+ * Errors:     WEIR_ERR_ARG (no such worker), WEIR_ERR_STATE (weir_worker_fd was
+ *             not called before)
  * Blocks:     never
  * Threads:    the thread of that worker
  * Ownership:  nothing
@@ -232,7 +240,7 @@ WEIR_API weir_err weir_worker_arm(weir_node *node, uint32_t worker);
  * @param next_ns_out  [out] when to call again if nothing happens before
  *
  * Returns:    WEIR_OK (something was done) | WEIR_AGAIN (nothing to do)
- * Errors:     WEIR_ERR_STATE (not manual), WEIR_ERR_NODE
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_STATE (not manual), WEIR_ERR_NODE
  * Blocks:     never
  * Threads:    one at a time
  * Ownership:  nothing

@@ -43,7 +43,7 @@ typedef void (*weir_report_fn)(void *arg, const char *line);
  *
  * @param fn  called for each line before this returns
  *
- * Errors:     WEIR_ERR_NO_MEMORY
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY
  * Blocks:     shortly; never on a worker, a link or a peer
  * Threads:    any, also while workers use the node; not a signal handler
  * Ownership:  the line is valid during the call

@@ -32,7 +32,8 @@ typedef struct weir_row_writer weir_row_writer;
  * @param schema  the shuffle's schema; borrowed for this call
  * @param rows    rows collected before a push, 1..65536 [0: 1024]
  *
- * Errors:     WEIR_ERR_SCHEMA, WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY
+ * Errors:     WEIR_ERR_SCHEMA (also: not the shuffle's), WEIR_ERR_ARG,
+ *             WEIR_ERR_NO_MEMORY
  * Blocks:     never
  * Threads:    the worker's thread
  * Ownership:  weir_row_writer_close; the writer stays the caller's
@@ -49,7 +50,7 @@ WEIR_API weir_err weir_row_writer_open(weir_writer *writer,
  * _double both floats, _bytes utf8, binary, fixed-size binary and decimal128
  * (16 bytes, little endian).
  *
- * Errors:     WEIR_ERR_ARG (no such column), WEIR_ERR_SCHEMA (other type),
+ * Errors:     WEIR_ERR_ARG (no such column, bytes is NULL), WEIR_ERR_SCHEMA (other type),
  *             WEIR_ERR_DATA (out of range, wrong length), WEIR_ERR_NO_MEMORY,
  *             WEIR_ERR_STATE (a batch waits for weir_row_writer_flush)
  * Blocks:     never
@@ -93,6 +94,22 @@ WEIR_API weir_err weir_row_writer_flush(weir_row_writer *rw);
 WEIR_API weir_err weir_row_end_wait(weir_row_writer *rw);
 WEIR_API weir_err weir_row_writer_flush_wait(weir_row_writer *rw);
 
+/**
+ * What the last call of this row writer that failed has to say: which row of its
+ * batch, which column, what was found and expected. Of a failed query, what
+ * failed it.
+ *
+ * @param err  [out] code and message, may be NULL
+ *
+ * Returns:    the code; WEIR_OK: no call failed
+ * Errors:     WEIR_ERR_ARG (no row writer)
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_row_writer_error(const weir_row_writer *rw,
+                                        struct weir_error *err);
+
 /** Close; rows that were not flushed are dropped. NULL is allowed.
  *  Errors: none. Blocks: never. Threads: one. Ownership: frees rw. */
 WEIR_API void weir_row_writer_close(weir_row_writer *rw);
@@ -110,12 +127,13 @@ WEIR_API struct weir_row_cursor
 weir_row_cursor_at(const struct ArrowArray *batch,
                    const struct ArrowSchema *schema);
 
-/** Go to the next row: 1, or 0 at the end.
+/** Go to the next row: 1, or 0 at the end, and without cursor or batch.
  *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
 WEIR_API int weir_row_next(struct weir_row_cursor *cursor);
 
-/** Values of the current row; the column exists and has a type that fits
- *  (asserted). _bytes points into the batch.
+/** Values of the current row; cursor, batch, schema and len_out are not NULL, the
+ *  column exists and has a type that fits (asserted). _bytes points into the
+ *  batch.
  *  Errors: none. Blocks: never. Threads: any. Ownership: the batch's. */
 WEIR_API int weir_row_is_null(const struct weir_row_cursor *c, uint32_t column);
 WEIR_API int64_t weir_row_int64(const struct weir_row_cursor *c,

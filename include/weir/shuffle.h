@@ -87,7 +87,7 @@ WEIR_API weir_err weir_shuffle_open(weir_query *query,
                                     weir_shuffle **shuffle_out,
                                     struct weir_error *err);
 
-/** Number of destinations. Errors: none. Blocks: never. Threads: any.
+/** Number of destinations, 0 without a shuffle. Errors: none. Blocks: never. Threads: any.
  *  Ownership: nothing. */
 WEIR_API uint32_t weir_shuffle_destinations(const weir_shuffle *shuffle);
 
@@ -205,7 +205,7 @@ struct weir_edge_stats {
 };
 
 /** Look at one edge of a writer. @param dest  0 .. D-1
- *  Errors: WEIR_ERR_ARG (no such destination). Blocks: never.
+ *  Errors: WEIR_ERR_ARG (also: no such destination). Blocks: never.
  *  Threads: the worker's thread. Ownership: nothing. */
 WEIR_API weir_err weir_writer_stats(const weir_writer *writer, uint32_t dest,
                                     struct weir_edge_stats *stats_out);
@@ -240,7 +240,7 @@ WEIR_API weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
  * Returns:    WEIR_OK | WEIR_AGAIN (nothing there yet, or the caller holds as
  *             many batches as a ring has room for) | WEIR_DONE (all producers
  *             have ended, and every row was received exactly once)
- * Errors:     what failed the query
+ * Errors:     WEIR_ERR_ARG, what failed the query
  * Blocks:     never.  Cost: no copy, no syscall, no allocation
  * Threads:    the worker's thread
  * Ownership:  the caller releases the batch, from any thread, before the
@@ -255,9 +255,16 @@ WEIR_API weir_err weir_reader_next(weir_reader *reader,
 WEIR_API weir_err weir_reader_next_wait(weir_reader *reader,
                                         struct ArrowArray *batch_out);
 
+/** As weir_writer_error, of a reader.
+ *  Errors: WEIR_ERR_ARG (no reader). Blocks: never.
+ *  Threads: the worker's thread. Ownership: nothing. */
+WEIR_API weir_err weir_reader_error(const weir_reader *reader,
+                                    struct weir_error *err);
+
 /**
  * Number of the destination that this reader is, and for the last batch from
- * weir_reader_next the member and worker that produced it.
+ * weir_reader_next the member and worker that produced it. Without a reader all
+ * are UINT32_MAX; what is NULL is not filled in.
  *
  * Errors:     none
  * Blocks:     never

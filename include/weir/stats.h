@@ -66,7 +66,7 @@ struct weir_link_stats {
  * @param member     number of the member; one's own: the link to oneself
  * @param stats_out  [out] set on WEIR_OK only
  *
- * Errors:     WEIR_ERR_NOT_FOUND (no such member)
+ * Errors:     WEIR_ERR_NOT_FOUND (no such member), WEIR_ERR_ARG
  * Blocks:     shortly
  * Threads:    any
  * Ownership:  nothing
@@ -83,7 +83,7 @@ WEIR_API weir_err weir_link_stats_get(weir_node *node, uint32_t member,
  *                 this node can use at all
  * @param text     [out] at most text_bytes, NUL included
  *
- * Errors:     WEIR_ERR_ARG (text_bytes is 0)
+ * Errors:     WEIR_ERR_ARG (text is NULL, text_bytes is 0)
  * Blocks:     never
  * Threads:    any
  * Ownership:  text is the caller's

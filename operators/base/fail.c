@@ -28,3 +28,29 @@ weir_err wi_exec_no_memory(struct weir_error *err, uint64_t bytes)
                         "the system gave no memory for %" PRIu64 " bytes",
                         bytes);
 }
+
+weir_err wi_exec_check_given(struct weir_error *err,
+                             const struct wi_exec_arg *args, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (args[i].value == NULL) {
+            return wi_exec_fail(err, WEIR_ERR_ARG, "%s must not be NULL",
+                                args[i].name);
+        }
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_exec_check_list(struct weir_error *err, const void *list,
+                            uint32_t n, const char *name)
+{
+    if (list != NULL && n == 0) {
+        return wi_exec_fail(err, WEIR_ERR_ARG,
+                            "%s is given and n_%s is 0: give both or neither",
+                            name, name);
+    }
+    return list == NULL && n != 0
+               ? wi_exec_fail(err, WEIR_ERR_ARG, "%s is NULL and n_%s is %u",
+                              name, name, n)
+               : WEIR_OK;
+}

@@ -3,6 +3,7 @@
 #ifndef WI_OPERATORS_FAIL_H
 #define WI_OPERATORS_FAIL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <weir/error.h>
@@ -13,7 +14,30 @@
 weir_err wi_exec_fail(struct weir_error *err, weir_err code, const char *fmt,
                       ...) __attribute__((format(printf, 3, 4), cold));
 
-/** The same for memory that the system did not give. */
+/** A pointer that the caller must give, and the name it has in the header. */
+struct wi_exec_arg {
+    const void *value;
+    const char *name;
+};
+#define WI_EXEC_ARG(arg)                                                       \
+    {                                                                          \
+        (arg), #arg                                                            \
+    }
+
+/** WEIR_OK, or WEIR_ERR_ARG and the name of the first that is NULL. */
+#define wi_exec_check_args(err, ...)                                           \
+    wi_exec_check_given((err), (const struct wi_exec_arg[]){__VA_ARGS__},      \
+                        sizeof((const struct wi_exec_arg[]){__VA_ARGS__}) /    \
+                            sizeof(struct wi_exec_arg))
+weir_err wi_exec_check_given(struct weir_error *err,
+                             const struct wi_exec_arg *args, size_t n);
+
+/** A list and its count come together: WEIR_ERR_ARG if one is given and the
+ *  other is not. */
+weir_err wi_exec_check_list(struct weir_error *err, const void *list,
+                            uint32_t n, const char *name);
+
+/** As wi_exec_fail for memory that the system did not give. */
 weir_err wi_exec_no_memory(struct weir_error *err, uint64_t bytes)
     __attribute__((cold));
 

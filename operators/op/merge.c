@@ -213,7 +213,9 @@ static enum wi_state fill(struct merge *m)
     while (m->n_dry != 0) {
         weir_err rc = weir_reader_next(m->reader, &batch);
         if (rc < 0) {
-            return wi_op_core_failed(&m->op, rc, "merge");
+            struct weir_error said;
+            (void)weir_reader_error(m->reader, &said);
+            return wi_op_core_failed(&m->op, &said, "merge");
         }
         if (rc == WEIR_OK && keep(m, &batch) != WEIR_OK) {
             return wi_op_failed(&m->op);

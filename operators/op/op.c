@@ -132,13 +132,13 @@ enum wi_state wi_op_failed(struct wi_op *op)
     return WI_FAILED;
 }
 
-enum wi_state wi_op_core_failed(struct wi_op *op, weir_err code,
+enum wi_state wi_op_core_failed(struct wi_op *op, const struct weir_error *said,
                                 const char *what)
 {
     struct wi_ctx *ctx = op->ctx;
     if (weir_query_status(ctx->query, &ctx->err) == WEIR_OK) {
-        (void)wi_exec_fail(&ctx->err, code, "%s: %s", what,
-                           weir_err_text(code));
+        (void)wi_exec_fail(&ctx->err, said->code, "%s: %s", what,
+                           said->message);
     }
     return WI_FAILED;
 }

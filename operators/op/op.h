@@ -126,9 +126,9 @@ void wi_op_close(struct wi_op *op);
  *  members of the query are told by the run. */
 enum wi_state wi_op_failed(struct wi_op *op);
 
-/** A call of the core returned `code`: sets ctx->err, to what failed the query
- *  if it has failed, and returns WI_FAILED. */
-enum wi_state wi_op_core_failed(struct wi_op *op, weir_err code,
+/** A call of the core failed: sets ctx->err to what it says of that, or to what
+ *  failed the query if it has failed, and returns WI_FAILED. */
+enum wi_state wi_op_core_failed(struct wi_op *op, const struct weir_error *said,
                                 const char *what);
 
 #endif /* WI_OPERATORS_OP_H */

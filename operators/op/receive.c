@@ -27,7 +27,9 @@ static enum wi_state take(struct receive *r)
     r->at = 0;
     weir_err rc = weir_reader_next(r->reader, &r->batch);
     if (rc < 0) {
-        return wi_op_core_failed(&r->op, rc, "receive");
+        struct weir_error said;
+        (void)weir_reader_error(r->reader, &said);
+        return wi_op_core_failed(&r->op, &said, "receive");
     }
     if (rc == WEIR_OK) {
         return WI_MOVED;

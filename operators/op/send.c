@@ -18,12 +18,19 @@ struct send {
     bool ending;                    /* the input has no more */
 };
 
+static enum wi_state failed(struct send *s, const char *what)
+{
+    struct weir_error said;
+    (void)weir_writer_error(s->writer, &said);
+    return wi_op_core_failed(&s->op, &said, what);
+}
+
 static enum wi_state push(struct send *s)
 {
     struct wi_op *op = &s->op;
     weir_err rc = weir_writer_push(s->writer, s->batch);
     if (rc < 0) {
-        return wi_op_core_failed(op, rc, "push");
+        return failed(s, "push");
     }
     if (rc == WEIR_AGAIN) {
         return WI_WAIT_OUTPUT;
@@ -43,7 +50,7 @@ static enum wi_state finish(struct send *s)
 {
     weir_err rc = weir_writer_finish(s->writer);
     if (rc < 0) {
-        return wi_op_core_failed(&s->op, rc, "finish");
+        return failed(s, "finish");
     }
     return rc == WEIR_AGAIN ? WI_WAIT_OUTPUT : WI_DONE;
 }

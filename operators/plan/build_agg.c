@@ -329,7 +329,18 @@ static weir_err check_params(struct making *m)
                              "%d",
                              (int)p->mode);
     }
+    wi_draft_at(&m->b, "groups");
+    if (p->groups == NULL && p->n_groups > 0) {
+        return wi_draft_fail(&m->b, WEIR_ERR_ARG,
+                             "groups is NULL, n_groups is %" PRIu32,
+                             p->n_groups);
+    }
     wi_draft_at(&m->b, "aggregates");
+    if (p->aggregates == NULL && p->n_aggregates > 0) {
+        return wi_draft_fail(&m->b, WEIR_ERR_ARG,
+                             "aggregates is NULL, n_aggregates is %" PRIu32,
+                             p->n_aggregates);
+    }
     if (p->n_groups + (uint64_t)p->n_aggregates == 0 ||
         p->n_groups + (uint64_t)p->n_aggregates > WI_PLAN_COLUMNS) {
         return wi_draft_fail(&m->b, WEIR_ERR_ARG,
@@ -423,6 +434,11 @@ weir_err weir_plan_aggregate(weir_plan *plan, const char *name,
                              const struct weir_aggregate_params *params,
                              struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(params));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct making m = {.b = {.plan = plan, .err = err}, .params = params};
     weir_err rc = wi_draft_begin(&m.b, WI_PLAN_AGG, name);
     if (rc == WEIR_OK) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "operators/base/fail.h"
 #include "operators/plan/spread.h"
 
 static const char *const kind_texts[] = {
@@ -178,6 +179,11 @@ weir_err weir_plan_join(weir_plan *plan, const char *name,
                         const struct weir_join_params *params,
                         struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(params));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = wi_draft_begin(&b, WI_PLAN_JOIN, name);
     return wi_draft_end(&b, rc == WEIR_OK ? build_join(&b, params) : rc);

@@ -80,6 +80,14 @@ weir_err weir_plan_scan(weir_plan *plan, const char *name, const char *table,
                         const char *const *columns, uint32_t n_columns,
                         struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(table));
+    if (given == WEIR_OK) {
+        given = wi_exec_check_list(err, columns, n_columns, "columns");
+    }
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = wi_draft_begin(&b, WI_PLAN_SCAN, name);
     if (rc != WEIR_OK) {
@@ -141,6 +149,11 @@ static weir_err build_filter(struct wi_draft *b, const char *input,
 weir_err weir_plan_filter(weir_plan *plan, const char *name, const char *input,
                           const char *where, struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(input));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = wi_draft_begin(&b, WI_PLAN_FILTER, name);
     return wi_draft_end(&b,
@@ -231,6 +244,11 @@ weir_err weir_plan_project(weir_plan *plan, const char *name, const char *input,
                            const struct weir_output *outputs,
                            uint32_t n_outputs, struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(input));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = wi_draft_begin(&b, WI_PLAN_PROJECT, name);
     if (rc == WEIR_OK) {
@@ -270,6 +288,11 @@ static weir_err build_limit(struct wi_draft *b, const char *input)
 weir_err weir_plan_limit(weir_plan *plan, const char *name, const char *input,
                          uint64_t rows, uint64_t offset, struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(input));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = wi_draft_begin(&b, WI_PLAN_LIMIT, name);
     if (rc == WEIR_OK) {
@@ -357,6 +380,11 @@ weir_err weir_plan_union(weir_plan *plan, const char *name,
                          const char *const *inputs, uint32_t n_inputs,
                          struct weir_error *err)
 {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(plan), WI_EXEC_ARG(name));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = wi_draft_begin(&b, WI_PLAN_UNION, name);
     if (rc == WEIR_OK) {

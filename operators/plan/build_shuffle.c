@@ -93,6 +93,11 @@ weir_err weir_plan_sort(weir_plan *plan, const char *name,
                         const struct weir_sort_params *params,
                         struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(params));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = wi_draft_begin(&b, WI_PLAN_SORT, name);
     return wi_draft_end(&b, rc == WEIR_OK ? build_sort(&b, params) : rc);
@@ -250,7 +255,17 @@ static weir_err check_shuffle(struct wi_draft *b,
                              keyed ? "one key or more was expected"
                                    : "only hash and range have keys");
     }
+    if (params->n_keys > 0 && params->keys == NULL) {
+        return wi_draft_fail(b, WEIR_ERR_ARG,
+                             "keys is NULL, n_keys is %" PRIu32,
+                             params->n_keys);
+    }
     wi_draft_at(b, "bounds");
+    if (params->bounds == NULL && params->n_bounds > 0) {
+        return wi_draft_fail(b, WEIR_ERR_ARG,
+                             "bounds is NULL, n_bounds is %" PRIu32,
+                             params->n_bounds);
+    }
     if (by != WEIR_RANGE && params->n_bounds > 0) {
         return wi_draft_fail(b, WEIR_ERR_ARG, "only range has bounds");
     }
@@ -335,6 +350,11 @@ weir_err weir_plan_shuffle(weir_plan *plan, const char *name,
                            const struct weir_plan_shuffle_params *params,
                            struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(params));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = wi_draft_begin(&b, WI_PLAN_SHUFFLE, name);
     return wi_draft_end(&b, rc == WEIR_OK ? build_shuffle(&b, params) : rc);
@@ -392,6 +412,11 @@ static weir_err build_merge(struct wi_draft *b, const char *input)
 weir_err weir_plan_merge(weir_plan *plan, const char *name, const char *input,
                          struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(input));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = wi_draft_begin(&b, WI_PLAN_SHUFFLE, name);
     return wi_draft_end(&b, rc == WEIR_OK ? build_merge(&b, input) : rc);

@@ -12,17 +12,20 @@
 
 uint32_t weir_plan_operators(const weir_plan *plan)
 {
-    return plan->n_ops;
+    return plan != NULL ? plan->n_ops : 0;
 }
 
 uint32_t weir_plan_root(const weir_plan *plan)
 {
-    return plan->result;
+    return plan != NULL ? plan->result : UINT32_MAX;
 }
 
 weir_err weir_plan_operator(const weir_plan *plan, uint32_t idx,
                             struct weir_operator *op_out)
 {
+    if (plan == NULL || op_out == NULL) {
+        return WEIR_ERR_ARG;
+    }
     if (idx >= plan->n_ops) {
         return WEIR_ERR_NOT_FOUND;
     }
@@ -164,6 +167,16 @@ static bool print_dot(FILE *to, const weir_plan *plan)
 weir_err weir_plan_explain(const weir_plan *plan, weir_explain_format format,
                            char **text_out, struct weir_error *err)
 {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(plan), WI_EXEC_ARG(text_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
+    if ((unsigned)format > WEIR_EXPLAIN_DOT) {
+        return wi_exec_fail(err, WEIR_ERR_ARG,
+                            "format = %d, allowed is 0 to %d", (int)format,
+                            (int)WEIR_EXPLAIN_DOT);
+    }
     char *text = NULL;
     size_t bytes = 0;
     if (plan->result == WI_PLAN_NO_RESULT) {

@@ -299,14 +299,10 @@ static json_t *parse(const char *json, size_t n_bytes, struct weir_error *err)
     return root;
 }
 
-static weir_err check_params(const char *json,
-                             const struct weir_plan_read_params *params,
+static weir_err check_params(const struct weir_plan_read_params *params,
                              struct weir_error *err)
 {
     static const struct weir_plan_read_params none = {0};
-    if (json == NULL) {
-        return wi_exec_fail(err, WEIR_ERR_ARG, "no JSON was given");
-    }
     if (params != NULL &&
         memcmp(params->reserved, none.reserved, sizeof(none.reserved)) != 0) {
         return wi_exec_fail(err, WEIR_ERR_ARG, "reserved must be zero");
@@ -318,6 +314,11 @@ weir_err weir_plan_read(const char *json, size_t n_bytes,
                         const struct weir_plan_read_params *params,
                         weir_plan **plan_out, struct weir_error *err)
 {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(json), WI_EXEC_ARG(plan_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct weir_error ignored = {.code = WEIR_OK};
     struct wi_json j = {
         .err = err == NULL ? &ignored : err,
@@ -325,7 +326,7 @@ weir_err weir_plan_read(const char *json, size_t n_bytes,
             params == NULL || params->data_dir == NULL ? "." : params->data_dir,
         .path = "$",
     };
-    weir_err rc = check_params(json, params, j.err);
+    weir_err rc = check_params(params, j.err);
     if (rc != WEIR_OK) {
         return rc;
     }

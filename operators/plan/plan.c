@@ -8,6 +8,10 @@
 
 weir_err weir_plan_open(weir_plan **plan_out, struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
     weir_plan *plan = calloc(1, sizeof(*plan));
     if (plan == NULL) {
         return wi_exec_no_memory(err, sizeof(*plan));
@@ -67,6 +71,11 @@ static weir_err check_table(const weir_plan *plan, const char *name,
 weir_err weir_plan_table(weir_plan *plan, const char *name, weir_table *table,
                          struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(plan),
+                                        WI_EXEC_ARG(name), WI_EXEC_ARG(table));
+    if (given != WEIR_OK) {
+        return given;
+    }
     weir_err rc = check_table(plan, name, table, err);
     if (rc != WEIR_OK) {
         return rc;
@@ -110,6 +119,11 @@ static weir_err find_result(struct wi_draft *b, const char *input,
 weir_err weir_plan_result(weir_plan *plan, const char *input,
                           struct weir_error *err)
 {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(plan), WI_EXEC_ARG(input));
+    if (given != WEIR_OK) {
+        return given;
+    }
     uint32_t idx = 0;
     struct wi_draft b = {.plan = plan, .err = err};
     weir_err rc = find_result(&b, input, &idx);
@@ -131,6 +145,11 @@ weir_err weir_plan_schema(const weir_plan *plan, const char *name,
                           struct ArrowSchema *schema_out,
                           struct weir_error *err)
 {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(plan), WI_EXEC_ARG(schema_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
     const uint32_t idx = name == NULL ? plan->result : wi_plan_find(plan, name);
     if (idx == UINT32_MAX) {
         return name == NULL ? wi_exec_fail(err, WEIR_ERR_NOT_FOUND,

@@ -181,6 +181,12 @@ weir_err weir_run_open(weir_node *node, const weir_plan *plan,
                        const struct weir_run_params *params, weir_run **run_out,
                        struct weir_error *err)
 {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(node), WI_EXEC_ARG(plan),
+                           WI_EXEC_ARG(params), WI_EXEC_ARG(run_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct weir_error fault = {0};
     weir_err rc = check_params(node, plan, params, err);
     if (rc != WEIR_OK) {
@@ -211,6 +217,11 @@ weir_err weir_run_open(weir_node *node, const weir_plan *plan,
 weir_err weir_run_fail(weir_node *node, uint64_t query_id,
                        const struct weir_error *cause, struct weir_error *err)
 {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(node), WI_EXEC_ARG(cause));
+    if (given != WEIR_OK) {
+        return given;
+    }
     const struct weir_query_params params = {.id = query_id};
     weir_query *query;
     weir_err rc = weir_query_open(node, &params, &query, err);
@@ -228,6 +239,9 @@ weir_err weir_run_fail(weir_node *node, uint64_t query_id,
 uint32_t weir_run_shuffles(const weir_plan *plan)
 {
     uint32_t n = 1; /* the one that ends the run */
+    if (plan == NULL) {
+        return 0;
+    }
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         n += plan->ops[i]->kind == WI_PLAN_SHUFFLE;
     }
@@ -283,7 +297,7 @@ static weir_err step_operators(struct wi_run_worker *w)
 
 weir_err weir_run_step(weir_run *run, uint32_t worker)
 {
-    if (worker >= run->n_workers) {
+    if (run == NULL || worker >= run->n_workers) {
         return WEIR_ERR_ARG;
     }
     struct wi_run_worker *w = &run->workers[worker];
@@ -318,6 +332,10 @@ static void *work(void *arg)
 
 weir_err weir_run_wait(weir_run *run, struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(run));
+    if (given != WEIR_OK) {
+        return given;
+    }
     uint32_t started = 1;
     while (started < run->n_workers &&
            pthread_create(&run->workers[started].thread, NULL, work,
@@ -340,18 +358,24 @@ weir_err weir_run_wait(weir_run *run, struct weir_error *err)
 
 weir_err weir_run_status(weir_run *run, struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(run));
+    if (given != WEIR_OK) {
+        return given;
+    }
     return weir_query_status(run->query, err);
 }
 
 void weir_run_cancel(weir_run *run, const char *reason)
 {
-    weir_query_cancel(run->query, reason);
+    if (run != NULL) {
+        weir_query_cancel(run->query, reason);
+    }
 }
 
 uint64_t weir_run_progress(const weir_run *run)
 {
     uint64_t rows = 0;
-    for (uint32_t i = 0; i < run->n_workers; i++) {
+    for (uint32_t i = 0; run != NULL && i < run->n_workers; i++) {
         struct wi_run_worker *w = &run->workers[i];
         (void)pthread_mutex_lock(&w->lock);
         rows += w->rows;

@@ -20,6 +20,9 @@ static uint32_t find(const struct weir_run *run, uint32_t idx)
 uint32_t weir_run_operators(const weir_run *run)
 {
     uint32_t n = 1;
+    if (run == NULL) {
+        return 0;
+    }
     for (uint32_t i = 0; i < run->plan->n_ops && run->layout.live != NULL;
          i++) {
         n += run->layout.live[i];
@@ -116,6 +119,9 @@ static void add_result(struct weir_op_stats *sum, const struct wi_tree *t,
 weir_err weir_run_stats(const weir_run *run, uint32_t idx,
                         struct weir_op_stats *stats_out)
 {
+    if (run == NULL || stats_out == NULL) {
+        return WEIR_ERR_ARG;
+    }
     const struct weir_plan *plan = run->plan;
     uint32_t i = find(run, idx);
     if (i == UINT32_MAX) {
@@ -145,6 +151,9 @@ weir_err weir_run_stats(const weir_run *run, uint32_t idx,
 weir_err weir_run_edge(const weir_run *run, uint32_t idx, uint32_t worker,
                        uint32_t dest, struct weir_edge_stats *stats_out)
 {
+    if (run == NULL || stats_out == NULL) {
+        return WEIR_ERR_ARG;
+    }
     uint32_t i = find(run, idx);
     if (i >= run->plan->n_ops || worker >= run->n_workers || run->broken) {
         return WEIR_ERR_NOT_FOUND;

@@ -265,8 +265,12 @@ weir_err weir_table_chbench_open(const char *name, uint32_t warehouses,
 {
     struct wi_columns columns = {0};
     uint32_t table = 0;
-    if (name == NULL || table_out == NULL || warehouses < 1 ||
-        warehouses > MAX_WAREHOUSES) {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(name), WI_EXEC_ARG(table_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
+    if (warehouses < 1 || warehouses > MAX_WAREHOUSES) {
         return wi_exec_fail(err, WEIR_ERR_ARG,
                             "chbench: %" PRIu32 " warehouses; 1..%d are "
                             "possible",

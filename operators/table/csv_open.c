@@ -315,8 +315,12 @@ static weir_err columns_of_fields(struct wi_csv *csv,
 static weir_err check_params(const struct weir_csv_params *p,
                              struct weir_error *err)
 {
-    if (p == NULL || p->path == NULL || (p->n_fields > 0 && !p->fields)) {
+    if (p->path == NULL) {
         return wi_exec_fail(err, WEIR_ERR_ARG, "a CSV table needs a path");
+    }
+    weir_err rc = wi_exec_check_list(err, p->fields, p->n_fields, "fields");
+    if (rc != WEIR_OK) {
+        return rc;
     }
     for (size_t i = 0; i < sizeof(p->reserved) / sizeof(p->reserved[0]); i++) {
         if (p->reserved[i] != 0) {
@@ -360,6 +364,11 @@ static weir_err open_csv(const struct weir_csv_params *p, struct wi_csv *csv,
 weir_err weir_table_csv_open(const struct weir_csv_params *params,
                              weir_table **table_out, struct weir_error *err)
 {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(params), WI_EXEC_ARG(table_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
     struct wi_columns columns = {0};
     weir_err rc = check_params(params, err);
     if (rc != WEIR_OK) {

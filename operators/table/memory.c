@@ -174,12 +174,15 @@ weir_err weir_table_memory_open(const struct ArrowSchema *schema,
                                 weir_table **table_out, struct weir_error *err)
 {
     struct wi_columns columns = {0};
-    if (schema == NULL || table_out == NULL ||
-        (batches == NULL && n_batches > 0)) {
-        return wi_exec_fail(err, WEIR_ERR_ARG,
-                            "a table in memory needs a schema and its batches");
+    weir_err rc =
+        wi_exec_check_args(err, WI_EXEC_ARG(schema), WI_EXEC_ARG(table_out));
+    if (rc == WEIR_OK && n_batches > 0) { /* an empty list may have one */
+        rc = wi_exec_check_args(err, WI_EXEC_ARG(batches));
     }
-    weir_err rc = wi_columns_from_arrow(schema, &columns, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = wi_columns_from_arrow(schema, &columns, err);
     for (uint32_t i = 0; rc == WEIR_OK && i < n_batches; i++) {
         rc = wi_arrow_check(&columns, i, &batches[i], err);
     }

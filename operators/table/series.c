@@ -345,7 +345,12 @@ weir_err weir_table_series_open(const struct weir_series_column *columns,
                                 struct weir_error *err)
 {
     struct wi_columns list = {0};
-    if (columns == NULL || n_columns == 0 || table_out == NULL) {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(columns), WI_EXEC_ARG(table_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
+    if (n_columns == 0) {
         return wi_exec_fail(err, WEIR_ERR_ARG, "a series needs columns");
     }
     weir_err rc = make_columns(columns, n_columns, &list, err);

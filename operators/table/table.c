@@ -61,14 +61,17 @@ weir_err weir_table_open(const struct ArrowSchema *schema,
                          weir_table **table_out, struct weir_error *err)
 {
     struct wi_columns columns = {0};
-    if (schema == NULL || ops == NULL || table_out == NULL ||
-        ops->open == NULL || ops->next == NULL || ops->close == NULL ||
+    weir_err rc = wi_exec_check_args(err, WI_EXEC_ARG(schema), WI_EXEC_ARG(ops),
+                                     WI_EXEC_ARG(table_out));
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (ops->open == NULL || ops->next == NULL || ops->close == NULL ||
         ops->free == NULL) {
         return wi_exec_fail(err, WEIR_ERR_ARG,
-                            "a table needs a schema and all four functions of "
-                            "weir_table_ops");
+                            "ops: open, next, close and free are all needed");
     }
-    weir_err rc = wi_columns_from_arrow(schema, &columns, err);
+    rc = wi_columns_from_arrow(schema, &columns, err);
     if (rc == WEIR_OK) {
         rc = wi_table_open(&columns, ops, arg, table_out, err);
     }
@@ -91,6 +94,10 @@ void weir_table_close(weir_table *table)
 
 weir_err weir_table_keep(weir_table *table, struct weir_error *err)
 {
+    weir_err given = wi_exec_check_args(err, WI_EXEC_ARG(table));
+    if (given != WEIR_OK) {
+        return given;
+    }
     return table->kept != NULL ? WEIR_OK : wi_kept_open(&table->kept, err);
 }
 
@@ -98,5 +105,10 @@ weir_err weir_table_schema(const weir_table *table,
                            struct ArrowSchema *schema_out,
                            struct weir_error *err)
 {
+    weir_err given =
+        wi_exec_check_args(err, WI_EXEC_ARG(table), WI_EXEC_ARG(schema_out));
+    if (given != WEIR_OK) {
+        return given;
+    }
     return wi_columns_to_arrow(&table->columns, schema_out, err);
 }

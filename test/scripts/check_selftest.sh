@@ -112,6 +112,17 @@ int main(void)
     return weir_one("", 0);
 }
 C
+    mkdir -p tree/test/unit/args
+    cat >tree/test/unit/args/one_test.c <<'C'
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <weir/error.h>
+#define CODE(fn, arg, ...) fn(__VA_ARGS__)
+
+int main(void)
+{
+    return CODE(weir_one, text_of_at_least_some_length, "", 0);
+}
+C
     cat >tree/docs/concurrency.md <<'C'
 | edge | what |
 | --- | --- |
@@ -170,8 +181,8 @@ c() {
 }
 
 clean_tree
-for check in includes headers symbols atomics sizes api_docs spdx calls \
-             warnings format doxygen; do
+for check in includes headers symbols atomics sizes api_docs probes spdx \
+             calls warnings format doxygen; do
     passes $check
 done
 
@@ -250,6 +261,12 @@ c include/weir/error.h '' '/** Errors: none. Blocks: never. Ownership: no. */' \
 finds api_docs 'int weir_three(void);: comment lacks Threads:'
 c include/weir/error.h '' 'WEIR_API int weir_four(void);'
 finds api_docs 'comment lacks Errors: Blocks: Threads: Ownership:'
+
+c include/weir/error.h 'WEIR_API int weir_six(struct weir_error *err,' \
+    '                      const int *list, int n);'
+finds probes 'weir_six: no probe in test/unit/args for its argument list'
+c include/weir/error.h 'WEIR_API int weir_seven(int worker);'
+finds probes 'weir_seven: no probe in test/unit/args for its argument worker'
 
 printf '#!/bin/sh\n\n# SPDX-License-Identifier: Apache-2.0\n' >tree/tools/x.sh
 finds spdx './tools/x.sh:1: no SPDX'

@@ -249,6 +249,9 @@ weir_err weir_sim_open(const struct weir_sim_params *params, weir_sim **sim_out,
                        struct weir_error *err)
 {
     static const struct weir_sim_params defaults;
+    if (sim_out == NULL) {
+        return wi_fail_null(err, "sim_out");
+    }
     if (params == NULL) {
         params = &defaults;
     }
@@ -307,7 +310,7 @@ void weir_sim_close(weir_sim *sim)
 
 weir_node *weir_sim_node(weir_sim *sim, uint32_t node)
 {
-    if (node >= sim->n_nodes || sim->nodes[node].crashed) {
+    if (sim == NULL || node >= sim->n_nodes || sim->nodes[node].crashed) {
         return NULL;
     }
     return sim->nodes[node].node;
@@ -315,7 +318,7 @@ weir_node *weir_sim_node(weir_sim *sim, uint32_t node)
 
 uint64_t weir_sim_now(const weir_sim *sim)
 {
-    return wi_simnet_now(sim->net);
+    return sim != NULL ? wi_simnet_now(sim->net) : 0;
 }
 
 /* ---- tasks ---------------------------------------------------------------- */
@@ -323,7 +326,7 @@ uint64_t weir_sim_now(const weir_sim *sim)
 weir_err weir_sim_task(weir_sim *sim, uint32_t node, uint32_t worker,
                        weir_sim_task_fn fn, void *arg)
 {
-    if (node >= sim->n_nodes || sim->nodes[node].crashed ||
+    if (sim == NULL || node >= sim->n_nodes || sim->nodes[node].crashed ||
         worker >= sim->n_workers || fn == NULL) {
         return WEIR_ERR_ARG;
     }
@@ -347,7 +350,7 @@ weir_err weir_sim_task(weir_sim *sim, uint32_t node, uint32_t worker,
 
 void weir_sim_busy(weir_sim *sim, uint64_t ns)
 {
-    struct worker *w = sim->running;
+    struct worker *w = sim != NULL ? sim->running : NULL;
     if (w == NULL) {
         return;
     }
@@ -664,6 +667,9 @@ static weir_err move_on(weir_sim *sim, uint64_t limit_ns,
 weir_err weir_sim_run(weir_sim *sim, uint64_t limit_ns, struct weir_error *err)
 {
     weir_err rc = WEIR_OK;
+    if (sim == NULL) {
+        return wi_fail_null(err, "sim");
+    }
     sim->looked_ns = WI_NEVER;
     note_moved(sim, weir_sim_now(sim));
     enqueue_all(sim);
@@ -688,7 +694,7 @@ weir_err weir_sim_run(weir_sim *sim, uint64_t limit_ns, struct weir_error *err)
 
 static bool in_range(const weir_sim *sim, uint32_t a, uint32_t b)
 {
-    return a < sim->n_nodes && b < sim->n_nodes;
+    return sim != NULL && a < sim->n_nodes && b < sim->n_nodes;
 }
 
 void weir_sim_crash(weir_sim *sim, uint32_t node, uint64_t at_ns)
@@ -716,10 +722,12 @@ void weir_sim_drop(weir_sim *sim, uint32_t a, uint32_t b, uint64_t at_ns,
 void weir_sim_stall(weir_sim *sim, uint32_t node, uint64_t at_ns,
                     uint64_t until_ns)
 {
+    if (!in_range(sim, node, node)) {
+        return;
+    }
     struct stall *s = calloc(1, sizeof(*s));
-    if (s == NULL || !in_range(sim, node, node)) {
-        sim->no_memory = sim->no_memory || s == NULL;
-        free(s);
+    if (s == NULL) {
+        sim->no_memory = true;
         return;
     }
     *s = (struct stall){sim->stalls, &sim->nodes[node], until_ns};
@@ -729,5 +737,5 @@ void weir_sim_stall(weir_sim *sim, uint32_t node, uint64_t at_ns,
 
 uint64_t weir_sim_sent_bytes(const weir_sim *sim, uint32_t node)
 {
-    return node < sim->n_nodes ? wi_simnet_sent_bytes(sim->net, node) : 0;
+    return in_range(sim, node, node) ? wi_simnet_sent_bytes(sim->net, node) : 0;
 }

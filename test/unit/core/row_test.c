@@ -208,6 +208,66 @@ Test(row, floats_bytes_and_decimals_travel)
     close_loop(&l);
 }
 
+/* The message of the call that failed. */
+static void says(const struct loop *l, weir_err code, const char *text)
+{
+    struct weir_error err = {0};
+    cr_assert_eq(weir_row_writer_error(l->rows, &err), code);
+    cr_assert_eq(err.code, code);
+    cr_assert_not_null(strstr(err.message, text), "no \"%s\" in: %s", text,
+                       err.message);
+}
+
+Test(row, setters_say_why_they_refuse)
+{
+    static const struct weir_field fields[] = {
+        {"flag", "c", 0}, {"note", "u", 0}, {"code", "w:3", 0}};
+    struct loop l;
+    open_loop(&l, fields, 3, 0);
+    cr_assert_eq(weir_row_writer_error(l.rows, NULL), WEIR_OK);
+    cr_assert_eq(weir_row_set_int64(l.rows, 0, 300), WEIR_ERR_DATA);
+    says(&l, WEIR_ERR_DATA, "row 0, column 0 (flag, format c): 300");
+    set_int(&l, 0, 1);
+    set_text(&l, 1, "x");
+    set_text(&l, 2, "abc");
+    cr_assert_eq(weir_row_end(l.rows), WEIR_OK);
+    cr_assert_eq(weir_row_set_bytes(l.rows, 2, "four", 4), WEIR_ERR_DATA);
+    says(&l, WEIR_ERR_DATA,
+         "row 1, column 2 (code, format w:3): 4 bytes; "
+         "exactly 3");
+    cr_assert_eq(weir_row_set_int64(l.rows, 1, 1), WEIR_ERR_SCHEMA);
+    says(&l, WEIR_ERR_SCHEMA, "(note, format u)");
+    cr_assert_eq(weir_row_set_int64(l.rows, 3, 1), WEIR_ERR_ARG);
+    says(&l, WEIR_ERR_ARG, "column = 3; there are 3");
+    cr_assert_eq(weir_row_end(l.rows), WEIR_ERR_DATA);
+    says(&l, WEIR_ERR_DATA, "column 0 (flag");
+    weir_query_cancel(l.query, "enough of it");
+    says(&l, WEIR_ERR_CANCELLED, "enough of it");
+    cr_assert_eq(weir_writer_error(l.writer, NULL), WEIR_ERR_CANCELLED);
+    cr_assert_eq(weir_reader_error(l.reader, NULL), WEIR_ERR_CANCELLED);
+    close_loop(&l);
+}
+
+/* Of the same number of columns: rows would be read as others than they are. */
+Test(row, open_refuses_the_schema_of_another_shuffle)
+{
+    static const struct weir_field ours[] = {{"a", "l", 0}};
+    static const struct weir_field other[] = {{"a", "i", 0}};
+    struct loop l;
+    struct weir_error err = {0};
+    struct ArrowSchema schema;
+    weir_row_writer *rw = NULL;
+    open_loop(&l, ours, 1, 0);
+    must(weir_schema_build(other, 1, &schema, &err), &err);
+    cr_assert_eq(weir_row_writer_open(l.writer, &schema, 0, &rw, &err),
+                 WEIR_ERR_SCHEMA);
+    cr_assert_not_null(strstr(err.message, "a:i; the shuffle has a:l"), "%s",
+                       err.message);
+    cr_assert_null(rw);
+    schema.release(&schema);
+    close_loop(&l);
+}
+
 Test(row, setters_refuse_what_does_not_fit)
 {
     static const struct weir_field fields[] = {
