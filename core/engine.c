@@ -10,6 +10,7 @@
 #include "core/base/err.h"
 #include "core/guest.h"
 #include "core/join.h"
+#include "core/warn.h"
 
 #define EVENTS_PER_POLL 64u
 #define POLLS_PER_STEP 16u
@@ -28,7 +29,8 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
     struct wi_transport_params p = {
         .listen = e->cfg.listen,
         .name = e->name,
-        .max_links = 2 * e->cfg.max_members, /* old ones may still be dying */
+        /* Old ones may still be dying, and strangers have places too. */
+        .max_links = 2 * e->cfg.max_members + WI_GUESTS,
         .arg = e->cfg.transport_arg,
         .log = &e->log,
     };
@@ -430,6 +432,7 @@ static void housekeeping(struct wi_engine *e)
     }
     wi_guests_tick(e, e->now_ns);
     wi_join_tick(e);
+    wi_warn_tick(e);
     wi_watch_tick(e);
     wi_engine_due(e, wi_query_deadlines(e, e->now_ns));
 }

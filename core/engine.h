@@ -27,13 +27,31 @@
 struct weir_query;
 struct weir_writer;
 
+/** Kinds of warnings, see warn.h. */
+enum wi_cause {
+    WI_CAUSE_CONNECT,
+    WI_CAUSE_LOST,
+    WI_CAUSE_REFUSED,
+    WI_CAUSE_JOIN,
+    WI_CAUSE_CROWD,
+    WI_CAUSES,
+};
+
+/** Lets one warning of a kind through in a while. */
+struct wi_gate {
+    uint64_t open_ns;
+    uint32_t held; /* since the last one */
+};
+
 struct wi_member {
     char *name;
     char *address;
     uint32_t workers;
     struct wi_link *link; /* the live one, or NULL */
+    struct wi_gate gates[WI_CAUSES];
 };
 
+#define WI_GUESTS 32u      /* connections that have not said who they are */
 #define WI_WORKERS_MAX 64u /* of one node */
 #define WI_ARENAS 8u       /* transports below one node that can write */
 
@@ -113,13 +131,15 @@ struct wi_engine {
     struct wi_tomb *tombs;   /* ring of WI_TOMBS */
     uint32_t n_tombs;        /* ever made */
     struct wi_list greeting; /* endpoints that have not said HELLO yet */
+    uint32_t n_guests;       /* of these */
     uint32_t n_hellos;       /* of these: did, and have to wait */
-    struct wi_lq self_msgs;  /* messages of the self link */
-    uint32_t n_self_msgs;    /* in it */
-    struct wi_lq inbox;      /* struct wi_in that are empty */
-    struct wi_lq failures;   /* struct wi_in that a dispatcher found broken */
-    _Atomic uint32_t kick;   /* something for the next step */
-    uint64_t mem_bytes;      /* bells, ring areas, arenas */
+    struct wi_gate strangers[WI_CAUSES];
+    struct wi_lq self_msgs; /* messages of the self link */
+    uint32_t n_self_msgs;   /* in it */
+    struct wi_lq inbox;     /* struct wi_in that are empty */
+    struct wi_lq failures;  /* struct wi_in that a dispatcher found broken */
+    _Atomic uint32_t kick;  /* something for the next step */
+    uint64_t mem_bytes;     /* bells, ring areas, arenas */
     uint64_t mem_peak;
     uint32_t open_shuffles;
     struct wi_join *join;    /* seed join in progress */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
+#include "core/warn.h"
 
 static struct wi_guest *guest_of(struct wi_engine *e, const struct wi_ep *ep)
 {
@@ -21,8 +22,23 @@ static struct wi_guest *guest_of(struct wi_engine *e, const struct wi_ep *ep)
 static void guest_leaves(struct wi_engine *e, struct wi_guest *g)
 {
     wi_list_remove(&g->list);
+    e->n_guests--;
     e->n_hellos -= g->has_hello ? 1 : 0;
     free(g);
+}
+
+/* Let go of the oldest one that has (not) said HELLO. */
+static void make_room(struct wi_engine *e, bool has_hello)
+{
+    wi_list_each(n, &e->greeting)
+    {
+        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
+        if (g->has_hello == has_hello) {
+            wi_engine_disconnect(e, g->ep);
+            guest_leaves(e, g);
+            return;
+        }
+    }
 }
 
 /* A node that closes has no use for new links; but it may wait for a link to
@@ -45,7 +61,7 @@ static void welcome(struct wi_engine *e, struct wi_guest *g)
     if (may_come(e, &hello)) {
         wi_link_hello(e, ep, &hello);
     } else { /* now, not at our end: it may close as well, and wait for this */
-        wi_engine_disconnect(e, ep);
+        wi_link_refuse(e, ep, WEIR_ERR_PEER_LOST, "the node is being closed");
     }
 }
 
@@ -66,6 +82,9 @@ static void guest_packet(struct wi_engine *e, struct wi_guest *g,
         guest_leaves(e, g);
         wi_link_refuse(e, ep, WEIR_ERR_PEER_PROTOCOL, "expected HELLO or JOIN");
         return;
+    }
+    if (!g->has_hello && e->n_hellos == e->cfg.max_members) {
+        make_room(e, true);
     }
     e->n_hellos += g->has_hello ? 0 : 1;
     g->has_hello = true;
@@ -97,8 +116,22 @@ void wi_guests_tick(struct wi_engine *e, uint64_t now_ns)
     }
 }
 
+/* Strangers have places of their own, so that members find one however many
+ * they are. */
+static void crowd_out(struct wi_engine *e)
+{
+    if (e->n_guests - e->n_hellos == WI_GUESTS) {
+        make_room(e, false);
+        wi_warn(e, WI_STRANGER, WI_CAUSE_CROWD,
+                "%u connections have not said who they are: the oldest one "
+                "is dropped for another",
+                WI_GUESTS);
+    }
+}
+
 static void on_accepted(struct wi_engine *e, struct wi_ep *ep)
 {
+    crowd_out(e);
     struct wi_guest *g = calloc(1, sizeof(*g));
     if (g == NULL) {
         wi_engine_disconnect(e, ep);
@@ -107,6 +140,7 @@ static void on_accepted(struct wi_engine *e, struct wi_ep *ep)
     g->ep = ep;
     g->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
     wi_list_push_back(&e->greeting, &g->list);
+    e->n_guests++;
     wi_engine_due(e, g->deadline_ns);
 }
 

@@ -7,6 +7,9 @@
  *                     --JOIN---> wi_join_message()
  *                     --anything else--> refused
  *                     --nothing for connect_ns--> let go
+ *
+ * There are WI_GUESTS places for those that have said nothing, and max_members
+ * for those whose HELLO has to wait; the oldest goes when they are taken.
  */
 #ifndef WI_GUEST_H
 #define WI_GUEST_H

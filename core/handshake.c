@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
-#include "core/engine.h"
+#include "core/warn.h"
 
 /* ---- what each side tells ------------------------------------------------------- */
 
@@ -147,8 +147,7 @@ void wi_link_connected(struct wi_link *l)
     wi_link_send(l, &m);
 }
 
-/* Give up our own attempt: the peer's connection is taken instead. */
-static bool drop_attempt(struct wi_link *l)
+bool wi_link_drop_attempt(struct wi_link *l)
 {
     if (l->ep == NULL) {
         return true;
@@ -195,11 +194,12 @@ static void on_accept(struct wi_link *l, const struct wi_msg_hello *h)
 static void on_refuse(struct wi_link *l, const struct wi_msg_refuse *m)
 {
     if (m->code == WEIR_ERR_STATE && l->state == WI_LINK_HELLO &&
-        drop_attempt(l)) {
+        wi_link_drop_attempt(l)) {
         return; /* crossing: wait for theirs until the deadline */
     }
-    weir_err code = m->code == WEIR_ERR_PEER_VERSION ? WEIR_ERR_PEER_VERSION
-                                                     : WEIR_ERR_PEER_REFUSED;
+    bool known =
+        m->code == WEIR_ERR_PEER_VERSION || m->code == WEIR_ERR_PEER_LOST;
+    weir_err code = known ? (weir_err)m->code : WEIR_ERR_PEER_REFUSED;
     wi_link_down(l, false, code, m->text);
 }
 
@@ -252,8 +252,11 @@ void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
                     const char *text)
 {
     wi_ep_refuse(e, ep, code, text);
-    wi_log(&e->log, code == WEIR_ERR_STATE ? WI_LOG_DEBUG : WI_LOG_WARN,
-           "refused a link: %s", text);
+    if (code == WEIR_ERR_STATE || code == WEIR_ERR_PEER_LOST) {
+        wi_log(&e->log, WI_LOG_DEBUG, "refused a link: %s", text);
+    } else {
+        wi_warn(e, WI_STRANGER, WI_CAUSE_REFUSED, "refused a link: %s", text);
+    }
 }
 
 /* The link that an incoming HELLO is for; NULL: theirs loses. */
@@ -270,7 +273,7 @@ static struct wi_link *link_for(struct wi_engine *e,
     }
     /* An attempt that is not up yet has not said HELLO: it cannot cross. */
     bool gives_way = h->from < e->self || l->state == WI_LINK_CONNECTING;
-    return gives_way && drop_attempt(l) ? l : NULL;
+    return gives_way && wi_link_drop_attempt(l) ? l : NULL;
 }
 
 /* A second HELLO from a peer that we still have a link to: its link is about

@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/guest.h"
+#include "core/warn.h"
 
 /* ---- making and freeing ------------------------------------------------------- */
 
@@ -283,59 +284,12 @@ struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member)
     } else {
         wi_link_enter(l, WI_LINK_CONNECTING);
         l->initiator = true;
-        rc = e->ops->connect(e->transport, e->members[member].address, &l->ep,
-                             &err);
-    }
-    if (rc == WEIR_OK && l->self) {
-        return l;
+        rc = wi_link_dial(l, &err);
     }
     if (rc != WEIR_OK) {
         wi_link_down(l, false, rc, err.message);
-    } else {
-        l->ep->user = l;
     }
-    wi_engine_kick(e); /* the transport may have events, or want to be armed */
     return l;
-}
-
-/* The way that the link took, behind it what came before (try_next). */
-static void say_way(struct wi_link *l)
-{
-    struct wi_engine *e = l->engine;
-    char before[WI_REASON_BYTES];
-    wi_text_put(before, sizeof(before), l->way);
-    e->ops->why(e->transport, e->members[l->member].address, l->ep, l->way);
-    size_t at = strlen(l->way);
-    (void)snprintf(l->way + at, sizeof(l->way) - at, "%s%s",
-                   before[0] != '\0' ? "; " : "", before);
-}
-
-/* What failed goes on over the next way, if the transport knows one. */
-static bool try_next(struct wi_link *l, const char *why)
-{
-    struct wi_engine *e = l->engine;
-    const struct wi_member *m = &e->members[l->member];
-    struct wi_ep *next = NULL;
-    struct weir_error err;
-    if (l->state != WI_LINK_CONNECTING || l->ep == NULL ||
-        e->ops->connect_next(e->transport, m->address, l->ep, &next, &err) !=
-            WEIR_OK) {
-        return false;
-    }
-    const char *failed = l->ep->transport->ops->name;
-    wi_log(&e->log, WI_LOG_WARN, "link to %s: %s failed: %s; going on over %s",
-           m->name, failed, why, next->transport->ops->name);
-    (void)snprintf(l->way, sizeof(l->way), "%s failed: %s", failed, why);
-    wi_engine_disconnect(e, l->ep); /* nobody sends before CONNECTED */
-    l->ep = next;
-    next->user = l;
-    /* A process that was stopped meanwhile may be past its deadline. */
-    l->deadline_ns = wi_max_u64(l->deadline_ns,
-                                wi_time_add(e->now_ns, e->cfg.connect_ns / 4));
-    l->patience_ns = e->now_ns + (l->deadline_ns - e->now_ns) / 2;
-    wi_engine_due(e, l->patience_ns);
-    wi_engine_kick(e);
-    return true;
 }
 
 void wi_link_opened(struct wi_link *l)
@@ -347,7 +301,7 @@ void wi_link_opened(struct wi_link *l)
     wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
     e->stats.links_open++;
     e->stats.links_opened++;
-    say_way(l);
+    wi_link_say_way(l);
     wi_log(&e->log, WI_LOG_INFO, "link to %s is open: %s",
            wi_engine_member_name(e, l->member), l->way);
     wi_query_tell_failed(l);
@@ -385,8 +339,8 @@ static void report_loss(struct wi_link *l, weir_err code, const char *why)
 {
     struct wi_engine *e = l->engine;
     const struct wi_member *m = &e->members[l->member];
-    wi_log(&e->log, WI_LOG_WARN, "link lost: peer %s (%s): %s", m->name,
-           m->address, why);
+    wi_warn(e, l->member, WI_CAUSE_LOST, "link lost: peer %s (%s): %s", m->name,
+            m->address, why);
     e->stats.links_lost++;
     wi_query_peer_lost(l, code, why);
 }
@@ -531,7 +485,7 @@ void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
         link_packet(l, ev->bytes, ev->len);
         break;
     case WI_EV_CLOSED:
-        if (!try_next(l, ev->reason)) {
+        if (!wi_link_goes_on(l, ev)) {
             wi_link_down(l, l->state == WI_LINK_CLOSING, WEIR_ERR_PEER_LOST,
                          ev->reason);
         }
@@ -602,28 +556,11 @@ void wi_link_tick(struct wi_link *l, uint64_t now_ns)
     if (l->state == WI_LINK_DEAD) {
         return;
     }
-    if (l->state == WI_LINK_CONNECTING && now_ns >= l->patience_ns) {
-        if (try_next(l, "no answer in half the time (connect_ns)")) {
-            return;
-        }
-        l->patience_ns = UINT64_MAX; /* the last way has the rest of it */
-    }
-    if (now_ns < l->deadline_ns) {
-        bool may_turn = l->state == WI_LINK_CONNECTING;
-        wi_engine_due(l->engine,
-                      may_turn ? wi_min_u64(l->patience_ns, l->deadline_ns)
-                               : l->deadline_ns);
-        return;
-    }
-    if (l->state == WI_LINK_CLOSING) {
+    if (l->state != WI_LINK_CLOSING) {
+        wi_link_connect_tick(l, now_ns);
+    } else if (now_ns >= l->deadline_ns) {
         wi_link_down(l, true, WEIR_OK, "closed");
-        return;
+    } else {
+        wi_engine_due(l->engine, l->deadline_ns);
     }
-    char why[160];
-    (void)snprintf(
-        why, sizeof(why),
-        "no link within %.1f s (connect_ns); does a Weir node listen "
-        "there?",
-        (double)l->engine->cfg.connect_ns / 1e9);
-    wi_link_down(l, false, WEIR_ERR_PEER_LOST, why);
 }

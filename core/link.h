@@ -80,7 +80,9 @@ struct wi_link {
     struct wi_transport *home; /* ep's; owns area and what is mapped */
     struct wi_arena *arena;    /* home's, for outgoing rings */
     uint64_t deadline_ns;      /* handshake */
-    uint64_t patience_ns;      /* CONNECTING: then the next way is tried */
+    uint64_t patience_ns;      /* CONNECTING: then the next way is tried, or
+                                  without ep the same again */
+    uint64_t pause_ns;         /* before the last new attempt; 0: was none */
     uint64_t last_rx_ns;
     uint64_t ping_ns; /* oldest PING without an answer, 0: none */
     uint64_t idle_since_ns;
@@ -189,10 +191,28 @@ weir_err wi_link_alloc_peer(struct wi_link *l, uint32_t n_units);
 /** The handshake is over. */
 void wi_link_opened(struct wi_link *l);
 
+/* ---- connect.c: engine only, under the node's lock --------------------------- */
+
+/** Begin to connect to the member. */
+weir_err wi_link_dial(struct wi_link *l, struct weir_error *err);
+
+/** CLOSED before the link was up: does it go on over another way, or again? */
+bool wi_link_goes_on(struct wi_link *l, const struct wi_event *ev);
+
+/** Note the way that the link took, behind it what came before. */
+void wi_link_say_way(struct wi_link *l);
+
+/** Timers of a link that is not up yet. */
+void wi_link_connect_tick(struct wi_link *l, uint64_t now_ns);
+
 /* ---- handshake.c: engine only, under the node's lock ------------------------- */
 
 /** The endpoint of a link that this side opens is up: say HELLO. */
 void wi_link_connected(struct wi_link *l);
+
+/** Give up our own attempt: the link starts again, without ep. False: it cannot,
+ *  because somebody posts. */
+bool wi_link_drop_attempt(struct wi_link *l);
 
 /** Take ACCEPT, READY or REFUSE. False: out of place. */
 bool wi_link_handshake(struct wi_link *l, const union wi_msg *m);

@@ -90,7 +90,8 @@ struct wi_log;
 struct wi_transport_params {
     const char *listen; /* address to listen at, without "name:"; NULL = any */
     const char *name;   /* name of the node, for messages */
-    uint32_t max_links; /* most endpoints at a time */
+    uint32_t max_links; /* most endpoints at a time; those that are not known to
+                           be peers yet do not count */
     void *arg;          /* transport's own (sim: the simulated network) */
     const struct wi_log *log; /* for what no caller is told; NULL: nobody */
 };
@@ -146,6 +147,8 @@ struct wi_event {
     const uint8_t *bytes;
     uint32_t len;
     const char *reason; /* CLOSED: one line, valid until the next poll */
+    bool hung_up; /* CLOSED instead of CONNECTED: by a peer that is there, and
+                     may have room later */
 };
 
 /** One one-sided operation. */

@@ -353,6 +353,39 @@ static void stranger_send(struct stranger *s, const union wi_msg *m)
     cr_assert_geq(s->ops->kick(s->ep), 0);
 }
 
+/* More of them than there are places for links, on both nodes. */
+void wt_api_strangers_that_only_greet_keep_nobody_out(
+    const struct wt_place *place)
+{
+    enum { STRANGERS = 60 };
+    struct wt_cluster c;
+    struct wi_ep *eps[2 * STRANGERS];
+    struct weir_error err = {0};
+    struct stranger s;
+    struct wt_query q;
+    struct wt_flow f;
+    wt_cluster_open(&c, place, NULL);
+    stranger_open(&s, place->transport);
+    for (uint32_t i = 0; i < 2 * STRANGERS; i++) {
+        cr_assert_eq(s.ops->connect(s.t, weir_node_address(c.node[i % 2]),
+                                    &eps[i], &err),
+                     WEIR_OK, "%s", err.message);
+        cr_assert(stranger_await(&s, WI_EV_CONNECTED), "number %u", i);
+    }
+    wt_query_open(&q, &c, 1, NULL);
+    wt_flow_open(&f, &q, NULL);
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f);
+    wt_query_close(&q);
+    wt_flow_close(&f);
+    for (uint32_t i = 0; i < 2 * STRANGERS; i++) {
+        eps[i]->transport->ops->disconnect(eps[i]);
+    }
+    stranger_close(&s);
+    wt_cluster_close(&c);
+}
+
 static void from_another_age(union wi_msg *m, enum wi_msg_type type)
 {
     wi_msg_init(m, type);

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "core/engine.h"
 #include "test/support/lone.h"
 
 static struct wt_lone lone;
@@ -73,5 +74,129 @@ Test(hostile, peer_that_reads_no_answers_is_dropped, .timeout = 60)
               lone.log);
     lone.deaf = false;
     WT_TURNS(&lone, raw->closed);
+    wt_lone_close(&lone);
+}
+
+/* ---- strangers -------------------------------------------------------------- */
+
+static uint32_t count_open(void)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < WT_RAWS; i++) {
+        n += lone.raws[i].ep != NULL && !lone.raws[i].closed ? 1 : 0;
+    }
+    return n;
+}
+
+Test(hostile, strangers_make_room_for_newer_ones, .timeout = 60)
+{
+    enum { STRANGERS = 100 };
+    wt_lone_open(&lone, NULL);
+    wt_lone_join(&lone);
+    struct wt_raw *member = wt_lone_dial(&lone);
+    wt_raw_greet(member);
+    for (uint32_t i = 0; i < STRANGERS; i++) {
+        (void)wt_lone_dial(&lone);
+    }
+    wt_lone_settle(&lone);
+    cr_assert_eq(count_open(), 1 + WI_GUESTS);
+    cr_assert_not(member->closed);
+    cr_assert_not(lone.raws[STRANGERS].closed, "the youngest one");
+    cr_assert(logged("32 connections have not said who they are"), "%s",
+              lone.log);
+    cr_assert_eq(lone.lines, 1, "%s", lone.log);
+    wt_lone_close(&lone);
+}
+
+/* HELLOs that have to wait, here because the node has not joined yet. */
+Test(hostile, greetings_that_wait_are_bounded, .timeout = 60)
+{
+    const struct weir_node_params params = {.max_members = 4};
+    union wi_msg m;
+    wt_lone_open(&lone, &params);
+    wi_msg_init(&m, WI_MSG_HELLO);
+    for (uint32_t i = 0; i < 20; i++) {
+        wt_raw_say(wt_lone_dial(&lone), &m);
+        wt_lone_settle(&lone);
+    }
+    cr_assert_eq(count_open(), 4);
+    wt_lone_close(&lone);
+}
+
+/* ---- connecting to a peer that hangs up ------------------------------------- */
+
+static weir_query *query_of_both(void)
+{
+    const uint32_t both[] = {1, 0}; /* a link to the first one is opened */
+    const struct weir_query_params params = {
+        .id = 1, .members = both, .n_members = 2};
+    struct weir_error err = {0};
+    weir_query *q = NULL;
+    cr_assert_eq(weir_query_open(lone.node, &params, &q, &err), WEIR_OK, "%s",
+                 err.message);
+    return q;
+}
+
+Test(hostile, peer_that_hangs_up_is_tried_again, .timeout = 60)
+{
+    const struct weir_node_params params = {.connect_ns = 1000000000};
+    wt_lone_open(&lone, &params);
+    wt_lone_join(&lone);
+    lone.refused = 5;
+    weir_query *q = query_of_both();
+    WT_TURNS(&lone, lone.raws[0].of_type[WI_MSG_HELLO] == 1);
+    cr_assert_eq(lone.refused, 0);
+    cr_assert_eq(weir_query_status(q, NULL), WEIR_OK);
+    cr_assert(logged("link to raw"), "%s", lone.log);
+    cr_assert(logged("trying again"), "%s", lone.log);
+    cr_assert_eq(lone.lines, 1, "%s", lone.log);
+    weir_query_close(q);
+    wt_lone_close(&lone);
+}
+
+Test(hostile, peer_that_always_hangs_up_is_lost_in_time, .timeout = 60)
+{
+    const struct weir_node_params params = {.connect_ns = 1000000000};
+    struct weir_error err = {0};
+    wt_lone_open(&lone, &params);
+    wt_lone_join(&lone);
+    lone.refused = UINT32_MAX;
+    weir_query *q = query_of_both();
+    WT_TURNS(&lone, weir_query_status(q, &err) != WEIR_OK);
+    uint64_t now = wi_simnet_now(lone.net);
+    cr_assert_eq(err.code, WEIR_ERR_PEER_LOST);
+    cr_assert(now >= 1000000000 && now < 1300000000, "after %llu ns",
+              (unsigned long long)now);
+    cr_assert_not_null(strstr(err.message, "connect_ns"), "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "refused before"), "%s",
+                       err.message);
+    /* Pauses double: 1 ms to 256 ms in a second. */
+    uint32_t tries = UINT32_MAX - lone.refused;
+    cr_assert(tries > 8 && tries < 16, "%u attempts", tries);
+    weir_query_close(q);
+    wt_lone_close(&lone);
+}
+
+/* ---- the log ------------------------------------------------------------------ */
+
+Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)
+{
+    union wi_msg m;
+    wt_lone_open(&lone, NULL);
+    wt_lone_join(&lone);
+    wi_msg_init(&m, WI_MSG_BYE); /* neither HELLO nor JOIN */
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct wt_raw *raw = wt_lone_dial(&lone);
+        wt_raw_say(raw, &m);
+        WT_TURNS(&lone, raw->closed);
+        wt_raw_drop(raw);
+    }
+    cr_assert_eq(lone.lines, 1, "%s", lone.log);
+    WT_TURNS(&lone, lone.lines == 2);
+    cr_assert(logged("strangers: link refused: 999 more like this"), "%s",
+              lone.log);
+    uint64_t now = wi_simnet_now(lone.net);
+    cr_assert(now >= 1000000000 && now < 1300000000, "at %llu ns",
+              (unsigned long long)now);
     wt_lone_close(&lone);
 }

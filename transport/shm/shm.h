@@ -114,6 +114,7 @@ struct shm_ep {
     int fd;
     bool accepted;
     /* written by: engine */
+    bool hung_up; /* by the peer, before its greeting */
     enum shm_state state;
     pid_t pid;       /* of the peer; 0 = not known */
     uint64_t due_ns; /* greeting due; 0 = clock not started */

@@ -257,6 +257,19 @@ static void refuse(int fd, const char *fmt, ...)
     (void)close(fd);
 }
 
+/* Strangers that stay silent must not keep out a node that comes. New ones are
+ * put in front of the list. */
+static void free_oldest_stranger(struct shm *t)
+{
+    struct shm_ep *oldest = NULL;
+    for (struct shm_ep *ep = t->waiting; ep != NULL; ep = ep->next) {
+        if (ep->accepted && ep->state == SHM_GREETING) {
+            oldest = ep;
+        }
+    }
+    wi_shm_ep_free(oldest);
+}
+
 static void welcome(struct shm *t, int fd)
 {
     struct ucred cred = {0};
@@ -267,7 +280,7 @@ static void welcome(struct shm *t, int fd)
                geteuid(), cred.uid);
         return;
     }
-    if (t->n_accepted >= t->max_links) {
+    if (t->n_accepted - t->n_strangers >= t->max_links) {
         refuse(fd, "shm:%.40s has its maximum of %u links", t->name,
                t->max_links);
         return;
@@ -276,6 +289,9 @@ static void welcome(struct shm *t, int fd)
     if (ep == NULL) {
         refuse(fd, "shm:%.40s has no memory for a link", t->name);
         return;
+    }
+    if (t->n_strangers == SHM_STRANGERS) {
+        free_oldest_stranger(t);
     }
     ep->pid = cred.pid;
     ep->accepted = true;
@@ -291,10 +307,6 @@ static void welcome(struct shm *t, int fd)
 void wi_shm_accept(struct shm *t)
 {
     for (int i = 0; i < SHM_READY && t->resume_ns == 0; i++) {
-        if (t->n_strangers >= SHM_STRANGERS) {
-            listen_later(t);
-            return;
-        }
         int fd =
             accept4(t->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
@@ -326,7 +338,8 @@ static uint64_t step_one(struct shm_ep *ep, struct shm_events *out)
         ep->state = SHM_CLOSED;
         wi_shm_event(out, (struct wi_event){.kind = WI_EV_CLOSED,
                                             .ep = &ep->base,
-                                            .reason = ep->reason});
+                                            .reason = ep->reason,
+                                            .hung_up = ep->hung_up});
         return UINT64_MAX;
     }
     if (ep->due_ns == 0) {

@@ -33,6 +33,7 @@ static WI_COLD void end_of_socket(struct shm_ep *ep)
     } else if (err != 0) {
         wi_shm_doom(ep, "sending failed: %s", strerror(err));
     } else if (ep->state == SHM_GREETING) {
+        ep->hung_up = true;
         wi_shm_doom(ep, "shm:%s closed the connection without a greeting",
                     ep->name);
     } else {
@@ -139,6 +140,7 @@ static void take_greeting(struct shm_ep *ep, const struct packet *p,
     if (p->kind == SHM_REFUSE) {
         char text[128];
         printable(text, sizeof(text), p);
+        ep->hung_up = true;
         wi_shm_doom(ep, "peer refused the connection: %s", text);
         return;
     }

@@ -276,6 +276,7 @@ static uint32_t report(struct tcp_ep *ep, uint32_t todo,
     events[0] = (struct wi_event){.kind = kind, .ep = &ep->base};
     if (kind == WI_EV_CLOSED) {
         events[0].reason = ep->reason;
+        events[0].hung_up = ep->hung_up;
     }
     return 1;
 }

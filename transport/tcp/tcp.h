@@ -98,6 +98,7 @@ struct tcp_transport {
     uint64_t now_ns;
     uint64_t paused_until_ns; /* 0: listening; else out of descriptors */
     bool pause_reported;      /* once until an accept succeeds */
+    bool full_reported;       /* once until there was room for a link */
     uint32_t links;           /* endpoints, ungreeted ones included */
     uint32_t greeting_count;
     uint32_t linger_count;
@@ -168,6 +169,7 @@ struct tcp_ep {
     int fd;                    /* -1: none yet */
     enum tcp_state state;
     bool accepted;
+    bool hung_up;        /* the peer closed before it greeted */
     uint32_t todo;       /* TCP_TODO_ bits */
     uint32_t reads_done; /* READ_DONE events to report */
     uint64_t until_ns;   /* GREETING (accepted) and LINGER end then */

@@ -20,6 +20,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "core/base/log.h"
 #include "transport/tcp/tcp.h"
 
 enum { MAGIC_BYTES = 8, VERSION = 1 };
@@ -182,17 +183,32 @@ static bool check_greeting(struct tcp_ep *ep)
     return true;
 }
 
+/* Once, until there is room again: the peer tries again and again. */
+static WI_COLD void say_full(const struct tcp_ep *ep)
+{
+    struct tcp_transport *t = tcp_home(ep);
+    if (!t->full_reported) {
+        wi_log(t->log, WI_LOG_WARN,
+               "no room at %s for %s: there are %u connections already "
+               "(max_members)",
+               t->address, ep->peer, t->links);
+    }
+    t->full_reported = true;
+}
+
 static void end_greeting(struct tcp_ep *ep)
 {
     struct tcp_transport *t = tcp_home(ep);
     if (ep->accepted) {
         if (t->links >= t->max_links || !greet(ep)) {
             if (ep->state == TCP_GREETING) {
+                say_full(ep);
                 wi_tcp_ep_lose(ep, "no room for %s", ep->peer);
             }
             return;
         }
         ep->until_ns = 0;
+        t->full_reported = false;
         t->greeting_count--;
         t->links++;
         wi_list_remove(&ep->all);
@@ -212,6 +228,7 @@ void wi_tcp_ep_greeted(struct tcp_ep *ep)
         return;
     }
     if (n <= 0) {
+        ep->hung_up = rx->tail == 0; /* before a word: no room, perhaps */
         wi_tcp_ep_lose(ep, "%s hung up before it greeted%s%s", ep->peer,
                        n < 0 ? ": " : "", n < 0 ? strerror(errno) : "");
         return;

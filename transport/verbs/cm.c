@@ -210,6 +210,7 @@ static WI_COLD void on_rejected(struct vb_ep *ep, int status, const char *text,
         *c = isprint((unsigned char)*c) ? *c : '.';
     }
     if (said[0] != '\0') {
+        ep->refused = true;
         wi_vb_ep_lose(ep, "%s refused: %s", ep->peer, said);
     } else {
         /* 8: no such service (InfiniBand Architecture, REJ reasons) */

@@ -355,6 +355,7 @@ static uint32_t report(struct vb_ep *ep, uint32_t todo, enum wi_event_kind kind,
     events[0] = (struct wi_event){.kind = kind, .ep = &ep->base};
     if (kind == WI_EV_CLOSED) {
         events[0].reason = ep->reason;
+        events[0].hung_up = ep->refused;
     }
     return 1;
 }

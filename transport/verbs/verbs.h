@@ -300,6 +300,7 @@ struct vb_ep {
     struct vb_slab *slab;
     enum vb_state state;
     bool accepted;
+    bool refused;  /* connecting: by the peer's transport */
     bool reported; /* the core knows it */
     bool deaf;     /* nothing that it says counts any more */
     bool bye;      /* it said that nothing comes any more */
