@@ -294,7 +294,7 @@ static weir_err on_open(struct wi_link *l, const struct wi_msg_edge_open *m,
     struct weir_query *q = wi_query_find(l->engine, m->query);
     if (q != NULL) {
         wi_in_attach(in, q);
-    } else if (wi_tomb_find(l->engine, m->query) != NULL) {
+    } else if (wi_query_over(l, m->query, m->shuffle)) {
         wi_in_refuse(in);
     } else if (l->engine->closing) {
         wi_query_decline(l);

@@ -160,6 +160,7 @@ static void close_bells(struct wi_engine *e)
 
 void wi_engine_fini(struct wi_engine *e)
 {
+    wi_tombs_fini(e);
     for (uint32_t i = 0; i < e->n_members; i++) {
         free(e->members[i].name);
         free(e->members[i].address);
@@ -177,7 +178,6 @@ void wi_engine_fini(struct wi_engine *e)
     }
     free(e->workers);
     free(e->slots);
-    free(e->tombs);
 }
 
 /* ---- memory ------------------------------------------------------------------------- */

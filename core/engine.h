@@ -49,6 +49,7 @@ struct wi_member {
     uint32_t workers;
     struct wi_link *link; /* the live one, or NULL */
     struct wi_gate gates[WI_CAUSES];
+    struct wi_notes notes;
 };
 
 #define WI_GUESTS 32u      /* connections that have not said who they are */
@@ -130,6 +131,7 @@ struct wi_engine {
     struct wi_list queries;
     struct wi_tomb *tombs;   /* ring of WI_TOMBS */
     uint32_t n_tombs;        /* ever made */
+    uint64_t n_notes;        /* the same */
     struct wi_list greeting; /* endpoints that have not said HELLO yet */
     uint32_t n_guests;       /* of these */
     uint32_t n_hellos;       /* of these: did, and have to wait */
@@ -300,9 +302,15 @@ void wi_query_decline(struct wi_link *l);
 bool wi_query_includes(const struct wi_engine *e, uint32_t member);
 /** Does an open query wait for producers of a member that have not come yet? */
 bool wi_query_expects(const struct wi_engine *e, uint32_t member);
-/** Tell a peer of the queries that failed before its link was open. */
-void wi_query_tell_failed(struct wi_link *l);
+/** A link is open: tell the peer of queries that failed before, and of shuffles
+ *  that are open. */
+void wi_query_linked(struct wi_link *l);
 void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m);
+/** SHUFFLE, CLOSE, DIFFER. */
+void wi_query_agree(struct wi_link *l, const union wi_msg *m);
+/** An edge comes for a query that is not open here. True: it is over, nobody
+ *  will read it; and it fails, if the shuffle never came to its end here. */
+bool wi_query_over(struct wi_link *l, uint64_t id, uint32_t shuffle);
 /** Deadlines; returns the next one. */
 uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns);
 

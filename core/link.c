@@ -150,8 +150,8 @@ bool wi_link_bury(struct wi_link *l)
 /* As many as can be queued while both sides keep to the protocol and the peer
  * just does not read: per unit of the peer EDGE_OPEN and ABANDON, per unit of
  * ours a STOP for each worker, one for the ring, and CLOSED, because a unit is
- * used again only after the peer has read CLOSED; a FAIL for each query that
- * fails meanwhile, for which there is room for many times the causes that a
+ * used again only after the peer has read CLOSED; a SHUFFLE for each that is
+ * opened meanwhile, a FAIL or CLOSE for each query that fails or is closed, for which there is room for many times the causes that a
  * node remembers; and a few for the link itself. */
 static uint64_t ctl_most(const struct wi_link *l)
 {
@@ -304,7 +304,7 @@ void wi_link_opened(struct wi_link *l)
     wi_link_say_way(l);
     wi_log(&e->log, WI_LOG_INFO, "link to %s is open: %s",
            wi_engine_member_name(e, l->member), l->way);
-    wi_query_tell_failed(l);
+    wi_query_linked(l);
     wi_out_place(l);
 }
 
@@ -432,6 +432,11 @@ static weir_err dispatch(struct wi_link *l, const union wi_msg *m,
         return WEIR_OK;
     case WI_MSG_FAIL:
         wi_query_message(l, &m->fail);
+        return WEIR_OK;
+    case WI_MSG_SHUFFLE:
+    case WI_MSG_CLOSE:
+    case WI_MSG_DIFFER:
+        wi_query_agree(l, m);
         return WEIR_OK;
     default:
         if (m->head.type >= WI_MSG_EDGE_OPEN && m->head.type <= WI_MSG_CREDIT &&

@@ -117,8 +117,7 @@ static weir_err check_params(struct wi_engine *e,
     if (p->id == 0) {
         return wi_fail(err, WEIR_ERR_ARG, "query id must not be 0");
     }
-    const struct wi_tomb *t = wi_tomb_find(e, p->id);
-    if (wi_query_find(e, p->id) != NULL || (t != NULL && t->closed)) {
+    if (wi_query_find(e, p->id) != NULL || wi_tomb_find(e, p->id) != NULL) {
         return wi_fail(err, WEIR_ERR_DUPLICATE,
                        "query id %" PRIu64 " is or was in use on %s: take a "
                        "new id for every query",
@@ -139,6 +138,7 @@ static void free_query(struct weir_query *q)
 {
     free(q->members);
     free(q->lost);
+    free(q->opened);
     free(q);
 }
 
@@ -189,9 +189,9 @@ static weir_err open_locked(struct weir_node *node,
     wi_watch_start(e);
     wi_engine_due(e, q->deadline_ns);
     wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
-    const struct wi_tomb *t = wi_tomb_find(e, p->id);
-    if (t != NULL) { /* failed before we came */
-        wi_query_fail(q, t->code, t->text);
+    const struct wi_note *n = wi_note_of(q);
+    if (n != NULL) { /* failed before we came */
+        wi_query_fail(q, n->code, n->text);
     } else if (q->members[0] != e->self) {
         (void)wi_link_need(e, q->members[0]);
     }
@@ -380,16 +380,14 @@ void weir_query_close(weir_query *query)
     }
     close_ends(query);
     wi_query_stop_strays(e, query->id);
+    if (!query->failing) {
+        wi_query_tell_closed(query);
+    }
     query->closed = true;
     wi_list_remove(&query->on_engine);
     rest_links(query);
     e->stats.queries_open--;
-    struct wi_tomb *t = wi_tomb_add(e, query->id);
-    t->closed = true;
-    if (query->failing) {
-        t->code = query->error.code;
-        wi_text_put(t->text, WI_TEXT_BYTES, query->error.message);
-    }
+    wi_tomb_close(query);
     wi_query_drop(query);
     wi_engine_kick(e);
     wi_node_unlock(node);

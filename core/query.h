@@ -35,10 +35,15 @@ struct weir_query {
     bool *lost; /* one for each member */
     uint32_t n_members;
     struct wi_list shuffles;
+    uint32_t *opened; /* their numbers; the tomb's after it */
+    uint32_t n_opened;
     _Atomic int32_t code; /* weir_err; written once, after `error` (E8) */
     struct weir_error error;
-    bool failing;             /* error is being or was written */
-    struct weir_error report; /* told to the judge, who decides */
+    bool failing;              /* error is being or was written */
+    struct weir_error report;  /* told to the judge, who decides, */
+    uint64_t answer_ns;        /* until then */
+    struct weir_error differs; /* fails it then, if nobody has before: */
+    uint64_t differs_ns;
     struct wi_refused refused;
     uint32_t holds; /* itself and every wi_in with its schema */
     bool closed;
@@ -71,6 +76,18 @@ void wi_query_opened(struct weir_query *q, enum wi_missing_kind kind,
 void wi_query_answer(struct wi_link *l, uint64_t id,
                      const struct weir_error *why);
 
+/** Send a message to a member if there is a link to it. What a link that closes
+ *  does not bring to the peer any more, the next one does: wi_query_unlinked(),
+ *  wi_query_linked(). */
+void wi_query_tell(struct wi_engine *e, uint32_t member, const union wi_msg *m);
+
+/** Tell a peer of the queries that failed before its link was open. */
+void wi_query_tell_failed(struct wi_link *l);
+
+/** Fail a query that is closed here, for those that it is open for. */
+void wi_tomb_fail(struct wi_engine *e, struct wi_tomb *t, weir_err code,
+                  const char *text);
+
 /** Fail it for a cause that only this member knows. */
 void wi_query_call_off(struct weir_query *q, weir_err code, const char *text);
 
@@ -81,5 +98,34 @@ void wi_query_report(struct weir_query *q, weir_err code, const char *text);
 /** Producers that still have an edge to a query that is not open here (any
  *  more) are stopped. */
 void wi_query_stop_strays(struct wi_engine *e, uint64_t id);
+
+/* ---- agree.c ------------------------------------------------------------------- */
+
+struct weir_shuffle;
+
+/** A shuffle was opened here: tell the other members of its query. */
+void wi_shuffle_announce(const struct weir_shuffle *s);
+
+/** This member has done all of its part, and closes the query. */
+void wi_query_tell_closed(const struct weir_query *q);
+
+/** The peer opened a shuffle otherwise than this member: the query fails, and
+ *  the peer, who knows both sides, says in what they differ. */
+void wi_shuffle_differ(struct wi_link *l, const struct weir_shuffle *s);
+
+/** A peer takes this node for a member of a query to which it does not belong
+ *  itself, as opened here: it alone is told. */
+void wi_query_turn_away(struct wi_link *l, const struct weir_query *q);
+
+/* ---- describe.c ---------------------------------------------------------------- */
+
+/** What all members must agree on, one thing after the other. */
+void wi_shuffle_describe(const struct weir_shuffle *s,
+                         char text[WI_SIDE_BYTES]);
+
+/** In which of these two descriptions differ. */
+void wi_shuffle_difference(const char *name_a, const char *a,
+                           const char *name_b, const char *b, char *text,
+                           size_t bytes);
 
 #endif /* WI_QUERY_H */

@@ -56,16 +56,14 @@ void wi_query_tell_failed(struct wi_link *l)
     }
     for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
         const struct wi_tomb *t = &e->tombs[i];
-        if (t->closed && t->code != WEIR_OK) {
+        if (t->code != WEIR_OK && wi_tomb_has(t, l->member)) {
             fill_fail(&m, t->id, t->code, t->text);
             wi_link_send(l, &m);
         }
     }
 }
 
-/* What a link that closes does not bring to the peer any more, the next one
- * does: wi_query_unlinked(), wi_query_tell_failed(). */
-static void tell(struct wi_engine *e, uint32_t member, const union wi_msg *m)
+void wi_query_tell(struct wi_engine *e, uint32_t member, const union wi_msg *m)
 {
     struct wi_link *l = e->members[member].link;
     if (member != e->self && l != NULL &&
@@ -75,10 +73,17 @@ static void tell(struct wi_engine *e, uint32_t member, const union wi_msg *m)
 }
 
 /* Who has closed the query already passes on what it hears, too. */
-static void tell_linked(struct wi_engine *e, const union wi_msg *m)
+void wi_tomb_fail(struct wi_engine *e, struct wi_tomb *t, weir_err code,
+                  const char *text)
 {
+    union wi_msg m;
+    t->code = code;
+    wi_text_put(t->text, WI_TEXT_BYTES, text);
+    fill_fail(&m, t->id, code, t->text);
     for (uint32_t i = 0; i < e->n_members; i++) {
-        tell(e, i, m);
+        if (wi_tomb_has(t, i)) {
+            wi_query_tell(e, i, &m);
+        }
     }
 }
 
@@ -88,7 +93,7 @@ static void tell_members(struct weir_query *q, weir_err code, const char *text)
     union wi_msg m;
     fill_fail(&m, q->id, code, text);
     for (uint32_t i = 0; i < q->n_members; i++) {
-        tell(e, q->members[i], &m);
+        wi_query_tell(e, q->members[i], &m);
     }
 }
 
@@ -139,10 +144,15 @@ void wi_query_abort(struct weir_query *q, const char *what, const char *why)
     wi_query_call_off(q, WEIR_ERR_ABORTED, text);
 }
 
-/* Ask the judge; its FAIL comes back to us, too. */
+/* Ask the judge; its FAIL comes back to us, too. One that lives and does not
+ * answer, as it should, is not waited for longer than its loss would take. */
 static void ask(struct weir_query *q)
 {
     uint32_t to = judge(q);
+    const struct weir_node_params *cfg = &q->engine->cfg;
+    q->answer_ns = wi_time_add(
+        wi_time_add(q->engine->now_ns, 2 * cfg->detect_ns), cfg->connect_ns);
+    wi_engine_due(q->engine, q->answer_ns);
     if (to == q->engine->self) {
         wi_query_fail(q, q->report.code, q->report.message);
         return;
@@ -153,12 +163,12 @@ static void ask(struct weir_query *q)
     }
     union wi_msg m;
     fill_fail(&m, q->id, q->report.code, q->report.message);
-    tell(q->engine, to, &m); /* or wi_query_tell_failed(), when it opens */
+    wi_query_tell(q->engine, to, &m); /* or wi_query_linked(), later */
 }
 
 void wi_query_report(struct weir_query *q, weir_err code, const char *text)
 {
-    if (q->failing || q->report.code != WEIR_OK) {
+    if (q->failing || q->closed || q->report.code != WEIR_OK) {
         return;
     }
     q->report.code = code;
@@ -184,11 +194,7 @@ static void lose(struct weir_query *q, uint32_t member, weir_err code,
 void wi_query_unlinked(const struct wi_link *l)
 {
     struct wi_engine *e = l->engine;
-    for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
-        if (e->tombs[i].from == l->member) {
-            e->tombs[i].from = UINT32_MAX; /* may not have had its answer */
-        }
-    }
+    wi_notes_unanswered(e, l->member);
     wi_list_each(n, &e->queries)
     {
         const struct weir_query *q = wi_query_of(n);
@@ -243,14 +249,11 @@ void wi_query_stop_strays(struct wi_engine *e, uint64_t id)
 
 static void decline(struct wi_engine *e, uint64_t id)
 {
-    union wi_msg m;
-    struct wi_tomb *t = wi_tomb_add(e, id);
-    t->closed = true;
-    t->code = WEIR_ERR_ABORTED;
-    (void)snprintf(t->text, sizeof(t->text),
-                   "%s closed before it opened the query", e->name);
-    fill_fail(&m, id, t->code, t->text);
-    tell_linked(e, &m);
+    char text[WI_TEXT_BYTES];
+    (void)snprintf(text, sizeof(text),
+                   "%s (member %u) closed before it opened the query", e->name,
+                   e->self);
+    wi_tomb_fail(e, wi_tomb_add(e, id), WEIR_ERR_ABORTED, text);
     wi_query_stop_strays(e, id);
 }
 
@@ -279,45 +282,48 @@ void wi_query_decline(struct wi_link *l)
 }
 
 /* FAIL for a query that is not open here yet. The first cause stands; a member
- * that may have reported it to us, its query's judge, waits for the answer: one
- * is enough for who told us first, or two that know no more would go on. */
+ * that may have reported it to us, its query's judge, waits for the answer. One
+ * is enough, however often it asks over the same link. */
 static void note_early(struct wi_link *l, weir_err code,
                        const struct wi_msg_fail *m)
 {
-    struct wi_tomb *t = wi_tomb_find(l->engine, m->query);
-    bool first = t == NULL;
-    if (first) {
-        t = wi_tomb_add(l->engine, m->query);
-        t->code = code;
-        t->from = l->member;
-        wi_text_put(t->text, WI_TEXT_BYTES, m->text);
-        wi_query_stop_strays(l->engine, m->query);
+    struct wi_engine *e = l->engine;
+    struct wi_note *n = wi_note_find(e, l->member, m->query);
+    if (n == NULL) {
+        n = wi_note_add(e, l->member, m->query, code, m->text);
     }
-    if (first || t->from != l->member || strcmp(t->text, m->text) != 0) {
-        union wi_msg answer;
-        fill_fail(&answer, t->id, t->code, t->text);
-        wi_link_send(l, &answer);
+    if (n == NULL || n->answered) {
+        return;
     }
+    const struct wi_note *first = wi_note_first(e, m->query);
+    struct weir_error why = {.code = first->code};
+    wi_text_put(why.message, WI_TEXT_BYTES, first->text);
+    wi_query_answer(l, m->query, &why);
+    n->answered = true;
+}
+
+/* A code that queries can fail with, whatever came. */
+static weir_err sane_code(int32_t came)
+{
+    weir_err code = (weir_err)came;
+    weir_scope scope = weir_err_scope(code);
+    bool known = strcmp(weir_err_name(code), "WEIR_ERR_UNKNOWN") != 0;
+    bool ours = scope == WEIR_SCOPE_QUERY || scope == WEIR_SCOPE_PEER;
+    return known && ours ? code : WEIR_ERR_ABORTED;
 }
 
 void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
 {
     struct wi_engine *e = l->engine;
-    weir_err code = (weir_err)m->code;
-    if (weir_err_scope(code) != WEIR_SCOPE_QUERY &&
-        weir_err_scope(code) != WEIR_SCOPE_PEER) {
-        code = WEIR_ERR_ABORTED;
-    }
+    weir_err code = sane_code(m->code);
     struct weir_query *q = wi_query_find(e, m->query);
     struct wi_tomb *t = wi_tomb_find(e, m->query);
     if (q != NULL && wi_query_has(q, l->member)) {
         wi_query_fail(q, code, m->text);
-    } else if (q == NULL && t != NULL && t->closed && t->code == WEIR_OK) {
-        t->code = code;
-        wi_text_put(t->text, WI_TEXT_BYTES, m->text);
-        tell_linked(e, &(union wi_msg){.fail = *m});
-    } else if (q == NULL && (t == NULL || !t->closed)) {
+    } else if (q == NULL && t == NULL) {
         note_early(l, code, m);
+    } else if (q == NULL && t->code == WEIR_OK && wi_tomb_has(t, l->member)) {
+        wi_tomb_fail(e, t, code, m->text);
     }
 }
 
@@ -350,9 +356,16 @@ static uint64_t next_deadline(const struct weir_query *q)
     if (q->failing) {
         return UINT64_MAX;
     }
-    return q->deadline_ns > q->engine->now_ns
-               ? q->deadline_ns
-               : wi_time_add(q->deadline_ns, q->engine->cfg.detect_ns / 4);
+    uint64_t now_ns = q->engine->now_ns;
+    uint64_t grace_ns = q->engine->cfg.detect_ns / 4;
+    uint64_t next = q->deadline_ns > now_ns
+                        ? q->deadline_ns
+                        : wi_time_add(q->deadline_ns, grace_ns);
+    if (q->report.code != WEIR_OK) {
+        next = wi_min_u64(next, q->answer_ns);
+    }
+    bool differs = q->differs.code != WEIR_OK;
+    return differs ? wi_min_u64(next, q->differs_ns) : next;
 }
 
 uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns)
@@ -366,6 +379,12 @@ uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns)
         }
         if (now_ns >= q->deadline_ns) {
             overdue(q, now_ns);
+        }
+        if (q->differs.code != WEIR_OK && now_ns >= q->differs_ns) {
+            wi_query_call_off(q, q->differs.code, q->differs.message);
+        }
+        if (q->report.code != WEIR_OK && now_ns >= q->answer_ns) {
+            wi_query_call_off(q, q->report.code, q->report.message);
         }
         next = wi_min_u64(next, next_deadline(q));
     }

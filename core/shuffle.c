@@ -3,6 +3,7 @@
 #include "core/shuffle.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +206,16 @@ static weir_err open_partitions(struct weir_shuffle *s,
     return rc;
 }
 
+static void name_keys(struct weir_shuffle *s,
+                      const struct weir_shuffle_params *p)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < p->n_keys && at < sizeof(s->keys); i++) {
+        at += (size_t)snprintf(s->keys + at, sizeof(s->keys) - at, "%s%s",
+                               i == 0 ? " by " : ",", p->keys[i]);
+    }
+}
+
 static weir_err fill(struct weir_shuffle *s,
                      const struct weir_shuffle_params *p,
                      struct weir_error *err)
@@ -213,6 +224,7 @@ static weir_err fill(struct weir_shuffle *s,
     bool gather = p->partitioning == WEIR_GATHER;
     s->id = p->id;
     s->kind = p->partitioning;
+    s->seed = p->seed;
     s->producer_workers = p->producer_workers;
     s->consumer_workers = gather ? 1 : p->consumer_workers;
     s->partitions = calloc(workers, sizeof(struct wi_partition *));
@@ -236,7 +248,10 @@ static weir_err fill(struct weir_shuffle *s,
     s->n_consumers = gather ? 1 : s->n_consumers;
     count_ends(s);
     rc = open_partitions(s, p, err);
-    s->fingerprint = rc == WEIR_OK ? fingerprint(s, p) : 0;
+    if (rc == WEIR_OK) { /* the keys are there */
+        s->fingerprint = fingerprint(s, p);
+        name_keys(s, p);
+    }
     return rc;
 }
 
@@ -253,6 +268,12 @@ static weir_err check_room(struct weir_query *q, uint32_t id,
                        "shuffle %u of query %" PRIu64 " is open already", id,
                        q->id);
     }
+    uint32_t *opened =
+        realloc(q->opened, (q->n_opened + 1) * sizeof(*q->opened));
+    if (opened == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a shuffle");
+    }
+    q->opened = opened;
     if (e->open_shuffles >= e->cfg.max_shuffles) {
         return wi_fail(err, WEIR_ERR_BUDGET,
                        "%u shuffles are open on %s, the memory plan is for "
@@ -318,6 +339,8 @@ weir_err weir_shuffle_open(weir_query *query,
         s->counted = true;
         query->engine->open_shuffles++;
         wi_query_opened(query, WI_MISSING_SHUFFLE, s->id, 0);
+        query->opened[query->n_opened++] = s->id;
+        wi_shuffle_announce(s);
         *shuffle_out = s;
     } else if (s != NULL) {
         wi_shuffle_free(s);

@@ -22,6 +22,8 @@ struct weir_shuffle {
     struct wi_schema *schema;
     uint64_t fingerprint;
     weir_partitioning kind;
+    char keys[40]; /* " by a,b", for messages */
+    uint64_t seed;
     struct wi_partition **partitions; /* by worker; the writer's */
     uint32_t *producers;
     uint32_t n_producers;

@@ -49,20 +49,6 @@ static void attach_stream(struct wi_stream *st, struct weir_reader *r)
     }
 }
 
-static void fail_mismatch(const struct wi_in *in, struct weir_shuffle *s)
-{
-    struct weir_query *q = s->query;
-    char text[WI_TEXT_BYTES];
-    char schema[128];
-    wi_schema_text(s->schema, schema, sizeof(schema));
-    (void)snprintf(text, sizeof(text),
-                   "%s opened shuffle %u with other options or columns than %s "
-                   "(%.80s)",
-                   wi_engine_member_name(q->engine, in->link->member), s->id,
-                   q->engine->name, schema);
-    wi_query_fail(q, WEIR_ERR_MISMATCH, text);
-}
-
 /* Streams of a node ring beyond the workers that take part. */
 static void drop_spare_streams(struct wi_in *in, const struct weir_shuffle *s)
 {
@@ -96,7 +82,7 @@ static bool check_ends(const struct wi_in *in, struct weir_shuffle *s)
     uint32_t n =
         wi_shuffle_workers(s, s->query->engine->self, s->consumer_workers);
     if (in->fingerprint != s->fingerprint || !s->self_consumes) {
-        fail_mismatch(in, s);
+        wi_shuffle_differ(in->link, s);
         return false;
     }
     if (wi_shuffle_source(s, member, in->producer_worker) == UINT32_MAX) {
@@ -160,21 +146,11 @@ static bool is_first(const struct wi_in *in, struct weir_reader *r)
     return true;
 }
 
-/* A cluster's member without a part in this query harms nobody but itself: it
- * alone is told. */
 static WI_COLD void turn_away(struct wi_in *in, const struct weir_query *q)
 {
-    struct weir_error why;
     /* rlx: only the engine sets it, under the node's lock */
     if (wi_load_rlx(&in->streams[0].gone) == 0) {
-        (void)wi_fail(
-            &why, WEIR_ERR_MISMATCH,
-            "%s does not count %s (member %u) among the members of "
-            "query %" PRIu64 ": open it with the same list everywhere",
-            q->engine->name, wi_engine_member_name(q->engine, in->link->member),
-            in->link->member, q->id);
-        wi_log(&q->engine->log, WI_LOG_WARN, "%s", why.message);
-        wi_query_answer(in->link, q->id, &why);
+        wi_query_turn_away(in->link, q);
         wi_in_refuse(in);
     }
 }

@@ -28,6 +28,9 @@ static const uint16_t sizes[WI_MSG_TYPES] = {
     [WI_MSG_FAIL] = sizeof(struct wi_msg_fail),
     [WI_MSG_JOIN] = sizeof(struct wi_msg_member),
     [WI_MSG_MEMBER] = sizeof(struct wi_msg_member),
+    [WI_MSG_SHUFFLE] = sizeof(struct wi_msg_shuffle),
+    [WI_MSG_CLOSE] = sizeof(struct wi_msg_close),
+    [WI_MSG_DIFFER] = sizeof(struct wi_msg_differ),
 };
 
 uint16_t wi_msg_bytes(uint16_t type)
@@ -73,6 +76,9 @@ static void seal_texts(union wi_msg *m)
         break;
     case WI_MSG_FAIL:
         seal_text(m->fail.text, WI_TEXT_BYTES);
+        break;
+    case WI_MSG_DIFFER:
+        seal_text(m->differ.text, WI_SIDE_BYTES);
         break;
     case WI_MSG_JOIN:
     case WI_MSG_MEMBER:

@@ -42,6 +42,7 @@ enum {
 enum {
     WI_NAME_BYTES = 64,
     WI_TEXT_BYTES = 240,
+    WI_SIDE_BYTES = 320, /* description of a shuffle */
     WI_ADDR_BYTES = 256,
     WI_PACKET_BYTES = 2048, /* most bytes of one packet */
 };
@@ -63,7 +64,10 @@ enum wi_msg_type {
     WI_MSG_FAIL = 14,
     WI_MSG_JOIN = 15,
     WI_MSG_MEMBER = 16,
-    WI_MSG_TYPES, /* one past the last */
+    WI_MSG_SHUFFLE = 17, /* it is open here */
+    WI_MSG_CLOSE = 18,   /* the query is closed here, complete */
+    WI_MSG_DIFFER = 19,  /* the shuffle is open here, otherwise */
+    WI_MSG_TYPES,        /* one past the last */
 };
 
 struct wi_msg_head {
@@ -142,6 +146,26 @@ struct wi_msg_fail {
     char text[WI_TEXT_BYTES];
 };
 
+struct wi_msg_shuffle {
+    struct wi_msg_head head;
+    uint32_t shuffle;
+    uint64_t query;
+    uint64_t fingerprint;
+};
+
+struct wi_msg_close {
+    struct wi_msg_head head;
+    uint32_t reserved;
+    uint64_t query;
+};
+
+struct wi_msg_differ {
+    struct wi_msg_head head;
+    uint32_t shuffle;
+    uint64_t query;
+    char text[WI_SIDE_BYTES]; /* the sender's side */
+};
+
 /** PING, BYE: head only. BELL: the worker. */
 struct wi_msg_word {
     struct wi_msg_head head;
@@ -171,6 +195,9 @@ union wi_msg {
     struct wi_msg_edge edge;
     struct wi_msg_pos pos;
     struct wi_msg_fail fail;
+    struct wi_msg_shuffle shuffle;
+    struct wi_msg_close close;
+    struct wi_msg_differ differ;
     struct wi_msg_word word;
     struct wi_msg_member member;
 };

@@ -112,7 +112,8 @@ WEIR_API weir_err weir_query_status(weir_query *query, struct weir_error *err);
  * aborted on all members if something is missing here: a writer of a producing
  * worker that was not opened or not finished, a reader of a consuming one that
  * was not opened, or neither drained nor stopped nor closed, or a shuffle whose
- * weir_shuffle_open failed and was not made good. So after an error simply
+ * weir_shuffle_open failed and was not made good, or that other members have
+ * opened, or open later, and want rows of this one for. So after an error simply
  * close. Rows that were sent are still delivered after this returns.
  *
  * Errors:     none

@@ -74,6 +74,10 @@
     X(suite, place, close_after_a_failed_open_aborts)                          \
     X(suite, place, open_that_is_made_good_aborts_nothing)                     \
     X(suite, place, deadline_says_what_was_missing)                            \
+    X(suite, place, close_before_a_shuffle_fails_who_reads)                    \
+    X(suite, place, close_before_a_shuffle_fails_who_writes)                   \
+    X(suite, place, close_with_rows_of_an_unopened_shuffle)                    \
+    X(suite, place, strangers_poison_no_query)                                 \
     X(suite, place, ids_are_used_once)                                         \
     X(suite, place, bad_options_are_named)                                     \
     X(suite, place, bad_batches_are_refused)                                   \

@@ -364,7 +364,8 @@ void wt_api_bad_batches_are_refused(const struct wt_place *place)
 /* ---- members that disagree ------------------------------------------------ */
 
 static void disagree(const struct wt_place *place,
-                     const struct weir_shuffle_params *theirs)
+                     const struct weir_shuffle_params *theirs,
+                     const char *const *sides)
 {
     static const struct weir_field other[] = {{"id", "l", 0}, {"k", "i", 0}};
     struct wt_cluster c;
@@ -400,6 +401,9 @@ static void disagree(const struct wt_place *place,
     wt_query_failed(&q, WEIR_ERR_MISMATCH, "shuffle 1");
     wt_query_failed(&q, WEIR_ERR_MISMATCH, c.name[0]);
     wt_query_failed(&q, WEIR_ERR_MISMATCH, c.name[1]);
+    for (; *sides != NULL; sides++) { /* what each of them has */
+        wt_query_failed(&q, WEIR_ERR_MISMATCH, *sides);
+    }
     schema[0].release(&schema[0]);
     schema[1].release(&schema[1]);
     close_and_move_on(&q, NULL);
@@ -407,14 +411,17 @@ static void disagree(const struct wt_place *place,
 
 void wt_api_schemas_that_differ_fail_both(const struct wt_place *place)
 {
-    disagree(place, NULL);
+    disagree(place, NULL,
+             (const char *[]){"id:l, k:i on", "id:l, k:l on", NULL});
 }
 
 void wt_api_producer_counts_that_differ_fail_both(const struct wt_place *place)
 {
     const struct weir_shuffle_params fewer = {
         .id = 1, .partitioning = WEIR_ROUND_ROBIN, .producer_workers = 1};
-    disagree(place, &fewer);
+    disagree(place, &fewer,
+             (const char *[]){"produce with 1 workers",
+                              "produce with all workers", NULL});
 }
 
 void wt_api_too_many_shuffles_are_refused(const struct wt_place *place)

@@ -68,7 +68,9 @@ static void rows_after_the_end(struct wt_lab *lab, const struct wt_offence *o)
     wt_ring_end(&r);
     for (uint32_t i = 0; i < 2; i++) {
         wt_ring_rows(&r, 3);
-        (void)wt_lab_step(lab);
+        for (uint32_t k = 0; k < 64; k++) { /* until the ring was let go */
+            (void)wt_lab_step(lab);
+        }
     }
 }
 
