@@ -15,5 +15,6 @@
 #include <weir/sim.h>
 #include <weir/stats.h>
 #include <weir/table.h>
+#include <weir/worker.h>
 
 #endif /* WEIR_WEIR_H */

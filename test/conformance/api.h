@@ -128,7 +128,13 @@
     X(suite, place, seed_says_who_came)                                        \
     X(suite, place, foreign_loop_needs_only_poll)                              \
     X(suite, place, report_beside_workers)                                     \
-    X(suite, place, report_says_who_sleeps)
+    X(suite, place, report_says_who_sleeps)                                    \
+    X(suite, place, run_moves_both_ways)                                       \
+    X(suite, place, run_sleeps_while_nothing_moves)                            \
+    X(suite, place, run_ends_with_the_query)                                   \
+    X(suite, place, run_goes_on_after_a_step_has_ended)                        \
+    X(suite, place, run_is_left_in_time_and_taken_up_again)                    \
+    X(suite, place, run_ends_with_the_error_of_a_step)
 
 #define WT_API_SIM_CASES(X, suite, place)                                      \
     X(suite, place, silence_between_queries_is_no_loss)                        \

@@ -51,6 +51,11 @@ Test(args, worker)
     wt_args_open(w);
     CODE(weir_worker_wait, node, WEIR_ERR_ARG, NULL, 0, 0);
     CODE(weir_worker_wait, worker, WEIR_ERR_ARG, w->node, 1, WEIR_FOREVER);
+    CODE(weir_worker_run, node, WEIR_ERR_ARG, NULL, 0, NULL, 0, WEIR_FOREVER);
+    CODE(weir_worker_run, worker, WEIR_ERR_ARG, w->node, 1, NULL, 0,
+         WEIR_FOREVER);
+    CODE(weir_worker_run, steps, WEIR_ERR_ARG, w->node, 0, NULL, 1,
+         WEIR_FOREVER);
     CODE(weir_worker_fd, node, WEIR_ERR_ARG, NULL, 0);
     CODE(weir_worker_fd, worker, WEIR_ERR_ARG, w->node, 1);
     CODE(weir_worker_arm, node, WEIR_ERR_ARG, NULL, 0);
