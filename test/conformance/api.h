@@ -168,6 +168,7 @@
     X(suite, place, report_counts_batches_that_are_held)                       \
     X(suite, place, report_says_that_a_link_is_not_up)                         \
     X(suite, place, report_says_how_links_are)                                 \
+    X(suite, place, report_tells_workers_apart)                                \
     X(suite, place, report_says_no_more_of_what_is_done)                       \
     X(suite, place, stall_is_logged_once)                                      \
     X(suite, place, stall_of_what_is_done_is_no_stall)                         \
