@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/warn.h"
 
 #define RETRY_NS 50000000ull
 
@@ -93,48 +94,79 @@ static void tell(const struct wi_join *j, struct entry *to)
     }
 }
 
-static bool name_taken(const struct wi_join *j, const char *name)
+/* Number of a name among those that are known, j->n: it is new. */
+static uint32_t find_name(const struct wi_join *j, const char *name)
 {
-    for (uint32_t i = 0; i < j->n_known; i++) {
-        if (strcmp(j->entries[i].m.name, name) == 0) {
-            return true;
-        }
+    uint32_t i = 0;
+    while (i < j->n &&
+           !(j->entries[i].known && strcmp(j->entries[i].m.name, name) == 0)) {
+        i++;
     }
-    return false;
+    return i;
+}
+
+/* What every entry of a list must be, whoever says so. */
+static weir_err check_entry(const struct wi_engine *e,
+                            const struct wi_msg_member *m,
+                            struct weir_error *err)
+{
+    struct weir_error why;
+    if (m->name[0] == '\0' || m->workers == 0 || m->workers > WI_WORKERS_MAX) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "\"%s\" with %u workers: a member needs a name and 1 "
+                       "to %u workers",
+                       m->name, m->workers, WI_WORKERS_MAX);
+    }
+    if (e->ops->check(e->transport, m->address, &why) != WEIR_OK) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED, "%s: %.160s", m->name,
+                       why.message);
+    }
+    return WEIR_OK;
+}
+
+/* May this one join? The seed's own list stays as it is, whatever comes. */
+static weir_err check_join(const struct wi_engine *e,
+                           const struct wi_msg_member *m,
+                           struct weir_error *err)
+{
+    const struct wi_join *j = e->join;
+    if (m->magic != WI_WIRE_MAGIC || m->version_min > WI_WIRE_VERSION_MAX ||
+        m->version_max < WI_WIRE_VERSION_MIN) {
+        return wi_fail(err, WEIR_ERR_PEER_VERSION,
+                       "seed %s speaks wire versions %u to %u, you %u to %u",
+                       e->name, WI_WIRE_VERSION_MIN, WI_WIRE_VERSION_MAX,
+                       m->version_min, m->version_max);
+    }
+    if (j == NULL && e->n_members == 0) {
+        return wi_fail(err, WEIR_ERR_STATE, "not a seed yet");
+    }
+    if (j != NULL && j->seed && m->n_members != j->n) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "%s forms a cluster of %u members, %s expects %u",
+                       e->name, j->n, m->name, m->n_members);
+    }
+    const char *why = j == NULL || !j->seed ? "it is not waiting as a seed"
+                      : j->n_known == j->n  ? "the cluster is complete"
+                      : find_name(j, m->name) < j->n ? "the name is taken"
+                                                     : NULL;
+    return why == NULL
+               ? check_entry(e, m, err)
+               : wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                         "%s cannot let %s join: %s", e->name, m->name, why);
 }
 
 void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
                      const struct wi_msg_member *m)
 {
     struct wi_join *j = e->join;
-    char text[WI_TEXT_BYTES];
-    if (m->magic != WI_WIRE_MAGIC || m->version_min > WI_WIRE_VERSION_MAX ||
-        m->version_max < WI_WIRE_VERSION_MIN) {
-        (void)snprintf(text, sizeof(text),
-                       "seed %s speaks wire versions %u to %u, you %u to %u",
-                       e->name, WI_WIRE_VERSION_MIN, WI_WIRE_VERSION_MAX,
-                       m->version_min, m->version_max);
-        wi_ep_refuse(e, ep, WEIR_ERR_PEER_VERSION, text);
-        return;
-    }
-    if (j == NULL && e->n_members == 0) {
-        wi_ep_refuse(e, ep, WEIR_ERR_STATE, "not a seed yet");
-        return;
-    }
-    if (j != NULL && j->seed && m->n_members != j->n) {
-        (void)snprintf(text, sizeof(text),
-                       "%s forms a cluster of %u members, %s expects %u",
-                       e->name, j->n, m->name, m->n_members);
-        wi_ep_refuse(e, ep, WEIR_ERR_PEER_REFUSED, text);
-        return;
-    }
-    if (j == NULL || !j->seed || j->n_known == j->n || name_taken(j, m->name)) {
-        (void)snprintf(text, sizeof(text), "%s cannot let %s join: %s", e->name,
-                       m->name,
-                       j == NULL || !j->seed ? "it is not waiting as a seed"
-                       : j->n_known == j->n  ? "the cluster is complete"
-                                             : "the name is taken");
-        wi_ep_refuse(e, ep, WEIR_ERR_PEER_REFUSED, text);
+    struct weir_error err;
+    weir_err rc = check_join(e, m, &err);
+    if (rc != WEIR_OK) {
+        if (rc != WEIR_ERR_STATE) {
+            wi_warn(e, WI_STRANGER, WI_CAUSE_JOIN, "refused a join: %s",
+                    err.message);
+        }
+        wi_ep_refuse(e, ep, rc, err.message);
         return;
     }
     struct entry *new = &j->entries[j->n_known++];
@@ -184,23 +216,54 @@ static bool all_told(const struct wi_join *j)
 
 /* ---- the joiner ------------------------------------------------------------------------ */
 
-static void take_member(struct wi_engine *e, struct wi_join *j,
-                        const struct wi_msg_member *m)
+/* An entry of the list that the seed sends. */
+static weir_err check_member(const struct wi_engine *e, const struct wi_join *j,
+                             const struct wi_msg_member *m,
+                             struct weir_error *err)
 {
-    if (m->n_members != j->n || m->idx >= j->n) {
-        char text[128];
-        (void)snprintf(text, sizeof(text),
+    if (m->n_members != j->n) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
                        "the seed forms a cluster of %u members, this node "
                        "expects %u",
                        m->n_members, j->n);
-        finish(j, WEIR_ERR_PEER_REFUSED, text);
+    }
+    if (m->idx >= j->n || m->self >= j->n || j->entries[m->idx].known ||
+        find_name(j, m->name) < j->n) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "the seed's list of %u: entry %u (%s) comes twice or is "
+                       "out of it",
+                       j->n, m->idx, m->name);
+    }
+    bool own = strcmp(m->name, e->name) == 0;
+    if (own != (m->idx == m->self) || (own && m->workers != e->cfg.workers)) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "the seed's list: entry %u is %s with %u workers, this "
+                       "node is entry %u, %s with %u",
+                       m->idx, m->name, m->workers, m->self, e->name,
+                       e->cfg.workers);
+    }
+    struct weir_error why;
+    if (check_entry(e, m, &why) != WEIR_OK) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "the seed's list: %.300s",
+                       why.message);
+    }
+    return WEIR_OK;
+}
+
+static void take_member(struct wi_engine *e, struct wi_join *j,
+                        const struct wi_msg_member *m)
+{
+    struct weir_error err;
+    weir_err rc = check_member(e, j, m, &err);
+    if (rc != WEIR_OK) {
+        finish(j, rc, err.message);
         return;
     }
     struct entry *it = &j->entries[m->idx];
-    j->n_known += it->known ? 0 : 1;
+    j->n_known++;
     it->known = true;
     it->m = *m;
-    if (j->n_known == j->n && j->code == WEIR_AGAIN) {
+    if (j->n_known == j->n) {
         complete(e, j);
     }
 }
@@ -209,8 +272,24 @@ static void retry(struct wi_engine *e, struct wi_join *j)
 {
     wi_engine_disconnect(e, j->ep);
     j->ep = NULL;
+    memset(j->entries, 0, j->n * sizeof(*j->entries)); /* half a list */
+    j->n_known = 0;
     j->retry_ns = e->now_ns + RETRY_NS;
     wi_engine_due(e, j->retry_ns);
+}
+
+/* The seed's word does not decide what this node's calls return. */
+static void on_refuse(struct wi_engine *e, struct wi_join *j,
+                      const struct wi_msg_refuse *m)
+{
+    if (m->code == WEIR_ERR_STATE) {
+        retry(e, j); /* it listens, but does not wait as a seed yet */
+    } else {
+        finish(j,
+               m->code == WEIR_ERR_PEER_VERSION ? WEIR_ERR_PEER_VERSION
+                                                : WEIR_ERR_PEER_REFUSED,
+               m->text);
+    }
 }
 
 /* An attempt has begun: this long it may take. */
@@ -243,16 +322,13 @@ static void joiner_packet(struct wi_engine *e, struct wi_join *j,
     union wi_msg m;
     struct weir_error err;
     uint32_t at = 0;
-    weir_err rc;
-    while ((rc = wi_msg_next(bytes, len, &at, &m, &err)) == WEIR_OK) {
+    weir_err rc = WEIR_OK;
+    while (j->code == WEIR_AGAIN && j->ep != NULL &&
+           (rc = wi_msg_next(bytes, len, &at, &m, &err)) == WEIR_OK) {
         if (m.head.type == WI_MSG_MEMBER) {
             take_member(e, j, &m.member);
-        } else if (m.head.type == WI_MSG_REFUSE &&
-                   m.refuse.code == WEIR_ERR_STATE) {
-            retry(e, j); /* it listens, but does not wait as a seed yet */
-            return;
         } else if (m.head.type == WI_MSG_REFUSE) {
-            finish(j, (weir_err)m.refuse.code, m.refuse.text);
+            on_refuse(e, j, &m.refuse);
         }
     }
     if (rc < 0) {

@@ -3,7 +3,8 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "core/engine.h"
+#include "core/join.h"
+#include "core/shuffle.h"
 #include "test/support/lone.h"
 
 static struct wt_lone lone;
@@ -199,4 +200,134 @@ Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)
     cr_assert(now >= 1000000000 && now < 1300000000, "at %llu ns",
               (unsigned long long)now);
     wt_lone_close(&lone);
+}
+
+/* ---- joining ------------------------------------------------------------------ */
+
+static struct wi_engine *engine(void)
+{
+    return &lone.node->engine;
+}
+
+/* What the seed at address, NULL: this node itself, is to gather: two. */
+static void begin_join(const char *address)
+{
+    struct weir_error err = {0};
+    cr_assert_eq(wi_join_start(engine(), address, 2, &err), WEIR_OK, "%s",
+                 err.message);
+}
+
+static union wi_msg member_msg(enum wi_msg_type type, uint32_t idx,
+                               const char *name)
+{
+    union wi_msg m;
+    wi_msg_init(&m, type);
+    m.member.magic = WI_WIRE_MAGIC;
+    m.member.version_min = WI_WIRE_VERSION_MIN;
+    m.member.version_max = WI_WIRE_VERSION_MAX;
+    m.member.idx = idx;
+    m.member.self = 1;
+    m.member.n_members = 2;
+    m.member.workers = 1;
+    wi_text_put(m.member.name, WI_NAME_BYTES, name);
+    wi_text_put(m.member.address, WI_ADDR_BYTES, idx == 0 ? "sim:1" : "sim:0");
+    return m;
+}
+
+static void expect_refusal(const union wi_msg *m, const char *text)
+{
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    wt_raw_say(raw, m);
+    WT_TURNS(&lone, raw->of_type[WI_MSG_REFUSE] == 1);
+    const struct wi_msg_refuse *r = &raw->last[WI_MSG_REFUSE].refuse;
+    cr_assert_eq(r->code, WEIR_ERR_PEER_REFUSED, "%s", r->text);
+    cr_assert_not_null(strstr(r->text, text), "no \"%s\" in: %s", text,
+                       r->text);
+    cr_assert_eq(wi_join_result(engine(), NULL), WEIR_AGAIN);
+}
+
+/* Each is told what is wrong with it; the seed goes on waiting. */
+Test(hostile, bad_joins_are_the_joiners_fault, .timeout = 60)
+{
+    struct weir_error err = {0};
+    wt_lone_open(&lone, NULL);
+    begin_join(NULL);
+    union wi_msg m = member_msg(WI_MSG_JOIN, 0, "none");
+    m.member.workers = 0;
+    expect_refusal(&m, "0 workers");
+    m.member.workers = 65;
+    expect_refusal(&m, "65 workers");
+    m = member_msg(WI_MSG_JOIN, 0, "");
+    expect_refusal(&m, "needs a name");
+    m = member_msg(WI_MSG_JOIN, 0, "lone");
+    expect_refusal(&m, "taken");
+    m = member_msg(WI_MSG_JOIN, 0, "lost");
+    wi_text_put(m.member.address, WI_ADDR_BYTES, "tcp:1.2.3.4:5");
+    expect_refusal(&m, "not an address");
+    m = member_msg(WI_MSG_JOIN, 0, "raw");
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    wt_raw_say(raw, &m);
+    WT_TURNS(&lone, raw->of_type[WI_MSG_MEMBER] == 2);
+    cr_assert_eq(wi_join_result(engine(), &err), WEIR_OK, "%s", err.message);
+    cr_assert_eq(lone.lines, 1, "%s", lone.log);
+    wt_lone_close(&lone);
+}
+
+/* The seed answers with this; the join ends so. */
+static void expect_end(const union wi_msg *m, uint32_t n, weir_err code,
+                       const char *text)
+{
+    struct weir_error err = {0};
+    wt_lone_open(&lone, NULL);
+    begin_join("sim:1");
+    struct wt_raw *raw = &lone.raws[0];
+    WT_TURNS(&lone, raw->of_type[WI_MSG_JOIN] == 1);
+    for (uint32_t i = 0; i < n; i++) {
+        wt_raw_say(raw, &m[i]);
+    }
+    WT_TURNS(&lone, wi_join_result(engine(), NULL) != WEIR_AGAIN);
+    weir_err rc = wi_join_result(engine(), &err);
+    cr_assert_eq(rc, code, "%s: %s", weir_err_name(rc), err.message);
+    cr_assert_not_null(strstr(err.message, text), "no \"%s\" in: %s", text,
+                       err.message);
+    cr_assert_eq(weir_node_members(lone.node), 0);
+    wt_lone_close(&lone);
+}
+
+Test(hostile, lists_of_a_bad_seed_are_refused, .timeout = 60)
+{
+    union wi_msg m[2];
+    m[0] = member_msg(WI_MSG_MEMBER, 0, "raw");
+    m[1] = m[0];
+    expect_end(m, 2, WEIR_ERR_PEER_PROTOCOL, "twice");
+    m[1] = member_msg(WI_MSG_MEMBER, 1, "raw");
+    expect_end(m, 2, WEIR_ERR_PEER_PROTOCOL, "twice");
+    m[1] = member_msg(WI_MSG_MEMBER, 1, "somebody");
+    expect_end(m, 2, WEIR_ERR_PEER_PROTOCOL, "this node is entry 1, lone");
+    m[1] = member_msg(WI_MSG_MEMBER, 1, "lone");
+    m[1].member.workers = 7;
+    expect_end(m, 2, WEIR_ERR_PEER_PROTOCOL, "lone with 7 workers");
+    m[0].member.self = 2;
+    expect_end(m, 1, WEIR_ERR_PEER_PROTOCOL, "out of it");
+    m[0] = member_msg(WI_MSG_MEMBER, 0, "raw");
+    m[0].member.workers = 0;
+    expect_end(m, 1, WEIR_ERR_PEER_PROTOCOL, "0 workers");
+    m[0] = member_msg(WI_MSG_MEMBER, 0, "");
+    expect_end(m, 1, WEIR_ERR_PEER_PROTOCOL, "needs a name");
+    m[0] = member_msg(WI_MSG_MEMBER, 0, "raw");
+    wi_text_put(m[0].member.address, WI_ADDR_BYTES, "nowhere");
+    expect_end(m, 1, WEIR_ERR_PEER_PROTOCOL, "not an address");
+}
+
+Test(hostile, refusals_with_strange_codes_are_refusals, .timeout = 60)
+{
+    static const int32_t codes[] = {0,         2,        1, WEIR_ERR_ARG,
+                                    INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        union wi_msg m;
+        wi_msg_init(&m, WI_MSG_REFUSE);
+        m.refuse.code = codes[i];
+        wi_text_put(m.refuse.text, WI_TEXT_BYTES, "no");
+        expect_end(&m, 1, WEIR_ERR_PEER_REFUSED, "no");
+    }
 }
