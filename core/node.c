@@ -47,12 +47,23 @@ static uint32_t usual_frame_bytes(const char *transport)
                        : ops->usual_frame_bytes; /* refused later */
 }
 
+/* HOST-PID, and a number from the second node of the process on. */
+static void name_node(char *name)
+{
+    static _Atomic uint32_t nodes;
+    char host[48] = "node";
+    (void)gethostname(host, sizeof(host) - 1);
+    int n = snprintf(name, WI_NAME_BYTES, "%.38s-%ld", host, (long)getpid());
+    uint32_t before = wi_add_rlx(&nodes, 1); /* rlx: only a number */
+    if (before != 0) {
+        (void)snprintf(name + n, WI_NAME_BYTES - (size_t)n, "-%u", before + 1);
+    }
+}
+
 static void fill_defaults(struct weir_node_params *p, char *name)
 {
     if (p->name == NULL) {
-        char host[48] = "node";
-        (void)gethostname(host, sizeof(host) - 1);
-        (void)snprintf(name, WI_NAME_BYTES, "%.40s-%ld", host, (long)getpid());
+        name_node(name);
         p->name = name;
     }
     if (p->transport == NULL) {
@@ -206,7 +217,10 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
     e->wake_fn = wake_thread;
     e->ring_fn = ring_fd;
     e->hook_arg = n;
-    weir_err rc = open_os(n, err);
+    weir_err rc = wi_rcu_start(err);
+    if (rc == WEIR_OK) {
+        rc = open_os(n, err);
+    }
     if (rc == WEIR_OK) {
         rc = wi_engine_init(e, p, err);
     }

@@ -10,18 +10,21 @@
 #ifndef WI_BASE_RCU_H
 #define WI_BASE_RCU_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <urcu-bp.h>
+
+#include <weir/error.h>
 
 #include "core/base/tsan.h"
 
 struct wi_rcu_head {
-    struct rcu_head head;
+    struct wi_rcu_head *next;
     void *object;
 };
 
 /** Stands for the grace period, for ThreadSanitizer: what read sections did is
- *  before what call_rcu frees after them. */
+ *  before what is freed after them. */
 extern char wi_rcu_readers;
 
 static inline void wi_rcu_lock(void)
@@ -35,7 +38,19 @@ static inline void wi_rcu_unlock(void)
     rcu_read_unlock();
 }
 
+/**
+ * Start the thread that frees, one for the process, unless it runs. Nothing
+ * that is freed later needs anything else.
+ *
+ * Errors:     as wi_thread_start
+ * Blocks:     shortly.  Threads: any.  Ownership: nothing
+ */
+weir_err wi_rcu_start(struct weir_error *err);
+
 /** Free `object`, which contains `h`, when no reader can hold it any more. */
 void wi_rcu_free(struct wi_rcu_head *h, void *object);
+
+/** Wait until all that was given to wi_rcu_free is freed. Tests that count. */
+void wi_rcu_barrier(void);
 
 #endif /* WI_BASE_RCU_H */

@@ -59,7 +59,8 @@ typedef void (*weir_log_fn)(void *arg, weir_log_level level, const char *line);
 
 /** Options of a node. Zero means the default in brackets. */
 struct weir_node_params {
-    const char *name;      /* unique in the cluster ["HOST-PID"], <= 63 bytes */
+    const char *name; /* unique in the cluster, <= 63 bytes ["HOST-PID", from
+                              the second node of a process on "HOST-PID-2"] */
     const char *transport; /* "shm", "verbs", "tcp", "auto", "sim" ["shm"];
                               "auto" takes the best way to each peer */
     const char *listen;    /* where to listen, as the transport has it

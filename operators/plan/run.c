@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "operators/base/fail.h"
 
@@ -337,16 +338,19 @@ weir_err weir_run_wait(weir_run *run, struct weir_error *err)
         return given;
     }
     uint32_t started = 1;
+    int why = 0;
     while (started < run->n_workers &&
-           pthread_create(&run->workers[started].thread, NULL, work,
-                          &run->workers[started]) == 0) {
+           (why = pthread_create(&run->workers[started].thread, NULL, work,
+                                 &run->workers[started])) == 0) {
         started++;
     }
     if (started < run->n_workers) {
         struct weir_error fault;
-        (void)wi_exec_fail(&fault, WEIR_ERR_SYSTEM,
-                           "no thread for worker %u of %u", started,
-                           run->n_workers);
+        /* No fault of the plan or of its data: not WEIR_ERR_QUERY_DATA. */
+        (void)wi_exec_fail(&fault, WEIR_ERR_ABORTED,
+                           "no thread for worker %u of %u: %s; raise \"ulimit "
+                           "-u\", or pids.max of the control group",
+                           started, run->n_workers, strerror(why));
         report(run->query, &fault, NULL);
     }
     (void)work(&run->workers[0]);

@@ -258,6 +258,24 @@ void wt_api_other_frame_bytes_are_refused(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+void wt_api_default_names_do_not_collide(const struct wt_place *place)
+{
+    struct weir_node_params params = {.transport = place->transport};
+    weir_node *nodes[3] = {NULL, NULL, NULL};
+    struct weir_error err = {0};
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(weir_node_open(&params, &nodes[i], &err), WEIR_OK, "%s",
+                     err.message);
+        for (uint32_t k = 0; k < i; k++) {
+            cr_assert_str_neq(weir_node_name(nodes[k]),
+                              weir_node_name(nodes[i]));
+        }
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        weir_node_close(nodes[i]);
+    }
+}
+
 /* Each would be found only by the query that needs the link. */
 void wt_api_join_names_the_member_with_a_bad_address(
     const struct wt_place *place)

@@ -115,6 +115,29 @@ for plan in endless ten; do
     done
 done
 
+# ---- threads that are not to be had ---------------------------------------------
+
+# Root may have any number, so somebody else runs it. No number of threads makes
+# it bad input, or a signal.
+printf '%s' '{"weir": 1,
+ "tables": {"one": {"columns": [{"name": "k", "type": "int64"}], "rows": [[1]]}},
+ "operators": [{"name": "rows", "op": "scan", "table": "one"}],
+ "result": "rows"}' >one.json
+status 0 "$weir" run one.json
+other() { setpriv --reuid 54321 --clear-groups "$@"; }
+if other "$weir" explain - <one.json >out 2>err; then
+    lacked=0
+    for threads in 2 3 4 5 6 7 8 9 10 11 12; do
+        found=0
+        other prlimit --nproc="$threads" "$weir" run --workers 4 - <one.json \
+            >out 2>err || found=$?
+        [ "$found" -le 1 ] || fail "$threads threads: status $found: $(cat err)"
+        if grep -q 'no thread for worker' err; then lacked=1; fi
+    done
+    [ "$lacked" = 1 ] || fail 'no run lacked the thread of a worker'
+    [ "$found" = 0 ] || fail "12 threads: $(cat err)"
+fi
+
 # ---- processes that are ended ------------------------------------------------
 
 status 1 "$weir" run endless.json -n 2 -f csv --timeout 1

@@ -4,8 +4,8 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <time.h>
-#include <urcu-bp.h>
 
+#include "core/base/rcu.h"
 #include "core/shuffle.h"
 #include "transport/sim/simnet.h"
 
@@ -364,7 +364,7 @@ extern size_t __sanitizer_get_current_allocated_bytes(void)
 
 uint64_t wt_heap_bytes(void)
 {
-    rcu_barrier(); /* what readers might have held is free, too */
+    wi_rcu_barrier(); /* what readers might have held is free, too */
     if (__sanitizer_get_current_allocated_bytes != NULL) {
         return __sanitizer_get_current_allocated_bytes();
     }
