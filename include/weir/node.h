@@ -196,6 +196,10 @@ WEIR_API weir_err weir_node_member(const weir_node *node, uint32_t idx,
  * returned, a query ended or failed. Spins briefly before it sleeps. Publishes
  * what the worker's writers hold in partly filled frames before it sleeps.
  *
+ * A signal does not end it: handlers run, with and without SA_RESTART, and the
+ * wait goes on for what is left of timeout_ns. What a handler wants done, the
+ * worker sees after a timeout; or another thread wakes it (weir_query_cancel).
+ *
  * @param timeout_ns  relative; 0 = only look, WEIR_FOREVER = none
  *
  * Returns:    WEIR_OK (something happened, or may have) | WEIR_AGAIN (timeout)

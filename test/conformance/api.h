@@ -127,6 +127,7 @@
     X(suite, place, seed_refuses_another_count)                                \
     X(suite, place, seed_refuses_a_double_name)                                \
     X(suite, place, seed_says_who_came)                                        \
+    X(suite, place, signals_do_not_end_a_wait)                                 \
     X(suite, place, foreign_loop_needs_only_poll)                              \
     X(suite, place, report_beside_workers)                                     \
     X(suite, place, report_says_who_sleeps)                                    \
