@@ -156,6 +156,7 @@ struct wi_stream {
     /* written by: the reading worker */
     struct wi_list ready; /* reader's list */
     struct wi_list owing; /* reader's list: credit is held back */
+    struct wi_list full;  /* reader's list: the caller's batches fill it */
     uint64_t rows;
     uint64_t bytes;
     uint64_t checksum;

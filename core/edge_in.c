@@ -81,6 +81,7 @@ static void fill_streams(struct wi_in *in)
         st->worker = any ? (uint16_t)i : in->consumer_worker;
         wi_list_init(&st->ready);
         wi_list_init(&st->owing);
+        wi_list_init(&st->full);
         wi_lq_init(&st->frames);
     }
     wi_store_rlx(&in->live, in->n_streams); /* rlx: published with l->in */

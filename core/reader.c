@@ -383,6 +383,59 @@ static void pay_if_idle(struct weir_reader *r)
     r->progress = r->worker->progress;
 }
 
+/* ---- held batches ---------------------------------------------------------------------- */
+
+/* Do batches that the caller holds leave the producer no room for its next
+ * frame? In a mapped ring it begins one only where there is room for all of it;
+ * into a posted one it goes in pieces, up to the last byte. A node ring may be
+ * full of what other workers hold. */
+static bool is_full(const struct wi_stream *st)
+{
+    const struct wi_in *in = st->in;
+    /* rlx: only who scans writes it, which is this worker. E10 acquire: as in
+     * held_slot() */
+    uint32_t end = wi_load_rlx(&in->held_end);
+    uint32_t begin = wi_load_acq(&in->held_begin); /* E10: as above */
+    if (end == begin || has_ended(st)) {
+        return false;
+    }
+    if (end - begin == WI_HELD_MAX) {
+        return true;
+    }
+    const struct wi_held *first = &in->held[begin % WI_HELD_MAX];
+    uint64_t head = first->end - first->header.bytes;
+    if (!in->mapped) {
+        return in->tail_seen - head >= in->size;
+    }
+    uint32_t frame = in->link->engine->cfg.frame_bytes;
+    return in->scan == in->tail_seen &&
+           wi_ring_reserve(in->size, in->scan, head, frame, frame).bytes == 0;
+}
+
+/* The stream has nothing more for now: is that for want of room? */
+static void note_full(struct weir_reader *r, struct wi_stream *st)
+{
+    if (st->in->consumer_worker != WI_ANY_WORKER && wi_list_empty(&st->full) &&
+        is_full(st)) {
+        wi_list_push_back(&r->full, &st->full);
+    }
+}
+
+/* Streams that are still full. */
+static uint32_t count_full(struct weir_reader *r)
+{
+    uint32_t n = 0;
+    wi_list_each(item, &r->full)
+    {
+        if (is_full(wi_container_of(item, struct wi_stream, full))) {
+            n++;
+        } else {
+            wi_list_remove(item);
+        }
+    }
+    return n;
+}
+
 /* Next batch of one stream, or WEIR_AGAIN. */
 static weir_err take_frame(struct weir_reader *r, struct wi_stream *st,
                            struct ArrowArray *out)
@@ -403,6 +456,7 @@ static weir_err take_frame(struct weir_reader *r, struct wi_stream *st,
     }
     if (rc == WEIR_AGAIN && !has_ended(st)) {
         owe(r, st);
+        note_full(r, st);
     }
     return has_ended(st) ? WEIR_AGAIN : rc;
 }
@@ -465,9 +519,16 @@ weir_err weir_reader_next(weir_reader *r, struct ArrowArray *batch_out)
     }
     if (rc == WEIR_AGAIN) {
         pay_if_idle(r);
+        rc = count_full(r) != 0 ? WEIR_HELD : rc;
     }
     r->worker->progress += rc == WEIR_OK;
     return rc;
+}
+
+/* Is there a producer that has room, or has not come yet? */
+static bool may_come(struct weir_reader *r)
+{
+    return count_full(r) < r->n_expected - r->n_ended;
 }
 
 weir_err weir_reader_next_wait(weir_reader *reader,
@@ -478,7 +539,8 @@ weir_err weir_reader_next_wait(weir_reader *reader,
     }
     weir_node *node = reader->shuffle->query->node;
     weir_err rc;
-    while ((rc = weir_reader_next(reader, batch_out)) == WEIR_AGAIN) {
+    while ((rc = weir_reader_next(reader, batch_out)) == WEIR_AGAIN ||
+           (rc == WEIR_HELD && may_come(reader))) {
         (void)weir_worker_wait(node, reader->worker->idx, WEIR_FOREVER);
     }
     return rc;
@@ -603,6 +665,7 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     r->opened_ns = e->now_ns;
     wi_list_init(&r->ready);
     wi_list_init(&r->owing);
+    wi_list_init(&r->full);
     wi_list_push_back(&r->worker->readers, &r->on_worker);
     s->readers[worker] = r;
     find_producers(r);

@@ -101,6 +101,7 @@ struct weir_reader {
     struct wi_list on_worker;
     struct wi_list ready; /* wi_stream with frames; written by: the worker */
     struct wi_list owing; /* wi_stream that were read to their end; the same */
+    struct wi_list full;  /* wi_stream without room for more; the same */
     uint32_t progress;    /* the worker's when this reader last had nothing */
     uint32_t polls;       /* since credits were paid */
     _Atomic uint32_t n_streams; /* E9: streams[0..n_streams) are set */

@@ -268,6 +268,7 @@ void wi_stream_detach(struct wi_stream *st)
     wi_store_rel(&st->reader, NULL);
     wi_list_remove(&st->ready);
     wi_list_remove(&st->owing);
+    wi_list_remove(&st->full);
     if (in->empty) {
         wi_in_finish(in); /* this may have been the last reader */
     }

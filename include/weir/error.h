@@ -4,7 +4,8 @@
  * and what to do about it.
  *
  *   0            done
- *   positive     not an error: try later (WEIR_AGAIN), nothing more (WEIR_DONE)
+ *   positive     not an error: try later (WEIR_AGAIN), nothing more (WEIR_DONE),
+ *                give batches back first (WEIR_HELD)
  *   -1 .. -99    scope CALL    this call failed; every object is as before
  *   -100 .. -199 scope QUERY   the query failed on every member; close it
  *   -200 .. -299 scope PEER    a peer is lost; its queries failed, others go on
@@ -33,6 +34,7 @@ extern "C" {
     X(WEIR_OK, 0, "ok")                                                        \
     X(WEIR_AGAIN, 1, "nothing could move; wait and try again")                 \
     X(WEIR_DONE, 2, "nothing more will come or is wanted")                     \
+    X(WEIR_HELD, 3, "no room beside the batches held; release some")           \
     X(WEIR_ERR_ARG, -1, "invalid argument")                                    \
     X(WEIR_ERR_SCHEMA, -2, "schema not supported or not matching")             \
     X(WEIR_ERR_NOT_FOUND, -3, "no such column, member, or object")             \

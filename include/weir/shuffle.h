@@ -237,9 +237,12 @@ WEIR_API weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
  * @param batch_out  [out] filled on WEIR_OK only; zero copy, see batch.h
  *
  * Shape:      1 .. frame rows, the shuffle's columns
- * Returns:    WEIR_OK | WEIR_AGAIN (nothing there yet, or the caller holds as
- *             many batches as a ring has room for) | WEIR_DONE (all producers
- *             have ended, and every row was received exactly once)
+ * Returns:    WEIR_OK | WEIR_AGAIN (nothing there yet) | WEIR_HELD (nothing there
+ *             yet, and the batches that the caller holds leave a producer no
+ *             room for its next frame: release some, or detach them. On
+ *             thread-to-thread rings only: a node ring may be full of what
+ *             other workers hold, and this says WEIR_AGAIN) | WEIR_DONE (all
+ *             producers have ended, and every row was received exactly once)
  * Errors:     WEIR_ERR_ARG, what failed the query
  * Blocks:     never.  Cost: no copy, no syscall, no allocation
  * Threads:    the worker's thread
@@ -249,7 +252,8 @@ WEIR_API weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
 WEIR_API weir_err weir_reader_next(weir_reader *reader,
                                    struct ArrowArray *batch_out);
 
-/** weir_reader_next that parks while nothing is there.
+/** weir_reader_next that parks while nothing is there; WEIR_HELD only if every
+ *  producer that has not ended is without room, so that none may ever come.
  *  Errors: as next. Blocks: until a batch, the end, or failure of the query.
  *  Threads: the worker's thread. Ownership: as next. */
 WEIR_API weir_err weir_reader_next_wait(weir_reader *reader,

@@ -222,8 +222,8 @@ static enum wi_state fill(struct merge *m)
         }
         feed(m);
         if (rc == WEIR_DONE) {
-            m->n_dry = 0; /* all have ended */
-        } else if (rc == WEIR_AGAIN && m->n_dry != 0) {
+            m->n_dry = 0;                            /* all have ended */
+        } else if (rc != WEIR_OK && m->n_dry != 0) { /* also WEIR_HELD */
             return WI_WAIT_INPUT;
         }
     }

@@ -34,7 +34,7 @@ static enum wi_state take(struct receive *r)
     if (rc == WEIR_OK) {
         return WI_MOVED;
     }
-    return rc == WEIR_AGAIN ? WI_WAIT_INPUT : WI_DONE;
+    return rc == WEIR_DONE ? WI_DONE : WI_WAIT_INPUT;
 }
 
 static enum wi_state step(struct wi_op *op, struct wi_chunk *out)

@@ -274,7 +274,7 @@ static weir_err step_end(const struct wi_run_worker *w)
     if (rc == WEIR_OK) { /* no member of good will sends rows here */
         batch.release(&batch);
     }
-    return rc;
+    return rc == WEIR_HELD ? WEIR_AGAIN : rc;
 }
 
 static weir_err step_operators(struct wi_run_worker *w)

@@ -59,6 +59,8 @@
     X(suite, place, held_batches_stay_readable)                                \
     X(suite, place, more_batches_are_held_than_fit)                            \
     X(suite, place, detached_batches_give_their_space_back)                    \
+    X(suite, place, reader_that_holds_full_rings_is_told)                      \
+    X(suite, place, reader_that_holds_many_batches_is_told)                    \
     X(suite, place, batches_outlive_their_query)                               \
     X(suite, place, cancel_by_a_third_member)                                  \
     X(suite, place, cancel_before_others_open)                                 \
@@ -127,6 +129,7 @@
     X(suite, place, seed_refuses_another_count)                                \
     X(suite, place, seed_refuses_a_double_name)                                \
     X(suite, place, seed_says_who_came)                                        \
+    X(suite, place, waiting_reader_that_holds_all_is_told)                     \
     X(suite, place, signals_do_not_end_a_wait)                                 \
     X(suite, place, foreign_loop_needs_only_poll)                              \
     X(suite, place, report_beside_workers)                                     \

@@ -221,9 +221,11 @@ weir_err wt_sink_step(void *arg)
     if (rc == WEIR_OK) {
         return pass_on(s, &batch);
     }
-    if (rc == WEIR_AGAIN) {
-        if (s->held_begin == s->held_end || s->keep) {
-            return rc;
+    s->told += rc == WEIR_HELD;
+    if (rc == WEIR_AGAIN || rc == WEIR_HELD) {
+        if (s->held_begin == s->held_end || s->keep ||
+            (s->stubborn && rc == WEIR_AGAIN)) {
+            return WEIR_AGAIN;
         }
         struct ArrowArray *oldest = &s->held[s->held_begin++ % WT_HOLD];
         oldest->release(oldest);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readers that hold so many batches that nothing more can come learn it. */
+#include "test/conformance/api.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct world {
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+};
+
+static const uint32_t first[] = {0};
+static const uint32_t second[] = {1};
+
+static struct world *open_world(const struct wt_place *place,
+                                const struct wt_cluster_params *cluster,
+                                const struct wt_flow_params *flow)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    cr_assert_not_null(w);
+    wt_cluster_open(&w->c, place, cluster);
+    wt_query_open(&w->q, &w->c, 1, NULL);
+    wt_flow_open(&w->f, &w->q, flow);
+    return w;
+}
+
+static void close_world(struct world *w)
+{
+    wt_query_close(&w->q);
+    wt_flow_close(&w->f);
+    wt_cluster_close(&w->c);
+    free(w);
+}
+
+static void run_stubborn(struct world *w)
+{
+    for (uint32_t i = 0; i < w->c.n_nodes; i++) {
+        if (w->f.sink[i][0] != NULL) {
+            w->f.sink[i][0]->hold = WT_HOLD - 1;
+            w->f.sink[i][0]->stubborn = true;
+        }
+    }
+    bool ran = wt_cluster_run(&w->c);
+    cr_assert(ran, "%s", w->c.why);
+    wt_flow_check(&w->f);
+    for (uint32_t i = 0; i < w->c.n_nodes; i++) {
+        const struct wt_sink *s = w->f.sink[i][0];
+        cr_assert(s == NULL || s->told != 0, "node %u was never told", i);
+    }
+}
+
+/* Rings full of frames: one batch back, and it goes on. */
+void wt_api_reader_that_holds_full_rings_is_told(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3,
+                                              .node = {.frame_bytes = 2048}};
+    const struct wt_flow_params flow = {.n_rows = 5000};
+    struct world *w = open_world(place, &cluster, &flow);
+    run_stubborn(w);
+    close_world(w);
+}
+
+static weir_err tiny_batches_step(void *arg)
+{
+    struct wt_source *s = arg;
+    weir_err rc = wt_source_step(s);
+    if (rc == WEIR_OK) {
+        (void)weir_writer_flush(s->writer); /* each batch is a frame */
+    }
+    return rc;
+}
+
+/* As many frames as a ring's FIFO takes, in a ring with room for more. */
+void wt_api_reader_that_holds_many_batches_is_told(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.node = {.frame_bytes = 65536}};
+    const struct wt_flow_params flow = {.shuffle = {.partitioning = WEIR_GATHER,
+                                                    .producers = first,
+                                                    .n_producers = 1,
+                                                    .consumers = second,
+                                                    .n_consumers = 1},
+                                        .n_rows = 1000,
+                                        .batch_rows = 4};
+    struct world *w = open_world(place, &cluster, &flow);
+    w->f.source[0][0]->task->step = tiny_batches_step;
+    run_stubborn(w);
+    close_world(w);
+}
+
+static void *read_stubbornly(void *arg)
+{
+    struct wt_sink *s = arg;
+    struct ArrowArray batch;
+    weir_err rc;
+    while ((rc = weir_reader_next_wait(s->reader, &batch)) == WEIR_OK ||
+           rc == WEIR_HELD) {
+        if (rc == WEIR_HELD) {
+            struct ArrowArray *oldest = &s->held[s->held_begin++ % WT_HOLD];
+            oldest->release(oldest);
+            s->told++;
+        } else {
+            s->rows += (uint64_t)batch.length;
+            s->held[s->held_end++ % WT_HOLD] = batch;
+        }
+    }
+    s->task->end = rc;
+    return NULL;
+}
+
+/* weir_reader_next_wait does not sleep for what cannot come. */
+void wt_api_waiting_reader_that_holds_all_is_told(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.node = {.frame_bytes = 2048}};
+    const struct wt_flow_params flow = {.shuffle = {.partitioning = WEIR_GATHER,
+                                                    .producers = first,
+                                                    .n_producers = 1,
+                                                    .consumers = second,
+                                                    .n_consumers = 1},
+                                        .n_rows = 2000};
+    struct world *w = open_world(place, &cluster, &flow);
+    struct wt_sink *s = w->f.sink[1][0];
+    weir_writer *writer = w->f.source[0][0]->writer;
+    struct ArrowArray batch;
+    pthread_t thread;
+    wt_rows_make(&w->f.rows, 0, 2000, &batch);
+    cr_assert_eq(pthread_create(&thread, NULL, read_stubbornly, s), 0);
+    cr_assert_eq(weir_writer_push_wait(writer, &batch), WEIR_OK);
+    cr_assert_eq(weir_writer_finish_wait(writer), WEIR_OK);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    cr_assert_eq(s->task->end, WEIR_DONE);
+    cr_assert_eq(s->rows, 2000);
+    cr_assert_gt(s->told, 0);
+    batch.release(&batch);
+    close_world(w);
+}
