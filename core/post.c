@@ -303,7 +303,10 @@ static void pump_once(struct wi_link *l)
     uint32_t before = l->posted_end;
     reap(l);
     take_items(l);
-    if (!l->broken && send_ctl(l) && send_pings(l) && send_bells(l)) {
+    /* The packet goes before the first write: a peer that has not read of a ring
+     * takes a write into it for an offence (wi_in_may_write). */
+    if (!l->broken && send_ctl(l) && send_pings(l) && send_bells(l) &&
+        send_packet(l)) {
         turns(l);
         (void)send_packet(l);
     }
