@@ -108,28 +108,26 @@ void wi_shuffle_differ(struct wi_link *l, const struct weir_shuffle *s)
     expect_failure(l, s, m.differ.text);
 }
 
-void wi_query_turn_away(struct wi_link *l, const struct weir_query *q)
+void wi_query_turn_away(struct wi_link *l, uint64_t id)
 {
     struct wi_engine *e = l->engine;
     struct weir_error why;
     (void)wi_fail(&why, WEIR_ERR_MISMATCH,
                   "%s does not count %s (member %u) among the members of "
                   "query %" PRIu64 ": open it with the same list everywhere",
-                  e->name, wi_engine_member_name(e, l->member), l->member,
-                  q->id);
+                  e->name, wi_engine_member_name(e, l->member), l->member, id);
     wi_log(&e->log, WI_LOG_WARN, "%s", why.message);
-    wi_query_answer(l, q->id, &why);
+    wi_query_answer(l, id, &why);
 }
 
 /* ---- hearing ---------------------------------------------------------------- */
 
-/* True if the closed query has failed, now or before. */
-static bool over_without(struct wi_link *l, struct wi_tomb *t, uint32_t shuffle)
+/* The sender is a member of the closed query, and has opened a shuffle. */
+static void over_without(struct wi_link *l, struct wi_tomb *t, uint32_t shuffle)
 {
     struct wi_engine *e = l->engine;
     char text[WI_TEXT_BYTES];
-    if (t->code == WEIR_OK && wi_tomb_has(t, l->member) &&
-        !wi_tomb_ended(t, shuffle)) {
+    if (t->code == WEIR_OK && !wi_tomb_ended(t, shuffle)) {
         (void)snprintf(
             text, sizeof(text),
             "%s (member %u) closed the query without opening shuffle "
@@ -139,14 +137,17 @@ static bool over_without(struct wi_link *l, struct wi_tomb *t, uint32_t shuffle)
         wi_log(&e->log, WI_LOG_WARN, "query %" PRIu64 ": %s", t->id, text);
         wi_tomb_fail(e, t, WEIR_ERR_ABORTED, text);
     }
-    return t->code != WEIR_OK;
 }
 
 bool wi_query_over(struct wi_link *l, uint64_t id, uint32_t shuffle)
 {
     struct wi_tomb *t = wi_tomb_find(l->engine, id);
+    if (t != NULL && wi_tomb_has(t, l->member)) {
+        over_without(l, t, shuffle);
+    } else if (t != NULL) {
+        wi_query_turn_away(l, id);
+    }
     if (t != NULL) {
-        (void)over_without(l, t, shuffle);
         return true;
     }
     return wi_note_find(l->engine, l->member, id) != NULL;
@@ -157,12 +158,14 @@ static void answer_closed(struct wi_link *l, const struct wi_msg_shuffle *m)
 {
     struct wi_tomb *t = wi_tomb_find(l->engine, m->query);
     bool failed = t != NULL && t->code != WEIR_OK;
-    if (failed && wi_tomb_has(t, l->member)) {
+    if (t != NULL && !wi_tomb_has(t, l->member)) {
+        wi_query_turn_away(l, t->id);
+    } else if (failed) {
         struct weir_error why = {.code = t->code};
         wi_text_put(why.message, WI_TEXT_BYTES, t->text);
         wi_query_answer(l, t->id, &why);
     } else if (t != NULL && !failed) {
-        (void)over_without(l, t, m->shuffle); /* tells all, the peer too */
+        over_without(l, t, m->shuffle); /* tells all, the peer too */
     }
 }
 
@@ -174,7 +177,7 @@ static void on_shuffle(struct wi_link *l, const struct wi_msg_shuffle *m)
         return;
     }
     if (!wi_query_has(q, l->member)) {
-        wi_query_turn_away(l, q);
+        wi_query_turn_away(l, q->id);
         return;
     }
     const struct weir_shuffle *s = wi_shuffle_find(q, m->shuffle);

@@ -79,20 +79,38 @@ static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
     return rc;
 }
 
+static weir_err check_peer(const struct wi_link *l,
+                           const struct wi_msg_hello *h, struct weir_error *err)
+{
+    const struct wi_engine *e = l->engine;
+    const struct wi_member *m = &e->members[l->member];
+    uint64_t need =
+        h->n_units * (sizeof(struct wi_ring_ctl) + (uint64_t)h->unit_bytes);
+    if (h->workers != m->workers) {
+        return wi_fail(
+            err, WEIR_ERR_PEER_REFUSED,
+            "it runs with %u workers, the list of members of %s says "
+            "%u: give all nodes the same list",
+            h->workers, e->name, m->workers);
+    }
+    if (h->unit_bytes != e->budget.unit_bytes || h->n_units == 0 ||
+        h->n_units > (1u << 24) || need > h->ring_bytes) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "ring area of %" PRIu64
+                       " bytes in %u units of %u, units of %s have %u",
+                       h->ring_bytes, h->n_units, h->unit_bytes, e->name,
+                       e->budget.unit_bytes);
+    }
+    return WEIR_OK;
+}
+
 /* What ACCEPT or READY says of the peer's side. */
 static weir_err take_peer(struct wi_link *l, const struct wi_msg_hello *h,
                           struct weir_error *err)
 {
-    uint64_t need =
-        h->n_units * (sizeof(struct wi_ring_ctl) + (uint64_t)h->unit_bytes);
-    const struct wi_member *m = &l->engine->members[l->member];
-    if (h->workers != m->workers ||
-        h->unit_bytes != l->engine->budget.unit_bytes || h->n_units == 0 ||
-        h->n_units > (1u << 24) || need > h->ring_bytes) {
-        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
-                       "ring area of %" PRIu64
-                       " bytes in %u units of %u, %u workers",
-                       h->ring_bytes, h->n_units, h->unit_bytes, h->workers);
+    weir_err rc = check_peer(l, h, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     if (wi_link_alloc_peer(l, h->n_units) != WEIR_OK) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u units",

@@ -287,8 +287,10 @@ static void abort_queries(struct weir_node *n)
         if (!wi_list_empty(&n->engine.queries)) {
             q = wi_container_of(n->engine.queries.next, struct weir_query,
                                 on_engine);
-            wi_log(&n->engine.log, WI_LOG_WARN,
-                   "node closed with query %" PRIu64 " open", q->id);
+            wi_log(&n->engine.log, WI_LOG_ERROR,
+                   "node closed with query %" PRIu64 " open, which ends it: "
+                   "close queries before their node",
+                   q->id);
         }
         wi_node_unlock(n);
         if (q == NULL) {

@@ -115,7 +115,7 @@ void wi_shuffle_differ(struct wi_link *l, const struct weir_shuffle *s);
 
 /** A peer takes this node for a member of a query to which it does not belong
  *  itself, as opened here: it alone is told. */
-void wi_query_turn_away(struct wi_link *l, const struct weir_query *q);
+void wi_query_turn_away(struct wi_link *l, uint64_t id);
 
 /* ---- describe.c ---------------------------------------------------------------- */
 

@@ -204,9 +204,19 @@ void wi_query_unlinked(const struct wi_link *l)
     }
 }
 
-/* How a peer was lost looks different from every node: that is for the log. A
- * query says the same on all of them. What kept a link from opening at all is
- * for whoever set it up. */
+/* If there is room for it. */
+static void add_remedy(char text[WI_TEXT_BYTES])
+{
+    static const char remedy[] =
+        "; its process ended or hangs, or the network broke: see its log";
+    size_t used = strlen(text);
+    if (used + sizeof(remedy) <= WI_TEXT_BYTES) {
+        memcpy(text + used, remedy, sizeof(remedy));
+    }
+}
+
+/* How a peer was lost looks different from every node, so the text says who saw
+ * it; the judge sees to it that a query has one of them everywhere. */
 void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
 {
     struct wi_engine *e = l->engine;
@@ -214,12 +224,16 @@ void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
     char text[WI_TEXT_BYTES];
     weir_err scoped =
         weir_err_scope(code) == WEIR_SCOPE_PEER ? code : WEIR_ERR_PEER_LOST;
-    if (l->counted && scoped == WEIR_ERR_PEER_LOST) {
-        why = "its process ended or hangs, or the network to it broke: see "
-              "its log and the other nodes'";
+    bool was_open = l->counted && scoped == WEIR_ERR_PEER_LOST;
+    int at =
+        snprintf(text, sizeof(text), "peer %s (member %u, %.80s): ", m->name,
+                 l->member, m->address);
+    (void)snprintf(text + at, sizeof(text) - (size_t)at, "%s%s%s%s",
+                   was_open ? "lost to " : "", was_open ? e->name : "",
+                   was_open ? ": " : "", why);
+    if (was_open) {
+        add_remedy(text);
     }
-    (void)snprintf(text, sizeof(text), "peer %s (%s): %s", m->name, m->address,
-                   why);
     wi_list_each(n, &e->queries)
     {
         if (wi_query_has(wi_query_of(n), l->member)) {

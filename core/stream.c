@@ -150,7 +150,7 @@ static WI_COLD void turn_away(struct wi_in *in, const struct weir_query *q)
 {
     /* rlx: only the engine sets it, under the node's lock */
     if (wi_load_rlx(&in->streams[0].gone) == 0) {
-        wi_query_turn_away(in->link, q);
+        wi_query_turn_away(in->link, q->id);
         wi_in_refuse(in);
     }
 }

@@ -15,8 +15,8 @@
  *   rows lost or damaged    WEIR_ERR_INTEGRITY
  *   failed by the program   what it says, with the member's name
  *
- * How a member was lost looks different from every other one and is in the
- * logs. Members that lost each other may end with different causes, if the
+ * How a member was lost looks different from every other one: the message says
+ * who saw what, the logs have the rest. Members that lost each other may end with different causes, if the
  * query's first member is lost, too.
  *
  * Other queries on the same links go on.

@@ -122,6 +122,8 @@
     X(suite, place, join_names_the_member_with_a_bad_address)                  \
     X(suite, place, other_member_list_is_refused)                              \
     X(suite, place, other_frame_bytes_are_refused)                             \
+    X(suite, place, other_worker_counts_are_named)                             \
+    X(suite, place, node_closed_before_its_query_says_so)                      \
     X(suite, place, other_version_is_refused)                                  \
     X(suite, place, something_else_listens)                                    \
     X(suite, place, seed_gathers_four)                                         \
@@ -143,6 +145,8 @@
 
 #define WT_API_SIM_CASES(X, suite, place)                                      \
     X(suite, place, silence_between_queries_is_no_loss)                        \
+    X(suite, place, loss_says_who_saw_it)                                      \
+    X(suite, place, members_that_leave_anyhow_leave_nobody_waiting)            \
     X(suite, place, silence_of_a_late_member_is_found)                         \
     X(suite, place, crash_at_any_time)                                         \
     X(suite, place, cut_at_any_time)                                           \

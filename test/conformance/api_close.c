@@ -336,3 +336,45 @@ void wt_api_deadline_says_what_was_missing(const struct wt_place *place)
     wt_query_failed(&p.q, WEIR_ERR_DEADLINE, say);
     close_plan(&p);
 }
+
+/* ---- what is said of nodes ------------------------------------------------- */
+
+static _Atomic uint32_t said;
+
+static void hear(void *arg, weir_log_level level, const char *line)
+{
+    (void)arg;
+    said += level == WEIR_LOG_ERROR && strstr(line, "query 77 open") != NULL;
+}
+
+/* At the level of the log that is the default. */
+void wt_api_node_closed_before_its_query_says_so(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.node = {.log = hear}};
+    const struct weir_query_params query = {.id = 77};
+    struct wt_cluster c;
+    weir_query *q = NULL;
+    said = 0;
+    wt_cluster_open(&c, place, &cluster);
+    cr_assert_eq(weir_query_open(c.node[0], &query, &q, NULL), WEIR_OK);
+    wt_cluster_close(&c);
+    cr_assert_eq(said, 1);
+}
+
+/* The number of the member, and how it was lost: the same on all. */
+void wt_api_loss_says_who_saw_it(const struct wt_place *place)
+{
+    struct weir_error err = {0};
+    struct plan p;
+    open_plan(&p, place, NULL);
+    (void)read_way(&p, 7, 1, 2);
+    (void)read_way(&p, 8, 1, 0);
+    weir_sim_crash(p.c.sim, 1, weir_sim_now(p.c.sim) + 1000000);
+    p.q.query[1] = NULL;
+    expect(&p, WEIR_ERR_PEER_LOST,
+           (const char *[]){p.c.name[1], "member 1", "silent for",
+                            "its process ended or hangs", NULL});
+    (void)weir_query_status(p.q.query[0], &err);
+    wt_query_failed(&p.q, WEIR_ERR_PEER_LOST, err.message);
+    close_plan(&p);
+}

@@ -242,6 +242,22 @@ void wt_api_other_member_list_is_refused(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+/* Node 0 has a list in which node 1 has three workers. */
+void wt_api_other_worker_counts_are_named(const struct wt_place *place)
+{
+    const struct wt_cluster_params apart = {.nodes = 2, .apart = true};
+    struct weir_member members[WT_NODES];
+    struct weir_error err = {0};
+    struct wt_cluster c;
+    wt_cluster_open(&c, place, &apart);
+    wt_cluster_members(&c, members);
+    cr_assert_eq(weir_node_join(c.node[1], members, 2, &err), WEIR_OK);
+    members[1].workers = 3;
+    cr_assert_eq(weir_node_join(c.node[0], members, 2, &err), WEIR_OK);
+    expect_no_link(&c, WEIR_ERR_PEER_REFUSED, "with 1 workers", "says 3");
+    wt_cluster_close(&c);
+}
+
 void wt_api_other_frame_bytes_are_refused(const struct wt_place *place)
 {
     const struct wt_cluster_params apart = {.nodes = 2, .apart = true};
