@@ -20,12 +20,13 @@ static void offend_all(const struct wt_lab_params *params,
     wt_lab_close(&lab);
 }
 
-static void intrude_all(const struct wt_lab_params *params)
+static void intrude_all(const struct wt_lab_params *params,
+                        const struct wt_offence *o, uint32_t n)
 {
     struct wt_lab lab;
     wt_lab_open(&lab, params);
-    for (uint32_t i = 0; i < wt_n_stranger_offences; i++) {
-        wt_intrude(&lab, &wt_stranger_offences[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        wt_intrude(&lab, &o[i]);
     }
     wt_lab_close(&lab);
 }
@@ -51,5 +52,27 @@ Test(offence, the_first_member_may_be_the_offender, .timeout = 120)
 
 Test(offence, strangers_hurt_nobody, .timeout = 120)
 {
-    intrude_all(&(struct wt_lab_params){.rogue = 2});
+    intrude_all(&(struct wt_lab_params){.rogue = 2}, wt_stranger_offences,
+                wt_n_stranger_offences);
+}
+
+/* ---- with threads and sockets --------------------------------------------------- */
+
+static const struct wt_lab_params over_tcp = {.tcp = true, .rogue = 2};
+
+Test(offence, frames_and_messages_are_the_same_over_tcp, .timeout = 120)
+{
+    offend_all(&over_tcp, wt_frame_offences, wt_n_frame_offences);
+    offend_all(&over_tcp, wt_member_offences, wt_n_member_offences);
+}
+
+Test(offence, wrong_records_end_their_link, .timeout = 120)
+{
+    offend_all(&over_tcp, wt_record_offences, wt_n_record_offences);
+}
+
+Test(offence, strangers_over_tcp_hurt_nobody, .timeout = 120)
+{
+    intrude_all(&over_tcp, wt_stranger_offences, wt_n_stranger_offences);
+    intrude_all(&over_tcp, wt_greeting_offences, wt_n_greeting_offences);
 }

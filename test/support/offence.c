@@ -65,6 +65,8 @@ static void expect_outcome(struct wt_lab *lab, const struct wt_offence *o)
         WT_MUST(wt_lab_until(lab, ended_anyhow, PATIENCE_S),
                 "%s: link and query go on", o->name);
         break;
+    case WT_DEPENDS:
+        break;
     default:
         WT_MUST(wt_lab_until(lab, wt_lab_honest_ended, PATIENCE_S),
                 "%s: the honest query hangs", o->name);

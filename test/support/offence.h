@@ -13,6 +13,7 @@ enum wt_outcome {
     WT_QUERY_FAILS, /* the shared query fails with the code, the link goes on */
     WT_IS_BORNE,    /* neither, as long as the rogue is there */
     WT_ENDS_ANYHOW, /* either may come first */
+    WT_DEPENDS,     /* whether it was noticed at all */
 };
 
 /** A field that gets another value. */
@@ -29,9 +30,9 @@ struct wt_offence {
     void (*play)(struct wt_lab *lab, const struct wt_offence *o);
     struct wt_patch patch[2];
     enum wt_msg_type type; /* of the message that is patched */
-    bool stale;            /* the frame keeps the checksum from before */
-    bool tcp;              /* needs the records of tcp */
-    bool nameless;         /* its message need not name the rogue */
+    bool stale;    /* the frame keeps its checksum; a record comes often */
+    bool tcp;      /* needs the records of tcp */
+    bool nameless; /* its message need not name the rogue */
 };
 
 /** Offences of a member. */
@@ -45,6 +46,12 @@ extern const uint32_t wt_n_frame_offences;
 /** Of somebody who is no member; `outcome` is that of its own connection. */
 extern const struct wt_offence wt_stranger_offences[];
 extern const uint32_t wt_n_stranger_offences;
+
+/** The same two over tcp: of records, and of greetings. */
+extern const struct wt_offence wt_record_offences[];
+extern const uint32_t wt_n_record_offences;
+extern const struct wt_offence wt_greeting_offences[];
+extern const uint32_t wt_n_greeting_offences;
 
 /** Play one, with queries at work, and see what comes of it. The process ends,
  *  with the offence's name, if that is not what has to. */
