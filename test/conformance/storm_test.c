@@ -6,12 +6,14 @@
 #include "test/support/storm.h"
 
 /* Instrumented builds are ten times slower and look at every access instead. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { MANY = 1000, SOME = 300 };
+#if defined(__SANITIZE_THREAD__)
+enum { MANY = 300, SOME = 90, WARM_UP = 30 };
+#elif defined(__SANITIZE_ADDRESS__)
+enum { MANY = 1000, SOME = 300, WARM_UP = 300 };
 #else
-enum { MANY = 10000, SOME = 1500 };
+enum { MANY = 10000, SOME = 1500, WARM_UP = 300 };
 #endif
-enum { WARM_UP = 300, GROWTH_BYTES = 1 << 20 };
+enum { GROWTH_BYTES = 1 << 20 };
 
 static const struct wt_place sim = {.transport = "sim", .sim = true};
 static const struct wt_place shm = {.transport = "shm"};
