@@ -131,7 +131,7 @@ static weir_err open_shuffle(struct wi_layout *l, uint32_t i,
     struct weir_shuffle_params p = {.id = i + 1,
                                     .schema = &schema,
                                     .partitioning = s->partitioning,
-                                    .keys = s->keys,
+                                    .keys = s->n_keys != 0 ? s->keys : NULL,
                                     .n_keys = s->n_keys,
                                     .seed = s->seed};
     if (s->partitioning == WEIR_RANGE) {
