@@ -27,7 +27,7 @@ static weir_err take_turns(struct weir_step *steps, uint32_t n)
             steps[i].fn = NULL;
         }
         left += rc != WEIR_DONE;
-        moved = moved || rc != WEIR_AGAIN;
+        moved = moved || rc == WEIR_OK || rc == WEIR_DONE;
     }
     if (left == 0) {
         return WEIR_DONE;

@@ -32,7 +32,8 @@ struct weir_step {
      * Move what can be moved, without waiting.
      *
      * Returns: WEIR_OK (moved: call again soon) | WEIR_AGAIN (nothing can move:
-     * call when something happened for the worker) | WEIR_DONE (never again) |
+     * call when something happened for the worker; so does WEIR_HELD: a step that
+     * holds batches releases some itself) | WEIR_DONE (never again) |
      * an error, which ends the run
      */
     weir_err (*fn)(void *arg);

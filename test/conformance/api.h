@@ -141,6 +141,7 @@
     X(suite, place, run_ends_with_the_query)                                   \
     X(suite, place, run_goes_on_after_a_step_has_ended)                        \
     X(suite, place, run_is_left_in_time_and_taken_up_again)                    \
+    X(suite, place, run_sleeps_while_a_step_holds_all)                         \
     X(suite, place, run_ends_with_the_error_of_a_step)
 
 #define WT_API_SIM_CASES(X, suite, place)                                      \

@@ -197,6 +197,13 @@ static weir_err never_step(void *arg)
     return WEIR_AGAIN;
 }
 
+static weir_err held_step(void *arg)
+{
+    struct relay *r = arg;
+    r->calls++;
+    return WEIR_HELD;
+}
+
 static weir_err bad_step(void *arg)
 {
     (void)arg;
@@ -241,5 +248,17 @@ void wt_api_run_ends_with_the_error_of_a_step(const struct wt_place *place)
     cr_assert_eq(weir_worker_run(c.node[0], 0, steps, 2, WEIR_FOREVER),
                  WEIR_ERR_DATA);
     cr_assert_eq(r.calls, 0);
+    wt_cluster_close(&c);
+}
+
+/* It sleeps until the time is over, or is woken now and then. */
+void wt_api_run_sleeps_while_a_step_holds_all(const struct wt_place *place)
+{
+    struct wt_cluster c;
+    struct relay r = {.ready = false};
+    struct weir_step steps[] = {{held_step, &r}};
+    wt_cluster_open(&c, place, NULL);
+    cr_assert_eq(weir_worker_run(c.node[0], 0, steps, 1, 20000000), WEIR_AGAIN);
+    cr_assert_leq(r.calls, 16);
     wt_cluster_close(&c);
 }
