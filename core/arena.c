@@ -7,7 +7,10 @@
  * Debian's jemalloc needs 2.6 KB of static TLS, more than glibc keeps for
  * libraries that are loaded late: dlopen finds it only in programs that have
  * it among their own libraries (docs/embed.md says how, without handing it
- * malloc). Elsewhere the chunks are cut by size: rings have few sizes.
+ * malloc). Elsewhere the chunks are cut by first fit into blocks of whole units
+ * (budget.h), and what is freed becomes one with what is free beside it: every
+ * hole is a ring's least at any time, so that the plan's sum holds whatever
+ * sizes came before.
  */
 #include "core/arena.h"
 
@@ -22,7 +25,6 @@
 
 #define CHUNK_BYTES (4ull << 20)
 #define MAX_CHUNKS 1024u
-#define MAX_SIZES 64u
 /* A jemalloc arena takes 4 MiB of chunks before its first block. */
 #define JE_LEAST_BYTES (64ull << 20)
 
@@ -60,15 +62,16 @@ static struct {
 } je;
 static pthread_once_t je_once = PTHREAD_ONCE_INIT;
 
-struct chunk {
-    struct wi_mem mem;
-    size_t used; /* handed to jemalloc from the start */
+/* Without jemalloc: free memory, in it; no two touch, by address. */
+struct hole {
+    size_t bytes;
+    struct hole *next;
 };
 
-/* Without jemalloc: freed blocks of one size, linked through themselves. */
-struct size_list {
-    size_t bytes;
-    void *first;
+struct chunk {
+    struct wi_mem mem;
+    size_t used; /* what lies after it was never written, and is zero */
+    struct hole *holes;
 };
 
 struct wi_arena {
@@ -78,12 +81,12 @@ struct wi_arena {
     uint64_t *held; /* what the node holds, this included */
     uint64_t bytes;
     uint64_t chunk_bytes; /* of a new chunk, unless more is needed */
+    uint32_t unit_bytes;  /* without jemalloc: blocks are multiples of it */
     unsigned je_arena;
     bool has_je;
     bool plain; /* jemalloc is not worth what it keeps for itself */
     uint32_t n_chunks;
     struct chunk chunks[MAX_CHUNKS];
-    struct size_list sizes[MAX_SIZES];
     struct weir_error error; /* why the last chunk was refused */
 };
 
@@ -123,6 +126,14 @@ static void *cut(struct chunk *c, size_t bytes, size_t align)
     return (void *)at;
 }
 
+/* A new chunk for a block of this size, and more if the cap allows. */
+static struct chunk *grow(struct wi_arena *a, size_t bytes)
+{
+    uint64_t left = a->cap_bytes > *a->held ? a->cap_bytes - *a->held : 0;
+    uint64_t want = wi_max_u64(a->chunk_bytes, bytes);
+    return add_chunk(a, left >= want ? want : bytes);
+}
+
 /* From the chunks there are, else from a new one. */
 static void *cut_any(struct wi_arena *a, size_t bytes, size_t align)
 {
@@ -131,45 +142,97 @@ static void *cut_any(struct wi_arena *a, size_t bytes, size_t align)
         p = cut(&a->chunks[i], bytes, align);
     }
     if (p == NULL) {
-        uint64_t left = a->cap_bytes > *a->held ? a->cap_bytes - *a->held : 0;
-        uint64_t want = wi_max_u64(a->chunk_bytes, bytes + align);
-        want = left >= want ? want : wi_align_up(bytes + align, WI_PAGE);
-        struct chunk *c = add_chunk(a, want);
+        struct chunk *c = grow(a, wi_align_up(bytes + align, WI_PAGE));
         p = c != NULL ? cut(c, bytes, align) : NULL;
     }
     return p;
 }
 
-static struct size_list *size_of(struct wi_arena *a, size_t bytes)
+/* ---- holes ------------------------------------------------------------------------ */
+
+static size_t offset_in(const struct chunk *c, const void *p)
 {
-    for (uint32_t i = 0; i < MAX_SIZES; i++) {
-        if (a->sizes[i].bytes == bytes || a->sizes[i].bytes == 0) {
-            a->sizes[i].bytes = bytes;
-            return &a->sizes[i];
+    return (size_t)((const char *)p - (const char *)c->mem.base);
+}
+
+static void put_hole(struct chunk *c, void *p, size_t bytes, struct hole *next)
+{
+    *(struct hole *)p = (struct hole){.bytes = bytes, .next = next};
+    c->used = wi_max_u64(c->used, offset_in(c, p) + sizeof(struct hole));
+}
+
+static void *clean(struct chunk *c, void *p, size_t bytes)
+{
+    size_t off = offset_in(c, p);
+    memset(p, 0, wi_min_u64(bytes, c->used - off)); /* its hole was written */
+    c->used = wi_max_u64(c->used, off + bytes);
+    return p;
+}
+
+static void *take_hole(struct chunk *c, size_t bytes)
+{
+    for (struct hole **at = &c->holes; *at != NULL; at = &(*at)->next) {
+        struct hole *h = *at;
+        if (h->bytes < bytes) {
+            continue;
         }
+        *at = h->next;
+        if (h->bytes > bytes) {
+            char *rest = (char *)h + bytes;
+            put_hole(c, rest, h->bytes - bytes, h->next);
+            *at = (struct hole *)(void *)rest;
+        }
+        return clean(c, h, bytes);
     }
     return NULL;
 }
 
 static void *alloc_plain(struct wi_arena *a, size_t bytes)
 {
-    struct size_list *l = size_of(a, bytes);
-    if (l == NULL || l->first == NULL) {
-        return cut_any(a, bytes, WI_CACHE_LINE);
+    void *p = NULL;
+    for (uint32_t i = 0; p == NULL && i < a->n_chunks; i++) {
+        p = take_hole(&a->chunks[i], bytes);
     }
-    void *p = l->first;
-    memcpy(&l->first, p, sizeof(l->first));
-    memset(p, 0, bytes);
+    if (p == NULL) {
+        struct chunk *c = grow(a, wi_align_up(bytes, WI_PAGE));
+        if (c != NULL) {
+            put_hole(c, c->mem.base, c->mem.bytes, NULL);
+            c->holes = c->mem.base;
+            p = take_hole(c, bytes);
+        }
+    }
     return p;
+}
+
+/* Make h one with the next hole if they touch. */
+static void join(struct hole *h)
+{
+    if (h->next != NULL && (char *)h + h->bytes == (char *)h->next) {
+        h->bytes += h->next->bytes;
+        h->next = h->next->next;
+    }
 }
 
 static void free_plain(struct wi_arena *a, void *p, size_t bytes)
 {
-    struct size_list *l = size_of(a, bytes);
-    if (l != NULL) {
-        memcpy(p, &l->first, sizeof(l->first));
-        l->first = p;
-    } /* else more sizes than rings ever have: kept until close */
+    struct chunk *c = a->chunks;
+    while (offset_in(c, p) >= c->mem.bytes) { /* also where p lies before it */
+        c++;
+    }
+    struct hole *before = NULL;
+    struct hole *after = c->holes;
+    while (after != NULL && (void *)after < p) {
+        before = after;
+        after = after->next;
+    }
+    put_hole(c, p, bytes, after);
+    join(p);
+    if (before == NULL) {
+        c->holes = p;
+    } else {
+        before->next = p;
+        join(before);
+    }
 }
 
 /* ---- extent hooks -------------------------------------------------------------------- */
@@ -276,16 +339,27 @@ weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
     a->cap_bytes = cap_bytes;
     a->held = held;
     a->chunk_bytes = CHUNK_BYTES;
+    a->unit_bytes = WI_CACHE_LINE;
     *out = a;
     return WEIR_OK;
 }
 
-void wi_arena_plan(struct wi_arena *a, uint64_t link_bytes, uint32_t links)
+void wi_arena_plan(struct wi_arena *a, const struct wi_budget *plan,
+                   uint32_t links)
 {
+    uint64_t link_bytes = plan->area_bytes;
     uint64_t least = link_bytes * links / (MAX_CHUNKS / 2);
-    uint64_t bytes = wi_align_up(wi_max_u64(link_bytes, least), WI_PAGE);
-    a->chunk_bytes = wi_min_u64(bytes, CHUNK_BYTES);
+    uint64_t bytes = wi_max_u64(link_bytes, least);
+    bytes = wi_max_u64(wi_min_u64(bytes, CHUNK_BYTES), plan->unit_bytes);
+    bytes -= bytes % plan->unit_bytes; /* nothing is left at its end */
+    a->chunk_bytes = wi_align_up(bytes, WI_PAGE);
+    a->unit_bytes = plan->unit_bytes;
     a->plain = link_bytes * links < JE_LEAST_BYTES;
+}
+
+static size_t whole_units(const struct wi_arena *a, size_t bytes)
+{
+    return (bytes + a->unit_bytes - 1) / a->unit_bytes * a->unit_bytes;
 }
 
 void wi_arena_close(struct wi_arena *a)
@@ -312,7 +386,7 @@ void *wi_arena_alloc(struct wi_arena *a, size_t bytes, struct weir_error *err)
         p = je.mallocx(bytes, JE_ALIGN(WI_CACHE_LINE) | JE_ZERO |
                                   JE_ARENA(a->je_arena) | JE_TCACHE_NONE);
     } else {
-        p = alloc_plain(a, wi_align_up(bytes, WI_CACHE_LINE));
+        p = alloc_plain(a, whole_units(a, bytes));
     }
     if (p == NULL && err != NULL) {
         *err = a->error;
@@ -325,7 +399,7 @@ void wi_arena_free(struct wi_arena *a, void *p, size_t bytes)
     if (a->has_je) {
         je.dallocx(p, JE_TCACHE_NONE);
     } else {
-        free_plain(a, p, wi_align_up(bytes, WI_CACHE_LINE));
+        free_plain(a, p, whole_units(a, bytes));
     }
 }
 

@@ -8,7 +8,7 @@
  * jemalloc serves only this: its own arena, through mallocx, found with
  * dlopen. The host program's malloc is never touched, whatever the link order.
  * Where jemalloc cannot be loaded (arena.c says when), the chunks are cut
- * by size instead.
+ * into whole units instead.
  *
  * Memory that *peers write to* does not come from here: it is opened per link
  * (core/link.h), because after a failure it is given up as a whole.
@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/budget.h"
 #include "core/transport.h"
 
 struct wi_arena;
@@ -37,10 +38,11 @@ weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
                        struct weir_error *err);
 void wi_arena_close(struct wi_arena *a);
 
-/** Take chunks of the size that one link needs (at most 4 MiB), so that what is
- *  held stays within the plan; a small plan is served without jemalloc. Before
- *  the first alloc. */
-void wi_arena_plan(struct wi_arena *a, uint64_t link_bytes, uint32_t links);
+/** Take chunks of the size that one link needs (at most 4 MiB) and, without
+ *  jemalloc, blocks of whole units, so that what is held stays within the plan; a
+ *  small plan is served without jemalloc. Before the first alloc. */
+void wi_arena_plan(struct wi_arena *a, const struct wi_budget *plan,
+                   uint32_t links);
 
 /**
  * Errors:     NULL with err: WEIR_ERR_BUDGET (the cap), or as mem_open

@@ -51,10 +51,17 @@ static uint32_t take_units(struct wi_link *l, struct wi_out *o)
     return 0;
 }
 
+/* Keep the first n. */
+static void cut_units(struct wi_link *l, struct wi_out *o, uint32_t n)
+{
+    wi_bitmap_mark(l->peer_used, o->edge + n, o->units - n, false);
+    l->peer_free += o->units - n;
+    o->units = n;
+}
+
 static void give_units(struct wi_link *l, struct wi_out *o)
 {
-    wi_bitmap_mark(l->peer_used, o->edge, o->units, false);
-    l->peer_free += o->units;
+    cut_units(l, o, 0);
     l->out[o->edge] = NULL;
 }
 
@@ -154,7 +161,13 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
     wi_list_push_back(&l->outs, &o->item.on_link);
     l->out[o->edge] = o;
     locate(l, o);
-    if (give_memory(l, o, &err) != WEIR_OK) {
+    weir_err rc = give_memory(l, o, &err);
+    if (rc != WEIR_OK && o->units > 1) { /* its least is in the plan */
+        cut_units(l, o, 1);
+        locate(l, o);
+        rc = give_memory(l, o, &err);
+    }
+    if (rc != WEIR_OK) {
         give_units(l, o);
         wi_list_remove(&o->item.on_link);
         wi_list_push_back(&l->waiting, &o->item.on_link);

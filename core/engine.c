@@ -220,8 +220,7 @@ struct wi_arena *wi_engine_arena(struct wi_engine *e, struct wi_transport *t)
     if (e->arenas[i] == NULL &&
         wi_arena_open(t, e->budget.cap_bytes, &e->mem_bytes, &e->arenas[i],
                       NULL) == WEIR_OK) {
-        wi_arena_plan(e->arenas[i], e->budget.area_bytes,
-                      e->cfg.max_members - 1);
+        wi_arena_plan(e->arenas[i], &e->budget, e->cfg.max_members - 1);
     }
     return e->arenas[i];
 }

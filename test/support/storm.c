@@ -28,7 +28,7 @@ void wt_storm_open(struct wt_storm *s, const struct wt_place *place,
         .node = {.frame_bytes = 4096,
                  .max_shuffles = 4,
                  .max_row_bytes = 1 << 20,
-                 .memory_bytes = 64u << 20,
+                 .memory_bytes = 397312,
                  .idle_close_ns = 3600 * 1000000000ull,
                  .log_level = WEIR_LOG_ERROR}};
     memset(s, 0, sizeof(*s));

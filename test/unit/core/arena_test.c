@@ -108,3 +108,48 @@ Test(arena, malloc_stays_the_host_programs)
     cr_assert_null(strstr(info.dli_fname, "jemalloc"), "%s", info.dli_fname);
     wi_arena_close(a);
 }
+
+/* Rings of one and of two units come and go at random; a unit that is free can
+ * be had, and nothing is held beyond the plan. */
+Test(arena, a_hole_is_a_rings_least_whatever_came_before)
+{
+    enum { UNIT = 8192 + 1088, UNITS = 24, LINKS = 3 };
+    const struct wi_budget plan = {.unit_bytes = UNIT,
+                                   .area_bytes = UNITS * (UNIT + 128)};
+    struct wi_arena *a = NULL;
+    uint64_t held = 0;
+    uint64_t cap = (uint64_t)LINKS * wi_align_up(UNITS * UNIT, WI_PAGE);
+    uint8_t *block[LINKS * UNITS] = {0};
+    size_t bytes[LINKS * UNITS];
+    uint32_t used = 0; /* units */
+    uint64_t random = 1;
+    cr_assert_eq(wi_arena_open(&transport, cap, &held, &a, NULL), WEIR_OK);
+    wi_arena_plan(a, &plan, LINKS);
+    for (int turn = 0; turn < 20000; turn++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        uint32_t i = (uint32_t)(random >> 33) % (LINKS * UNITS);
+        uint32_t units = (uint32_t)(random >> 60) % 2 + 1;
+        if (block[i] != NULL) {
+            used -= (uint32_t)((bytes[i] + UNIT - 1) / UNIT);
+            memset(block[i], 0xa5, bytes[i]);
+            wi_arena_free(a, block[i], bytes[i]);
+            block[i] = NULL;
+            continue;
+        }
+        if (used == LINKS * UNITS) {
+            continue;
+        }
+        bytes[i] = units * UNIT - 960;
+        block[i] = wi_arena_alloc(a, bytes[i], NULL);
+        if (block[i] == NULL) {
+            cr_assert_eq(units, 2, "turn %d, %u units used", turn, used);
+            continue;
+        }
+        used += units;
+        cr_assert(is_zero(block[i], bytes[i]), "turn %d", turn);
+        memset(block[i], 0x5a, bytes[i]);
+    }
+    cr_assert_leq(held, cap);
+    wi_arena_close(a);
+    cr_assert_eq(given, 0);
+}
