@@ -76,6 +76,17 @@ static void say_fail(struct peer *p)
     say(p, &m);
 }
 
+/* Of its side of either query. */
+static void say_query(struct peer *p)
+{
+    static const enum wt_msg_type types[] = {WT_SHUFFLE, WT_CLOSE, WT_DIFFER};
+    uint8_t x = fz_u8(&p->in);
+    struct wt_msg m = wt_msg(types[x % 3]);
+    wt_set(&m, 4, 4, x / 4 % 4);
+    wt_set(&m, 8, 8, p->lab.id[x / 16 % 2] + x / 128);
+    say(p, &m);
+}
+
 /* About a ring of its own, or about one that the node has at it. */
 static void say_edge(struct peer *p)
 {
@@ -230,9 +241,10 @@ static void turn(struct peer *p)
 static void act(struct peer *p)
 {
     static void (*const acts[])(struct peer *) = {
-        step,      step,       step,      say_handshake,  say_word,   say_fail,
-        say_edge,  say_edge,   say_again, say_anything,   open_ring,  open_ring,
-        send_rows, send_frame, send_end,  write_anywhere, dial_again, turn};
+        step,           step,       step,      say_handshake, say_word,
+        say_fail,       say_edge,   say_edge,  say_again,     say_anything,
+        open_ring,      open_ring,  send_rows, send_frame,    send_end,
+        write_anywhere, dial_again, turn,      say_query};
     acts[fz_u8(&p->in) % (sizeof(acts) / sizeof(acts[0]))](p);
 }
 

@@ -176,6 +176,50 @@ static void fail_shared(struct wt_lab *lab, const struct wt_offence *o)
     wt_rogue_send(link_of(lab), &m);
 }
 
+/* The next query is without it. */
+static void fail_next(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m = failure(lab->queries + 1, WEIR_ERR_CANCELLED, "because");
+    (void)o;
+    wt_rogue_send(link_of(lab), &m);
+}
+
+/* What a member says of its side of a query; 8: the honest one's id. */
+static void of_honest(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m = wt_msg(o->type);
+    wt_set(&m, 4, 4, o->type == WT_CLOSE ? 0 : 1);
+    wt_set(&m, 8, 8, lab->id[WT_LAB_HONEST]);
+    apply(&m, o);
+    wt_rogue_send(link_of(lab), &m);
+}
+
+static void of_shared(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_msg m = wt_msg(o->type);
+    wt_set(&m, 4, 4, o->type == WT_CLOSE ? 0 : 1);
+    wt_set(&m, 8, 8, lab->id[WT_LAB_SHARED]);
+    if (o->type == WT_DIFFER) {
+        wt_set_text(&m, 16, 320, "a;\n\x1b[31m; b");
+    }
+    apply(&m, o);
+    wt_rogue_send(link_of(lab), &m);
+}
+
+/* Of hundreds of queries that nobody knows. */
+static void of_ids(struct wt_lab *lab, const struct wt_offence *o)
+{
+    for (uint64_t i = 0; i < OFFERS; i++) {
+        struct wt_msg m = wt_msg(o->type);
+        wt_set(&m, 4, 4, o->type == WT_CLOSE ? 0 : i % 3);
+        wt_set(&m, 8, 8, (1ull << 41) + i);
+        wt_rogue_send(link_of(lab), &m);
+        if (i % 16 == 0) {
+            (void)wt_lab_step(lab);
+        }
+    }
+}
+
 static void fail_ids(struct wt_lab *lab, const struct wt_offence *o)
 {
     for (uint64_t i = 0; i < OFFERS; i++) {
@@ -322,6 +366,9 @@ const struct wt_offence wt_member_offences[] = {
     {.name = "a failure of a query of others",
      .outcome = WT_IS_BORNE,
      .play = fail_honest},
+    {.name = "a failure of the next query of others",
+     .outcome = WT_IS_BORNE,
+     .play = fail_next},
     {.name = "failures of hundreds of queries that nobody knows",
      .outcome = WT_IS_BORNE,
      .play = fail_ids},
@@ -344,6 +391,29 @@ const struct wt_offence wt_member_offences[] = {
      .code = WEIR_ERR_ABORTED,
      .play = fail_shared,
      .patch = {{4, 4, 0xfffffed4}}},
+    ABOUT("a query of others closed", WT_IS_BORNE, of_honest, WT_CLOSE,
+          {0, 0, 0}),
+    ABOUT("a shuffle of a query of others", WT_IS_BORNE, of_honest, WT_SHUFFLE,
+          {0, 0, 0}),
+    ABOUT("a shuffle that differs, of a query of others", WT_IS_BORNE,
+          of_honest, WT_DIFFER, {0, 0, 0}),
+    ABOUT("a query closed of which nothing was opened", WT_IS_BORNE, of_shared,
+          WT_CLOSE, {0, 0, 0}), /* it is asked, and gives no answer */
+    {.name = "a shuffle of another fingerprint",
+     .outcome = WT_DEPENDS,
+     .play = of_shared,
+     .type = WT_SHUFFLE},
+    {.name = "a shuffle said to differ, with control characters",
+     .outcome = WT_QUERY_FAILS,
+     .code = WEIR_ERR_MISMATCH,
+     .play = of_shared,
+     .type = WT_DIFFER},
+    ABOUT("hundreds of queries closed that nobody knows", WT_IS_BORNE, of_ids,
+          WT_CLOSE, {0, 0, 0}),
+    ABOUT("shuffles of hundreds of queries that nobody knows", WT_IS_BORNE,
+          of_ids, WT_SHUFFLE, {0, 0, 0}),
+    ABOUT("hundreds of queries said to differ", WT_IS_BORNE, of_ids, WT_DIFFER,
+          {0, 0, 0}),
     ABOUT("thousands of PINGs", WT_IS_BORNE, flood, WT_PING, {4, 4, 1}),
     ABOUT("thousands of answers to no PING", WT_IS_BORNE, flood, WT_PING,
           {4, 4, 0}),

@@ -227,6 +227,7 @@ struct wt_holdings wt_storm_holdings(struct wt_storm *s)
         cr_assert_eq(stats.queries_open, 0);
         cr_assert_eq(stats.links_lost, 0, "a link was lost");
         h.memory_bytes += stats.memory_bytes;
+        h.area_bytes += s->c.node[i]->engine.budget.area_bytes;
     }
     return h;
 }

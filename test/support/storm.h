@@ -56,6 +56,7 @@ struct wt_storm {
 /** What a storm must not add to. */
 struct wt_holdings {
     uint64_t memory_bytes; /* of all nodes, as their statistics say */
+    uint64_t area_bytes;   /* of one link of each */
     uint64_t heap_bytes;
     uint32_t descriptors;
 };

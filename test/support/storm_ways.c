@@ -116,6 +116,12 @@ static weir_err writer_of_nobody(struct wt_storm *s, uint32_t node)
                : weir_writer_open(shuffle, 7, &writer, &s->member[node].error);
 }
 
+static weir_err query_alone(struct wt_storm *s, uint32_t node)
+{
+    weir_err rc = open_query(s, node);
+    return rc != WEIR_OK ? rc : WEIR_ERR_ABORTED;
+}
+
 /* A plan that makes no rows before its deadline. */
 static weir_err deadline(struct wt_storm *s, uint32_t node)
 {
@@ -265,6 +271,7 @@ const struct wt_way wt_ways[] = {
     {"more shuffles than the plan has", too_many_shuffles, NULL},
     {"a shuffle of other columns", other_columns, NULL},
     {"a writer of a worker that is not there", writer_of_nobody, NULL},
+    {"a query that is opened and closed", query_alone, NULL},
     {"a deadline on one member", deadline, NULL},
     {"a cancel", NULL, cancel},
     {"a fault of the program", NULL, fail},

@@ -28,6 +28,9 @@ enum wt_msg_type {
     WT_FAIL = 14,
     WT_JOIN = 15,
     WT_MEMBER = 16,
+    WT_SHUFFLE = 17,
+    WT_CLOSE = 18,
+    WT_DIFFER = 19,
     WT_MSG_TYPES = 32, /* room for those of later versions */
 };
 
