@@ -28,6 +28,7 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
     }
     struct wi_transport_params p = {
         .listen = e->cfg.listen,
+        .advertise = e->cfg.advertise,
         .name = e->name,
         /* Old ones may still be dying, and strangers have places too. */
         .max_links = 2 * e->cfg.max_members + WI_GUESTS,

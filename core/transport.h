@@ -89,6 +89,8 @@ struct wi_log;
 /** What the core tells a transport when it opens it. */
 struct wi_transport_params {
     const char *listen; /* address to listen at, without "name:"; NULL = any */
+    const char
+        *advertise;     /* what peers are told instead; NULL: as it listens */
     const char *name;   /* name of the node, for messages */
     uint32_t max_links; /* most endpoints at a time; those that are not known to
                            be peers yet do not count */

@@ -29,6 +29,8 @@ static const struct argp_option options[] = {
      0},
     {"listen", 'l', "HOST:PORT", OPTION_ARG_OPTIONAL,
      "Be the other end of --peer [0.0.0.0:" DOCTOR_PORT "]", 0},
+    {"advertise", 'a', "HOST:PORT", 0,
+     "With --listen: where peers reach it, behind a mapped port or a NAT", 0},
     {"once", KEY_ONCE, NULL, 0, "With --listen: end after one peer", 0},
     {"why", 'w', "PEER", 0,
      "Say which transport auto takes to HOST or ADDRESS, and why", 0},
@@ -63,6 +65,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'l':
         a->listen = arg != NULL ? arg : "0.0.0.0:" DOCTOR_PORT;
         return 0;
+    case 'a':
+        a->doctor.advertise = arg;
+        return 0;
     case 'w':
         a->why = arg;
         return 0;
@@ -88,8 +93,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if ((a->peer != NULL) + (a->why != NULL) + (a->listen != NULL) > 1) {
             argp_error(state, "--peer, --listen and --why exclude each other");
         }
-        if (a->once && a->listen == NULL) {
-            argp_error(state, "--once belongs to --listen");
+        if ((a->once || a->doctor.advertise != NULL) && a->listen == NULL) {
+            argp_error(state, "--once and --advertise belong to --listen");
         }
         return 0;
     default:

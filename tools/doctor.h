@@ -31,6 +31,7 @@ enum { DOCTOR_TEXT_BYTES = 512, DOCTOR_NAMES = 64, DOCTOR_NAME_BYTES = 64 };
 struct doctor {
     const char *root;      /* "" or a directory that stands for "/" */
     const char *transport; /* that nodes are opened with */
+    const char *advertise; /* of the listening end; NULL: as it listens */
     uint64_t timeout_ns;   /* for a peer to answer */
     FILE *out;
     json_t *findings;    /* NULL: lines are printed as they are found */

@@ -154,6 +154,35 @@ void wi_inet_encode(const union wi_inet *addr, char *text, size_t room)
     (void)snprintf(text, room, v6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
+weir_err wi_inet_advertise(const char *text, unsigned how,
+                           const union wi_inet *at, char *out, size_t room,
+                           struct weir_error *err)
+{
+    struct parts p;
+    struct weir_error why;
+    union wi_inet addr = {.any = {.sa_family = AF_UNSPEC}};
+    weir_err rc = take(text, how | WI_INET_LISTEN, &p, &why);
+    if (rc == WEIR_OK && !is_name(&p)) {
+        rc = find(text, how | WI_INET_LISTEN, &p, &addr, &why);
+    }
+    if (rc != WEIR_OK) {
+        return wi_fail(err, rc, "advertise: %.300s", why.message);
+    }
+    if (addr.any.sa_family != AF_UNSPEC && wi_inet_is_any(&addr)) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "advertise: nobody can connect to %.100s: give the "
+                       "address that peers reach",
+                       text);
+    }
+    int n = snprintf(out, room, p.v6 ? "[%s]:%u" : "%s:%u", p.host,
+                     p.port != 0 ? p.port : wi_inet_port(at));
+    return n >= 0 && (size_t)n < room
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_ARG,
+                         "advertise: longer than %zu bytes: %.100s", room - 1,
+                         text);
+}
+
 union wi_inet wi_inet_of(const struct sockaddr *addr)
 {
     union wi_inet out = {.any = {.sa_family = AF_UNSPEC}};

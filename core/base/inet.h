@@ -60,6 +60,22 @@ weir_err wi_inet_check(const char *text, unsigned how, bool *name_out,
 /** Write HOST:PORT with numbers; cut to `room` bytes. */
 void wi_inet_encode(const union wi_inet *addr, char *text, size_t room);
 
+/**
+ * Write the address at which peers are to reach a socket that may listen
+ * elsewhere.
+ *
+ * @param text  HOST:PORT; port 0 stands for that of `at`
+ * @param how   0 or WI_INET_NAMES
+ * @param at    where the socket listens
+ * @param out   [out] HOST:PORT, `room` bytes
+ *
+ * Errors:     WEIR_ERR_ARG: what is wrong with the text
+ * Blocks:     never.  Threads: any.  Ownership: nothing
+ */
+weir_err wi_inet_advertise(const char *text, unsigned how,
+                           const union wi_inet *at, char *out, size_t room,
+                           struct weir_error *err);
+
 /** Copy what the system says. Neither IPv4 nor IPv6: the family is 0. */
 union wi_inet wi_inet_of(const struct sockaddr *addr);
 

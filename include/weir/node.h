@@ -87,10 +87,14 @@ struct weir_node_params {
     weir_log_level log_level; /* most verbose level to log [WEIR_LOG_ERROR] */
     weir_log_fn log;          /* [one line to stderr] */
     void *log_arg;
-    void *transport_arg;  /* for transports that need it (sim) */
-    uint64_t stall_ns;    /* a query in which nothing moves logs what it waits
+    void *transport_arg;   /* for transports that need it (sim) */
+    uint64_t stall_ns;     /* a query in which nothing moves logs what it waits
                              for after [30 s]; WEIR_FOREVER: never */
-    uint64_t reserved[7]; /* must be zero */
+    const char *advertise; /* tcp, verbs, auto: HOST:PORT at which peers reach
+                              this node, where that is not what it listens at
+                              (containers, NAT); port 0: the one it listens at
+                              [as it listens]. auto: of its tcp */
+    uint64_t reserved[6];  /* must be zero */
 };
 
 /** One member of a cluster. */

@@ -118,6 +118,8 @@
     X(suite, place, node_that_closes_declines_queries_to_come)                 \
     X(suite, place, producer_that_leaves_before_it_opens_is_lost)              \
     X(suite, place, strangers_that_only_greet_keep_nobody_out)                 \
+    X(suite, place, advertised_addresses_are_used)                             \
+    X(suite, place, bad_advertised_addresses_are_refused)                      \
     X(suite, place, default_names_do_not_collide)                              \
     X(suite, place, join_names_the_member_with_a_bad_address)                  \
     X(suite, place, other_member_list_is_refused)                              \

@@ -274,6 +274,67 @@ void wt_api_other_frame_bytes_are_refused(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+static bool has_ip(const struct wt_place *place)
+{
+    return strcmp(place->transport, "tcp") == 0 ||
+           strcmp(place->transport, "auto") == 0;
+}
+
+/* Peers reach it where it says, by addresses of the host at which no node was
+ * told to listen; one of them by name. */
+void wt_api_advertised_addresses_are_used(const struct wt_place *place)
+{
+    static const char *const said[] = {"127.0.0.5:0", "localhost:0"};
+    const struct wt_cluster_params apart = {.apart = true,
+                                            .node = {.listen = "0.0.0.0:0"}};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+    if (!has_ip(place)) {
+        return;
+    }
+    wt_cluster_open(&c, place, &apart);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct weir_node_params p = wt_node_params(&c, i);
+        struct weir_error err = {0};
+        weir_node_close(c.node[i]);
+        p.advertise = said[i];
+        cr_assert_eq(weir_node_open(&p, &c.node[i], &err), WEIR_OK, "%s",
+                     err.message);
+        const char *address = weir_node_address(c.node[i]);
+        char host[32];
+        (void)snprintf(host, sizeof(host), "%.*s", (int)(strlen(said[i]) - 1),
+                       said[i]);
+        const char *at = strstr(address, host);
+        cr_assert(at != NULL && at[strlen(host)] != '0', "%s", address);
+    }
+    wt_cluster_join(&c);
+    wt_query_open(&q, &c, 1, NULL);
+    wt_flow_open(&f, &q, NULL);
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f);
+    wt_query_close(&q);
+    wt_flow_close(&f);
+    wt_cluster_close(&c);
+}
+
+void wt_api_bad_advertised_addresses_are_refused(const struct wt_place *place)
+{
+    static const char *const bad[] = {"", "host", "0.0.0.0:1", "[::]:0",
+                                      "1.2.3.4:x"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const struct weir_node_params p = {.transport = place->transport,
+                                           .advertise = bad[i]};
+        struct weir_error err = {0};
+        weir_node *node = NULL;
+        cr_assert_eq(weir_node_open(&p, &node, &err), WEIR_ERR_ARG, "\"%s\"",
+                     bad[i]);
+        cr_assert_not_null(strstr(err.message, "advertise"), "%s", err.message);
+        cr_assert_null(node);
+    }
+}
+
 void wt_api_default_names_do_not_collide(const struct wt_place *place)
 {
     struct weir_node_params params = {.transport = place->transport};

@@ -233,6 +233,14 @@ has '"transport": "tcp"'
 has '"round_trip_us": [0-9]'
 has '"mb_per_s": [0-9]'
 served
+# Peers go where it says, not to where it listens.
+listen -t tcp --listen=0.0.0.0:0 --advertise 127.0.0.5:0
+case $address in
+tcp:127.0.0.5:[1-9]*) ;;
+*) fail "advertises $address" ;;
+esac
+status 0 "$weir" doctor -t tcp --peer "${address#tcp:}"
+served
 # Nobody listens at port 1; the one that was just given back may have a new owner.
 status 1 "$weir" doctor --peer tcp:127.0.0.1:1 --timeout 0.3
 line problem peer 'not reached: .*Connection refused' 'weir doctor --listen'

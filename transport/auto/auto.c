@@ -148,6 +148,10 @@ static weir_err open_part(struct auto_transport *t, uint32_t i,
     struct weir_error why = {0};
     p->ops = wi_transport_find(wi_auto_names[i]);
     own.listen = wish->listen;
+    if (strcmp(wi_auto_names[i], "tcp") != 0) {
+        own.advertise = NULL; /* devices and sockets of the host are what they
+                                 are */
+    }
     if (!wish->wanted) {
         note(p, "left out by listen");
         return WEIR_OK;
@@ -208,6 +212,11 @@ static weir_err open_parts(struct auto_transport *t,
     }
     for (uint32_t i = 0; rc == WEIR_OK && i < AUTO_PARTS; i++) {
         rc = open_part(t, i, params, &w.part[i], err);
+    }
+    if (rc == WEIR_OK && params->advertise != NULL &&
+        t->parts[wi_auto_part("tcp", 3)].t == NULL) {
+        rc = wi_fail(err, WEIR_ERR_ARG,
+                     "advertise is for tcp, which listen leaves out");
     }
     if (rc == WEIR_OK) {
         pick_home(t);

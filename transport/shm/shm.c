@@ -118,7 +118,12 @@ static weir_err shm_open_node(const struct wi_transport_params *params,
     t->due_ns = UINT64_MAX;
     t->max_links = params->max_links != 0 ? params->max_links : UINT32_MAX;
     weir_err rc;
-    if (name == NULL || strlen(name) >= sizeof(t->name)) {
+    if (params->advertise != NULL) {
+        rc = wi_fail(err, WEIR_ERR_ARG,
+                     "advertise: shm is reached by its name alone: listen at "
+                     "\"%.60s\"",
+                     params->advertise);
+    } else if (name == NULL || strlen(name) >= sizeof(t->name)) {
         rc = wi_fail(err, WEIR_ERR_ARG,
                      "shm takes a name to listen at of 1 to %d characters",
                      SHM_NAME_BYTES - 1);

@@ -58,6 +58,9 @@ static weir_err open_node(const struct wi_transport_params *params,
                        "sim: no network was given; nodes of this transport "
                        "are opened by weir_sim_open");
     }
+    if (params->advertise != NULL) {
+        return wi_fail(err, WEIR_ERR_ARG, "advertise: sim has ports alone");
+    }
     uint32_t port =
         ref->port == WI_SIMPORT_ANY ? free_port(ref->net) : ref->port;
     if (port >= ref->net->params.ports) {

@@ -101,8 +101,23 @@ static void accept_some(struct tcp_transport *t)
 
 /* ---- open and close ------------------------------------------------------ */
 
+/* What peers are told. */
+static weir_err set_address(struct tcp_transport *t, const char *advertise,
+                            union wi_inet *at, struct weir_error *err)
+{
+    char *text = t->address + 4;
+    memcpy(t->address, "tcp:", 4);
+    if (advertise != NULL) {
+        return wi_inet_advertise(advertise, WI_INET_NAMES, at, text,
+                                 sizeof(t->address) - 4, err);
+    }
+    wi_tcp_addr_reachable(at);
+    wi_inet_encode(at, text, sizeof(t->address) - 4);
+    return WEIR_OK;
+}
+
 static weir_err open_listener(struct tcp_transport *t, const char *text,
-                              struct weir_error *err)
+                              const char *advertise, struct weir_error *err)
 {
     const int one = 1;
     union wi_inet addr;
@@ -129,10 +144,7 @@ static weir_err open_listener(struct tcp_transport *t, const char *text,
                              text);
     }
     (void)getsockname(t->listen_fd, &addr.any, &len);
-    wi_tcp_addr_reachable(&addr);
-    memcpy(t->address, "tcp:", 4);
-    wi_inet_encode(&addr, t->address + 4, sizeof(t->address) - 4);
-    return WEIR_OK;
+    return set_address(t, advertise, &addr, err);
 }
 
 static weir_err open_epoll(struct tcp_transport *t, struct weir_error *err)
@@ -197,7 +209,8 @@ static weir_err tcp_open(const struct wi_transport_params *params,
     wi_list_init(&t->ready);
     wi_list_init(&t->trash);
     weir_err rc =
-        open_listener(t, params->listen ? params->listen : "127.0.0.1:0", err);
+        open_listener(t, params->listen ? params->listen : "127.0.0.1:0",
+                      params->advertise, err);
     if (rc == WEIR_OK) {
         rc = open_epoll(t, err);
     }

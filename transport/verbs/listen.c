@@ -143,7 +143,7 @@ static weir_err listen_at(struct vb_transport *t, const char *text,
 }
 
 weir_err wi_vb_listen(struct vb_transport *t, const char *text,
-                      struct weir_error *err)
+                      const char *advertise, struct weir_error *err)
 {
     union wi_inet wanted;
     text = text != NULL ? text : "0.0.0.0:0";
@@ -159,6 +159,10 @@ weir_err wi_vb_listen(struct vb_transport *t, const char *text,
         t->local = wi_inet_of(rdma_get_local_addr(t->listen_id));
         memcpy(t->address, "verbs:", 6);
         wi_inet_encode(&t->local, t->address + 6, sizeof(t->address) - 6);
+    }
+    if (rc == WEIR_OK && advertise != NULL) {
+        rc = wi_inet_advertise(advertise, 0, &t->local, t->address + 6,
+                               sizeof(t->address) - 6, err);
     }
     return rc;
 }

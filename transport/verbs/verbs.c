@@ -213,7 +213,7 @@ static weir_err verbs_open(const struct wi_transport_params *params,
     /* Kernels before 5.12 would copy registered pages upon a write after fork;
      * for later ones this does nothing. */
     (void)ibv_fork_init();
-    weir_err rc = wi_vb_listen(t, params->listen, err);
+    weir_err rc = wi_vb_listen(t, params->listen, params->advertise, err);
     if (rc == WEIR_OK) {
         rc = wi_vb_dev_open(t, t->listen_id, no_srq, err);
     }

@@ -477,7 +477,7 @@ void wi_vb_cq_drain(struct vb_transport *t);
 
 /** Listen; sets cm, listen_id, local and address. */
 weir_err wi_vb_listen(struct vb_transport *t, const char *text,
-                      struct weir_error *err);
+                      const char *advertise, struct weir_error *err);
 
 /* ---- cm.c ---------------------------------------------------------------- */
 
