@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operators/base/number_text.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "operators/base/date.h"
 
@@ -33,23 +35,69 @@ uint32_t wi_exact_text(wi_i128 v, uint32_t scale,
     return at;
 }
 
-/* The shortest that is read back as the same number. */
+/* ---- floats -------------------------------------------------------------- */
+
+/* Digits that any decimal of has its own number for (DBL_DIG, FLT_DIG), so that
+ * %g finds each of them; fewer where numbers are farther apart than digits. */
+static int least_digits(double v, bool single)
+{
+    const double normal = single ? (double)FLT_MIN : DBL_MIN;
+    return fabs(v) < normal ? 1 : single ? FLT_DIG : DBL_DIG;
+}
+
+static bool reads_back(const char *text, double v, bool single)
+{
+    return (single ? (double)strtof(text, NULL) : strtod(text, NULL)) == v;
+}
+
+/* Add 1 to the last digit of `1.234e-05`. No nine is met that would carry into
+ * another exponent: one digit less would have been enough then. */
+static void count_up(char *text)
+{
+    char *digit = text + strcspn(text, "e");
+    do {
+        digit -= digit[-1] == '.' ? 2 : 1;
+        *digit = (char)(*digit == '9' ? '0' : *digit + 1);
+    } while (*digit == '0' && digit > text + (text[0] == '-'));
+}
+
+/* Numbers below a power of two are closer to it than those above, so that the
+ * nearest decimal may be too far below, and the next one above it not. */
+static bool next_reads_back(double v, bool single, int digits,
+                            char text[WI_VALUE_TEXT_BYTES])
+{
+    char next[WI_VALUE_TEXT_BYTES];
+    int exponent;
+    if (fabs(frexp(v, &exponent)) != 0.5) {
+        return false;
+    }
+    (void)snprintf(next, sizeof(next), "%.*e", digits - 1, v);
+    count_up(next);
+    if (!reads_back(next, v, single)) {
+        return false;
+    }
+    (void)snprintf(text, WI_VALUE_TEXT_BYTES, "%.*Lg", digits,
+                   strtold(next, NULL));
+    return true;
+}
+
 uint32_t wi_float_text(double v, bool single, char text[WI_VALUE_TEXT_BYTES])
 {
+    const int most = single ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
     if (isnan(v)) {
         return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES, "nan");
     }
-    int n = 0;
-    int digits = single ? 6 : 15;
-    for (int most = single ? 9 : 17; digits <= most; digits++) {
-        n = snprintf(text, WI_VALUE_TEXT_BYTES, "%.*g", digits, v);
-        double back = strtod(text, NULL);
-        if ((single ? (double)(float)back : back) == v) {
+    for (int digits = least_digits(v, single); digits <= most; digits++) {
+        (void)snprintf(text, WI_VALUE_TEXT_BYTES, "%.*g", digits, v);
+        if (reads_back(text, v, single) ||
+            next_reads_back(v, single, digits, text)) {
             break;
         }
     }
-    return (uint32_t)n;
+    return (uint32_t)strlen(text);
 }
+
+/* ---- dates and times ----------------------------------------------------- */
 
 uint32_t wi_date_text(int64_t days, char text[WI_VALUE_TEXT_BYTES])
 {

@@ -110,11 +110,11 @@ static enum wi_read read_float(struct wi_str text, bool single, double *out)
         return WI_READ_MALFORMED;
     }
     char *end;
-    double v = strtod(buf, &end);
+    /* Not by way of a double: rounded twice, it may be the wrong neighbour. */
+    const double v = single ? (double)strtof(buf, &end) : strtod(buf, &end);
     if (end != buf + text.n_bytes) {
         return WI_READ_MALFORMED;
     }
-    v = single ? (double)(float)v : v;
     if (!word && isinf(v)) {
         return WI_READ_TOO_LARGE;
     }

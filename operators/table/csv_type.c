@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "operators/base/date.h"
+#include "operators/base/number_text.h"
 #include "operators/table/csv_value.h"
 
 enum { MAX_INT_DIGITS = 19 };
@@ -266,21 +267,16 @@ static bool find_shortest(double value, struct decimal *d)
     return false;
 }
 
-static int print_by_library(double value, char *text)
-{
-    int n = snprintf(text, WI_CSV_VALUE_BYTES, "%.15g", value);
-    for (int digits = 16; digits <= 17 && strtod(text, NULL) != value;
-         digits++) {
-        n = snprintf(text, WI_CSV_VALUE_BYTES, "%.*g", digits, value);
-    }
-    return n;
-}
-
 size_t wi_csv_print_float64(double value, char text[WI_CSV_VALUE_BYTES])
 {
     struct decimal d;
-    return find_shortest(value, &d) ? print_decimal(&d, text)
-                                    : (size_t)print_by_library(value, text);
+    char any[WI_VALUE_TEXT_BYTES];
+    if (find_shortest(value, &d)) {
+        return print_decimal(&d, text);
+    }
+    const size_t len = wi_float_text(value, false, any);
+    memcpy(text, any, len); /* 24 bytes: -2.2250738585072014e-308 */
+    return len;
 }
 
 static bool survives_as_shortest(const char *text, size_t len)

@@ -15,8 +15,7 @@
  *                   they are not all 0; (ms) and (ns) if it is three or nine
  *   decimal(18,S)   S digits behind the point in every value, and one at least;
  *   decimal(38,S)   if 18 digits are too few
- *   float64         the shortest decimal that gives the value (as %.15g or
- *                   %.17g)
+ *   float64         the shortest decimal that gives the value
  *   utf8            everything else, and columns without any value
  *
  * Decimals have one of two precisions, so that a row more seldom changes a type

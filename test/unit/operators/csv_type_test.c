@@ -3,7 +3,9 @@
 #include "operators/table/csv_type.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,8 +176,9 @@ static uint64_t next_random(uint64_t *state)
 /* The C library, asked in the same way, is the judge. */
 static size_t print_slowly(double value, char *text)
 {
+    const bool dense = fabs(value) >= DBL_MIN || value == 0;
     int n = 0;
-    for (int digits = 15; digits <= 17; digits++) {
+    for (int digits = dense ? 15 : 1; digits <= 17; digits++) {
         n = snprintf(text, 64, "%.*g", digits, value);
         if (strtod(text, NULL) == value) {
             break;
