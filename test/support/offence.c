@@ -56,7 +56,9 @@ static void expect_outcome(struct wt_lab *lab, const struct wt_offence *o)
     switch (o->outcome) {
     case WT_LINK_ENDS:
         WT_MUST(wt_lab_until(lab, link_ended, PATIENCE_S),
-                "%s: the link goes on", o->name);
+                "%s: the link goes on; query %s %s", o->name,
+                weir_err_name(lab->end[WT_LAB_SHARED][0]),
+                lab->error[WT_LAB_SHARED][0].message);
         break;
     case WT_QUERY_FAILS:
         expect_failure(lab, o);

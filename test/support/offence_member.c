@@ -74,6 +74,16 @@ static void open_ring(struct wt_lab *lab, const struct wt_offence *o)
     wt_rogue_send(r.link, &m);
 }
 
+/* In the unit before, which is free. */
+static void open_before(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_ring r;
+    struct wt_msg m = wt_ring_message(lab, 0, STAGE, UNIT, &r);
+    (void)o;
+    wt_set(&m, 32, 8, wt_rogue_ring(r.link, UNIT) - 64);
+    wt_rogue_send(r.link, &m);
+}
+
 static void open_two(struct wt_lab *lab, const struct wt_offence *o)
 {
     struct wt_ring r;
@@ -295,6 +305,9 @@ const struct wt_offence wt_member_offences[] = {
     OPEN("a ring whose number is too high", 4, 4, 0x00ffffff),
     OPEN("a ring whose number is 2^32-1", 4, 4, 0xffffffff),
     OPEN("a ring before its unit", 32, 8, 0),
+    {.name = "a ring just before its unit",
+     .outcome = WT_LINK_ENDS,
+     .play = open_before},
     OPEN("a ring at an odd place", 32, 8, 0x20001),
     OPEN("a ring of no bytes", 40, 4, 0),
     OPEN("a ring of 100 bytes", 40, 4, 100),
