@@ -37,6 +37,7 @@ struct shuffle_args {
     uint32_t workers;
     const char *transport;
     uint64_t memory_bytes;
+    uint64_t stopped_ns;
 };
 
 /* ---- arguments -------------------------------------------------------------------- */
@@ -55,6 +56,9 @@ static const struct option_row rows[] = {
      "Cap on the buffers that travel, for each process; K, M, G may follow "
      "[256M]",
      OPTION_BYTES(struct shuffle_args, memory_bytes)},
+    {"stopped", 0, "S",
+     "Say which process a signal has stopped, after S seconds [10]",
+     OPTION_SECONDS(struct shuffle_args, stopped_ns, 1, 1000000000)},
     {"out", 0, "DIR", "Where to write; must not exist or be empty",
      OPTION_TEXT(struct shuffle_args, out)},
     {"force", 0, NULL, "DIR may hold files; its part files are replaced",
@@ -206,6 +210,7 @@ static int run(const struct shuffle_args *a, struct csv_plan *plan,
         .nodes = a->nodes,
         .workers = a->workers,
         .memory_bytes = a->memory_bytes,
+        .stopped_ns = a->stopped_ns,
         .keys = keys,
         .n_keys = n_keys,
     };

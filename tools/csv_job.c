@@ -260,6 +260,7 @@ weir_err csv_job_run(const struct csv_job *job, struct csv_tally *tally_out,
         .members = job->nodes,
         .shared_bytes = tally_bytes + job->nodes * (size_t)WB_ADDRESS_BYTES,
         .timeout_ns = NO_TIMEOUT_NS,
+        .stopped_ns = job->stopped_ns,
     };
     struct run run = {.job = job};
     weir_err rc = wb_group_open(&params, &run.group, err);

@@ -317,6 +317,7 @@ weir_err run_job_run(const struct run_job *params, struct run_op *ops_out,
         .members = params->nodes,
         .shared_bytes = stats_bytes + params->nodes * (size_t)WB_ADDRESS_BYTES,
         .timeout_ns = NO_TIMEOUT_NS,
+        .stopped_ns = params->stopped_ns,
     };
     weir_err rc = wb_group_open(&group, &j.group, err);
     if (rc != WEIR_OK) {

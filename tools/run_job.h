@@ -25,6 +25,7 @@ struct run_job {
     const char *transport;
     uint64_t memory_bytes; /* of operators, per node [the library's] */
     uint64_t timeout_ns;   /* 0: none */
+    uint64_t stopped_ns;   /* as of wb_group_params */
     enum rows_format format;
     FILE *to;                  /* where the rows go; nothing is buffered yet */
     struct progress *progress; /* a counter per node, or NULL */

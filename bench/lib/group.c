@@ -23,10 +23,14 @@
 
 #include "bench/lib/ask.h"
 #include "bench/lib/clock.h"
+#include "bench/lib/stopped.h"
 #include "core/base/atomic.h"
 #include "core/base/err.h"
 
 #define DEFAULT_TIMEOUT_NS UINT64_C(120000000000)
+#define DEFAULT_STOPPED_NS UINT64_C(10000000000)
+#define LOOK_NS                                                                \
+    UINT64_C(1000000000) /* how often, at most, for members stopped */
 
 /* In the place of a member's number: the error is no member's own. */
 #define NO_MEMBER WB_MAX_MEMBERS
@@ -51,6 +55,7 @@ struct wb_group {
 struct member {
     pid_t pid;
     int alive; /* pipe whose other end the member holds; -1: has ended */
+    struct wb_stopped stopped;
 };
 
 static weir_err barrier_init(pthread_barrier_t *barrier, uint32_t n,
@@ -85,6 +90,9 @@ weir_err wb_group_open(const struct wb_group_params *params,
     }
     if (g->params.timeout_ns == 0) {
         g->params.timeout_ns = DEFAULT_TIMEOUT_NS;
+    }
+    if (g->params.stopped_ns == 0) {
+        g->params.stopped_ns = DEFAULT_STOPPED_NS;
     }
     g->user_off = wi_align_up(sizeof(struct shared), WI_CACHE_LINE);
     g->map_bytes = wi_align_up(g->user_off + params->shared_bytes, WI_PAGE);
@@ -275,6 +283,34 @@ static weir_err reap_ended(struct wb_group *g, struct member *members,
     return rc;
 }
 
+/* On standard error at once: it is nothing that the run ends with. */
+static void tell_stopped(const struct wb_group *g, struct member *members,
+                         uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < g->params.members; i++) {
+        struct member *m = &members[i];
+        int signal;
+        if (m->alive >= 0 && wb_stopped_look(&m->stopped, m->pid, now_ns,
+                                             g->params.stopped_ns, &signal)) {
+            (void)fprintf(stderr,
+                          "%s: process %u of %u (pid %d) is stopped by signal "
+                          "%d (%s), and all wait for it: kill -CONT %d lets it "
+                          "go on, kill -KILL %d ends the run\n",
+                          program_invocation_short_name, i, g->params.members,
+                          (int)m->pid, signal, strsignal(signal), (int)m->pid,
+                          (int)m->pid);
+        }
+    }
+}
+
+/* How long to sleep: to the deadline, or to the next look. */
+static int patience_ms(const struct wb_group *g, uint64_t left_ns)
+{
+    const uint64_t half_ns = g->params.stopped_ns / 2;
+    const uint64_t look_ns = half_ns < LOOK_NS ? half_ns : LOOK_NS;
+    return (int)((left_ns < look_ns ? left_ns : look_ns) / 1000000u) + 1;
+}
+
 static weir_err watch_members(struct wb_group *g, struct member *members,
                               struct weir_error *err)
 {
@@ -297,8 +333,8 @@ static weir_err watch_members(struct wb_group *g, struct member *members,
                          n, (double)g->params.timeout_ns * 1e-9);
             break;
         }
-        int ms = (int)((deadline_ns - now_ns) / 1000000u % 3600000u) + 1;
-        if (poll(fds, n, ms) > 0) {
+        tell_stopped(g, members, now_ns);
+        if (poll(fds, n, patience_ms(g, deadline_ns - now_ns)) > 0) {
             rc = reap_ended(g, members, fds, &left, err);
         }
     }

@@ -10,6 +10,9 @@
  * the others by SIGKILL; so does the time limit. wb_group_run therefore always
  * returns. Members die with the parent.
  *
+ * A member that is stopped (SIGSTOP, a debugger) keeps all the others waiting;
+ * the parent says which one it is.
+ *
  * The parent must have one thread when it runs a group.
  */
 #ifndef WB_GROUP_H
@@ -30,6 +33,8 @@ struct wb_group_params {
                             together [members] */
     size_t shared_bytes; /* of wb_group_shared, zeroed */
     uint64_t timeout_ns; /* of a run [120 s] */
+    uint64_t stopped_ns; /* a member that a signal has stopped so long is told
+                            on standard error, once [10 s] */
 };
 
 /** What a member runs; its error is the run's. */

@@ -153,6 +153,22 @@ fi
 
 # No row comes out, so the processes stay busy with each other.
 sed 's/n >= 0/n < 0/' endless.json >silent.json
+
+# Who is stopped keeps all waiting: each is told of, once, and the run goes on.
+start_stopped 2 "$weir" run silent.json -n 2 --stopped 1
+# shellcheck disable=SC2086 # a list
+set -- $nodes
+until [ "$(wc -l <err)" -ge 2 ]; do
+    kill -0 $pid || fail "ended before it told who is stopped"
+done
+for i in 0 1; do
+    eval "stopped=\$$((i + 1))"
+    grep -q "^weir: process $i of 2 (pid $stopped) is stopped by signal [0-9]* (Stopped (signal)), and all wait for it: kill -CONT $stopped lets it go on, kill -KILL $stopped ends the run\$" err ||
+        fail "does not say that process $i is stopped"
+done
+kill -KILL "$1"
+wait $pid || true
+[ "$(grep -c stopped err)" -eq 2 ] || fail "says twice who is stopped"
 mkfifo held
 for transport in shm tcp; do
     # One is killed, the others are stopped: the run ends all the same.

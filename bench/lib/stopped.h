@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A process that stands still because a signal has stopped it (SIGSTOP, ^Z, a
+ * debugger): everybody waits for it, and nothing else says so.
+ */
+#ifndef WB_STOPPED_H
+#define WB_STOPPED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** One child; zeroed at first. written by: its parent */
+struct wb_stopped {
+    uint64_t since_ns; /* it was seen stopped; 0: it runs */
+    bool told;
+};
+
+/**
+ * Look at a child of this process.
+ *
+ * @param now_ns      any clock's time, above 0
+ * @param after_ns    how long it may stand still before that is worth a word
+ * @param signal_out  [out] that stopped it; set if true is returned
+ *
+ * Returns:    true once for each time that it stands still so long
+ * Errors:     none
+ * Blocks:     never; what wait() says of the child later is not changed
+ * Threads:    one
+ * Ownership:  nothing
+ */
+bool wb_stopped_look(struct wb_stopped *s, pid_t pid, uint64_t now_ns,
+                     uint64_t after_ns, int *signal_out);
+
+#endif /* WB_STOPPED_H */
