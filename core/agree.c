@@ -41,7 +41,10 @@ static void tell_all(const struct weir_query *q, const union wi_msg *m)
 {
     for (uint32_t i = 1; i <= q->n_members; i++) {
         uint32_t k = (q->engine->self + i) % q->n_members;
-        wi_query_tell(q->engine, q->members[k], m);
+        struct wi_link *l = wi_query_link(q->engine, q->members[k]);
+        if (l != NULL) {
+            wi_link_send_soon(l, m);
+        }
     }
 }
 

@@ -456,6 +456,7 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
     uint32_t n = take_events(e);
     if (kicked || n != 0) {
         n += take_failures(e) + take_inbox(e) + take_self_msgs(e);
+        wi_links_flush(e);
         wi_edges_limbo(e);
         wi_edges_strays(e, false);
         wi_list_each(d, &e->dead)

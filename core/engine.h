@@ -138,10 +138,11 @@ struct wi_engine {
     struct wi_gate strangers[WI_CAUSES];
     struct wi_lq self_msgs; /* messages of the self link */
     uint32_t n_self_msgs;   /* in it */
-    struct wi_lq inbox;     /* struct wi_in that are empty */
-    struct wi_lq failures;  /* struct wi_in that a dispatcher found broken */
-    _Atomic uint32_t kick;  /* something for the next step */
-    uint64_t mem_bytes;     /* bells, ring areas, arenas */
+    bool unsent;           /* links have messages that wait for the next step */
+    struct wi_lq inbox;    /* struct wi_in that are empty */
+    struct wi_lq failures; /* struct wi_in that a dispatcher found broken */
+    _Atomic uint32_t kick; /* something for the next step */
+    uint64_t mem_bytes;    /* bells, ring areas, arenas */
     uint64_t mem_peak;
     uint32_t open_shuffles;
     struct wi_join *join;    /* seed join in progress */

@@ -193,19 +193,20 @@ static bool meet_doom(struct wi_link *l)
     return true;
 }
 
-void wi_link_send(struct wi_link *l, const union wi_msg *m)
+/* False: it will not be sent. */
+static bool queue(struct wi_link *l, const union wi_msg *m)
 {
     if (l->state == WI_LINK_DEAD || l->doom != WEIR_OK) {
-        return;
+        return false;
     }
     if (wi_link_queued(l) >= ctl_most(l)) {
         doom(l, WEIR_ERR_PEER_LOST);
-        return;
+        return false;
     }
     struct wi_ctl_msg *c = malloc(sizeof(*c) + m->head.len);
     if (c == NULL) {
         doom(l, WEIR_ERR_NO_MEMORY);
-        return;
+        return false;
     }
     c->len = m->head.len;
     memcpy(c->bytes, m, m->head.len);
@@ -213,11 +214,40 @@ void wi_link_send(struct wi_link *l, const union wi_msg *m)
         l->engine->n_self_msgs++;
         wi_lq_put(&l->engine->self_msgs, &c->node);
         wi_engine_kick(l->engine);
-        return;
+        return true;
     }
     l->ctl_put++;
     wi_lq_put(&l->ctl, &c->node);
-    wi_link_pump(l);
+    return true;
+}
+
+void wi_link_send(struct wi_link *l, const union wi_msg *m)
+{
+    if (queue(l, m) && !l->self) {
+        wi_link_pump(l);
+    }
+}
+
+void wi_link_send_soon(struct wi_link *l, const union wi_msg *m)
+{
+    if (queue(l, m) && !l->self) {
+        l->engine->unsent = true;
+        wi_engine_kick(l->engine);
+    }
+}
+
+void wi_links_flush(struct wi_engine *e)
+{
+    if (!e->unsent) {
+        return;
+    }
+    e->unsent = false;
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        struct wi_link *l = e->members[i].link;
+        if (l != NULL && wi_link_queued(l) != 0) {
+            wi_link_pump(l);
+        }
+    }
 }
 
 static void send_bye(struct wi_link *l)

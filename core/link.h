@@ -174,6 +174,11 @@ bool wi_link_bury(struct wi_link *l);
  *  link, in the next step. */
 void wi_link_send(struct wi_link *l, const union wi_msg *m);
 
+/** The same, but it may wait for the engine's next step, or for what is sent
+ *  before that: several of them then cost one packet. */
+void wi_link_send_soon(struct wi_link *l, const union wi_msg *m);
+void wi_links_flush(struct wi_engine *e);
+
 /** How many of them wait. */
 uint32_t wi_link_queued(const struct wi_link *l);
 

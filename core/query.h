@@ -76,10 +76,10 @@ void wi_query_opened(struct weir_query *q, enum wi_missing_kind kind,
 void wi_query_answer(struct wi_link *l, uint64_t id,
                      const struct weir_error *why);
 
-/** Send a message to a member if there is a link to it. What a link that closes
- *  does not bring to the peer any more, the next one does: wi_query_unlinked(),
- *  wi_query_linked(). */
-void wi_query_tell(struct wi_engine *e, uint32_t member, const union wi_msg *m);
+/** The link over which another member can be told something; NULL: there is
+ *  none now. What a link that closes does not bring to the peer any more, the
+ *  next one does: wi_query_unlinked(), wi_query_linked(). */
+struct wi_link *wi_query_link(struct wi_engine *e, uint32_t member);
 
 /** Tell a peer of the queries that failed before its link was open. */
 void wi_query_tell_failed(struct wi_link *l);

@@ -63,11 +63,18 @@ void wi_query_tell_failed(struct wi_link *l)
     }
 }
 
-void wi_query_tell(struct wi_engine *e, uint32_t member, const union wi_msg *m)
+struct wi_link *wi_query_link(struct wi_engine *e, uint32_t member)
 {
     struct wi_link *l = e->members[member].link;
-    if (member != e->self && l != NULL &&
-        (l->state == WI_LINK_OPEN || l->state == WI_LINK_CLOSING)) {
+    bool open = member != e->self && l != NULL &&
+                (l->state == WI_LINK_OPEN || l->state == WI_LINK_CLOSING);
+    return open ? l : NULL;
+}
+
+static void tell(struct wi_engine *e, uint32_t member, const union wi_msg *m)
+{
+    struct wi_link *l = wi_query_link(e, member);
+    if (l != NULL) {
         wi_link_send(l, m);
     }
 }
@@ -82,7 +89,7 @@ void wi_tomb_fail(struct wi_engine *e, struct wi_tomb *t, weir_err code,
     fill_fail(&m, t->id, code, t->text);
     for (uint32_t i = 0; i < e->n_members; i++) {
         if (wi_tomb_has(t, i)) {
-            wi_query_tell(e, i, &m);
+            tell(e, i, &m);
         }
     }
 }
@@ -93,7 +100,7 @@ static void tell_members(struct weir_query *q, weir_err code, const char *text)
     union wi_msg m;
     fill_fail(&m, q->id, code, text);
     for (uint32_t i = 0; i < q->n_members; i++) {
-        wi_query_tell(e, q->members[i], &m);
+        tell(e, q->members[i], &m);
     }
 }
 
@@ -163,7 +170,7 @@ static void ask(struct weir_query *q)
     }
     union wi_msg m;
     fill_fail(&m, q->id, q->report.code, q->report.message);
-    wi_query_tell(q->engine, to, &m); /* or wi_query_linked(), later */
+    tell(q->engine, to, &m); /* or wi_query_linked(), later */
 }
 
 void wi_query_report(struct weir_query *q, weir_err code, const char *text)
