@@ -2,11 +2,11 @@
 /**
  * Reports: the lines of weir/report.h.
  *
- *   report.c        what one query waits for, writer by writer, reader by reader
+ *   missing.c       what one query waits for, writer by writer, reader by reader
+ *   report.c        and since when
  *   report_node.c   the whole of a node: links, workers, queries
  *
- * The numbers are those of the last look (watch.h); all runs under the node's
- * lock.
+ * Times are those of the last look (watch.h); all runs under the node's lock.
  */
 #ifndef WI_REPORT_H
 #define WI_REPORT_H
@@ -38,9 +38,8 @@ void wi_report_link(const struct wi_report *r, uint32_t member, char *text);
 /** What a query waits for; nothing if for nothing. */
 void wi_report_query(struct wi_report *r, const struct weir_query *q);
 
-/** Shuffles that members send rows for, and that were not opened here: of a
- *  query that is open here, or (NULL) of all that are not. */
-void wi_report_unopened(struct wi_report *r, const struct weir_query *q);
+/** Shuffles that members send rows for, of queries that are not open here. */
+void wi_report_unopened(struct wi_report *r);
 
 /** Log what a query waits for that stands still; false: for nothing. */
 bool wi_report_stall(const struct weir_query *q);

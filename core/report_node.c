@@ -123,7 +123,7 @@ static void say_all(struct wi_report *r)
     {
         say_query(r, wi_query_of(n));
     }
-    wi_report_unopened(r, NULL);
+    wi_report_unopened(r);
 }
 
 /* ---- the public call ----------------------------------------------------------------- */

@@ -6,7 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FRAME_BYTES = 4096, RING_FRAMES = 4, BATCH_ROWS = 256, LINES = 64 };
+enum {
+    FRAME_BYTES = 4096,
+    RING_FRAMES = 4,
+    BATCH_ROWS = 256,
+    LINES = 64,
+    MANY = 999
+};
 #define SECOND 1000000000ull
 
 struct lines {
@@ -17,6 +23,7 @@ struct lines {
 struct scene {
     struct wt_cluster c;
     struct ArrowSchema schema;
+    uint64_t id; /* of queries that are opened */
     weir_query *query[2];
     weir_shuffle *shuffle[2];
     weir_writer *writer;
@@ -24,7 +31,7 @@ struct scene {
     struct ArrowArray batch;
     struct ArrowArray held[16];
     uint32_t n_held;
-    bool pushes;
+    uint32_t pushes; /* to be made */
     uint64_t now_ns;
     struct lines report;
     struct lines log; /* of both nodes, on the simulator */
@@ -54,25 +61,33 @@ static void hear(void *arg, weir_log_level level, const char *line)
 
 /* ---- a scene --------------------------------------------------------------- */
 
-static void open_scene(struct scene *s, const struct wt_place *place,
-                       uint64_t stall_ns)
+static void open_small(struct scene *s, const struct wt_place *place,
+                       uint64_t stall_ns, uint32_t max_shuffles)
 {
     const struct wt_cluster_params cluster = {
         .node = {.frame_bytes = FRAME_BYTES,
                  .ring_frames = RING_FRAMES,
+                 .max_shuffles = max_shuffles,
                  .stall_ns = stall_ns,
                  .log = hear,
                  .log_arg = &s->log}};
     struct weir_error err = {0};
     memset(s, 0, sizeof(*s));
+    s->id = 7;
     wt_cluster_open(&s->c, place, &cluster);
     cr_assert_eq(weir_schema_build(fields, 1, &s->schema, &err), WEIR_OK);
     wt_rows_make(&rows, 0, BATCH_ROWS, &s->batch);
 }
 
+static void open_scene(struct scene *s, const struct wt_place *place,
+                       uint64_t stall_ns)
+{
+    open_small(s, place, stall_ns, 0);
+}
+
 static void open_query(struct scene *s, uint32_t node)
 {
-    const struct weir_query_params params = {.id = 7};
+    const struct weir_query_params params = {.id = s->id};
     struct weir_error err = {0};
     cr_assert_eq(
         weir_query_open(s->c.node[node], &params, &s->query[node], &err),
@@ -124,7 +139,12 @@ static weir_err try_push(void *arg, uint64_t now_ns)
 {
     struct scene *s = arg;
     (void)now_ns;
-    return s->pushes ? weir_writer_push(s->writer, &s->batch) : WEIR_AGAIN;
+    if (s->pushes == 0) {
+        return WEIR_AGAIN;
+    }
+    weir_err rc = weir_writer_push(s->writer, &s->batch);
+    s->pushes -= rc == WEIR_OK;
+    return rc;
 }
 
 static weir_err rest(void *arg, uint64_t now_ns)
@@ -211,7 +231,7 @@ void wt_api_report_names_the_consumer_that_takes_nothing(
     open_scene(&s, place, 0);
     open_writer(&s);
     open_reader(&s);
-    s.pushes = true;
+    s.pushes = MANY;
     pass(&s, 4 * SECOND);
     says(&s, 0,
          "query 7 shuffle 1 worker 0 writer: waits for room at n1 worker 0, "
@@ -262,7 +282,7 @@ void wt_api_report_names_a_query_that_was_never_opened(
     struct scene s;
     open_scene(&s, place, 0);
     open_writer(&s);
-    s.pushes = true;
+    s.pushes = MANY;
     pass(&s, 4 * SECOND);
     says(&s, 0,
          "query 7 shuffle 1 worker 0 writer: waits for room at n1 worker 0, "
@@ -297,7 +317,7 @@ void wt_api_report_counts_batches_that_are_held(const struct wt_place *place)
     open_scene(&s, place, 0);
     open_writer(&s);
     open_reader(&s);
-    s.pushes = true;
+    s.pushes = MANY;
     pass(&s, SECOND);
     take_all(&s);
     pass(&s, 4 * SECOND);
@@ -343,6 +363,55 @@ void wt_api_report_says_how_links_are(const struct wt_place *place)
     close_scene(&s);
 }
 
+/* The ring of a query that has left node 0 is in use until node 1 has read. */
+void wt_api_report_says_that_all_units_are_in_use(const struct wt_place *place)
+{
+    struct scene s;
+    open_small(&s, place, 0, 1);
+    open_writer(&s);
+    open_reader(&s);
+    pass(&s, SECOND);
+    cr_assert_eq(weir_writer_finish(s.writer), WEIR_OK);
+    weir_query_close(s.query[0]);
+    s.id = 8;
+    open_writer(&s);
+    says(&s, 0,
+         "query 8 shuffle 1 worker 0 writer: waits for a ring at n1, all 2 "
+         "units are in use there");
+    pass(&s, SECOND);
+    cr_assert_eq(weir_reader_next(s.reader, &s.held[0]), WEIR_DONE);
+    pass(&s, SECOND);
+    look(&s, 0);
+    cr_assert_eq(count(&s.report, "waits for a ring"), 0);
+    close_scene(&s);
+}
+
+/* It goes out when the consumer has released what came before: so its writer
+ * waits for that, but for no room. */
+void wt_api_part_filled_frame_waits_for_no_room(const struct wt_place *place)
+{
+    struct weir_error err = {0};
+    struct scene s;
+    open_scene(&s, place, 0);
+    open_writer(&s);
+    open_reader(&s);
+    s.pushes = 1;
+    pass(&s, SECOND);
+    cr_assert_eq(weir_writer_push(s.writer, &s.batch), WEIR_OK);
+    (void)weir_worker_wait(s.c.node[0], 0, 0);
+    says(&s, 0,
+         "query 7 shuffle 1 worker 0 writer: n1 worker 0 has not released 2176 "
+         "of 16384 bytes for 0.0 s");
+    weir_query_close(s.query[0]);
+    s.query[0] = NULL;
+    pass(&s, SECOND);
+    (void)weir_query_status(s.query[1], &err);
+    cr_assert_str_eq(err.message,
+                     "n0 (member 0) closed the query before its end: shuffle "
+                     "1: n0 worker 0 writer: not finished");
+    close_scene(&s);
+}
+
 /* Ends the query's only stream on both sides. */
 static void finish(struct scene *s)
 {
@@ -379,7 +448,7 @@ void wt_api_stall_is_logged_once(const struct wt_place *place)
     open_scene(&s, place, 10 * SECOND);
     open_writer(&s);
     open_reader(&s);
-    s.pushes = true;
+    s.pushes = MANY;
     pass(&s, 10 * SECOND);
     cr_assert_eq(s.log.n, 0);
     pass(&s, 3 * SECOND);
