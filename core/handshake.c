@@ -177,6 +177,7 @@ bool wi_link_drop_attempt(struct wi_link *l)
     l->ep = NULL;
     wi_link_drain(l);
     l->packet_len = 0;
+    l->broken = false; /* that was the endpoint */
     /* E6 release: the link starts again, without ep; pairs with E6 sc in
      * serve() */
     wi_store_rel(&l->lock, 0);
@@ -326,7 +327,6 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     }
     wi_link_enter(l, WI_LINK_READY);
     l->initiator = false;
-    l->broken = false;
     l->caps = caps;
     l->peer_incarnation = h->incarnation;
     l->last_rx_ns = e->now_ns;

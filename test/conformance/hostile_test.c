@@ -155,6 +155,30 @@ Test(hostile, peer_that_hangs_up_is_tried_again, .timeout = 60)
     wt_lone_close(&lone);
 }
 
+/* Its node finds that it is connected and that the peer has gone at once, and
+ * cannot even send HELLO. */
+Test(hostile, peer_that_hangs_up_before_hello_is_sent_is_tried_again,
+     .timeout = 60)
+{
+    const struct weir_node_params params = {.connect_ns = 1000000000};
+    wt_lone_open(&lone, &params);
+    wt_lone_join(&lone);
+    weir_query *q = query_of_both();
+    lone.refused = 1;
+    uint64_t next_ns;
+    (void)weir_node_step(lone.node, wi_simnet_now(lone.net), &next_ns);
+    lone.asleep = true;
+    wt_lone_settle(&lone);
+    cr_assert_eq(lone.refused, 0);
+    lone.asleep = false;
+    struct weir_error err = {0};
+    WT_TURNS(&lone, lone.raws[0].of_type[WI_MSG_HELLO] == 1 ||
+                        weir_query_status(q, &err) != WEIR_OK);
+    cr_assert_eq(weir_query_status(q, NULL), WEIR_OK, "%s", err.message);
+    weir_query_close(q);
+    wt_lone_close(&lone);
+}
+
 Test(hostile, peer_that_always_hangs_up_is_lost_in_time, .timeout = 60)
 {
     const struct weir_node_params params = {.connect_ns = 1000000000};

@@ -137,7 +137,8 @@ static uint32_t poll_raws(struct wt_lone *lone, uint64_t now_ns)
 static bool act(struct wt_lone *lone)
 {
     uint64_t now = wi_simnet_now(lone->net);
-    bool moved = weir_node_step(lone->node, now, &lone->next_ns) == WEIR_OK;
+    bool moved = !lone->asleep &&
+                 weir_node_step(lone->node, now, &lone->next_ns) == WEIR_OK;
     return poll_raws(lone, now) != 0 || moved;
 }
 

@@ -42,6 +42,7 @@ struct wt_lone {
     struct wi_mem mem;      /* what a peer grants */
     struct wt_raw raws[WT_RAWS];
     bool deaf;        /* the peers poll nothing */
+    bool asleep;      /* the node takes no step */
     uint32_t refused; /* connections that the peers close when they come */
     uint64_t next_ns; /* the node wants a step then */
     char log[WT_LOG_BYTES];
