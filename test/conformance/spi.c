@@ -68,6 +68,7 @@ static void record(struct wt_spi *spi, uint32_t node, const struct wi_event *ev)
         break;
     case WI_EV_CLOSED:
         end->closed = true;
+        end->hung_up = ev->hung_up;
         cr_assert(ev->reason && ev->reason[0], "CLOSED without a reason");
         snprintf(end->reason, sizeof(end->reason), "%s", ev->reason);
         break;

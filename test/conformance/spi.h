@@ -74,6 +74,7 @@ struct wt_end {
     bool accepted; /* else we connected */
     bool up;       /* CONNECTED or ACCEPTED was seen */
     bool closed;
+    bool hung_up; /* as CLOSED said */
     char reason[WI_REASON_BYTES];
     uint64_t messages;
     uint64_t sendable;

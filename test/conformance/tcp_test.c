@@ -188,6 +188,32 @@ Test(tcp, server_that_hangs_up_is_reported, .timeout = 60)
     close(listener);
 }
 
+/* It has no room and resets the connection, before or after it is greeted: the
+ * core tries again, as after an end of the stream. */
+Test(tcp, server_that_resets_has_hung_up, .timeout = 60)
+{
+    const struct linger reset = {.l_onoff = 1};
+    for (int greeted = 0; greeted <= 1; greeted++) {
+        struct wt_spi spi;
+        char address[WI_ADDRESS_BYTES];
+        int listener = raw_listen(address);
+        wt_spi_open(&spi, &fixture, 1);
+        struct wt_end *a = wt_spi_dial(&spi, 0, address);
+        int fd = accept(listener, NULL, NULL);
+        if (greeted) {
+            wt_spi_drain(&spi);
+        }
+        cr_assert_eq(
+            setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+        close(fd);
+        WT_UNTIL(&spi, a->closed);
+        cr_assert_not(a->up);
+        cr_assert(a->hung_up, "%s", a->reason);
+        wt_spi_close(&spi);
+        close(listener);
+    }
+}
+
 Test(tcp, other_version_is_named, .timeout = 60)
 {
     struct wt_spi spi;
@@ -215,6 +241,7 @@ Test(tcp, refused_connect_says_so, .timeout = 60)
     wt_spi_open(&spi, &fixture, 1);
     struct wt_end *a = wt_spi_dial(&spi, 0, address);
     WT_UNTIL(&spi, a->closed);
+    cr_assert_not(a->hung_up);
     cr_assert_not_null(strstr(a->reason, address + 4), "%s", a->reason);
     cr_assert_not_null(strstr(a->reason, "refused"), "%s", a->reason);
     wt_spi_close(&spi);

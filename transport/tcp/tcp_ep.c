@@ -111,11 +111,18 @@ void wi_tcp_ep_lose(struct tcp_ep *ep, const char *fmt, ...)
 
 /* ---- greeting ------------------------------------------------------------ */
 
+/* A peer that was there has closed: unlike a port where nobody listens. */
+static bool is_hang_up(int why)
+{
+    return why == ECONNRESET || why == EPIPE;
+}
+
 static bool greet(struct tcp_ep *ep)
 {
     /* A new socket has room for 16 bytes. */
     ssize_t n = send(ep->fd, greeting, sizeof(greeting), MSG_NOSIGNAL);
     if (n != (ssize_t)sizeof(greeting)) {
+        ep->hung_up = n < 0 && is_hang_up(errno);
         wi_tcp_ep_lose(ep, "greeting to %s: %s", ep->peer,
                        n < 0 ? strerror(errno) : "no room");
         return false;
@@ -145,6 +152,7 @@ void wi_tcp_ep_connected(struct tcp_ep *ep)
         why = ECONNREFUSED;
     }
     if (why != 0) {
+        ep->hung_up = is_hang_up(why); /* connected, and reset before we look */
         wi_tcp_ep_lose(ep, "connect to %s: %s", ep->peer, strerror(why));
         return;
     }
