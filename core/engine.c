@@ -244,9 +244,12 @@ static weir_err check_member(const struct wi_engine *e,
         strlen(m->name) >= WI_NAME_BYTES ||
         strlen(m->address) >= WI_ADDRESS_BYTES) {
         return wi_fail(err, WEIR_ERR_ARG,
-                       "member %u: needs a name (< %u bytes), an address "
-                       "and 1 to %u workers",
-                       i, WI_NAME_BYTES, WI_WORKERS_MAX);
+                       "member %u (name %.70s, address %.100s, %u workers): "
+                       "needs a name (< %u bytes), an address (< %u) and 1 to "
+                       "%u workers",
+                       i, m->name != NULL ? m->name : "NULL",
+                       m->address != NULL ? m->address : "NULL", m->workers,
+                       WI_NAME_BYTES, WI_ADDRESS_BYTES, WI_WORKERS_MAX);
     }
     for (uint32_t k = 0; k < i; k++) {
         if (strcmp(members[k].name, m->name) == 0) {
@@ -285,10 +288,17 @@ static weir_err check_members(const struct wi_engine *e,
             self = i;
         }
     }
-    if (self == UINT32_MAX || members[self].workers != e->cfg.workers) {
+    if (self == UINT32_MAX) {
         return wi_fail(err, WEIR_ERR_ARG,
-                       "no member called %s with %u workers in a list of %u",
-                       e->name, e->cfg.workers, n);
+                       "none of the %u members is called %s, which is this "
+                       "node: the list has what weir_node_name says of each",
+                       n, e->name);
+    }
+    if (members[self].workers != e->cfg.workers) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "member %u is this node, %s: the list says %u workers, "
+                       "it was opened with %u",
+                       self, e->name, members[self].workers, e->cfg.workers);
     }
     *self_out = self;
     return WEIR_OK;

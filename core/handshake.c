@@ -232,7 +232,8 @@ static weir_err check_hello(struct wi_engine *e, const struct wi_msg_hello *h,
         h->n_members != e->n_members || h->from == e->self) {
         return wi_fail(err, WEIR_ERR_PEER_REFUSED,
                        "%s is member %u of %u and looks for member %u; this is "
-                       "%s, member %u of %u: start all with the same list",
+                       "%s, member %u of %u: start all with the same list, in "
+                       "the same order",
                        h->name, h->from, h->n_members, h->to, e->name, e->self,
                        e->n_members);
     }

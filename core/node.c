@@ -109,7 +109,8 @@ static weir_err check_ranges(const struct weir_node_params *p,
     if (p->frame_bytes % 64 != 0 || p->ring_frames % 2 != 0) {
         return wi_fail(
             err, WEIR_ERR_ARG,
-            "frame_bytes must be a multiple of 64, ring_frames even");
+            "frame_bytes = %u must be a multiple of 64, ring_frames = %u even",
+            p->frame_bytes, p->ring_frames);
     }
     if (p->name[0] == '\0' || strlen(p->name) >= WI_NAME_BYTES) {
         return wi_fail(err, WEIR_ERR_ARG, "name must have 1 to %u bytes",

@@ -313,7 +313,7 @@ weir_err weir_row_set_int64(weir_row_writer *rw, uint32_t column, int64_t value)
         return rc;
     }
     if (c->type != ROW_INT) {
-        return fail_value(rw, c, WEIR_ERR_SCHEMA, "no integers");
+        return fail_value(rw, c, WEIR_ERR_SCHEMA, "it takes no integers");
     }
     if (!int_fits(c, value)) {
         return fail_int(rw, c, value);
@@ -336,7 +336,8 @@ weir_err weir_row_set_double(weir_row_writer *rw, uint32_t column, double value)
         return rc;
     }
     if (c->type != ROW_DOUBLE) {
-        return fail_value(rw, c, WEIR_ERR_SCHEMA, "no floating point numbers");
+        return fail_value(rw, c, WEIR_ERR_SCHEMA,
+                          "it takes no floating point numbers");
     }
     uint8_t *to = c->values + (size_t)rw->rows * c->width;
     if (c->width == sizeof(double)) {
@@ -400,7 +401,7 @@ weir_err weir_row_set_bytes(weir_row_writer *rw, uint32_t column,
     if (c->type == ROW_VAR_BYTES) {
         rc = set_var(rw, c, bytes, len);
     } else if (c->type != ROW_FIXED_BYTES) {
-        rc = fail_value(rw, c, WEIR_ERR_SCHEMA, "no texts or bytes");
+        rc = fail_value(rw, c, WEIR_ERR_SCHEMA, "it takes no texts or bytes");
     } else if (len != c->width) {
         rc = fail_length(rw, c, len);
     } else {

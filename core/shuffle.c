@@ -286,11 +286,16 @@ static weir_err check_room(struct weir_query *q, uint32_t id,
 static weir_err check_params(const struct weir_shuffle_params *p,
                              struct weir_error *err)
 {
-    if (p->schema == NULL || (unsigned)p->partitioning > WEIR_VECTOR) {
+    if ((unsigned)p->partitioning > WEIR_VECTOR) {
         return wi_fail(err, WEIR_ERR_ARG,
-                       "shuffle %u: needs a schema and a partitioning", p->id);
+                       "shuffle %u: partitioning = %d, allowed is 0 to %d",
+                       p->id, (int)p->partitioning, (int)WEIR_VECTOR);
     }
-    weir_err rc = wi_check_list(err, p->keys, p->n_keys, "keys");
+    weir_err rc = p->schema != NULL ? WEIR_OK : wi_fail_null(err, "schema");
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = wi_check_list(err, p->keys, p->n_keys, "keys");
     if (rc == WEIR_OK) {
         rc = wi_check_list(err, p->producers, p->n_producers, "producers");
     }

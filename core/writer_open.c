@@ -103,8 +103,10 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
                      : 0;
     if (worker >= n) {
         return wi_fail(err, WEIR_ERR_ARG,
-                       "worker %u of %s does not produce for shuffle %u",
-                       worker, e->name, s->id);
+                       "worker %u of %s does not produce for shuffle %u: "
+                       "%u of its workers do, from 0 on (producers, "
+                       "producer_workers)",
+                       worker, e->name, s->id, n);
     }
     if (s->writers[worker] != NULL) {
         return wi_fail(err, WEIR_ERR_DUPLICATE,

@@ -44,6 +44,31 @@ Test(args, node)
     wt_args_close(w);
 }
 
+/* What is wrong with a list of members, and with which. */
+Test(args, member_list)
+{
+    const struct weir_node_params p = {.name = "a", .transport = "tcp"};
+    const struct {
+        struct weir_member member;
+        const char *text;
+    } lists[] = {
+        {{"b", "tcp:127.0.0.1:1", 1}, "none of the 1 members is called a"},
+        {{"a", "tcp:127.0.0.1:1", 2}, "says 2 workers, it was opened with 1"},
+        {{"a", "tcp:127.0.0.1:1", 0}, "(name a, address tcp:127.0.0.1:1, 0"},
+        {{"a", NULL, 1}, "(name a, address NULL, 1 workers)"},
+    };
+    struct weir_error err = {0};
+    weir_node *node = NULL;
+    cr_assert_eq(weir_node_open(&p, &node, &err), WEIR_OK, "%s", err.message);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        cr_assert_eq(weir_node_join(node, &lists[i].member, 1, &err),
+                     WEIR_ERR_ARG);
+        cr_assert_not_null(strstr(err.message, lists[i].text), "%s",
+                           err.message);
+    }
+    weir_node_close(node);
+}
+
 Test(args, worker)
 {
     struct wt_args world;
