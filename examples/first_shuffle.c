@@ -15,6 +15,9 @@ static struct weir_error why;
 static void check(weir_err rc)
 {
     if (rc < 0) { /* positive codes are not errors */
+        if (why.code != rc) {
+            weir_row_writer_error(rows, &why); /* calls without `err` */
+        }
         errx(1, "%s: %s", weir_err_name(rc), why.message);
     }
 }
