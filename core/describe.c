@@ -111,6 +111,7 @@ void wi_shuffle_difference(const char *name_a, const char *a,
                            const char *name_b, const char *b, char *text,
                            size_t bytes)
 {
+    const char *whole = a;
     size_t at = 0;
     text[0] = '\0';
     while ((*a != '\0' || *b != '\0') && at < bytes) {
@@ -136,6 +137,6 @@ void wi_shuffle_difference(const char *name_a, const char *a,
         (void)snprintf(text, bytes,
                        "%s and %s, in the bounds or beyond what is "
                        "shown of both: %s",
-                       name_a, name_b, a);
+                       name_a, name_b, whole);
     }
 }
