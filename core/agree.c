@@ -23,6 +23,7 @@
 #include "core/base/err.h"
 #include "core/query.h"
 #include "core/shuffle.h"
+#include "core/warn.h"
 
 /* ---- telling ---------------------------------------------------------------- */
 
@@ -119,7 +120,7 @@ void wi_query_turn_away(struct wi_link *l, uint64_t id)
                   "%s does not count %s (member %u) among the members of "
                   "query %" PRIu64 ": open it with the same list everywhere",
                   e->name, wi_engine_member_name(e, l->member), l->member, id);
-    wi_log(&e->log, WI_LOG_WARN, "%s", why.message);
+    wi_warn(e, l->member, WI_CAUSE_OUTSIDE, "%s", why.message);
     wi_query_answer(l, id, &why);
 }
 

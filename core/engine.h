@@ -34,6 +34,7 @@ enum wi_cause {
     WI_CAUSE_REFUSED,
     WI_CAUSE_JOIN,
     WI_CAUSE_CROWD,
+    WI_CAUSE_OUTSIDE,
     WI_CAUSES,
 };
 

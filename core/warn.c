@@ -14,6 +14,7 @@ static const char *const kinds[WI_CAUSES] = {
     [WI_CAUSE_REFUSED] = "link refused",
     [WI_CAUSE_JOIN] = "join refused",
     [WI_CAUSE_CROWD] = "silent connection dropped",
+    [WI_CAUSE_OUTSIDE] = "not a member of a query",
 };
 
 static struct wi_gate *gate_of(struct wi_engine *e, uint32_t member,

@@ -226,6 +226,34 @@ Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)
     wt_lone_close(&lone);
 }
 
+/* A member that takes itself for one of a query is told so each time. */
+Test(hostile, member_outside_a_query_fills_no_log, .timeout = 60)
+{
+    static const uint32_t alone[] = {0};
+    const struct weir_query_params query = {
+        .id = 9, .members = alone, .n_members = 1};
+    weir_query *q = NULL;
+    union wi_msg m;
+    wt_lone_open(&lone, NULL);
+    wt_lone_join(&lone);
+    cr_assert_eq(weir_query_open(lone.node, &query, &q, NULL), WEIR_OK);
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    wt_raw_greet(raw);
+    wt_lone_settle(&lone);
+    uint32_t before = lone.lines;
+    wi_msg_init(&m, WI_MSG_SHUFFLE);
+    m.shuffle.query = 9;
+    for (uint32_t i = 0; i < 1000; i++) {
+        wt_raw_say(raw, &m);
+        wt_lone_settle(&lone);
+    }
+    cr_assert_eq(raw->of_type[WI_MSG_FAIL], 1000);
+    cr_assert_eq(lone.lines, before + 1, "%u lines", lone.lines - before);
+    cr_assert_eq(weir_query_status(q, NULL), WEIR_OK);
+    weir_query_close(q);
+    wt_lone_close(&lone);
+}
+
 /* ---- joining ------------------------------------------------------------------ */
 
 static struct wi_engine *engine(void)
