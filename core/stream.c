@@ -81,14 +81,15 @@ static bool check_ends(const struct wi_in *in, struct weir_shuffle *s)
     uint32_t member = in->link->member;
     uint32_t n =
         wi_shuffle_workers(s, s->query->engine->self, s->consumer_workers);
-    if (in->fingerprint != s->fingerprint || !s->self_consumes) {
+    if (in->fingerprint != s->fingerprint) {
         wi_shuffle_differ(in->link, s);
         return false;
     }
     if (wi_shuffle_source(s, member, in->producer_worker) == UINT32_MAX) {
         return fail_pretender(in, s, "which does not produce");
     }
-    if (in->consumer_worker >= n && in->consumer_worker != WI_ANY_WORKER) {
+    if (!s->self_consumes ||
+        (in->consumer_worker >= n && in->consumer_worker != WI_ANY_WORKER)) {
         return fail_pretender(in, s, "to one that does not consume");
     }
     return true;

@@ -168,6 +168,7 @@
     X(suite, place, second_edge_of_a_worker_is_refused)                        \
     X(suite, place, edge_of_no_producer_is_refused)                            \
     X(suite, place, edge_of_other_workers_is_refused)                          \
+    X(suite, place, edge_to_no_consumer_is_refused)                            \
     X(suite, place, edge_from_outside_the_query_harms_nobody)                  \
     X(suite, place, refused_frames_leave_nothing_behind)                       \
     X(suite, place, rewritten_rows_keep_their_lengths)                         \

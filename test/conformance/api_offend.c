@@ -200,6 +200,27 @@ void wt_api_edge_of_other_workers_is_refused(const struct wt_place *place)
     pretend(place, 0, 1, "to one that does not consume");
 }
 
+/* Node 2 knows who consumes, and sends to node 1 after all. */
+void wt_api_edge_to_no_consumer_is_refused(const struct wt_place *place)
+{
+    const struct wt_flow_params params = to_node_0();
+    struct stage s;
+    open_cluster(&s, place, 1, false);
+    wt_query_open(&s.q, &s.c, 1, NULL);
+    wt_flow_open(&s.f, &s.q, &params);
+    be_late(&s);
+    weir_shuffle *shuffle = s.f.shuffle[OFFENDER];
+    weir_writer *first = s.f.source[OFFENDER][0]->writer;
+    shuffle->consumers[0] = 1;
+    weir_writer *second = open_double(shuffle);
+    (void)wt_task(&s.c, OFFENDER, 0, finish_step, second);
+    run(&s);
+    check_blamed(&s, "to one that does not consume");
+    weir_writer_close(second);
+    shuffle->writers[0] = first;
+    end(&s);
+}
+
 static weir_err status_step(void *arg)
 {
     weir_err rc = weir_query_status(arg, NULL);
