@@ -197,6 +197,7 @@ struct wi_in {
     bool abandoned;           /* the producer writes no more, END or not */
     bool empty;               /* nobody reads any more, nothing is held */
     bool closed;              /* CLOSED was sent */
+    bool stray;               /* over; queues or a dispatcher have it still */
     struct wi_lq_node inbox;  /* on the engine's inbox */
     _Atomic uint32_t dead;    /* link lost: release is all that still happens */
     _Atomic uint32_t live;    /* streams that expect frames */

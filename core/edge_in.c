@@ -243,6 +243,7 @@ void wi_in_free(struct wi_in *in)
     wi_list_remove(&in->item.on_link);
     free_parts(in);
     if (is_stray(in)) {
+        in->stray = true;
         wi_list_push_back(&in->link->engine->strays, &in->item.on_link);
     } else {
         wi_rcu_free(&in->rcu, in);

@@ -26,7 +26,9 @@ static void fail_query(const struct wi_in *in, weir_err code, const char *why)
 
 void wi_in_failed(struct wi_in *in)
 {
-    fail_query(in, in->fail_code, in->fail_why);
+    if (!in->stray) { /* else nobody reads it; query and link may be gone */
+        fail_query(in, in->fail_code, in->fail_why);
+    }
     wi_store_sc(&in->fail_queued, 2); /* E10 sc: no stray any more */
 }
 

@@ -169,6 +169,7 @@
     X(suite, place, edge_of_no_producer_is_refused)                            \
     X(suite, place, edge_of_other_workers_is_refused)                          \
     X(suite, place, edge_to_no_consumer_is_refused)                            \
+    X(suite, place, broken_ring_outlives_its_query)                            \
     X(suite, place, edge_from_outside_the_query_harms_nobody)                  \
     X(suite, place, refused_frames_leave_nothing_behind)                       \
     X(suite, place, rewritten_rows_keep_their_lengths)                         \

@@ -525,3 +525,44 @@ void wt_api_refused_frames_leave_nothing_behind(const struct wt_place *place)
     refused_frames(place, false);
     refused_frames(place, true);
 }
+
+static bool has_strays(void *arg)
+{
+    const struct wi_engine *e = arg;
+    return !wi_list_empty(&e->strays);
+}
+
+static bool has_no_strays(void *arg)
+{
+    return !has_strays(arg);
+}
+
+/* A dispatcher that began before the query was closed finds the ring broken
+ * after: nobody reads it any more, and its query is gone. */
+void wt_api_broken_ring_outlives_its_query(const struct wt_place *place)
+{
+    struct wt_flow_params params = to_node_0();
+    struct stage s;
+    params.shuffle.n_producers = 1;
+    open_cluster(&s, place, 2, true);
+    wt_query_open(&s.q, &s.c, 1, NULL);
+    wt_flow_open(&s.f, &s.q, &params);
+    run(&s);
+    struct wi_engine *e = &s.c.node[0]->engine;
+    struct wi_list *first = e->members[1].link->ins.next;
+    struct wi_in *in = wi_container_of(first, struct wi_in, item.on_link);
+    cr_assert_eq(in->consumer_worker, WI_ANY_WORKER);
+    wi_store_sc(&in->dispatching, 1);
+    close_flow(&s);
+    s.c.n_tasks = 0;
+    bool gone = wt_until(&s.c, has_strays, e);
+    cr_assert(gone, "the ring is not let go");
+    wi_store_sc(&in->fail_queued, 1); /* as fail_later() */
+    in->fail_code = WEIR_ERR_PEER_PROTOCOL;
+    wi_lq_put(&e->failures, &in->failed);
+    wi_engine_kick(e);
+    wi_store_sc(&in->dispatching, 0);
+    bool freed = wt_until(&s.c, has_no_strays, e);
+    cr_assert(freed);
+    wt_cluster_close(&s.c);
+}
