@@ -49,6 +49,7 @@ struct wi_member {
     char *address;
     uint32_t workers;
     struct wi_link *link; /* the live one, or NULL */
+    bool rested;          /* there was one, and it closed in good order */
     struct wi_gate gates[WI_CAUSES];
     struct wi_notes notes;
 };
@@ -295,7 +296,8 @@ void wi_query_abort(struct weir_query *q, const char *what, const char *why);
  *  that is not lost. */
 void wi_query_peer_lost(const struct wi_link *l, weir_err code,
                         const char *why);
-/** A link is gone, lost or not: ask again whoever owes an answer over it. */
+/** A link is gone, lost or not: ask again whoever owes an answer over it, and
+ *  repeat what it may not have brought to the peer any more. */
 void wi_query_unlinked(const struct wi_link *l);
 /** This node closes and opens no query any more: fail those that have edges to
  *  it, and that it has not opened. */

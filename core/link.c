@@ -57,6 +57,7 @@ struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
         return NULL;
     }
     e->members[member].link = l;
+    e->members[member].rested = false;
     /* E9 release: the link's fields; pairs with E9 acquire in collect_one() */
     wi_store_rel(&e->slots[l->slot], l);
     wi_engine_due(e,
@@ -385,6 +386,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
     bool clean = graceful && !has_edges(l, false);
     wi_link_enter(l, WI_LINK_DEAD);
     l->lost = !clean;
+    e->members[l->member].rested = clean && !l->self;
     if (l->counted) {
         e->stats.links_open--;
     }

@@ -75,6 +75,7 @@ struct wi_link {
     bool lost;     /* died without BYE */
     bool counted;  /* is in the statistics as open */
     bool sealed;   /* the post lock is ours for good */
+    bool untold;   /* FAIL was sent while it closed: the next one repeats it */
     weir_err doom; /* lost in the next step, for this; no message goes out */
     struct wi_ep *ep;
     struct wi_transport *home; /* ep's; owns area and what is mapped */

@@ -75,7 +75,21 @@ static void tell(struct wi_engine *e, uint32_t member, const union wi_msg *m)
 {
     struct wi_link *l = wi_query_link(e, member);
     if (l != NULL) {
+        l->untold = l->untold || l->state == WI_LINK_CLOSING;
         wi_link_send(l, m);
+    }
+}
+
+/* Members reach the first one over a link that they opened with the query. What
+ * went to rest since, because this first member had not opened the query yet or
+ * has closed it already, it opens again to tell them. */
+static void reach_rested(struct wi_engine *e, const uint32_t *members,
+                         uint32_t n)
+{
+    for (uint32_t i = 0; i < n && members[0] == e->self; i++) {
+        if (e->members[members[i]].rested) {
+            (void)wi_link_need(e, members[i]);
+        }
     }
 }
 
@@ -92,6 +106,7 @@ void wi_tomb_fail(struct wi_engine *e, struct wi_tomb *t, weir_err code,
             tell(e, i, &m);
         }
     }
+    reach_rested(e, t->members, t->n_members);
 }
 
 static void tell_members(struct weir_query *q, weir_err code, const char *text)
@@ -102,6 +117,7 @@ static void tell_members(struct weir_query *q, weir_err code, const char *text)
     for (uint32_t i = 0; i < q->n_members; i++) {
         tell(e, q->members[i], &m);
     }
+    reach_rested(e, q->members, q->n_members);
 }
 
 /* Everyone passes on the first cause that it hears: it reaches members that
@@ -202,6 +218,9 @@ void wi_query_unlinked(const struct wi_link *l)
 {
     struct wi_engine *e = l->engine;
     wi_notes_unanswered(e, l->member);
+    if (l->untold && !l->lost && !e->closing) {
+        (void)wi_link_need(e, l->member);
+    }
     wi_list_each(n, &e->queries)
     {
         const struct weir_query *q = wi_query_of(n);

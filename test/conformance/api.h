@@ -161,6 +161,8 @@
     X(suite, place, reports_that_cross_a_goodbye_are_answered)                 \
     X(suite, place, cancel_after_a_rest_is_heard)                              \
     X(suite, place, deadline_after_a_rest_is_heard)                            \
+    X(suite, place, cancel_is_heard_by_who_rests)                              \
+    X(suite, place, cancel_that_crosses_a_goodbye_is_heard)                    \
     X(suite, place, control_blocks_of_posted_rings_are_not_read)               \
     X(suite, place, reader_that_waits_gets_frames_that_are_not_full)           \
     X(suite, place, reader_that_waits_gets_what_follows_full_frames)           \

@@ -196,6 +196,86 @@ void wt_api_deadline_after_a_rest_is_heard(const struct wt_place *place)
     end_after_a_rest(place, 5000000000u); /* the link has long gone */
 }
 
+/* The other way round: node 2 opened the query, and has no link to the first
+ * member any more, when that one cancels it, or has closed it and hears that
+ * node 1 does. */
+static void cancel_beside(const struct wt_place *place, uint32_t who)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .node = {.idle_close_ns = 20000000}};
+    const struct weir_query_params query = {.id = 7};
+    struct wt_cluster c;
+    weir_query *q[3];
+    wt_cluster_open(&c, place, &cluster);
+    if (who == 1) {
+        cr_assert_eq(weir_query_open(c.node[0], &query, &q[0], NULL), WEIR_OK);
+        weir_query_close(q[0]);
+    }
+    cr_assert_eq(weir_query_open(c.node[2], &query, &q[2], NULL), WEIR_OK);
+    bool idle = wt_until(&c, rests, c.node[0]);
+    cr_assert(idle, "the link is still open");
+    cr_assert_eq(weir_query_open(c.node[who], &query, &q[who], NULL), WEIR_OK);
+    weir_query_cancel(q[who], "enough");
+    weir_query_close(q[who]);
+    bool heard = wt_until(&c, failed, q[2]);
+    cr_assert(heard, "node %u cancels: nobody told node 2", who);
+    cr_assert_eq(weir_query_status(q[2], NULL), WEIR_ERR_CANCELLED);
+    weir_query_close(q[2]);
+    wt_cluster_close(&c);
+}
+
+void wt_api_cancel_is_heard_by_who_rests(const struct wt_place *place)
+{
+    cancel_beside(place, 0);
+    cancel_beside(place, 1);
+}
+
+/* Node 1 cancels at some time, while the link to the first member goes to rest,
+ * and closes; that one opens the query later. */
+static weir_err cancel_then(void *arg)
+{
+    struct crossing *x = arg;
+    uint64_t now = weir_sim_now(x->c.sim);
+    if (now < x->fault_ns) {
+        weir_sim_busy(x->c.sim, x->fault_ns - now);
+        return WEIR_OK;
+    }
+    weir_query_cancel(x->query, "enough");
+    weir_query_close(x->query);
+    return WEIR_DONE;
+}
+
+static void cancel_across(const struct wt_place *place, uint64_t at_ns)
+{
+    const struct wt_cluster_params cluster = {
+        .node = {.idle_close_ns = 20000000,
+                 .detect_ns = 100000000,
+                 .connect_ns = 100000000},
+        .sim = {.latency_ns = 1000000}};
+    const struct weir_query_params query = {.id = 7};
+    struct crossing x = {.fault_ns = at_ns};
+    weir_query *late = NULL;
+    wt_cluster_open(&x.c, place, &cluster);
+    cr_assert_eq(weir_query_open(x.c.node[1], &query, &x.query, NULL), WEIR_OK);
+    wt_task(&x.c, 1, 0, cancel_then, &x);
+    bool ran = wt_cluster_run(&x.c);
+    cr_assert(ran && x.c.task[0].end == WEIR_DONE, "%s", x.c.why);
+    cr_assert_eq(weir_query_open(x.c.node[0], &query, &late, NULL), WEIR_OK);
+    bool heard = wt_until(&x.c, failed, late);
+    cr_assert(heard, "cancelled at %llu us: nobody told node 0",
+              (unsigned long long)at_ns / 1000);
+    cr_assert_eq(weir_query_status(late, NULL), WEIR_ERR_CANCELLED);
+    weir_query_close(late);
+    wt_cluster_close(&x.c);
+}
+
+void wt_api_cancel_that_crosses_a_goodbye_is_heard(const struct wt_place *place)
+{
+    for (uint64_t us = 20000; us < 34000; us += 250) {
+        cancel_across(place, us * 1000);
+    }
+}
+
 /* ---- nodes that close (threads) ------------------------------------------- */
 
 static void *close_node(void *node)
