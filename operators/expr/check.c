@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "operators/expr/hint.h"
+
 static bool same_type(const struct wi_node *node, const struct wi_type *type)
 {
     return !node->untyped && wi_type_same(&node->type, type);
@@ -144,11 +146,13 @@ static struct wi_node *check_column(struct wi_expr_build *b,
     }
     char all[300];
     list_columns(b->columns, all, sizeof(all));
+    char hint[WI_HINT_BYTES];
     int most = node->name.n_bytes < 60 ? (int)node->name.n_bytes : 60;
     return wi_build_fail_as(
-        b, WEIR_ERR_NOT_FOUND, node->at, "there is no column `%.*s`: %s%s",
+        b, WEIR_ERR_NOT_FOUND, node->at, "there is no column `%.*s`: %s%s%s",
         most, node->name.data,
-        b->columns->n == 0 ? "none may be read here" : "there are ", all);
+        b->columns->n == 0 ? "none may be read here" : "there are ", all,
+        wi_hint_column(b, node->at, node->name, hint));
 }
 
 static struct wi_node *check_logic(struct wi_expr_build *b,

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "operators/expr/hint.h"
+
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -92,12 +94,17 @@ static bool sign(struct wi_expr_build *b, const char *s, struct wi_token *token)
             return true;
         }
     }
+    if (s[0] == '=' && s[1] == '=') {
+        (void)wi_build_fail(b, token->at,
+                            "`==` has no meaning in an expression: write `=`");
+        return false;
+    }
     if (strchr("+-*/%=<>(),", *s) != NULL) {
         return true;
     }
-    (void)wi_build_fail(b, token->at,
-                        "'%c' (0x%02x) has no meaning in an expression",
-                        *s >= ' ' ? *s : '?', (unsigned char)*s);
+    (void)wi_build_fail(
+        b, token->at, "'%c' (0x%02x) has no meaning in an expression%s",
+        *s >= ' ' ? *s : '?', (unsigned char)*s, wi_hint_sign(*s));
     return false;
 }
 

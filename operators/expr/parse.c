@@ -4,7 +4,10 @@
  * docs/expressions.md. */
 #include "operators/expr/parse.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "operators/expr/hint.h"
 
 enum level {
     LEVEL_OR,
@@ -177,6 +180,15 @@ static struct wi_node *parse_is_null(struct wi_parse *p, struct wi_node *x)
     return p->b->code != WEIR_OK ? NULL : x;
 }
 
+/* Of no row it would be true: whoever writes it means something else. */
+static struct wi_node *null_compared(struct wi_parse *p,
+                                     const struct binary *op, uint32_t at)
+{
+    return wi_build_fail(p->b, at,
+                         "`%s null` is true of no row: write `is %snull`",
+                         op->sign, op->op == WI_OP_EQ ? "" : "not ");
+}
+
 /* What follows the left side of a comparison. They do not chain. */
 static struct wi_node *parse_compare(struct wi_parse *p, struct wi_node *x)
 {
@@ -187,6 +199,9 @@ static struct wi_node *parse_compare(struct wi_parse *p, struct wi_node *x)
             return NULL;
         }
         struct wi_node *y = parse(p, LEVEL_CONCAT);
+        if (y != NULL && (x->untyped || y->untyped)) {
+            return null_compared(p, op, at);
+        }
         x = y == NULL ? NULL : wi_node_pair(p->b, op->op, at, x, y);
         op = binary_at(p);
         if (x != NULL && op != NULL && op->level == LEVEL_COMPARE) {
@@ -280,7 +295,11 @@ struct wi_node *wi_parse_text(struct wi_expr_build *b)
     }
     struct wi_node *root = wi_parse_any(&p);
     if (root != NULL && b->code == WEIR_OK && p.now.kind != WI_TOKEN_END) {
-        return wi_parse_unexpected(&p, "an operator or the end");
+        char hint[WI_HINT_BYTES];
+        char expected[WI_HINT_BYTES + 32];
+        (void)snprintf(expected, sizeof(expected), "an operator or the end%s",
+                       wi_hint_rest(b, &p.now, hint));
+        return wi_parse_unexpected(&p, expected);
     }
     return b->code != WEIR_OK ? NULL : root;
 }

@@ -2,6 +2,7 @@
 /* What stands between operators: columns, calls, case, parentheses. */
 #include <string.h>
 
+#include "operators/expr/hint.h"
 #include "operators/expr/parse.h"
 
 static const char *const reserved[] = {
@@ -147,11 +148,13 @@ static struct wi_node *unknown_function(struct wi_parse *p,
                                         const struct wi_token *name)
 {
     char text[WI_TOKEN_TEXT_BYTES];
+    const char *hint = wi_hint_function(p->b, name);
     return wi_build_fail(
-        p->b, name->at,
-        "there is no function %s: expected abs, cast, coalesce, extract, "
-        "length, lower, nullif, round, substring or upper",
-        wi_token_text(p->b, name, text));
+        p->b, name->at, "there is no function %s: %s",
+        wi_token_text(p->b, name, text),
+        hint != NULL ? hint
+                     : "expected abs, cast, coalesce, extract, length, lower, "
+                       "nullif, round, substring or upper");
 }
 
 static struct wi_node *call(struct wi_parse *p, const struct wi_token *name)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "operators/base/fail.h"
 #include "operators/plan/agg_text.h"
@@ -62,17 +63,32 @@ static weir_err read_texts(struct making *m)
 
 /* ---- arguments ----------------------------------------------------------- */
 
+/* As in `count(distinct x)`; a column may have that name. */
+static bool is_distinct(const struct wi_agg_text *t)
+{
+    static const char word[] = "distinct";
+    const size_t n = sizeof(word) - 1;
+    return t->n_bytes > n && strncasecmp(t->argument, word, n) == 0 &&
+           strchr(" \t\n\"(", t->argument[n]) != NULL;
+}
+
 static weir_err open_argument(struct making *m, uint32_t i)
 {
     const struct wi_agg_text *t = &m->texts[i];
     if (t->fn == WI_AGG_COUNT_ROWS) {
         return WEIR_OK;
     }
+    at_aggregate(m, i);
+    if (is_distinct(t)) {
+        return wi_draft_fail(&m->b, WEIR_ERR_ARG,
+                             "there is no distinct here: group by the value in "
+                             "an aggregate without aggregates, and aggregate "
+                             "its rows");
+    }
     char *text = strndup(t->argument, t->n_bytes);
     if (text == NULL) {
         return wi_draft_no_memory(&m->b);
     }
-    at_aggregate(m, i);
     weir_err rc = wi_expr_open(text, &wi_draft_nth(&m->b, 0)->columns,
                                &m->exprs[i], m->b.err);
     free(text);

@@ -218,3 +218,83 @@ Test(expr_hostile, cut_texts_never_crash)
         free(text);
     }
 }
+
+/* ---- what was meant ------------------------------------------------------ */
+
+static void says(const char *text, const char *message)
+{
+    struct weir_error err = {.message = ""};
+    cr_expect_neq(wt_expr_code(&rows, text, &err), WEIR_OK, "%s", text);
+    cr_expect_str_eq(err.message, message);
+}
+
+Test(expr_hostile, habits_of_other_languages_are_understood)
+{
+    says("a == 1", "character 3: `==` has no meaning in an expression: write "
+                   "`=`");
+    says("a = 1 && a = 2", "character 7: '&' (0x26) has no meaning in an "
+                           "expression: conditions are joined with `and`");
+    says("!a", "character 1: '!' (0x21) has no meaning in an expression: write "
+               "`not`, or `<>`");
+    says("a = 1;", "character 6: ';' (0x3b) has no meaning in an expression: "
+                   "it is one value, without a `;`");
+    says("t.a", "character 2: '.' (0x2e) has no meaning in an expression: a "
+                "column has no table in front");
+    says("a::int8", "character 2: ':' (0x3a) has no meaning in an expression: "
+                    "write cast(x as type)");
+    says("`a`", "character 1: '`' (0x60) has no meaning in an expression: a "
+                "name is quoted as \"name\"");
+    says("a as b", "character 3: found `as`: expected an operator or the end; "
+                   "a name stands beside the expression: {\"name\": .., "
+                   "\"expr\": ..}");
+}
+
+Test(expr_hostile, functions_that_are_called_otherwise_are_known)
+{
+    static const char aggregate[] =
+        "character 5: there is no function `sum`: it is an aggregate, which "
+        "stands in the aggregates of an aggregate operator only; a project "
+        "above computes with its result";
+    says("1 + sum(a)", aggregate);
+    says("substr(name, 1)", "character 1: there is no function `substr`: write "
+                            "substring(s, a, b)");
+    says("if(a = 1, 2, 3)", "character 1: there is no function `if`: write "
+                            "case when c then a else b end");
+    says("nosuch(a)", "character 1: there is no function `nosuch`: expected "
+                      "abs, cast, coalesce, extract, length, lower, nullif, "
+                      "round, substring or upper");
+}
+
+Test(expr_hostile, names_that_are_texts_or_spelt_otherwise_are_told)
+{
+    says("name = \"x\"", "character 8: there is no column `x`: there are a, "
+                         "name, d; a text stands in single quotes, 'x'");
+    says("A = 1", "character 1: there is no column `A`: there are a, name, d; "
+                  "names are matched exactly, as in `a`");
+    says("name = \xe2\x80\x98x\xe2\x80\x99",
+         "character 8: there is no column `\xe2\x80\x98x\xe2\x80\x99`: there "
+         "are a, name, d; quotes are straight, ' or \"");
+}
+
+Test(expr_hostile, a_comparison_with_null_is_a_mistake)
+{
+    says("a = null", "character 3: `= null` is true of no row: write `is "
+                     "null`");
+    says("null <> a", "character 6: `<> null` is true of no row: write `is not "
+                      "null`");
+    says("a != NULL", "character 3: `!= null` is true of no row: write `is not "
+                      "null`");
+    says("a < (null)", "character 3: `< null` is true of no row: write `is not "
+                       "null`");
+}
+
+Test(expr_hostile, names_with_spaces_are_quoted)
+{
+    static const char *const spaced[][2] = {{"unit price", "int64"}};
+    close_rows();
+    wt_expr_rows_open(&rows, spaced, 1, 1);
+    wt_expr_rows_put(&rows, "unit price", 0, "1");
+    says("unit price > 1",
+         "character 6: found `price`: expected an operator or the end; a name "
+         "with spaces is quoted, \"unit price\"");
+}
