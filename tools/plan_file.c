@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE 1
 #include "tools/plan_file.h"
 
-#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tools/fail.h"
 
@@ -41,18 +45,53 @@ static weir_err read_all(FILE *from, char **text_out, size_t *n_out,
     return WEIR_OK;
 }
 
+/* A pipe that nobody writes to would let fopen() wait for ever; opened without
+ * waiting, it is at its end at once. */
+static FILE *open_plan(const char *path, struct stat *st,
+                       struct weir_error *err)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const bool ready =
+        fd >= 0 && fstat(fd, st) == 0 &&
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) == 0;
+    FILE *from = ready ? fdopen(fd, "r") : NULL;
+    if (from == NULL) {
+        (void)tool_fail_errno(err, "%s", path);
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return NULL;
+    }
+    if (S_ISDIR(st->st_mode)) {
+        (void)tool_fail(err, WEIR_ERR_DATA,
+                        "%s: a directory; the file of a plan was expected",
+                        path);
+        (void)fclose(from);
+        return NULL;
+    }
+    return from;
+}
+
 static weir_err read_file(const char *path, char **text_out, size_t *n_out,
                           struct weir_error *err)
 {
+    struct stat st;
     if (strcmp(path, "-") == 0) {
         return read_all(stdin, text_out, n_out, err);
     }
-    FILE *from = fopen(path, "re");
+    FILE *from = open_plan(path, &st, err);
     if (from == NULL) {
-        return tool_fail_errno(err, "%s", path);
+        return err->code;
     }
     weir_err rc = read_all(from, text_out, n_out, err);
     (void)fclose(from);
+    if (rc == WEIR_OK && *n_out == 0 && S_ISFIFO(st.st_mode)) {
+        free(*text_out);
+        return tool_fail(err, WEIR_ERR_DATA,
+                         "%s: a pipe that nobody writes to; start the writer "
+                         "first, or give the plan on standard input",
+                         path);
+    }
     return rc;
 }
 

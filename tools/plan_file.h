@@ -6,11 +6,12 @@
 #include <weir/plan.h>
 
 /**
- * Read a plan; "-" is standard input.
+ * Read a plan; "-" is standard input, and a pipe with a writer will do, too.
  *
  * @param data_dir  where its relative paths begin
  *
- * Errors:     WEIR_ERR_SYSTEM (the file); as weir_plan_read, with the file's
+ * Errors:     WEIR_ERR_SYSTEM (the file), WEIR_ERR_DATA (a directory, a pipe
+ *             that nobody writes to), WEIR_ERR_NO_MEMORY; as weir_plan_read, with the file's
  *             name in front
  * Blocks:     on files
  * Threads:    any

@@ -70,8 +70,9 @@ struct weir_plan_read_params {
  * @param json  n_bytes of UTF-8; need not be NUL-terminated
  *
  * Errors:     WEIR_ERR_ARG, WEIR_ERR_NOT_FOUND, WEIR_ERR_DUPLICATE,
- *             WEIR_ERR_SCHEMA, WEIR_ERR_DATA: each with the JSON path, what was
- *             found and what was expected (`$.operators[3].where: ...`); as
+ *             WEIR_ERR_SCHEMA, WEIR_ERR_DATA: each with line, column, JSON
+ *             path, the operator, what was found and what was expected
+ *             (`line 9, column 40: $.operators[3].where of "recent": ...`); as
  *             weir_table_csv_open; WEIR_ERR_NO_MEMORY
  * Blocks:     on the files that it names
  * Threads:    any

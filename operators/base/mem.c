@@ -31,15 +31,15 @@ static weir_err refuse(const struct wi_op_mem *mem, size_t bytes,
 {
     uint64_t need = mem->held_bytes + bytes;
     uint64_t twice = 2 * mem->limit_bytes;
-    return wi_exec_fail(err, WEIR_ERR_QUERY_MEMORY,
-                        "a worker's operators hold %" PRIu64
-                        " bytes and need %" PRIu64
-                        " more, over its share of %" PRIu64
-                        "; the memory for the operators of a node is %" PRIu64
-                        " bytes: raise it to %" PRIu64,
-                        mem->held_bytes, (uint64_t)bytes, mem->limit_bytes,
-                        of_all(mem, mem->limit_bytes),
-                        of_all(mem, need > twice ? need : twice));
+    return wi_exec_fail(
+        err, WEIR_ERR_QUERY_MEMORY,
+        "a worker's operators hold %" PRIu64 " bytes and need %" PRIu64
+        " more, over its share of %" PRIu64
+        "; the memory for the operators of a node "
+        "(memory_bytes, --memory) is %" PRIu64 " bytes: raise it to %" PRIu64,
+        mem->held_bytes, (uint64_t)bytes, mem->limit_bytes,
+        of_all(mem, mem->limit_bytes),
+        of_all(mem, need > twice ? need : twice));
 }
 
 weir_err wi_mem_check(const struct wi_op_mem *mem, uint64_t bytes,
@@ -51,8 +51,8 @@ weir_err wi_mem_check(const struct wi_op_mem *mem, uint64_t bytes,
     return wi_exec_fail(err, WEIR_ERR_QUERY_MEMORY,
                         "a worker's operators take %" PRIu64
                         " bytes before there are rows, over its share of "
-                        "%" PRIu64
-                        "; the memory for the operators of a node is %" PRIu64
+                        "%" PRIu64 "; the memory for the operators of a node "
+                        "(memory_bytes, --memory) is %" PRIu64
                         " bytes: raise it to %" PRIu64
                         " at least; what the rows need comes on top",
                         bytes, mem->limit_bytes, of_all(mem, mem->limit_bytes),

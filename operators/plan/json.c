@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/plan/json_text.h"
 
 /* ---- order of operators -------------------------------------------------- */
 
@@ -284,21 +285,6 @@ static weir_err read_root(struct wi_json *j, const json_t *root)
     return rc == WEIR_OK ? read_result(j, root) : rc;
 }
 
-static json_t *parse(const char *json, size_t n_bytes, struct weir_error *err)
-{
-    json_error_t at;
-    json_t *root = json_loadb(json, n_bytes, JSON_REJECT_DUPLICATES, &at);
-    if (root == NULL) {
-        (void)wi_exec_fail(err,
-                           json_error_code(&at) == json_error_duplicate_key
-                               ? WEIR_ERR_DUPLICATE
-                               : WEIR_ERR_DATA,
-                           "line %d, column %d: %s", at.line, at.column,
-                           at.text);
-    }
-    return root;
-}
-
 static weir_err check_params(const struct weir_plan_read_params *params,
                              struct weir_error *err)
 {
@@ -330,17 +316,22 @@ weir_err weir_plan_read(const char *json, size_t n_bytes,
     if (rc != WEIR_OK) {
         return rc;
     }
-    json_t *root = parse(json, n_bytes, j.err);
-    if (root == NULL) {
-        return j.err->code;
+    struct wi_json_text text = {json, n_bytes};
+    json_t *root;
+    rc = wi_json_parse(&text, &root, j.err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     rc = weir_plan_open(&j.plan, j.err);
     if (rc == WEIR_OK) {
         rc = read_root(&j, root);
     }
+    if (rc != WEIR_OK) {
+        wi_json_add_place(&text, root, j.err);
+        weir_plan_close(j.plan);
+    }
     json_decref(root);
     if (rc != WEIR_OK) {
-        weir_plan_close(j.plan);
         return rc;
     }
     *plan_out = j.plan;

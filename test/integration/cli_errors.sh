@@ -74,6 +74,8 @@ cat >pipe.json <<'JSON'
  "operators": [{"name": "t", "op": "scan", "table": "t"}], "result": "t"}
 JSON
 for command in run explain; do
+    expect 3 "weir $command: pipe: a pipe that nobody writes to; start the writer first" "$weir" $command pipe
+    expect 3 "weir $command: \.: a directory; the file of a plan was expected" "$weir" $command .
     expect 3 'tables.t: ./pipe: a pipe, not a regular file' "$weir" $command pipe.json
 done
 : >empty.csv
@@ -88,6 +90,13 @@ printf 'a,b\n1,2\n3,x"y\n' >middle.csv
 expect 3 'middle.csv:3: a quote in the middle of field 2' "$weir" shuffle --by a middle.csv --out dir
 printf 'a,b\n1,2\n3,"x"y\n' >after.csv
 expect 3 'after.csv:3: a quote' "$weir" shuffle --by a after.csv --out dir
+
+# A pipe that somebody writes to is a plan as any file.
+sed 's/{"csv": "pipe"}/{"series": {"rows": 1, "columns": [{"name": "n", "type": "int64"}]}}/' pipe.json >one.json
+# shellcheck disable=SC2002 # a pipe is meant
+cat one.json | timeout 60 "$weir" explain /dev/stdin >out 2>err ||
+    fail "a pipe with a writer"
+grep -q 'columns: n int64' out || fail "a plan from a pipe"
 
 # An output directory that is not empty keeps what it has.
 mkdir full

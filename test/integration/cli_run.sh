@@ -160,7 +160,7 @@ status 3 "$weir" run plan.json -d elsewhere
 says "lines.csv"
 sed 's/date .2013-07-01./price/' plan.json >bad.json
 status 3 "$weir" run bad.json -d data
-says '$.operators[3].where: '
+says ': $.operators[3].where of "'
 echo '{' >bad.json
 status 3 "$weir" explain bad.json
 says "line 2, column 0"

@@ -74,7 +74,7 @@ always 3 'operator f: 1 / 0: division by zero, in `1 / (n - n) > 0`' \
     "$weir" run division.json --nodes 3
 
 sed 's/"by_k", "op"/"sum", "op"/' csv.json >twice.json
-always 3 'twice.json: $.operators[2].name: $.operators[1] is called "sum", too' \
+always 3 'twice.json: line 7, column 13: $.operators[2].name of "sum": $.operators[1] is called "sum", too' \
     "$weir" run twice.json -d data --nodes 3
 
 # ---- whoever reads the rows --------------------------------------------------
