@@ -399,10 +399,15 @@ static bool is_full(const struct wi_stream *st)
     if (end == begin || has_ended(st)) {
         return false;
     }
+    const struct wi_held *first = &in->held[begin % WI_HELD_MAX];
+    /* E10 acquire: released already, and another thread that was at it moves the
+     * head; as in advance_once() */
+    if (wi_load_acq(&first->released) != 0) {
+        return false;
+    }
     if (end - begin == WI_HELD_MAX) {
         return true;
     }
-    const struct wi_held *first = &in->held[begin % WI_HELD_MAX];
     uint64_t head = first->end - first->header.bytes;
     if (!in->mapped) {
         return in->tail_seen - head >= in->size;

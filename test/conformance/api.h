@@ -182,6 +182,7 @@
     X(suite, place, report_names_a_query_that_was_never_opened)                \
     X(suite, place, report_names_a_reader_that_was_never_opened)               \
     X(suite, place, report_counts_batches_that_are_held)                       \
+    X(suite, place, space_on_its_way_back_is_not_held)                         \
     X(suite, place, report_says_that_a_link_is_not_up)                         \
     X(suite, place, report_says_how_links_are)                                 \
     X(suite, place, report_says_that_all_units_are_in_use)                     \

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "core/shuffle.h"
+
 struct world {
     struct wt_cluster c;
     struct wt_query q;
@@ -133,5 +135,56 @@ void wt_api_waiting_reader_that_holds_all_is_told(const struct wt_place *place)
     cr_assert_eq(s->rows, 2000);
     cr_assert_gt(s->told, 0);
     batch.release(&batch);
+    close_world(w);
+}
+
+/* Holds all, then releases all while another thread is at giving space back, and
+ * has not come to it yet. */
+static weir_err overtaken_step(void *arg)
+{
+    struct wt_sink *s = arg;
+    struct ArrowArray batch;
+    weir_err rc = weir_reader_next(s->reader, &batch);
+    if (rc == WEIR_OK) {
+        s->held[s->held_end++ % WT_HOLD] = batch;
+        return rc;
+    }
+    if (rc != WEIR_HELD) {
+        return rc;
+    }
+    const struct wi_held *oldest_held = s->held[s->held_begin].private_data;
+    struct wi_in *in = oldest_held->in;
+    wi_store_sc(&in->advancing, 1);
+    while (s->held_begin != s->held_end) {
+        struct ArrowArray *oldest = &s->held[s->held_begin++ % WT_HOLD];
+        oldest->release(oldest);
+    }
+    rc = weir_reader_next(s->reader, &batch);
+    if (rc != WEIR_AGAIN) {
+        wt_complain(s->flow->cluster, "%s, and nothing is held",
+                    weir_err_name(rc));
+    }
+    s->told++;
+    wi_store_sc(&in->advancing, 0);
+    wi_in_advance(in);
+    return WEIR_OK;
+}
+
+void wt_api_space_on_its_way_back_is_not_held(const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {.node = {.frame_bytes = 2048}};
+    const struct wt_flow_params flow = {.shuffle = {.partitioning = WEIR_GATHER,
+                                                    .producers = first,
+                                                    .n_producers = 1,
+                                                    .consumers = second,
+                                                    .n_consumers = 1},
+                                        .n_rows = 2000};
+    struct world *w = open_world(place, &cluster, &flow);
+    w->f.sink[1][0]->task->step = overtaken_step;
+    bool ran = wt_cluster_run(&w->c);
+    cr_assert(ran, "%s", w->c.why);
+    cr_assert_eq(w->c.why[0], '\0', "%s", w->c.why);
+    cr_assert_eq(w->f.sink[1][0]->task->end, WEIR_DONE);
+    cr_assert_gt(w->f.sink[1][0]->told, 0);
     close_world(w);
 }
