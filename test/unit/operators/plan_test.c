@@ -232,7 +232,8 @@ Test(plan_json, too_many_operators_are_refused)
     struct weir_error err;
     weir_plan *plan = NULL;
     expect(chain(WEIR_PLAN_OPERATORS + 1, &plan, &err), &err,
-           "line 1, column 105: $.operators: 4097 operators are over the 4096 that a plan can "
+           "line 1, column 105: $.operators: 4097 operators are over the 4096 "
+           "that a plan can "
            "have");
 }
 
