@@ -10,8 +10,9 @@
 
 #include "tools/cmd.h"
 #include "tools/doctor.h"
+#include "tools/status.h"
 
-enum { KEY_JSON = 256, KEY_ROOT, KEY_ONCE, KEY_TIMEOUT, STATUS_USAGE = 2 };
+enum { KEY_JSON = 256, KEY_ROOT, KEY_ONCE, KEY_TIMEOUT };
 
 struct doctor_args {
     const char *peer;

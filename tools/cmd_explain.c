@@ -9,8 +9,7 @@
 
 #include "tools/options.h"
 #include "tools/plan_file.h"
-
-enum { STATUS_FAILED = 1, STATUS_INPUT = 3 };
+#include "tools/status.h"
 
 struct explain_args {
     const char *file;
@@ -40,18 +39,19 @@ static int explain(const struct explain_args *a, struct weir_error *err)
 {
     weir_plan *plan;
     char *text;
-    if (plan_file_read(a->file, a->data, &plan, err) != WEIR_OK) {
-        return STATUS_INPUT;
+    weir_err rc = plan_file_read(a->file, a->data, &plan, err);
+    if (rc != WEIR_OK) {
+        return status_of_input(rc);
     }
-    weir_err rc = weir_plan_explain(
-        plan, a->dot ? WEIR_EXPLAIN_DOT : WEIR_EXPLAIN_TEXT, &text, err);
+    rc = weir_plan_explain(plan, a->dot ? WEIR_EXPLAIN_DOT : WEIR_EXPLAIN_TEXT,
+                           &text, err);
     weir_plan_close(plan);
     if (rc != WEIR_OK) {
         return STATUS_FAILED;
     }
     (void)fputs(text, stdout);
     free(text);
-    return EXIT_SUCCESS;
+    return STATUS_OK;
 }
 
 int cmd_explain(int argc, char **argv)
@@ -64,7 +64,7 @@ int cmd_explain(int argc, char **argv)
     struct weir_error err = {.message = "no memory"};
     options_parse(&options, argc, argv, &a);
     int status = explain(&a, &err);
-    if (status != EXIT_SUCCESS) {
+    if (status != STATUS_OK) {
         (void)fprintf(stderr, "weir explain: %s\n", err.message);
     }
     return status;

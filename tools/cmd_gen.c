@@ -16,9 +16,9 @@
 #include "tools/gen.h"
 #include "tools/options.h"
 #include "tools/progress.h"
+#include "tools/status.h"
 
 enum { N_TABLES = 4, DISTRICTS = 10 };
-enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE };
 
 static const char *const table_names[] = {"customer", "orders", "new_order",
                                           "order_line", NULL};
@@ -196,7 +196,7 @@ static int run(const struct gen_args *a, struct weir_error *err)
     for (uint32_t i = 0; i < r.n; i++) {
         weir_table_close(r.tables[i]);
     }
-    return rc == WEIR_OK ? STATUS_OK : STATUS_FAILED;
+    return status_of(rc);
 }
 
 int cmd_gen(int argc, char **argv)

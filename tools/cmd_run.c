@@ -16,9 +16,8 @@
 #include "tools/plan_file.h"
 #include "tools/run_job.h"
 #include "tools/run_report.h"
+#include "tools/status.h"
 
-/* The last one is what a shell says of a program that SIGPIPE has ended. */
-enum { STATUS_OK, STATUS_FAILED, STATUS_INPUT = 3, STATUS_PIPE = 141 };
 enum { MAX_NODES = 256, MAX_WORKERS = 64, COPY_BYTES = 1 << 16 };
 #define MAX_SECONDS UINT64_C(1000000000)
 
@@ -88,21 +87,6 @@ static const char doc[] =
 
 /* ---- steps ----------------------------------------------------------------- */
 
-static int status_of(weir_err code)
-{
-    switch (code) {
-    case WEIR_OK:
-        return STATUS_OK;
-    case WEIR_DONE:
-        return STATUS_PIPE;
-    case WEIR_ERR_DATA:
-    case WEIR_ERR_QUERY_DATA:
-        return STATUS_INPUT;
-    default:
-        return STATUS_FAILED;
-    }
-}
-
 static weir_err copy(FILE *from, struct weir_error *err)
 {
     static char buffer[COPY_BYTES];
@@ -170,8 +154,9 @@ static int run_plan(struct run_args *a, struct weir_error *err)
 static int run(struct run_args *a, struct weir_error *err)
 {
     weir_plan *plan;
-    if (plan_file_read(a->file, a->data, &plan, err) != WEIR_OK) {
-        return STATUS_INPUT;
+    weir_err rc = plan_file_read(a->file, a->data, &plan, err);
+    if (rc != WEIR_OK) {
+        return status_of_input(rc);
     }
     a->job.plan = plan;
     a->job.timed = a->analyze;

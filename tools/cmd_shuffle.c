@@ -19,6 +19,7 @@
 #include "tools/csv_plan.h"
 #include "tools/options.h"
 #include "tools/progress.h"
+#include "tools/status.h"
 
 enum { MAX_KEYS = 64, MAX_PARTS = 1024 };
 enum { PHASE_READ, PHASE_SHUFFLE };
@@ -103,9 +104,8 @@ static void check_args(struct argp_state *state, void *args)
 
 /* ---- steps ------------------------------------------------------------------------ */
 
-/* Exit status of a step that failed; its message is printed when the progress
- * line is gone. */
-enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE, STATUS_INPUT };
+/* Steps return an exit status; their message is printed when the progress line
+ * is gone. */
 
 /* Columns of --by. A name with a comma in it cannot be given among others, but
  * alone: the whole text is tried first. */
@@ -177,11 +177,12 @@ static int run_job(const struct shuffle_args *a, const struct csv_plan *plan,
     }
     job->dir = dir;
     progress_begin(job->progress, PHASE_SHUFFLE, plan->rows);
-    if (csv_job_run(job, tally, err) != WEIR_OK) {
+    weir_err rc = csv_job_run(job, tally, err);
+    if (rc != WEIR_OK) {
         csv_dir_abandon(dir);
-        return STATUS_FAILED;
+        return status_of(rc);
     }
-    return csv_dir_commit(dir, err) == WEIR_OK ? STATUS_OK : STATUS_FAILED;
+    return status_of(csv_dir_commit(dir, err));
 }
 
 /* Both passes. */
@@ -193,15 +194,15 @@ static int run(const struct shuffle_args *a, struct csv_plan *plan,
     uint32_t n_keys;
     weir_err rc = csv_plan_open(plan, a->file, a->nodes * a->workers, err);
     if (rc != WEIR_OK) {
-        return STATUS_INPUT;
+        return status_of_input(rc);
     }
     if (find_keys(a, plan, keys, &n_keys, err) != WEIR_OK) {
         return STATUS_USAGE;
     }
     progress_begin(progress, PHASE_READ, plan->bytes);
-    if (csv_plan_scan(plan, &progress_counters(progress)[0].rows, err) !=
-        WEIR_OK) {
-        return STATUS_INPUT;
+    rc = csv_plan_scan(plan, &progress_counters(progress)[0].rows, err);
+    if (rc != WEIR_OK) {
+        return status_of_input(rc);
     }
     struct csv_job job = {
         .plan = plan,

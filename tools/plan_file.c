@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "tools/plan_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -56,7 +57,9 @@ static FILE *open_plan(const char *path, struct stat *st,
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) == 0;
     FILE *from = ready ? fdopen(fd, "r") : NULL;
     if (from == NULL) {
+        const bool lacks = errno == EMFILE || errno == ENFILE;
         (void)tool_fail_errno(err, "%s", path);
+        err->code = lacks ? WEIR_ERR_NO_MEMORY : WEIR_ERR_SYSTEM;
         if (fd >= 0) {
             (void)close(fd);
         }

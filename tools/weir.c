@@ -9,8 +9,9 @@
 
 #include "bench/lib/ask.h"
 #include "tools/cmd.h"
+#include "tools/status.h"
 
-enum { STATUS_USAGE = 2, NAME_BYTES = 32 };
+enum { NAME_BYTES = 32 };
 
 /* For argp, in libc: must be seen from there. */
 __attribute__((visibility("default"))) const char *argp_program_version =
@@ -49,9 +50,14 @@ static void print_help(FILE *to)
                       "SIGUSR1 makes all processes of a command that runs say "
                       "who waits for whom.\n"
                       "\n"
-                      "Exit status: 0 done; 1 the command failed; 2 wrong use; "
-                      "3 bad input;\n141 nobody reads the rows any more "
-                      "(run).\n");
+                      "Exit status (docs/command.md):\n"
+                      "    0  done\n"
+                      "    1  it failed: the machine, a process, a limit of "
+                      "time or memory\n"
+                      "    2  wrong use\n"
+                      "    3  bad input: a file, a plan, a value\n"
+                      "  141  nobody reads the rows any more (run)\n"
+                      "128+n  ended by signal n\n");
 }
 
 static const struct command *find(const char *name)

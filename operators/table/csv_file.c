@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,9 +37,12 @@ static weir_err check(const char *path, const struct stat *st,
                         path, kind_of(st->st_mode));
 }
 
+/* What the machine lacks says nothing of the file. */
 static weir_err say_errno(const char *path, struct weir_error *err)
 {
-    return wi_exec_fail(err, WEIR_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+    const bool lacks = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    return wi_exec_fail(err, lacks ? WEIR_ERR_NO_MEMORY : WEIR_ERR_SYSTEM,
+                        "%s: %s", path, strerror(errno));
 }
 
 weir_err wi_csv_file_open(const char *path, int *fd_out, uint64_t *bytes_out,

@@ -14,6 +14,7 @@
  * @param fd_out  [out] close() it
  *
  * Errors:     WEIR_ERR_SYSTEM (it is not there, or may not be read),
+ *             WEIR_ERR_NO_MEMORY (no descriptor is left),
  *             WEIR_ERR_DATA (a directory, pipe, socket or device: says so)
  * Blocks:     on the disk; never for a writer
  * Threads:    any

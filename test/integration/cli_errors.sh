@@ -23,7 +23,10 @@ for kind in two-stage query gen latency stream idle memory sim; do
     timeout 20 "$weir" bench --help | grep -q "weir bench $kind  *[a-zA-Z]" ||
         fail "bench --help: $kind"
 done
-grep -q weir out
+for status in '    0  done' '    1  it failed' '    2  wrong use' \
+    '    3  bad input' '  141  nobody reads' '128+n  ended by'; do
+    timeout 20 "$weir" --help | grep -q "^$status" || fail "--help: $status"
+done
 for command in demo shuffle run explain gen doctor bench; do
     timeout 20 "$weir" --help | grep -q "weir $command" || fail "$command"
 done
@@ -97,6 +100,19 @@ sed 's/{"csv": "pipe"}/{"series": {"rows": 1, "columns": [{"name": "n", "type": 
 cat one.json | timeout 60 "$weir" explain /dev/stdin >out 2>err ||
     fail "a pipe with a writer"
 grep -q 'columns: n int64' out || fail "a plan from a pipe"
+
+# What the machine lacks is not bad input: here, descriptors.
+awk 'BEGIN {
+    print "{\"weir\": 1, \"tables\": {"
+    for (i = 0; i < 60; i++) {
+        printf "%s\"t%d\": {\"csv\": \"good.csv\"}", i ? "," : "", i
+    }
+    print "}, \"operators\": [{\"name\": \"r\", \"op\": \"scan\", \"table\": \"t0\"}], \"result\": \"r\"}"
+}' >many.json
+status 0 "$weir" explain many.json
+for command in run explain; do
+    expect 1 'good.csv: Too many open files' prlimit --nofile=50 "$weir" $command many.json
+done
 
 # An output directory that is not empty keeps what it has.
 mkdir full
