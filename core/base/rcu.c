@@ -6,6 +6,7 @@
  */
 #include "core/base/rcu.h"
 
+#include "core/base/err.h"
 #include "core/base/thread.h"
 
 char wi_rcu_readers;
@@ -17,6 +18,7 @@ static struct {
     struct wi_rcu_head *list; /* unlinked, readers may still be there */
     bool busy;                /* with what was in it */
     bool runs;
+    bool forks; /* the handlers below are registered */
 } reclaimer = {.lock = PTHREAD_MUTEX_INITIALIZER,
                .more = PTHREAD_COND_INITIALIZER,
                .done = PTHREAD_COND_INITIALIZER};
@@ -51,11 +53,52 @@ static void *reclaim(void *arg)
     return arg; /* not reached */
 }
 
+/* ---- fork --------------------------------------------------------------------- */
+
+/* A child has neither the thread nor those that were reading, but may open nodes
+ * of its own (docs/embed.md). */
+
+static void before_fork(void)
+{
+    (void)pthread_mutex_lock(&reclaimer.lock);
+    urcu_bp_before_fork();
+}
+
+static void after_fork_parent(void)
+{
+    urcu_bp_after_fork_parent();
+    (void)pthread_mutex_unlock(&reclaimer.lock);
+}
+
+static void after_fork_child(void)
+{
+    urcu_bp_after_fork_child();
+    (void)pthread_cond_init(&reclaimer.more, NULL); /* nobody waits here */
+    (void)pthread_cond_init(&reclaimer.done, NULL);
+    reclaimer.list = NULL; /* the parent's, and not the child's to free */
+    reclaimer.busy = false;
+    reclaimer.runs = false;
+    (void)pthread_mutex_unlock(&reclaimer.lock);
+}
+
+/* ---- public ------------------------------------------------------------------- */
+
+static weir_err handle_forks(struct weir_error *err)
+{
+    if (!reclaimer.forks &&
+        pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                       "no memory for a handler of fork");
+    }
+    reclaimer.forks = true;
+    return WEIR_OK;
+}
+
 weir_err wi_rcu_start(struct weir_error *err)
 {
-    weir_err rc = WEIR_OK;
     (void)pthread_mutex_lock(&reclaimer.lock);
-    if (!reclaimer.runs) {
+    weir_err rc = handle_forks(err);
+    if (rc == WEIR_OK && !reclaimer.runs) {
         rc = wi_thread_start(NULL, reclaim, NULL, "freeing memory", err);
         reclaimer.runs = rc == WEIR_OK;
     }
