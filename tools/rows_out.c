@@ -152,7 +152,12 @@ static size_t width(const char *text, size_t n)
     return w;
 }
 
-/* Appends a cell; line ends and other control characters become spaces. */
+/* Line ends and other control characters would break the table. */
+static char plain(char c)
+{
+    return (unsigned char)c < 0x20 ? ' ' : c;
+}
+
 static bool keep(struct cells *cells, const char *text, size_t n)
 {
     if (cells->room - cells->used <= n) {
@@ -165,8 +170,7 @@ static bool keep(struct cells *cells, const char *text, size_t n)
         cells->room = room;
     }
     for (size_t i = 0; i < n; i++) {
-        const char c = text[i];
-        cells->text[cells->used++] = (unsigned char)c < 0x20 ? ' ' : c;
+        cells->text[cells->used++] = plain(text[i]);
     }
     cells->text[cells->used++] = '\0';
     return true;
@@ -200,11 +204,12 @@ static void table_cell(const struct rows_out *out, uint32_t c, const char *text)
     const bool last = c + 1 == out->columns.n;
     (void)fputs(c == 0 ? " " : " | ", out->to);
     const struct wi_type *type = &out->columns.at[c].type;
-    if (wi_type_is_number(type) || type->kind == WI_TYPE_BOOL) {
-        (void)fprintf(out->to, "%*s%s", pad, "", text);
-    } else {
-        (void)fprintf(out->to, "%s%*s", text, last ? 0 : pad, "");
+    const bool right = wi_type_is_number(type) || type->kind == WI_TYPE_BOOL;
+    (void)fprintf(out->to, "%*s", right ? pad : 0, "");
+    for (; *text != '\0'; text++) {
+        (void)fputc(plain(*text), out->to);
     }
+    (void)fprintf(out->to, "%*s", right || last ? 0 : pad, "");
 }
 
 static void table_end(const struct rows_out *out)

@@ -41,7 +41,10 @@ static void print_cut(FILE *to, const char *line, size_t n)
         } while (at < n && ((unsigned char)line[at] & 0xc0) == 0x80);
         columns++;
     }
-    (void)fprintf(to, "%.*s%*s", (int)at, line, TREE_COLUMNS - columns, "");
+    for (size_t i = 0; i < at; i++) {
+        (void)fputc((unsigned char)line[i] < ' ' ? ' ' : line[i], to);
+    }
+    (void)fprintf(to, "%*s", TREE_COLUMNS - columns, "");
 }
 
 static void print_op(FILE *to, const struct run_op *op)

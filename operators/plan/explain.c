@@ -43,13 +43,22 @@ weir_err weir_plan_operator(const weir_plan *plan, uint32_t idx,
 
 /* ---- tree ---------------------------------------------------------------- */
 
+/* A name may have any characters; each operator has one line. */
+static void print_name(FILE *to, const char *name)
+{
+    for (; *name != '\0'; name++) {
+        (void)fputc((unsigned char)*name < ' ' ? ' ' : *name, to);
+    }
+}
+
 static void print_columns(FILE *to, const struct wi_columns *columns)
 {
     char type[WI_TYPE_TEXT_BYTES];
     for (uint32_t i = 0; i < columns->n; i++) {
         const struct wi_named_type *c = &columns->at[i];
-        (void)fprintf(to, "%s%s %s", i == 0 ? "" : ", ", c->name,
-                      wi_type_text(&c->type, type));
+        (void)fputs(i == 0 ? "" : ", ", to);
+        print_name(to, c->name);
+        (void)fprintf(to, " %s", wi_type_text(&c->type, type));
     }
 }
 
@@ -74,8 +83,11 @@ static void print_branch(FILE *to, const bool *open, const struct turn *t)
 static void print_op(FILE *to, const struct wi_plan_op *op)
 {
     char spread[WI_SPREAD_TEXT_BYTES];
-    (void)fprintf(to, "%s \"%s\": %s [%s]\n", wi_plan_kind_text(op), op->name,
-                  op->notes.detail, wi_spread_text(op, spread));
+    (void)fprintf(to, "%s \"", wi_plan_kind_text(op));
+    print_name(to, op->name);
+    (void)fprintf(to, "\": %s [", op->notes.detail);
+    print_name(to, wi_spread_text(op, spread));
+    (void)fputs("]\n", to);
 }
 
 /* Deep plans must not need deep recursion: what is left to print is a stack. */
@@ -122,7 +134,7 @@ static void print_quoted(FILE *to, const char *text)
         if (*text == '"' || *text == '\\') {
             (void)fputc('\\', to);
         }
-        (void)fputc(*text, to);
+        (void)fputc((unsigned char)*text < ' ' ? ' ' : *text, to);
     }
 }
 

@@ -267,3 +267,25 @@ Test(plan_json, brackets_without_end_are_refused)
     cr_assert_not_null(strstr(err.message, "depth"), "%s", err.message);
     free(text);
 }
+
+Test(plan, explain_has_a_line_per_operator_whatever_its_name_is)
+{
+    static const struct weir_output output = {"x\ny", "no"};
+    struct weir_error err = {.message = ""};
+    char *text = NULL;
+    weir_plan *plan = new_plan();
+    cr_assert_eq(weir_plan_project(plan, "p\nq", "s", &output, 1, &err),
+                 WEIR_OK, "%s", err.message);
+    cr_assert_eq(weir_plan_result(plan, "p\nq", &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(weir_plan_explain(plan, WEIR_EXPLAIN_TEXT, &text, &err),
+                 WEIR_OK);
+    cr_expect_not_null(strstr(text, "project \"p q\": "), "%s", text);
+    cr_expect_not_null(strstr(text, "columns: x y "), "%s", text);
+    free(text);
+    cr_assert_eq(weir_plan_explain(plan, WEIR_EXPLAIN_DOT, &text, &err),
+                 WEIR_OK);
+    cr_expect_not_null(strstr(text, "project p q\\n"), "%s", text);
+    free(text);
+    weir_plan_close(plan);
+}

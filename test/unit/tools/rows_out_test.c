@@ -202,3 +202,18 @@ Test(arrow_text, dates_and_times_before_and_after_1970)
         "tss:", &(int64_t){INT64_C(67768036191676800)},
         "2147485548-01-01 00:00:00"); /* beyond the years of struct tm */
 }
+
+/* A header of a CSV file may have a line end in a name. */
+Test(rows_out, a_table_has_a_line_per_row_whatever_its_names_are)
+{
+    static const struct weir_field fields[] = {{"a\nb\t", "u", 0},
+                                               {"n\n", "l", 0}};
+    struct ArrowSchema schema;
+    cr_assert_eq(weir_schema_build(fields, 2, &schema, NULL), WEIR_OK);
+    char *text = print(ROWS_TABLE, &schema, NULL);
+    cr_expect_str_eq(text, " a b  | n \n"
+                           "------+----\n"
+                           "(0 rows)\n");
+    free(text);
+    schema.release(&schema);
+}
