@@ -244,7 +244,8 @@ WEIR_API weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
  *             other workers hold, and this says WEIR_AGAIN) | WEIR_DONE (all
  *             producers have ended, and every row was received exactly once)
  * Errors:     WEIR_ERR_ARG, what failed the query
- * Blocks:     never.  Cost: no copy, no syscall, no allocation
+ * Blocks:     never.  Cost: no syscall, no allocation; no copy but of offsets of
+ *             texts where a peer writes by itself (batch.h)
  * Threads:    the worker's thread
  * Ownership:  the caller releases the batch, from any thread, before the
  *             node is closed
