@@ -3,7 +3,7 @@
 # and installs them). What stands under no if() is what libweir needs; test/install
 # holds it to that. The library loads jemalloc at run time and does not link
 # it; our own programs carry it behind libc, so that it is there to be loaded
-# (core/arena.c) and never serves malloc.
+# (core/ring/arena.c) and never serves malloc.
 
 find_package(PkgConfig REQUIRED)
 

@@ -8,8 +8,8 @@
 #include "bench/lib/keys.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
-#include "core/frame.h"
-#include "core/partition.h"
+#include "core/format/frame.h"
+#include "core/partition/partition.h"
 
 /* The library's default frame (weir/node.h). */
 #define FRAME_BYTES 16384u

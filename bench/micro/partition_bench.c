@@ -18,10 +18,10 @@
 #include <time.h>
 
 #include "core/base/cc.h"
-#include "core/checksum.h"
-#include "core/frame.h"
-#include "core/partition.h"
-#include "core/schema.h"
+#include "core/format/checksum.h"
+#include "core/format/frame.h"
+#include "core/format/schema.h"
+#include "core/partition/partition.h"
 
 enum {
     BATCH_ROWS = 2048,

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/shuffle.h"
+#include "core/query/shuffle.h"
 
 struct world {
     struct wt_cluster c;

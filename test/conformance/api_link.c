@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/format/wire.h"
 #include "core/transport.h"
-#include "core/wire.h"
 
 static bool failed(void *arg)
 {

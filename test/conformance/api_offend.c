@@ -12,7 +12,7 @@
 
 #include "core/base/bitmap.h"
 #include "core/base/cc.h"
-#include "core/shuffle.h"
+#include "core/query/shuffle.h"
 
 enum { OFFENDER = 2, REFUSALS = 200 };
 

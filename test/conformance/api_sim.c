@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/base/cc.h"
-#include "core/shuffle.h"
+#include "core/query/shuffle.h"
 
 enum { NODES = 4, WORKERS = 2, DETECT_NS = 100000000 };
 

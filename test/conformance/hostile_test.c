@@ -3,8 +3,8 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "core/join.h"
-#include "core/shuffle.h"
+#include "core/link/join.h"
+#include "core/query/shuffle.h"
 #include "test/support/lone.h"
 
 static struct wt_lone lone;

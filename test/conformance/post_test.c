@@ -2,7 +2,7 @@
 /* What the send side of a link hands to its transport, and in which order. The
  * node's transport is the simulator's, with a look at what it is given. */
 #include "core/base/atomic.h"
-#include "core/shuffle.h"
+#include "core/query/shuffle.h"
 #include "test/support/lone.h"
 #include "test/support/rows.h"
 #include "transport/registry.h"

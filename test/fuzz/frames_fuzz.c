@@ -9,7 +9,7 @@
 #include <weir/batch.h>
 
 #include "core/base/cc.h"
-#include "core/frame.h"
+#include "core/format/frame.h"
 #include "test/fuzz/fuzz.h"
 
 enum { MAX_COLUMNS = 6, CAP_BYTES = 4096, MAX_ROWS = 40, EPOCH = 7 };

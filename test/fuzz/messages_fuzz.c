@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control messages: any packet is taken apart, or refused with a reason; what is
  * taken is of a known type, complete, and its texts are of one line. */
-#include "core/wire.h"
+#include "core/format/wire.h"
 #include "test/fuzz/fuzz.h"
 
 static void check_text(const char *text, size_t bytes)

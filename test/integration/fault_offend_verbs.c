@@ -8,7 +8,7 @@
 #define KILL_ON_VERBS 1
 #include "test/integration/fault_kill.c"
 
-#include "core/shuffle.h"
+#include "core/query/shuffle.h"
 #include "test/support/verbs.h"
 #include "transport/verbs/verbs.h"
 

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/ready.h"
+#include "core/ring/ready.h"
 
 enum { IDS = 64 };
 

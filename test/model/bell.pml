@@ -3,10 +3,10 @@
  * The bell loses no wake-up (edge E3): a marked ring is always taken, and the
  * worker never sleeps for ever with a mark set.
  *
- * Mirrors core/ready.c, function by function:
+ * Mirrors core/ring/ready.c, function by function:
  *
  *   mark(), wake()       wi_bell_mark(), wi_bell_wake()
- *   marker               wi_lane_put() and ring_consumer() in core/lane.c
+ *   marker               wi_lane_put() and ring_consumer() in core/query/lane.c
  *   rouser               wi_bell_rouse(), called when a peer is lost
  *   pending              wi_bell_pending()
  *   worker: take         wi_bell_take_attn(), wi_bell_take(), take_word()

@@ -6,13 +6,13 @@
  * for new. What ends a link (a message for an edge that is not open, an overlap,
  * ABANDON twice) never happens between two engines that keep to the protocol.
  *
- * Mirrors core/edge_out.c, core/edge_in.c, core/stream.c, core/lane.c and
- * core/writer.c, and docs/wire.md "Life of an edge":
+ * Mirrors core/link/edge_out.c, core/link/edge_in.c, core/query/stream.c, core/query/lane.c and
+ * core/query/writer.c, and docs/wire.md "Life of an edge":
  *
  *   producer   wi_out_place(), place_one(), wi_lane_put(), lane_end(),
  *              ring_stopped(), wi_out_abandon(), wi_out_release(), on_stop(),
  *              on_closed()
- *   pump       send_ctl() before post_out() in core/post.c
+ *   pump       send_ctl() before post_out() in core/link/post.c
  *   consumer   on_open(), wi_in_attach(), wi_in_refuse(), on_notify(),
  *              on_abandon(), take_slot(), take_end(), wi_stream_stop(),
  *              stop_ring(),

@@ -4,12 +4,12 @@
  * released frame is left behind, never two holders, the engine is told once and
  * only when nothing is held, and a scanner that found the FIFO full goes on.
  *
- * Mirrors core/in_ring.c and core/scan.c:
+ * Mirrors core/link/in_ring.c and core/link/scan.c:
  *
  *   advance()   wi_in_advance()
  *   once()      advance_once()
  *   scanner     held_slot(), wi_in_scan(); wi_in_finish_when_empty()
- *   releaser    release_held() in core/reader.c
+ *   releaser    release_held() in core/query/reader.c
  *
  * The scanner puts FRAMES frames into a FIFO of MAX slots, each of which is
  * released by the scanner itself or by one of two other threads, then says that

@@ -2,10 +2,10 @@
 /*
  * Posting by whoever finds the post lock free (edge E6): work that is left is
  * always found by a holder, never two holders, and a link that was sealed is
- * never posted to again. wi_in_dispatch() in core/scan.c is the same without
+ * never posted to again. wi_in_dispatch() in core/link/scan.c is the same without
  * the seal.
  *
- * Mirrors core/post.c:
+ * Mirrors core/link/post.c:
  *
  *   pump()      wi_link_pump(), serve()
  *   take_lock() the same

@@ -7,13 +7,13 @@
  *
  * Mirrors, line by line:
  *
- *   reserve           wi_ring_reserve() in core/ring.h
- *   out_room          wi_lane_room() in core/lane.c
+ *   reserve           wi_ring_reserve() in core/ring/ring.h
+ *   out_room          wi_lane_room() in core/query/lane.c
  *   producer          wi_lane_open(), wi_lane_put()
- *   wake_producer     wi_in_wake_producer() in core/in_ring.c
- *   move_head         move_head(), tell_producer() in core/in_ring.c
- *   advance           advance_once() in core/in_ring.c
- *   consumer: look    wi_in_scan(), nothing_there() in core/scan.c
+ *   wake_producer     wi_in_wake_producer() in core/link/in_ring.c
+ *   move_head         move_head(), tell_producer() in core/link/in_ring.c
+ *   advance           advance_once() in core/link/in_ring.c
+ *   consumer: look    wi_in_scan(), nothing_there() in core/link/scan.c
  *
  * Bells are perfect here (bell.pml shows that they are): a mark or attention is
  * a bit, and a sleep ends when it is set. `advancing` is a plain lock

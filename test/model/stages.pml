@@ -11,7 +11,7 @@
  * go to any worker. One ring per stage, producer and consumer, of RING frames.
  *
  * Mirrors what test/support and tools make of the API: a row in hand is a push
- * that returned WEIR_AGAIN (weir_writer_push() in core/writer.c); the stages
+ * that returned WEIR_AGAIN (weir_writer_push() in core/query/writer.c); the stages
  * that may move are tried in every order, not only farthest downstream first,
  * so any scheduler that keeps the rule is covered. Parking is perfect: that a
  * worker wakes when it could move is shown by bell.pml and ring.pml.

@@ -13,7 +13,7 @@ planted=0
 # A tree that breaks no rule.
 clean_tree() {
     rm -rf tree
-    mkdir -p tree/include/weir tree/core/base tree/transport/tcp tree/docs \
+    mkdir -p tree/include/weir tree/core/base tree/core/ring tree/transport/tcp tree/docs \
         tree/tools tree/examples
     cat >tree/include/weir/error.h <<'C'
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -51,7 +51,7 @@ C
 #define wi_store_rel(p, v) atomic_store_explicit((p), (v), memory_order_release)
 #endif
 C
-    cat >tree/core/ring.h <<'C'
+    cat >tree/core/ring/ring.h <<'C'
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WI_RING_H
 #define WI_RING_H
@@ -61,9 +61,9 @@ struct wi_ring {
 };
 #endif
 C
-    cat >tree/core/ring.c <<'C'
+    cat >tree/core/ring/ring.c <<'C'
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/ring.h"
+#include "core/ring/ring.h"
 
 #include <weir/error.h>
 
@@ -138,7 +138,7 @@ run() {
     if [ "$1" = symbols ]; then
         set -- symbols "$tmp/lib.so" "$tmp/lib.a"
         "${CC:-cc}" -Itree/include -Itree -fvisibility=hidden -fPIC -c \
-            tree/core/ring.c -o ring.o
+            tree/core/ring/ring.c -o ring.o
         "${CC:-cc}" -shared ring.o -o lib.so
         rm -f lib.a
         ar rc lib.a ring.o
@@ -186,49 +186,49 @@ for check in includes headers symbols atomics sizes api_docs probes spdx \
     passes $check
 done
 
-c core/ring.c '#include "transport/tcp/tcp.h"'
-finds includes 'core/ring.c:34: "transport/tcp/tcp.h" is not below this layer'
-c transport/tcp/tcp.c '#include "core/ring.h"'
-finds includes 'transport/tcp/tcp.c:2: "core/ring.h" is not below'
+c core/ring/ring.c '#include "transport/tcp/tcp.h"'
+finds includes 'core/ring/ring.c:34: "transport/tcp/tcp.h" is not below this layer'
+c transport/tcp/tcp.c '#include "core/ring/ring.h"'
+finds includes 'transport/tcp/tcp.c:2: "core/ring/ring.h" is not below'
 c transport/shm/shm.c '#include "transport/tcp/tcp.h"'
 finds includes 'transport/shm/shm.c:2: "transport/tcp/tcp.h" is not below'
 c core/base/list.h '#include <weir/node.h>'
 finds includes 'core/base/list.h:2: <weir/node.h> is not below'
-c core/transport.h '#include "core/ring.h"'
-finds includes 'core/transport.h:2: "core/ring.h" is not below'
+c core/transport.h '#include "core/ring/ring.h"'
+finds includes 'core/transport.h:2: "core/ring/ring.h" is not below'
 c include/weir/node.h '#include <pthread.h>'
 finds includes 'include/weir/node.h:2: <pthread.h> is not below'
-c tools/weir.c '#include "core/ring.h"'
-finds includes 'tools/weir.c:2: "core/ring.h" is not below'
-c operators/scan.c '#include "core/ring.h"'
-finds includes 'operators/scan.c:2: "core/ring.h" is not below'
-c core/ring.c '#include "ring.h"'
+c tools/weir.c '#include "core/ring/ring.h"'
+finds includes 'tools/weir.c:2: "core/ring/ring.h" is not below'
+c operators/scan.c '#include "core/ring/ring.h"'
+finds includes 'operators/scan.c:2: "core/ring/ring.h" is not below'
+c core/ring/ring.c '#include "ring.h"'
 finds includes '"ring.h" is not a path from the root'
-c core/a.h '#include "core/b.h"'
-c core/b.h '#include "core/a.h"'
-finds includes 'core/a.h: in a circle of includes'
+c core/ring/a.h '#include "core/ring/b.h"'
+c core/ring/b.h '#include "core/ring/a.h"'
+finds includes 'core/ring/a.h: in a circle of includes'
 
-c core/needy.h 'uint64_t wi_needy;'
-finds headers 'core/needy.h: does not compile alone as C'
-c core/twice.h 'struct wi_twice { int a; };'
-finds headers 'core/twice.h: does not compile alone as C'
+c core/ring/needy.h 'uint64_t wi_needy;'
+finds headers 'core/ring/needy.h: does not compile alone as C'
+c core/ring/twice.h 'struct wi_twice { int a; };'
+finds headers 'core/ring/twice.h: does not compile alone as C'
 c include/weir/new.h 'int weir_new(int class);'
 finds headers 'weir/new.h: does not compile alone as C++17'
 
 c include/weir/error.h 'WEIR_API int weir_absent(void);'
 finds symbols 'weir_absent: declared in include/weir, not in the library'
-c core/ring.c 'WEIR_API int wi_shown(void);' 'int wi_shown(void) {return 1;}'
+c core/ring/ring.c 'WEIR_API int wi_shown(void);' 'int wi_shown(void) {return 1;}'
 finds symbols 'wi_shown: exported, not declared'
-c core/ring.c 'int hash(void);' 'int hash(void) { return 1; }'
+c core/ring/ring.c 'int hash(void);' 'int hash(void) { return 1; }'
 finds symbols 'hash: a name that a program may want'
 
-c core/ring.c 'int x = memory_order_relaxed;'
-finds atomics 'core/ring.c:34: memory_order_relaxed belongs into'
-c core/ring.c 'void f(void) { atomic_thread_fence(5); }'
+c core/ring/ring.c 'int x = memory_order_relaxed;'
+finds atomics 'core/ring/ring.c:34: memory_order_relaxed belongs into'
+c core/ring/ring.c 'void f(void) { atomic_thread_fence(5); }'
 finds atomics 'atomic_thread_fence belongs into'
-c core/ring.c '/* E1 */' '' '' '' 'int y(void) { return wi_load_acq(p); }'
-finds atomics 'core/ring.c:38: wi_load_acq names no edge'
-c core/ring.c 'int y(void) { return wi_load_acq(p); /* E2 acquire */ }' \
+c core/ring/ring.c '/* E1 */' '' '' '' 'int y(void) { return wi_load_acq(p); }'
+finds atomics 'core/ring/ring.c:38: wi_load_acq names no edge'
+c core/ring/ring.c 'int y(void) { return wi_load_acq(p); /* E2 acquire */ }' \
     'int z(void) { wi_store_rel(p, 1); /* E2 release */ }'
 finds atomics 'E2 is no row of docs/concurrency.md'
 echo '| E3 | nothing |' >>tree/docs/concurrency.md
@@ -236,7 +236,7 @@ finds atomics 'docs/concurrency.md: E3 is in no source'
 echo '| E1 | again |' >>tree/docs/concurrency.md
 finds atomics 'docs/concurrency.md: two rows for E1'
 echo '| E4 | half |' >>tree/docs/concurrency.md
-c core/ring.c '/* E4 release: x; pairs with E4 acquire in nobody() */' \
+c core/ring/ring.c '/* E4 release: x; pairs with E4 acquire in nobody() */' \
     'void f(void) { wi_store_rel(p, 1); }'
 finds atomics 'E4 has no acquire end'
 rm tree/docs/concurrency.md
@@ -248,13 +248,13 @@ long_function() {
     yes '    ;' | head -n "$1"
     echo '}'
 }
-long_function 78 >>tree/core/ring.c
-finds sizes 'core/ring.c:34: a function of 81 lines: longest'
-long_function 77 >>tree/core/ring.c
+long_function 78 >>tree/core/ring/ring.c
+finds sizes 'core/ring/ring.c:34: a function of 81 lines: longest'
+long_function 77 >>tree/core/ring/ring.c
 passes sizes
 clean_tree
-yes '' | head -n 1000 >>tree/core/ring.c
-finds sizes 'core/ring.c: a file of 1033 lines'
+yes '' | head -n 1000 >>tree/core/ring/ring.c
+finds sizes 'core/ring/ring.c: a file of 1033 lines'
 
 c include/weir/error.h '' '/** Errors: none. Blocks: never. Ownership: no. */' \
     'WEIR_API int weir_three(void);'
@@ -270,20 +270,20 @@ finds probes 'weir_seven: no probe in test/unit/args for its argument worker'
 
 printf '#!/bin/sh\n\n# SPDX-License-Identifier: Apache-2.0\n' >tree/tools/x.sh
 finds spdx './tools/x.sh:1: no SPDX'
-echo 'int x;' >tree/core/x.c
-finds spdx './core/x.c:1: no SPDX'
+echo 'int x;' >tree/core/ring/x.c
+finds spdx './core/ring/x.c:1: no SPDX'
 
-c core/ring.c 'void f(void) { usleep(10); }'
-finds calls 'core/ring.c:34: usleep() is not allowed here'
+c core/ring/ring.c 'void f(void) { usleep(10); }'
+finds calls 'core/ring/ring.c:34: usleep() is not allowed here'
 c transport/tcp/tcp.c 'void f(void) { if (1) sleep (1); }'
 finds calls 'transport/tcp/tcp.c:2: sleep() is not'
 c test/unit/core/x_test.c 'void f(void) { sched_yield(); }'
 finds calls 'test/unit/core/x_test.c:2: sched_yield() is not'
 
-c core/ring.c 'int f(int a);' 'int f(int a) { unsigned b = a; return b > 1; }'
+c core/ring/ring.c 'int f(int a);' 'int f(int a) { unsigned b = a; return b > 1; }'
 finds warnings 'implicit conversion changes signedness'
-c core/ring.c 'int   f ( void );'
-finds format 'core/ring.c: '
+c core/ring/ring.c 'int   f ( void );'
+finds format 'core/ring/ring.c: '
 c include/weir/error.h '/** F. @param nobody no such thing */' \
     'WEIR_API int weir_five(int a);'
 finds doxygen 'nobody'

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "core/base/rcu.h"
-#include "core/shuffle.h"
+#include "core/query/shuffle.h"
 #include "transport/sim/simnet.h"
 
 enum { ROGUE_PORT = 2, PORTS = 3, STEPS = 64 };

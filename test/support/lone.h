@@ -15,8 +15,8 @@
 #include <criterion/criterion.h>
 #include <weir/weir.h>
 
+#include "core/format/wire.h"
 #include "core/transport.h"
-#include "core/wire.h"
 #include "transport/sim/simnet.h"
 
 enum { WT_RAWS = 256, WT_LOG_BYTES = 1 << 16 };

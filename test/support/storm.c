@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <string.h>
 
-#include "core/shuffle.h"
+#include "core/query/shuffle.h"
 #include "test/support/lab.h"
 #include "test/support/rows.h"
 

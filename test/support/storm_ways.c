@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/base/cc.h"
-#include "core/shuffle.h"
+#include "core/query/shuffle.h"
 #include "test/support/rows.h"
 #include "test/support/storm.h"
 

@@ -40,7 +40,7 @@ void wi_tcp_complete(struct tcp_ep *ep)
     /* Relaxed: only a first guess for the exchange. */
     uint64_t seen = wi_load_rlx(&ep->base.completed);
     /* E4 release: reads of the memory are over before it counts as complete;
-     * pairs with E4 acquire in reap() of core/post.c */
+     * pairs with E4 acquire in reap() of core/link/post.c */
     while (seen < limit && !wi_cas_ar(&ep->base.completed, &seen, limit)) {
     }
 }

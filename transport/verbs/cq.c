@@ -227,7 +227,7 @@ static void advance(struct vb_ep *ep)
     }
     if (ops != 0) {
         /* E4 release: the device is done with the memory; pairs with E4
-         * acquire in reap() of core/post.c */
+         * acquire in reap() of core/link/post.c */
         wi_store_rel(&ep->base.completed, ops);
         /* E51 release: done with the marks; pairs with E51 acquire in
          * has_room() of qp.c */

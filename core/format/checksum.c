@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frame checksums: four sums per 64-bit lane, eight lanes.
+ *
+ * A step of the loop is four additions, two of them straight from memory: the
+ * shift that brings the upper halves down is an address four bytes lower.
+ *
+ * One body in the compiler's vector types, compiled once per instruction set;
+ * additions and products modulo 2^64 and shifts are exact, so all give the same
+ * sums.
+ *
+ * Source: J. Fletcher, "An Arithmetic Checksum for Serial Transmissions", IEEE
+ * Transactions on Communications, 1982; the finish is the 64-bit mix of
+ * S. Vigna's splitmix64 (2015).
+ */
+#include "core/format/checksum.h"
+
+#include <stdbool.h>
+
+#include "core/base/cc.h"
+#include "core/format/frame_table.h"
+
+/* The words of a block in the machine's order. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#error "frames are little endian and are used in place"
+#endif
+
+#define FACTORS(i)                                                             \
+    WI_SUM_FACTOR(i), WI_SUM_FACTOR((i) + 1), WI_SUM_FACTOR((i) + 2),          \
+        WI_SUM_FACTOR((i) + 3), WI_SUM_FACTOR((i) + 4),                        \
+        WI_SUM_FACTOR((i) + 5), WI_SUM_FACTOR((i) + 6), WI_SUM_FACTOR((i) + 7)
+
+/* An odd constant for each lane of each sum: a, b, c, e. */
+static const uint64_t factors[4][WI_SUM_LANES] = {
+    {FACTORS(0)}, {FACTORS(8)}, {FACTORS(16)}, {FACTORS(24)}};
+
+/* Blocks of one piece of what is summed. */
+struct span {
+    const uint8_t *bytes;
+    uint32_t blocks;
+};
+
+/* Buffer i as the table has it now. A one-sided writer may have changed it
+ * since it was checked: the clamps keep the reads inside the frame. */
+static inline struct wi_extent clamped(const uint8_t *mem, uint32_t bytes,
+                                       uint32_t i)
+{
+    struct wi_extent e = wi_table_get(mem, i);
+    e.off = wi_min_u32(e.off, bytes) & ~63u;
+    e.len = wi_min_u32(e.len, bytes - e.off);
+    return e;
+}
+
+static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
+{
+    struct wi_extent e = clamped(sum->mem, sum->bytes, i);
+    return (struct span){sum->mem + e.off, e.len / 64 + (e.len % 64 != 0)};
+}
+
+/* How far ahead of the sum memory is asked for, and how much at a time. A frame
+ * lies in another core's cache, and the processor's own prefetcher begins anew
+ * on each page. */
+enum { AHEAD_BYTES = 1024, STEP_BYTES = 4 * WI_SUM_BLOCK_BYTES };
+
+/* Steps begin before this address. Their fetches end with the frame: what lies
+ * behind it is left to whoever writes it. */
+static inline const uint8_t *steps_end(const struct wi_sum *sum,
+                                       const uint8_t *p, const uint8_t *end)
+{
+    uintptr_t stop = (uintptr_t)sum->mem + sum->bytes - AHEAD_BYTES;
+    uintptr_t from = (uintptr_t)p;
+    uint64_t room = wi_min_u64((uintptr_t)end - from, stop - from);
+    if (sum->bytes < AHEAD_BYTES + STEP_BYTES || stop < from ||
+        room < STEP_BYTES) {
+        return p;
+    }
+    return p + (room - STEP_BYTES) + 1;
+}
+
+/* What the lanes come to: the sums a and c, and the sums b and e. */
+struct folded {
+    uint64_t ac;
+    uint64_t be;
+};
+
+/* Nothing is done, but the compiler does not know it: it would turn the sums of
+ * several blocks into trees, which need more registers than there are. */
+#if WI_X86
+#define KEEP_ORDER(a, b, c, e) __asm__("" : "+x"(a), "+x"(b), "+x"(c), "+x"(e))
+#else
+#define KEEP_ORDER(a, b, c, e) (void)0
+#endif
+
+/*
+ * One function per vector size: `size` bytes hold size / 8 lanes. All is walked
+ * once for each one or two vectors of lanes, as many as a block has, so that
+ * their four sums each stay in registers whatever the machine.
+ */
+#define DEFINE_SUM(name, size, target)                                         \
+    typedef uint64_t name##_lanes                                              \
+        __attribute__((vector_size(size), aligned(1), may_alias));             \
+    struct name##_sums {                                                       \
+        name##_lanes a, b, c, e;                                               \
+    };                                                                         \
+    target static inline void name##_add(                                      \
+        struct name##_sums *s, const uint8_t *words, name##_lanes upper)       \
+    {                                                                          \
+        s->a += *(const name##_lanes *)words;                                  \
+        s->b += s->a;                                                          \
+        s->c += upper;                                                         \
+        s->e += s->c;                                                          \
+        KEEP_ORDER(s->a, s->b, s->c, s->e);                                    \
+    }                                                                          \
+    target static inline void name##_first(struct name##_sums *s,              \
+                                           const uint8_t *words)               \
+    {                                                                          \
+        name##_add(s, words, *(const name##_lanes *)words >> 32);              \
+    }                                                                          \
+    target static inline void name##_next(struct name##_sums *s,               \
+                                          const uint8_t *words)                \
+    {                                                                          \
+        name##_add(s, words, *(const name##_lanes *)(words - 4));              \
+    }                                                                          \
+    target static inline void name##_last(struct name##_sums *s,               \
+                                          name##_lanes upper)                  \
+    {                                                                          \
+        s->c += upper;                                                         \
+        s->e += s->c;                                                          \
+    }                                                                          \
+    target static inline void name##_block(                                    \
+        struct name##_sums *s0, struct name##_sums *s1, const uint8_t *words)  \
+    {                                                                          \
+        name##_next(s0, words);                                                \
+        if ((size) < WI_SUM_BLOCK_BYTES) {                                     \
+            name##_next(s1, words + (size));                                   \
+        }                                                                      \
+    }                                                                          \
+    target static inline void name##_span(                                     \
+        struct name##_sums *s0, struct name##_sums *s1, const uint8_t *p,      \
+        const uint8_t *last, const uint8_t *end)                               \
+    {                                                                          \
+        name##_first(s0, p);                                                   \
+        if ((size) < WI_SUM_BLOCK_BYTES) {                                     \
+            name##_first(s1, p + (size));                                      \
+        }                                                                      \
+        p += WI_SUM_BLOCK_BYTES;                                               \
+        for (; p < last; p += STEP_BYTES) {                                    \
+            _Pragma("GCC unroll 4") for (uint32_t i = 0; i < STEP_BYTES;       \
+                                         i += WI_SUM_BLOCK_BYTES)              \
+            {                                                                  \
+                __builtin_prefetch(p + AHEAD_BYTES + i);                       \
+                name##_block(s0, s1, p + i);                                   \
+            }                                                                  \
+        }                                                                      \
+        _Pragma("GCC unroll 2") for (; p != end; p += WI_SUM_BLOCK_BYTES)      \
+        {                                                                      \
+            name##_block(s0, s1, p);                                           \
+        }                                                                      \
+    }                                                                          \
+    target static inline name##_lanes name##_fold(name##_lanes v,              \
+                                                  uint32_t sum, uint32_t lane) \
+    {                                                                          \
+        name##_lanes x = v * *(const name##_lanes *)&factors[sum][lane];       \
+        return x ^ (x >> 29);                                                  \
+    }                                                                          \
+    target static inline void name##_end(                                      \
+        struct folded *f, const struct name##_sums *s, uint32_t lane)          \
+    {                                                                          \
+        name##_lanes ac =                                                      \
+            name##_fold(s->a, 0, lane) + name##_fold(s->c, 2, lane);           \
+        name##_lanes be =                                                      \
+            name##_fold(s->b, 1, lane) + name##_fold(s->e, 3, lane);           \
+        for (uint32_t l = 0; l < (size) / 8; l++) {                            \
+            f->ac += ac[l];                                                    \
+            f->be += be[l];                                                    \
+        }                                                                      \
+    }                                                                          \
+    target static struct folded name(const struct wi_sum *sum)                 \
+    {                                                                          \
+        const bool two = (size) < WI_SUM_BLOCK_BYTES;                          \
+        const uint32_t step = (two ? 2 : 1) * (size) / 8;                      \
+        struct folded f = {0, 0};                                              \
+        for (uint32_t l = 0; l < WI_SUM_LANES; l += step) {                    \
+            struct name##_sums s0 = {{0}, {0}, {0}, {0}};                      \
+            struct name##_sums s1 = s0;                                        \
+            struct span s = {sum->lead, sum->lead_blocks};                     \
+            for (uint32_t i = 0;; i++) {                                       \
+                const uint8_t *p = s.bytes + l * 8;                            \
+                const uint8_t *end =                                           \
+                    p + (size_t)s.blocks * WI_SUM_BLOCK_BYTES;                 \
+                if (s.blocks != 0) {                                           \
+                    name##_span(&s0, &s1, p, steps_end(sum, p, end), end);     \
+                }                                                              \
+                if (s.blocks > 1) {                                            \
+                    uint64_t last = l == 0 ? wi_load_u32(end - 4) : 0;         \
+                    name##_last(&s0, (name##_lanes){last});                    \
+                    name##_last(&s1, (name##_lanes){0});                       \
+                }                                                              \
+                if (i == sum->n_buffers) {                                     \
+                    break;                                                     \
+                }                                                              \
+                s = buffer_span(sum, i);                                       \
+            }                                                                  \
+            name##_end(&f, &s0, l);                                            \
+            if (two) {                                                         \
+                name##_end(&f, &s1, l + (size) / 8);                           \
+            }                                                                  \
+        }                                                                      \
+        return f;                                                              \
+    }
+
+DEFINE_SUM(sum_scalar, 16, )
+#if WI_X86
+DEFINE_SUM(sum_avx2, 32, WI_TARGET_AVX2)
+DEFINE_SUM(sum_avx512, 64, WI_TARGET_AVX512)
+#endif
+
+static struct folded sum_isa(const struct wi_sum *sum, enum wi_isa isa)
+{
+    switch (isa) {
+#if WI_X86
+    case WI_ISA_GATHER:
+    case WI_ISA_VBMI2:
+    case WI_ISA_AVX512:
+        return sum_avx512(sum);
+    case WI_ISA_AVX2:
+        return sum_avx2(sum);
+#endif
+    default:
+        return sum_scalar(sum);
+    }
+}
+
+static inline uint64_t mix(uint64_t h)
+{
+    h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
+    return h ^ (h >> 31);
+}
+
+static uint64_t finish(struct folded f, uint64_t salt)
+{
+    uint64_t h = mix(mix(f.ac + salt) + f.be);
+    return h == 0 ? 1 : h; /* 0 says that there is no checksum */
+}
+
+uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt)
+{
+    return finish(sum_isa(sum, isa), salt);
+}
+
+/* ---- a row or two -------------------------------------------------------- */
+
+/* Words of a span and buffers of a frame that are summed one by one. */
+enum { NARROW = 4 };
+
+static inline uint64_t fold_word(uint64_t v, uint32_t sum, uint32_t lane)
+{
+    uint64_t x = v * factors[sum][lane];
+    return x ^ (x >> 29);
+}
+
+uint64_t wi_sum_narrow(const uint8_t *mem, uint32_t bytes, uint32_t n_buffers,
+                       uint64_t salt)
+{
+    struct folded f = {0, 0};
+    bool more = true;
+    if (n_buffers - 1 >= NARROW) {
+        return 0;
+    }
+    for (uint32_t l = 0; more; l++) {
+        const uint8_t *lane = mem + (size_t)l * 8;
+        uint64_t w = wi_load_u64(lane + WI_TABLE_OFF);
+        uint64_t a = w;
+        uint64_t b = w;
+        uint64_t c = w >> 32;
+        uint64_t e = c;
+        more = l + 1 < n_buffers;
+        for (uint32_t i = 0; i < n_buffers; i++) {
+            struct wi_extent at = clamped(mem, bytes, i);
+            if (wi_unlikely(at.len > NARROW * 8)) {
+                return 0;
+            }
+            if (at.len != 0) {
+                w = wi_load_u64(lane + at.off);
+                a += w;
+                b += a;
+                c += w >> 32;
+                e += c;
+                more |= at.len > (l + 1) * 8;
+            }
+        }
+        f.ac += fold_word(a, 0, l) + fold_word(c, 2, l);
+        f.be += fold_word(b, 1, l) + fold_word(e, 3, l);
+    }
+    return finish(f, salt);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The loops that move values into a frame: read by row number, write in
+ * sequence. No checks in here; the builder has made room.
+ *
+ * Rows are idx[0..n), or first..first+n if idx is NULL, counted from the
+ * view's offset. Row numbers are below 2^31 (wi_schema_import sees to it).
+ */
+#ifndef WI_FRAME_COPY_H
+#define WI_FRAME_COPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/isa.h"
+#include "core/format/schema.h"
+
+struct wi_rows {
+    const uint32_t *idx; /* NULL: first, first + 1, .. */
+    uint32_t first;
+    uint32_t n;
+};
+
+/** As memcpy.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: caller's. */
+void wi_copy_block(uint8_t *dst, const uint8_t *src, size_t bytes,
+                   enum wi_isa isa);
+
+/** Values of eight bytes to dst, those of rows idx[0..n).
+ *  Errors: none. Blocks: never. Threads: any. Ownership: caller's. */
+void wi_gather_words(uint8_t *dst, const uint8_t *src,
+                     const struct wi_rows *rows, enum wi_isa isa);
+
+/** Values of `width` bytes to dst.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: caller's. */
+void wi_copy_fixed(uint8_t *dst, const struct wi_view *v, uint32_t width,
+                   const struct wi_rows *rows);
+
+/**
+ * Bits to positions at, at + 1, .. of dst. The word that holds position `at`
+ * was left by an earlier call, with zeros from `at` on, unless at % 64 is 0.
+ * Whole words are written; those bits after the last row are zero.
+ *
+ * @param bits   source bitmap, its row 0 at bit `offset`
+ *
+ * Errors: none. Blocks: never. Threads: any. Ownership: caller's.
+ */
+void wi_copy_bits(uint8_t *dst, uint32_t at, const uint8_t *bits,
+                  uint64_t offset, const struct wi_rows *rows);
+
+/** As wi_copy_bits with n ones. */
+void wi_set_bits(uint8_t *dst, uint32_t at, uint32_t n);
+
+/** Bytes of VAR values in a frame: [used, end) of cap_bytes are new. */
+struct wi_var {
+    uint32_t used;
+    uint32_t cap_bytes;
+    uint32_t end; /* [out] after the last row that fits */
+    uint32_t
+        src_end; /* [out] largest end of these rows in the source's bytes */
+};
+
+/**
+ * Offsets of VAR values: ends[i] = end of row i, the first row starting at
+ * `used`, until a row would end after cap_bytes. `ends` is only written: it may
+ * lie where a peer can write, too.
+ *
+ * Returns: rows that fit
+ */
+uint32_t wi_copy_offsets(int32_t *ends, struct wi_var *var,
+                         const struct wi_view *v, const struct wi_rows *rows);
+
+/** Bytes of the VAR values of these rows in the source. */
+uint32_t wi_var_bytes(const struct wi_view *v, const struct wi_rows *rows);
+
+/** Bytes of VAR values to dst + used, after wi_copy_offsets took all of
+ *  `rows`; dst has cap_bytes, of which any may be written after `used`. */
+void wi_copy_bytes(uint8_t *dst, const struct wi_var *var,
+                   const struct wi_view *v, const struct wi_rows *rows);
+
+#endif /* WI_FRAME_COPY_H */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a push checks before it moves a row: nothing was changed if it fails.
+ */
+#include "core/format/push_check.h"
+
+#include <inttypes.h>
+
+#include "core/base/err.h"
+
+static WI_COLD weir_err fail_large(struct weir_writer *w, uint64_t row,
+                                   uint64_t bytes)
+{
+    return wi_fail(&w->error, WEIR_ERR_DATA,
+                   "batch: row %" PRIu64 " needs a frame of %" PRIu64
+                   " bytes; max_row_bytes is %" PRIu64,
+                   row, bytes, w->shuffle->query->engine->cfg.max_row_bytes);
+}
+
+/* Is no row larger than max_row_bytes? Row by row only if the whole batch is
+ * larger. */
+static weir_err check_sizes(struct weir_writer *w,
+                            const struct ArrowArray *batch)
+{
+    const struct wi_schema *s = w->shuffle->schema;
+    uint64_t most = w->shuffle->query->engine->cfg.max_row_bytes;
+    uint64_t n = (uint64_t)batch->length;
+    uint64_t sum = w->row_bytes + 64ull * s->n_var;
+    if (wi_likely(s->n_var == 0 && sum <= most)) {
+        return WEIR_OK;
+    }
+    for (uint32_t i = 0; s->n_var > 0 && n > 0 && i < s->n_columns; i++) {
+        if (s->columns[i].kind == WI_KIND_VAR) {
+            const int32_t *ends = w->views[i].values;
+            ends += w->views[i].offset;
+            sum += (uint32_t)(ends[n] - ends[0]);
+        }
+    }
+    for (uint64_t row = 0; sum > most && row < n; row++) {
+        uint64_t bytes = wi_frame_row_bytes(s, w->views, row);
+        if (bytes > most) {
+            return fail_large(w, row, bytes);
+        }
+    }
+    return WEIR_OK;
+}
+
+static weir_err check_dest(struct weir_writer *w,
+                           const struct ArrowArray *batch, const uint32_t *dest)
+{
+    if ((dest != NULL) != (w->shuffle->kind == WEIR_VECTOR)) {
+        return wi_fail(&w->error, WEIR_ERR_ARG,
+                       dest != NULL ? "dest is only for WEIR_VECTOR: use "
+                                      "weir_writer_push"
+                                    : "WEIR_VECTOR needs dest: use "
+                                      "weir_writer_push_to");
+    }
+    for (int64_t i = 0; dest != NULL && i < batch->length; i++) {
+        if (wi_unlikely(dest[i] >= w->n_lanes)) {
+            return wi_fail(&w->error, WEIR_ERR_ARG,
+                           "dest[%" PRId64 "] is %u; destinations are 0 to %u",
+                           i, dest[i], w->n_lanes - 1);
+        }
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_push_begin(struct weir_writer *w, const struct ArrowArray *batch,
+                       const uint32_t *dest)
+{
+    if (wi_unlikely(w->finishing)) {
+        return wi_fail(&w->error, WEIR_ERR_STATE,
+                       "push after finish: the end of the stream is sent");
+    }
+    weir_err rc =
+        wi_schema_import(w->shuffle->schema, batch, w->views, &w->error);
+    if (wi_likely(rc == WEIR_OK)) {
+        rc = check_dest(w, batch, dest);
+    }
+    if (wi_likely(rc == WEIR_OK) && !w->trust) {
+        rc = wi_schema_check_offsets(w->shuffle->schema, w->views,
+                                     (uint64_t)batch->length, &w->error);
+    }
+    if (wi_likely(rc == WEIR_OK)) {
+        rc = check_sizes(w, batch);
+    }
+    if (wi_unlikely(rc != WEIR_OK)) {
+        return rc;
+    }
+    w->dest = dest;
+    w->row = 0;
+    w->batch_rows = (uint64_t)batch->length;
+    w->split_valid = false;
+    w->pushing = true;
+    return WEIR_OK;
+}
+
+weir_err wi_push_resume(struct weir_writer *w, const struct ArrowArray *batch,
+                        const uint32_t *dest)
+{
+    if (wi_likely(dest == w->dest &&
+                  wi_schema_is_imported(w->shuffle->schema, batch,
+                                        w->batch_rows, w->views))) {
+        return WEIR_OK;
+    }
+    return wi_fail(&w->error, WEIR_ERR_STATE,
+                   "another batch was begun (%" PRIu64
+                   " rows) and is not taken yet: push that one, unchanged, "
+                   "until the answer is not WEIR_AGAIN",
+                   w->batch_rows);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Schemas: Arrow format strings become three physical kinds.
+ *
+ * Source: Apache Arrow, "The Arrow C data interface", format strings.
+ */
+#include "core/format/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/cc.h"
+#include "core/base/err.h"
+
+enum {
+    MAX_COLUMNS = 1024, /* as weir_schema_build() */
+    MAX_WIDTH = 4096,   /* w:N */
+    MAX_PRECISION = 38, /* decimal128 */
+};
+
+#define SUPPORTED                                                              \
+    "c C s S i I l L f g b tdD tss: tsm: tsu: tsn: d:P,S u z w:N (N <= 4096)"
+
+/* ---- formats ------------------------------------------------------------- */
+
+struct simple_format {
+    const char *format;
+    enum wi_kind kind;
+    enum wi_order order;
+    uint32_t width;
+};
+
+static const struct simple_format simple_formats[] = {
+    {"c", WI_KIND_FIXED, WI_ORDER_SIGNED, 1},
+    {"C", WI_KIND_FIXED, WI_ORDER_UNSIGNED, 1},
+    {"s", WI_KIND_FIXED, WI_ORDER_SIGNED, 2},
+    {"S", WI_KIND_FIXED, WI_ORDER_UNSIGNED, 2},
+    {"i", WI_KIND_FIXED, WI_ORDER_SIGNED, 4},
+    {"I", WI_KIND_FIXED, WI_ORDER_UNSIGNED, 4},
+    {"l", WI_KIND_FIXED, WI_ORDER_SIGNED, 8},
+    {"L", WI_KIND_FIXED, WI_ORDER_UNSIGNED, 8},
+    {"f", WI_KIND_FIXED, WI_ORDER_FLOAT, 4},
+    {"g", WI_KIND_FIXED, WI_ORDER_FLOAT, 8},
+    {"b", WI_KIND_BITS, WI_ORDER_UNSIGNED, 0},
+    {"tdD", WI_KIND_FIXED, WI_ORDER_SIGNED, 4},
+    {"u", WI_KIND_VAR, WI_ORDER_BYTES, 0},
+    {"z", WI_KIND_VAR, WI_ORDER_BYTES, 0},
+};
+
+static void set_kind(struct wi_column *c, enum wi_kind kind,
+                     enum wi_order order, uint32_t width)
+{
+    c->kind = kind;
+    c->order = order;
+    c->width = width;
+}
+
+static bool parse_simple(const char *format, struct wi_column *c)
+{
+    for (size_t i = 0; i < WI_ARRAY_LEN(simple_formats); i++) {
+        const struct simple_format *f = &simple_formats[i];
+        if (strcmp(format, f->format) == 0) {
+            set_kind(c, f->kind, f->order, f->width);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A decimal number without sign or space, at most `max`; NULL if none. */
+static const char *parse_number(const char *text, uint32_t max,
+                                uint32_t *value_out)
+{
+    const char *p = text;
+    uint32_t v = 0;
+    while (*p >= '0' && *p <= '9') {
+        v = v * 10 + (uint32_t)(*p - '0');
+        if (v > max) {
+            return NULL;
+        }
+        p++;
+    }
+    *value_out = v;
+    return p == text ? NULL : p;
+}
+
+static bool parse_timestamp(const char *format, struct wi_column *c)
+{
+    if (strncmp(format, "ts", 2) != 0 || format[2] == '\0' ||
+        strchr("smun", format[2]) == NULL || format[3] != ':') {
+        return false;
+    }
+    set_kind(c, WI_KIND_FIXED, WI_ORDER_SIGNED, 8);
+    return true;
+}
+
+static bool parse_decimal(const char *format, struct wi_column *c)
+{
+    uint32_t precision;
+    uint32_t scale;
+    uint32_t bits = 128;
+    if (strncmp(format, "d:", 2) != 0) {
+        return false;
+    }
+    const char *p = parse_number(format + 2, MAX_PRECISION, &precision);
+    if (p == NULL || precision == 0 || *p != ',') {
+        return false;
+    }
+    p++;
+    p = parse_number(*p == '-' ? p + 1 : p, MAX_PRECISION, &scale);
+    if (p != NULL && *p == ',') {
+        p = parse_number(p + 1, 256, &bits);
+    }
+    if (p == NULL || *p != '\0' || bits != 128) {
+        return false;
+    }
+    set_kind(c, WI_KIND_FIXED, WI_ORDER_SIGNED, 16);
+    return true;
+}
+
+static bool parse_binary(const char *format, struct wi_column *c)
+{
+    uint32_t width;
+    if (strncmp(format, "w:", 2) != 0) {
+        return false;
+    }
+    const char *p = parse_number(format + 2, MAX_WIDTH, &width);
+    if (p == NULL || *p != '\0' || width == 0) {
+        return false;
+    }
+    set_kind(c, WI_KIND_FIXED, WI_ORDER_BYTES, width);
+    return true;
+}
+
+static bool parse_format(const char *format, struct wi_column *c)
+{
+    return parse_simple(format, c) || parse_timestamp(format, c) ||
+           parse_decimal(format, c) || parse_binary(format, c);
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+static weir_err open_column(const struct ArrowSchema *child, uint32_t idx,
+                            struct wi_column *c, struct weir_error *err)
+{
+    if (child == NULL || child->release == NULL || child->format == NULL) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "schema: column %u is missing or released", idx);
+    }
+    const char *name = child->name == NULL ? "" : child->name;
+    if (child->dictionary != NULL) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "schema: column %u (%s) is dictionary encoded; decode "
+                       "it before it is shuffled",
+                       idx, name);
+    }
+    if (child->n_children != 0 || !parse_format(child->format, c)) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "schema: column %u (%s) has format \"%s\"; supported "
+                       "are " SUPPORTED,
+                       idx, name, child->format);
+    }
+    c->nullable = (child->flags & ARROW_FLAG_NULLABLE) != 0;
+    c->name = strdup(name);
+    c->format = strdup(child->format);
+    if (c->name == NULL || c->format == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
+    }
+    return WEIR_OK;
+}
+
+/* FNV-1a with 64 bits (G. Fowler, L. Noll, K.-P. Vo), NUL included so that
+ * neighbouring texts cannot run into each other. */
+static uint64_t fnv1a(uint64_t h, const char *text)
+{
+    const char *p = text;
+    do {
+        h = (h ^ (uint8_t)*p) * 0x100000001b3u;
+    } while (*p++ != '\0');
+    return h;
+}
+
+static void sum_up(struct wi_schema *s)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        const struct wi_column *c = &s->columns[i];
+        bool var = c->kind == WI_KIND_VAR;
+        s->n_var += var;
+        s->n_buffers += 1u + var + c->nullable;
+        s->fixed_bits += c->nullable;
+        s->fixed_bits += var ? 32 : c->kind == WI_KIND_BITS ? 1 : c->width * 8;
+        h = fnv1a(h, c->name);
+        h = fnv1a(h, c->format);
+        h = fnv1a(h, c->nullable ? "?" : "");
+    }
+    s->fingerprint = h;
+}
+
+static weir_err check_struct(const struct ArrowSchema *schema,
+                             struct weir_error *err)
+{
+    if (schema == NULL || schema->release == NULL || schema->format == NULL) {
+        return wi_fail(err, WEIR_ERR_ARG, "schema is missing or released");
+    }
+    if (strcmp(schema->format, "+s") != 0) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "schema has format \"%s\"; a struct (\"+s\") of columns "
+                       "is needed",
+                       schema->format);
+    }
+    if (schema->n_children < 1 || schema->n_children > MAX_COLUMNS ||
+        schema->children == NULL) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "schema has %lld columns; 1 to %d are supported",
+                       (long long)schema->n_children, (int)MAX_COLUMNS);
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_schema_open(const struct ArrowSchema *schema,
+                        struct wi_schema **out, struct weir_error *err)
+{
+    weir_err rc = check_struct(schema, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    uint32_t n = (uint32_t)schema->n_children;
+    struct wi_schema *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
+    }
+    s->columns = calloc(n, sizeof(*s->columns));
+    if (s->columns == NULL) {
+        wi_schema_close(s);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
+    }
+    s->n_columns = n;
+    for (uint32_t i = 0; i < n; i++) {
+        rc = open_column(schema->children[i], i, &s->columns[i], err);
+        if (rc != WEIR_OK) {
+            wi_schema_close(s);
+            return rc;
+        }
+    }
+    sum_up(s);
+    *out = s;
+    return WEIR_OK;
+}
+
+void wi_schema_close(struct wi_schema *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        free(s->columns[i].name);
+        free(s->columns[i].format);
+    }
+    free(s->columns);
+    free(s);
+}
+
+int wi_schema_find(const struct wi_schema *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        if (strcmp(s->columns[i].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+void wi_schema_text(const struct wi_schema *s, char *text, size_t bytes)
+{
+    size_t used = 0;
+    if (bytes > 0) {
+        text[0] = '\0';
+    }
+    for (uint32_t i = 0; i < s->n_columns && used < bytes; i++) {
+        const struct wi_column *c = &s->columns[i];
+        int n =
+            snprintf(text + used, bytes - used, "%s%s:%s%s", i == 0 ? "" : ", ",
+                     c->name, c->format, c->nullable ? "?" : "");
+        used += n < 0 ? 0 : (size_t)n;
+    }
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A schema as the data path wants it, and views of the columns of a batch.
+ *
+ *   ArrowSchema --wi_schema_open--> wi_schema     (cold: parse, check)
+ *   ArrowArray  --wi_schema_import--> views[]     (per batch: check, point)
+ *
+ * Three physical kinds carry every type of weir/batch.h:
+ *   FIXED  width bytes per value     (int*, float*, date32, timestamp,
+ *                                     decimal128, fixed-size binary)
+ *   BITS   one bit per value, LSB first                            (bool)
+ *   VAR    int32 offsets and bytes                         (utf8, binary)
+ */
+#ifndef WI_SCHEMA_H
+#define WI_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/batch.h>
+#include <weir/error.h>
+
+#include "core/base/isa.h"
+
+enum wi_kind { WI_KIND_FIXED, WI_KIND_BITS, WI_KIND_VAR };
+
+/* How two values compare (range partitioning) and hash. */
+enum wi_order {
+    WI_ORDER_SIGNED,
+    WI_ORDER_UNSIGNED,
+    WI_ORDER_FLOAT, /* -0 equals 0, NaN equals NaN and sorts last */
+    WI_ORDER_BYTES, /* lexicographic, unsigned */
+};
+
+struct wi_column {
+    char *name;
+    char *format; /* Arrow format string */
+    enum wi_kind kind;
+    enum wi_order order;
+    uint32_t width; /* bytes per value; FIXED only, else 0 */
+    bool nullable;
+};
+
+struct wi_schema {
+    uint32_t n_columns;
+    uint32_t n_var;       /* columns of kind VAR */
+    uint32_t n_buffers;   /* buffers in a frame: per column validity if
+                             nullable, values or bits or offsets, bytes */
+    uint32_t fixed_bits;  /* bits per row without VAR bytes, offsets included */
+    uint64_t fingerprint; /* of names, formats, nullability: equal schemas on
+                             two nodes have equal fingerprints */
+    struct wi_column *columns;
+};
+
+/** One column of a batch. Values start at `offset` (rows) in every buffer. */
+struct wi_view {
+    const uint8_t *validity; /* NULL: no nulls */
+    const void *values;      /* FIXED values, BITS bits, or VAR int32 offsets */
+    const uint8_t *bytes;    /* VAR only */
+    uint64_t offset;         /* rows to skip: struct offset + child offset */
+    const void *given;       /* the validity buffer of the batch, for
+                          wi_schema_is_imported() only */
+};
+
+/**
+ * Parse and check an Arrow schema (format "+s").
+ *
+ * Errors:     WEIR_ERR_SCHEMA (names column, format, and what is supported),
+ *             WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY
+ * Blocks:     never.  Threads: any
+ * Ownership:  schema is borrowed for the call; wi_schema_close frees *out
+ */
+weir_err wi_schema_open(const struct ArrowSchema *schema,
+                        struct wi_schema **out, struct weir_error *err);
+void wi_schema_close(struct wi_schema *s);
+
+/** Column by name, or -1. */
+int wi_schema_find(const struct wi_schema *s, const char *name);
+
+/** "a:l?, b:u" into text (cut to fit), for messages; ? marks nullable. */
+void wi_schema_text(const struct wi_schema *s, char *text, size_t bytes);
+
+/**
+ * Check a batch against the schema and fill one view per column.
+ *
+ * Columns that the schema says are not nullable must hold no nulls (null_count
+ * 0, no validity buffer, or ones in it for all rows of the batch); a NULL
+ * validity buffer is allowed anywhere. A column without nulls in these rows
+ * gets a view without validity. The VAR offsets are not looked at.
+ *
+ * @param views  n_columns entries
+ *
+ * Errors:     WEIR_ERR_SCHEMA (column count, buffer count, nulls where none are
+ *             allowed, struct-level nulls, length not in 0 .. 2^31-1)
+ * Blocks:     never; O(columns), plus O(rows/64) where nulls must be counted
+ * Threads:    any.  Ownership: views borrow the batch
+ */
+weir_err wi_schema_import(const struct wi_schema *s,
+                          const struct ArrowArray *batch, struct wi_view *views,
+                          struct weir_error *err);
+
+/**
+ * Check the offsets of VAR columns: from 0 on, and not descending, in these
+ * rows. Who copies or hashes values trusts them.
+ *
+ * @param views  of wi_schema_import()
+ *
+ * Errors:     WEIR_ERR_DATA (names column and row)
+ * Blocks:     never; O(rows) of VAR columns, about a tenth of a ns each
+ * Threads:    any.  Ownership: nothing
+ */
+weir_err wi_schema_check_offsets(const struct wi_schema *s,
+                                 const struct wi_view *views, uint64_t rows,
+                                 struct weir_error *err);
+
+/** The first of n rows whose end (int32 offsets, at any address) is before its
+ *  begin; n: none. */
+uint64_t wi_offsets_descent(const uint8_t *offsets, uint64_t n,
+                            enum wi_isa isa);
+
+/**
+ * Are these the views of this batch, with so many rows: the same buffers from
+ * the same offsets on? The struct itself may be a copy.
+ *
+ * Blocks: never; O(columns).  Threads: any.  Ownership: nothing
+ */
+bool wi_schema_is_imported(const struct wi_schema *s,
+                           const struct ArrowArray *batch, uint64_t rows,
+                           const struct wi_view *views);
+
+#endif /* WI_SCHEMA_H */

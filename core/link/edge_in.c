@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Edges at the consumer, engine side: rings that peers open are checked, given to
+ * readers (stream.c) and let go. The life of an edge is in edge.h; everything
+ * here runs under the node's lock.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/bitmap.h"
+#include "core/base/err.h"
+#include "core/query/shuffle.h"
+
+/* ---- opening -------------------------------------------------------------------- */
+
+static weir_err check_open(struct wi_link *l, const struct wi_msg_edge_open *m,
+                           uint32_t *units_out, struct weir_error *err)
+{
+    struct wi_engine *e = l->engine;
+    const struct wi_budget *b = &e->budget;
+    uint64_t base = b->n_units * sizeof(struct wi_ring_ctl) +
+                    (uint64_t)m->edge * b->unit_bytes;
+    uint64_t end = m->ring_off + m->ring_bytes;
+    if (m->edge >= b->n_units || m->ring_off < base || m->ring_bytes == 0 ||
+        m->ring_bytes % WI_RING_ALIGN != 0 ||
+        m->ring_off % WI_RING_ALIGN != 0 || m->ring_off > l->area.bytes ||
+        end > l->area.bytes ||
+        m->producer_worker >= e->members[l->member].workers ||
+        (m->consumer_worker >= e->cfg.workers &&
+         m->consumer_worker != WI_ANY_WORKER)) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "edge %u at %" PRIu64 "+%u of worker %u to %u is "
+                       "outside what was granted",
+                       m->edge, m->ring_off, m->ring_bytes, m->producer_worker,
+                       m->consumer_worker);
+    }
+    uint32_t units =
+        (uint32_t)((end - base + b->unit_bytes - 1) / b->unit_bytes);
+    for (uint32_t i = m->edge; i < m->edge + units; i++) {
+        if (i >= b->n_units || wi_bitmap_test(l->used, i)) {
+            return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                           "edge %u overlaps a ring in use", m->edge);
+        }
+    }
+    *units_out = units;
+    return WEIR_OK;
+}
+
+static void fill_in(struct wi_link *l, struct wi_in *in,
+                    const struct wi_msg_edge_open *m)
+{
+    in->item.kind = WI_ITEM_IN;
+    in->link = l;
+    in->query_id = m->query;
+    in->fingerprint = m->fingerprint;
+    in->shuffle_id = m->shuffle;
+    in->edge = m->edge;
+    in->epoch = m->epoch;
+    in->producer_worker = m->producer_worker;
+    in->consumer_worker = m->consumer_worker;
+    in->size = m->ring_bytes;
+    in->mem = (uint8_t *)l->area.base + m->ring_off;
+    in->mapped = l->mapped;
+    in->opened_ns = l->engine->now_ns;
+    wi_list_init(&in->item.on_link);
+    wi_list_init(&in->item.posting);
+    if (l->mapped) { /* the producer has set it up, and may have written */
+        in->ctl = (struct wi_ring_ctl *)l->area.base + m->edge;
+    } else {
+        in->ctl = &in->own_ctl; /* zeroed with the rest */
+    }
+}
+
+static void fill_streams(struct wi_in *in)
+{
+    bool any = in->consumer_worker == WI_ANY_WORKER;
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        struct wi_stream *st = &in->streams[i];
+        st->in = in;
+        st->worker = any ? (uint16_t)i : in->consumer_worker;
+        wi_list_init(&st->ready);
+        wi_list_init(&st->owing);
+        wi_list_init(&st->full);
+        wi_lq_init(&st->frames);
+    }
+    wi_store_rlx(&in->live, in->n_streams); /* rlx: published with l->in */
+}
+
+static struct wi_in *open_in(struct wi_link *l,
+                             const struct wi_msg_edge_open *m, uint32_t units)
+{
+    bool any = m->consumer_worker == WI_ANY_WORKER;
+    uint32_t n = any ? l->engine->cfg.workers : 1;
+    size_t bytes = sizeof(struct wi_in) + WI_HELD_MAX * sizeof(struct wi_held) +
+                   n * sizeof(struct wi_stream);
+    struct wi_in *in =
+        aligned_alloc(WI_CACHE_LINE, wi_align_up(bytes, WI_CACHE_LINE));
+    if (in == NULL) {
+        return NULL;
+    }
+    memset(in, 0, bytes);
+    fill_in(l, in, m);
+    in->held =
+        (struct wi_held *)(void *)(in + 1); /* one block: freed at once */
+    in->streams = (struct wi_stream *)(void *)(in->held + WI_HELD_MAX);
+    in->n_streams = n;
+    fill_streams(in);
+    in->units = units;
+    wi_bitmap_mark(l->used, in->edge, units, true);
+    wi_list_push_back(&l->ins, &in->item.on_link);
+    /* E9 release: the fields of in; pairs with E9 acquire in collect_one() */
+    wi_store_rel(&l->in[in->edge], in);
+    return in;
+}
+
+/* ---- writes into open rings -------------------------------------------------- */
+
+/* The open ring that has this offset of the area; NULL: there is none. */
+static const struct wi_in *ring_at(const struct wi_link *l, uint64_t off)
+{
+    const struct wi_budget *b = &l->engine->budget;
+    uint64_t base = b->n_units * sizeof(struct wi_ring_ctl);
+    if (off < base) {
+        return NULL;
+    }
+    uint64_t unit = (off - base) / b->unit_bytes;
+    const struct wi_in *in = NULL;
+    for (uint64_t u = unit + 1; in == NULL && u > 0 && u <= b->n_units &&
+                                wi_bitmap_test(l->used, (uint32_t)u - 1);
+         u--) {
+        /* rlx: only the engine changes the table, under the node's lock */
+        in = wi_load_rlx(&l->in[u - 1]);
+    }
+    return in;
+}
+
+bool wi_in_may_write(void *arg, uint64_t off, uint64_t bytes)
+{
+    const struct wi_link *l = arg;
+    const struct wi_in *in = ring_at(l, off);
+    if (in == NULL) {
+        return false;
+    }
+    uint64_t at = off - (uint64_t)(in->mem - (const uint8_t *)l->area.base);
+    if (off < at || at >= in->size || bytes > in->size - at) {
+        return false;
+    }
+    /* rlx: only the engine writes tail here */
+    uint64_t tail = wi_load_rlx(&in->ctl->tail);
+    /* E5 acquire: what lies before it was read; pairs with E5 sc in
+     * move_head() */
+    uint64_t head = wi_load_acq(&in->ctl->head);
+    uint64_t pos = tail + (at + in->size - tail % in->size) % in->size;
+    return pos + bytes <= head + in->size;
+}
+
+/* ---- the end ---------------------------------------------------------------------- */
+
+bool wi_in_released(const struct wi_in *in)
+{
+    return in->empty && !wi_in_has_readers(in);
+}
+
+/* An in that is empty: CLOSED once the producer has ended, limbo once no reader
+ * points to it. */
+static void in_over(struct wi_in *in)
+{
+    struct wi_link *l = in->link;
+    /* rlx: only the engine sets it, under the node's lock */
+    if (wi_load_rlx(&in->dead) != 0) {
+        wi_engine_kick(l->engine); /* freed with the link */
+        return;
+    }
+    if (!in->abandoned &&
+        wi_load_acq(&in->n_ended) != in->n_streams) { /* E10: ends */
+        return; /* ABANDON is still to come */
+    }
+    if (!in->closed) {
+        in->closed = true;
+        if (in->mapped) {
+            /* rlx: CLOSED orders it: the next ring there starts at 0 */
+            wi_store_rlx(&in->ctl->head, 0);
+        }
+        wi_store_rel(&l->in[in->edge], NULL); /* E9: freed after RCU */
+        wi_bitmap_mark(l->used, in->edge, in->units, false);
+        wi_edge_send(l, WI_MSG_EDGE_CLOSED, in->edge, in->epoch);
+    }
+    if (!wi_in_has_readers(in)) {
+        wi_list_remove(&in->item.on_link);
+        wi_list_push_back(&l->engine->limbo, &in->item.on_link);
+        wi_link_rest(l);
+        wi_engine_kick(l->engine);
+    }
+}
+
+void wi_in_finish(struct wi_in *in)
+{
+    in->empty = true;
+    in_over(in);
+}
+
+static void free_parts(struct wi_in *in)
+{
+    for (uint32_t i = 0; i < WI_HELD_MAX; i++) {
+        if (in->held[i].export_ != NULL) {
+            wi_export_close(in->held[i].export_);
+        }
+    }
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        free(in->streams[i].image);
+    }
+    struct weir_query *q = wi_load_rlx(&in->query); /* rlx: engine's */
+    if (q != NULL) {
+        wi_query_drop(q);
+    }
+}
+
+/* Does a worker's local queue still point to it, or the engine's of failures? A
+ * worker finds no reader there, but has to take it off. A dispatcher that began
+ * before the last stream ended may put it on the latter; one that begins now
+ * finds no stream alive and looks at nothing. */
+static bool is_stray(const struct wi_in *in)
+{
+    /* E10 sc: the lock, then what its holder has left; pairs with E10 sc in
+     * wi_in_dispatch() and fail_later() */
+    if (wi_load_sc(&in->dispatching) != 0 ||
+        wi_load_sc(&in->fail_queued) == 1) { /* E10 sc: as above */
+        return true;
+    }
+    for (uint32_t i = 0; i < in->n_streams; i++) {
+        /* E12 sc: pairs with E12 sc in collect_local(), after which RCU keeps
+         * it */
+        if (wi_load_sc(&in->streams[i].queued) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void wi_in_free(struct wi_in *in)
+{
+    wi_list_remove(&in->item.on_link);
+    free_parts(in);
+    if (is_stray(in)) {
+        in->stray = true;
+        wi_list_push_back(&in->link->engine->strays, &in->item.on_link);
+    } else {
+        wi_rcu_free(&in->rcu, in);
+    }
+}
+
+void wi_edges_strays(struct wi_engine *e, bool all)
+{
+    wi_list_each(n, &e->strays)
+    {
+        struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+        if (all || !is_stray(in)) {
+            wi_list_remove(&in->item.on_link);
+            wi_rcu_free(&in->rcu, in);
+        }
+    }
+}
+
+void wi_edges_dead(struct wi_link *l)
+{
+    wi_list_each(n, &l->ins)
+    {
+        struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+        wi_store_rel(&in->dead, 1); /* E7: read by move_head() */
+        if (!wi_in_has_readers(in)) {
+            wi_in_finish_when_empty(in);
+        }
+    }
+}
+
+/* ---- messages --------------------------------------------------------------------- */
+
+static weir_err on_open(struct wi_link *l, const struct wi_msg_edge_open *m,
+                        struct weir_error *err)
+{
+    uint32_t units = 0;
+    weir_err rc = check_open(l, m, &units, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    struct wi_in *in = open_in(l, m, units);
+    if (in == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an edge");
+    }
+    if (l->state == WI_LINK_CLOSING) {
+        wi_link_enter(l, WI_LINK_OPEN); /* the peer still needs it */
+        wi_engine_kick(l->engine);      /* other times to watch */
+        wi_out_place(l);
+    }
+    struct weir_query *q = wi_query_find(l->engine, m->query);
+    if (q != NULL) {
+        wi_in_attach(in, q);
+    } else if (wi_query_over(l, m->query, m->shuffle)) {
+        wi_in_refuse(in);
+    } else if (l->engine->closing) {
+        wi_query_decline(l);
+    }
+    return WEIR_OK;
+}
+
+static weir_err on_notify(struct wi_link *l, const struct wi_msg_pos *m,
+                          struct weir_error *err)
+{
+    struct wi_engine *e = l->engine;
+    struct wi_in *in = NULL;
+    if (m->edge < e->budget.n_units) {
+        /* rlx: only the engine changes the table, under the node's lock */
+        in = wi_load_rlx(&l->in[m->edge]);
+    }
+    if (in == NULL || in->epoch != m->epoch) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "notification for edge %u which is not open", m->edge);
+    }
+    /* E5 acquire: only to compare; pairs with E5 sc in move_head(). rlx: only
+     * the engine writes tail here */
+    uint64_t head = wi_load_acq(&in->ctl->head);
+    uint64_t tail = wi_load_rlx(&in->ctl->tail); /* rlx: as above */
+    if (l->mapped || m->pos < tail || m->pos % WI_RING_ALIGN != 0 ||
+        m->pos - head > in->size) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "notification up to %" PRIu64 " on edge %u: had %" PRIu64
+                       ", consumed %" PRIu64 ", ring of %u bytes",
+                       m->pos, m->edge, tail, head, in->size);
+    }
+    /* E5 sc: the question, then the look at `hungry` in send_credit(), and
+     * before the tail that it speaks of; pairs with E5 sc in send_credit() */
+    bool asks = m->hint == 0 && wi_xchg_sc(&in->more, 0) != 0;
+    if (m->hint != 0) {
+        wi_store_rlx(&in->more, 1); /* rlx: too late sends a credit too many */
+    }
+    /* E1 release: the transport placed the bytes before (E4); pairs with E1
+     * acquire in the reader */
+    wi_store_rel(&in->ctl->tail, m->pos);
+    if (asks) {
+        wi_in_advance(in); /* sends a credit that was held back */
+    }
+    if (in->consumer_worker == WI_ANY_WORKER) {
+        wi_in_dispatch(in);
+        return WEIR_OK;
+    }
+    struct wi_worker *w = &e->workers[in->consumer_worker];
+    uint32_t id = l->slot * e->budget.n_units + in->edge;
+    if (wi_bell_mark(w->bell, e->n_ids, id) == WI_WAKE_FD) {
+        e->ring_fn(e->hook_arg, w->idx);
+    }
+    return WEIR_OK;
+}
+
+static weir_err on_abandon(struct wi_link *l, const struct wi_msg_edge *m,
+                           struct weir_error *err)
+{
+    struct wi_in *in = NULL;
+    if (m->edge < l->engine->budget.n_units) {
+        /* rlx: as in on_notify() */
+        in = wi_load_rlx(&l->in[m->edge]);
+    }
+    if (in == NULL || in->epoch != m->epoch) {
+        return WEIR_OK; /* crossed with our CLOSED */
+    }
+    if (in->abandoned) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "edge %u abandoned twice",
+                       m->edge);
+    }
+    in->abandoned = true;
+    if (in->empty) {
+        in_over(in);
+    } else if (wi_load_rlx(&in->query) == NULL) { /* rlx: engine's */
+        wi_in_refuse(in);                         /* nobody ever opened it */
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_in_message(struct wi_link *l, const union wi_msg *m,
+                       struct weir_error *err)
+{
+    switch (m->head.type) {
+    case WI_MSG_EDGE_OPEN:
+        return on_open(l, &m->edge_open, err);
+    case WI_MSG_EDGE_ABANDON:
+        return on_abandon(l, &m->edge, err);
+    default:
+        return on_notify(l, &m->pos, err);
+    }
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Edges at the producer, engine side: rings are handed out and taken back. The
+ * life of an edge is in edge.h; everything here runs under the node's lock.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/bitmap.h"
+#include "core/base/err.h"
+#include "core/query/shuffle.h"
+
+/* First run of n free units, UINT32_MAX: none. */
+static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
+{
+    uint32_t run = 0;
+    for (uint32_t i = 0; i < total; i++) {
+        run = wi_bitmap_test(bits, i) ? 0 : run + 1;
+        if (run == n) {
+            return i + 1 - n;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* ---- outgoing: WAITING -> OPEN ------------------------------------------------ */
+
+/* Units for one more ring: full size while every other edge that may still
+ * come keeps its minimum, else the minimum. */
+static uint32_t take_units(struct wi_link *l, struct wi_out *o)
+{
+    struct wi_engine *e = l->engine;
+    uint32_t most = e->cfg.max_shuffles * e->cfg.workers;
+    most *= e->budget.per_node ? 1 : e->members[l->member].workers;
+    uint32_t reserve = most > l->live_outs ? most - l->live_outs - 1 : 0;
+    uint32_t want = e->budget.ring_units;
+    if (l->peer_free < reserve + want) {
+        want = 1;
+    }
+    for (uint32_t n = want; n >= 1; n--) {
+        uint32_t first = find_units(l->peer_used, l->peer_units, n);
+        if (first != UINT32_MAX) {
+            o->edge = first;
+            o->units = n;
+            wi_bitmap_mark(l->peer_used, first, n, true);
+            l->peer_free -= n;
+            return n;
+        }
+    }
+    return 0;
+}
+
+/* Keep the first n. */
+static void cut_units(struct wi_link *l, struct wi_out *o, uint32_t n)
+{
+    wi_bitmap_mark(l->peer_used, o->edge + n, o->units - n, false);
+    l->peer_free += o->units - n;
+    o->units = n;
+}
+
+static void give_units(struct wi_link *l, struct wi_out *o)
+{
+    cut_units(l, o, 0);
+    l->out[o->edge] = NULL;
+}
+
+/* The end of a frame that is little longer than a write would cost another one:
+ * such frames are made shorter. */
+static uint32_t fit_writes(const struct wi_link *l, uint32_t frame_bytes)
+{
+    uint32_t most = l->mapped ? 0 : l->home->ops->write_bytes;
+    uint32_t over = most != 0 && most < frame_bytes ? frame_bytes % most : 0;
+    return over < frame_bytes / 16 ? frame_bytes - over : frame_bytes;
+}
+
+/* Where the ring starts in the peer's area; the slack colours the cache sets
+ * differently for each peer. */
+static void locate(struct wi_link *l, struct wi_out *o)
+{
+    uint32_t slack = l->engine->budget.slack_bytes;
+    uint32_t colour = l->member * 9 * WI_RING_ALIGN % slack;
+    uint64_t units = (uint64_t)o->edge * l->peer_unit_bytes;
+    o->remote_off = l->peer_units * sizeof(struct wi_ring_ctl) + units + colour;
+    o->frame_bytes = fit_writes(l, l->engine->cfg.frame_bytes);
+    uint32_t frames = (o->units * l->peer_unit_bytes - slack) / o->frame_bytes;
+    frames = wi_min_u32(frames, l->engine->cfg.ring_frames);
+    o->size = frames * o->frame_bytes;
+}
+
+static weir_err give_memory(struct wi_link *l, struct wi_out *o,
+                            struct weir_error *err)
+{
+    if (l->mapped) {
+        o->mapped = true;
+        o->mem = l->peer_area + o->remote_off;
+        o->ctl = (struct wi_ring_ctl *)(void *)l->peer_area + o->edge;
+        /* rlx: EDGE_OPEN, sent later, orders them */
+        wi_store_rlx(&o->ctl->tail, 0);
+        wi_store_rlx(&o->ctl->want, 0); /* rlx: as above */
+        return WEIR_OK;
+    }
+    o->ctl = &o->own_ctl;
+    o->mem_base = wi_arena_alloc(l->arena, o->size + WI_RING_ALIGN, err);
+    o->mem = o->mem_base;
+    return o->mem != NULL ? WEIR_OK : WEIR_ERR_BUDGET;
+}
+
+static void announce(struct wi_link *l, const struct wi_out *o)
+{
+    union wi_msg m;
+    wi_msg_init(&m, WI_MSG_EDGE_OPEN);
+    m.edge_open.edge = o->edge;
+    m.edge_open.epoch = o->epoch;
+    m.edge_open.shuffle = o->shuffle_id;
+    m.edge_open.query = o->query_id;
+    m.edge_open.fingerprint = o->fingerprint;
+    m.edge_open.ring_off = o->remote_off;
+    m.edge_open.ring_bytes = o->size;
+    m.edge_open.producer_worker = o->producer_worker;
+    m.edge_open.consumer_worker = o->consumer_worker;
+    wi_link_send(l, &m);
+}
+
+static void fail_out(struct wi_out *o, weir_err code, const char *text)
+{
+    struct weir_query *q = wi_query_find(o->link->engine, o->query_id);
+    if (q != NULL) {
+        wi_query_fail(q, code, text);
+    }
+}
+
+/* No units: older edges must be on their way out, else it is for ever. */
+static void no_units(struct wi_link *l, struct wi_out *o)
+{
+    uint32_t held = 0;
+    wi_list_each(n, &l->outs)
+    {
+        held++;
+    }
+    if (held == l->live_outs) {
+        char text[WI_TEXT_BYTES];
+        (void)snprintf(text, sizeof(text),
+                       "%s grants %u rings to this node, all are in use: raise "
+                       "its max_shuffles or memory_bytes",
+                       wi_engine_member_name(l->engine, l->member),
+                       l->peer_units);
+        fail_out(o, WEIR_ERR_BUDGET, text);
+    }
+}
+
+/* False: no units now; some will be free when older edges are closed. */
+static bool place_one(struct wi_link *l, struct wi_out *o)
+{
+    if (take_units(l, o) == 0) {
+        no_units(l, o);
+        return false;
+    }
+    struct weir_error err;
+    wi_list_remove(&o->item.on_link);
+    wi_list_push_back(&l->outs, &o->item.on_link);
+    l->out[o->edge] = o;
+    locate(l, o);
+    weir_err rc = give_memory(l, o, &err);
+    if (rc != WEIR_OK && o->units > 1) { /* its least is in the plan */
+        cut_units(l, o, 1);
+        locate(l, o);
+        rc = give_memory(l, o, &err);
+    }
+    if (rc != WEIR_OK) {
+        give_units(l, o);
+        wi_list_remove(&o->item.on_link);
+        wi_list_push_back(&l->waiting, &o->item.on_link);
+        fail_out(o, err.code, err.message);
+        return false;
+    }
+    l->live_outs++;
+    o->epoch = ++l->next_epoch;
+    o->checksum = (l->caps & WI_WIRE_CAP_CHECKSUM) != 0;
+    announce(l, o);
+    /* E7 release: the ring's fields; pairs with E7 acquire in wi_lane_ready() */
+    wi_store_rel(&o->state, WI_OUT_OPEN);
+    wi_worker_notify(o->worker, WI_ATTN_EVENT);
+    return true;
+}
+
+void wi_out_place(struct wi_link *l)
+{
+    wi_list_each(n, &l->waiting)
+    {
+        struct wi_out *o = wi_container_of(n, struct wi_out, item.on_link);
+        if (l->state != WI_LINK_OPEN || !place_one(l, o)) {
+            return;
+        }
+    }
+}
+
+void wi_out_start(struct wi_link *l, struct wi_out *o)
+{
+    o->link = l;
+    wi_list_push_back(&l->waiting, &o->item.on_link);
+    wi_out_place(l);
+}
+
+/* ---- outgoing: OPEN -> QUIET -> freed ------------------------------------------- */
+
+void wi_out_free(struct wi_out *o)
+{
+    wi_list_remove(&o->item.on_link);
+    if (o->mem_base != NULL) {
+        wi_arena_free(o->link->arena, o->mem_base, o->size + WI_RING_ALIGN);
+    }
+    free(o);
+}
+
+static void go_quiet(struct wi_out *o)
+{
+    /* rlx: only the engine changes it, under the node's lock */
+    if (wi_load_rlx(&o->state) == WI_OUT_OPEN) {
+        o->link->live_outs--;
+    }
+    wi_store_rel(&o->state, WI_OUT_QUIET); /* E7: as place_one() */
+}
+
+void wi_out_abandon(struct wi_out *o)
+{
+    /* rlx: only the engine changes it, under the node's lock */
+    uint32_t state = wi_load_rlx(&o->state);
+    if (wi_load_rlx(&o->abandoned) != 0 || state == WI_OUT_WAITING) { /* rlx */
+        return;
+    }
+    go_quiet(o);
+    /* rlx: the send side sees it at the latest when it sends ABANDON (E2) */
+    wi_store_rlx(&o->abandoned, 1);
+    wi_edge_send(o->link, WI_MSG_EDGE_ABANDON, o->edge, o->epoch);
+}
+
+/* Move an out that is over on both ends to limbo, from where it is freed. */
+static void out_over(struct wi_out *o)
+{
+    if (o->closed && o->released) {
+        wi_list_remove(&o->item.on_link);
+        wi_list_push_back(&o->link->engine->limbo, &o->item.on_link);
+        wi_link_rest(o->link);
+        wi_engine_kick(o->link->engine);
+    }
+}
+
+void wi_out_release(struct wi_out *o, bool ended)
+{
+    struct wi_link *l = o->link;
+    o->released = true;
+    /* rlx: only the engine changes it, under the node's lock */
+    if (wi_load_rlx(&o->state) == WI_OUT_WAITING && l->state != WI_LINK_DEAD) {
+        wi_out_free(o);
+        return;
+    }
+    if (l->state == WI_LINK_DEAD) {
+        return; /* freed with the link */
+    }
+    /* rlx: only the engine sets it, under the node's lock */
+    if (ended && wi_load_rlx(&o->stop_all) == 0) {
+        go_quiet(o);
+    } else {
+        wi_out_abandon(o);
+    }
+    out_over(o);
+}
+
+/* ---- messages --------------------------------------------------------------------- */
+
+static weir_err on_closed(struct wi_link *l, const struct wi_msg_edge *m,
+                          struct weir_error *err)
+{
+    struct wi_out *o = m->edge < l->peer_units ? l->out[m->edge] : NULL;
+    if (o == NULL || o->epoch != m->epoch || o->closed) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "CLOSED of edge %u which is not open", m->edge);
+    }
+    go_quiet(o);
+    o->closed = true;
+    give_units(l, o);
+    out_over(o);
+    wi_out_place(l);
+    return WEIR_OK;
+}
+
+static weir_err on_stop(struct wi_link *l, const struct wi_msg_edge *m)
+{
+    struct wi_out *o = m->edge < l->peer_units ? l->out[m->edge] : NULL;
+    if (o == NULL || o->epoch != m->epoch) {
+        return WEIR_OK; /* crossed with our END; nothing to stop */
+    }
+    /* E7 sc: pairs with E7 acquire in wi_lane_ready(): the worker drops the rows
+     * of one stream, or stops writing and says so by wi_out_abandon() */
+    if (m->arg < 64 && o->consumer_worker == WI_ANY_WORKER) {
+        (void)wi_or_sc(&o->stopped, 1ull << m->arg);
+    } else {
+        wi_store_rel(&o->stop_all, 1); /* E7: as above */
+        /* rlx: only the engine changes it, under the node's lock */
+        if (wi_load_rlx(&o->state) == WI_OUT_QUIET) {
+            wi_out_abandon(o);
+            return WEIR_OK;
+        }
+    }
+    wi_worker_notify(o->worker, WI_ATTN_EVENT);
+    return WEIR_OK;
+}
+
+static weir_err on_credit(struct wi_link *l, const struct wi_msg_pos *m,
+                          struct weir_error *err)
+{
+    struct wi_out *o = m->edge < l->peer_units ? l->out[m->edge] : NULL;
+    if (o == NULL || o->epoch != m->epoch) {
+        return WEIR_OK;
+    }
+    /* E1 acquire: only to compare; pairs with E1 release in wi_lane_put(). rlx:
+     * only the engine writes credit */
+    uint64_t tail = wi_load_acq(&o->ctl->tail);
+    uint64_t had = wi_load_rlx(&o->credit); /* rlx: as above */
+    if (l->mapped || m->pos > tail || m->pos < had) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "credit %" PRIu64 " on edge %u (sent %" PRIu64
+                       ", had %" PRIu64 ")",
+                       m->pos, m->edge, tail, had);
+    }
+    if (m->hint != 0) {
+        wi_store_rlx(&o->wanted, m->pos); /* rlx: only a hint */
+    }
+    /* E5 sc: the credit, then the look at `want`; E6: the item is queued next */
+    wi_store_sc(&o->credit, m->pos);
+    wi_link_post(l, &o->item);
+    if (wi_load_sc(&o->ctl->want) != 0) { /* E5 sc: as in reap() */
+        wi_worker_notify(o->worker, WI_ATTN_SPACE);
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_out_message(struct wi_link *l, const union wi_msg *m,
+                        struct weir_error *err)
+{
+    switch (m->head.type) {
+    case WI_MSG_EDGE_STOP:
+        return on_stop(l, &m->edge);
+    case WI_MSG_EDGE_CLOSED:
+        return on_closed(l, &m->edge, err);
+    default:
+        return on_credit(l, &m->pos, err);
+    }
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Endpoints between ACCEPTED and their first message. */
+#include "core/link/guest.h"
+
+#include <stdlib.h>
+
+#include "core/base/clock.h"
+#include "core/link/warn.h"
+
+static struct wi_guest *guest_of(struct wi_engine *e, const struct wi_ep *ep)
+{
+    wi_list_each(n, &e->greeting)
+    {
+        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
+        if (g->ep == ep) {
+            return g;
+        }
+    }
+    return NULL;
+}
+
+static void guest_leaves(struct wi_engine *e, struct wi_guest *g)
+{
+    wi_list_remove(&g->list);
+    e->n_guests--;
+    e->n_hellos -= g->has_hello ? 1 : 0;
+    free(g);
+}
+
+/* Let go of the oldest one that has (not) said HELLO. */
+static void make_room(struct wi_engine *e, bool has_hello)
+{
+    wi_list_each(n, &e->greeting)
+    {
+        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
+        if (g->has_hello == has_hello) {
+            wi_engine_disconnect(e, g->ep);
+            guest_leaves(e, g);
+            return;
+        }
+    }
+}
+
+/* A node that closes has no use for new links; but it may wait for a link to
+ * this peer itself, and the peer for it. */
+static bool may_come(const struct wi_engine *e, const struct wi_msg_hello *h)
+{
+    return !e->closing ||
+           (h->from < e->n_members && e->members[h->from].link != NULL);
+}
+
+/* Answer a HELLO now, or leave it for wi_guests_greet(). */
+static void welcome(struct wi_engine *e, struct wi_guest *g)
+{
+    if (!g->has_hello || wi_link_must_wait(e, &g->hello.hello)) {
+        return;
+    }
+    struct wi_msg_hello hello = g->hello.hello;
+    struct wi_ep *ep = g->ep;
+    guest_leaves(e, g);
+    if (may_come(e, &hello)) {
+        wi_link_hello(e, ep, &hello);
+    } else { /* now, not at our end: it may close as well, and wait for this */
+        wi_link_refuse(e, ep, WEIR_ERR_PEER_LOST, "the node is being closed");
+    }
+}
+
+static void guest_packet(struct wi_engine *e, struct wi_guest *g,
+                         const uint8_t *bytes, uint32_t len)
+{
+    struct weir_error err;
+    uint32_t at = 0;
+    struct wi_ep *ep = g->ep;
+    weir_err rc = wi_msg_next(bytes, len, &at, &g->hello, &err);
+    if (rc == WEIR_OK && g->hello.head.type == WI_MSG_JOIN) {
+        struct wi_msg_member join = g->hello.member;
+        guest_leaves(e, g);
+        wi_join_message(e, ep, &join);
+        return;
+    }
+    if (rc != WEIR_OK || g->hello.head.type != WI_MSG_HELLO) {
+        guest_leaves(e, g);
+        wi_link_refuse(e, ep, WEIR_ERR_PEER_PROTOCOL, "expected HELLO or JOIN");
+        return;
+    }
+    if (!g->has_hello && e->n_hellos == e->cfg.max_members) {
+        make_room(e, true);
+    }
+    e->n_hellos += g->has_hello ? 0 : 1;
+    g->has_hello = true;
+    welcome(e, g);
+}
+
+void wi_guests_greet(struct wi_engine *e)
+{
+    if (e->n_hellos == 0) {
+        return; /* called in every step; guests may be many */
+    }
+    wi_list_each(n, &e->greeting)
+    {
+        welcome(e, wi_container_of(n, struct wi_guest, list));
+    }
+}
+
+void wi_guests_tick(struct wi_engine *e, uint64_t now_ns)
+{
+    wi_list_each(n, &e->greeting)
+    {
+        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
+        if (now_ns >= g->deadline_ns) {
+            wi_engine_disconnect(e, g->ep);
+            guest_leaves(e, g);
+        } else {
+            wi_engine_due(e, g->deadline_ns);
+        }
+    }
+}
+
+/* Strangers have places of their own, so that members find one however many
+ * they are. */
+static void crowd_out(struct wi_engine *e)
+{
+    if (e->n_guests - e->n_hellos == WI_GUESTS) {
+        make_room(e, false);
+        wi_warn(e, WI_STRANGER, WI_CAUSE_CROWD,
+                "%u connections have not said who they are: the oldest one "
+                "is dropped for another",
+                WI_GUESTS);
+    }
+}
+
+static void on_accepted(struct wi_engine *e, struct wi_ep *ep)
+{
+    crowd_out(e);
+    struct wi_guest *g = calloc(1, sizeof(*g));
+    if (g == NULL) {
+        wi_engine_disconnect(e, ep);
+        return;
+    }
+    g->ep = ep;
+    g->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
+    wi_list_push_back(&e->greeting, &g->list);
+    e->n_guests++;
+    wi_engine_due(e, g->deadline_ns);
+}
+
+void wi_guest_event(struct wi_engine *e, const struct wi_event *ev)
+{
+    if (ev->kind == WI_EV_ACCEPTED) {
+        on_accepted(e, ev->ep);
+        return;
+    }
+    struct wi_guest *g = guest_of(e, ev->ep);
+    if (ev->kind == WI_EV_SENDABLE) {
+        (void)ev->ep->transport->ops->kick(ev->ep); /* rule 4 */
+    }
+    if (g == NULL) {
+        wi_join_event(e, ev);
+    } else if (ev->kind == WI_EV_MESSAGE) {
+        guest_packet(e, g, ev->bytes, ev->len);
+    } else if (ev->kind == WI_EV_CLOSED) {
+        wi_engine_disconnect(e, ev->ep);
+        guest_leaves(e, g);
+    }
+}
+
+void wi_guests_close(struct wi_engine *e)
+{
+    wi_list_each(n, &e->greeting)
+    {
+        struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
+        wi_engine_disconnect(e, g->ep);
+        guest_leaves(e, g);
+    }
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Giving ring space back. Batches are released by any thread in any order; the
+ * head of the ring moves over the released prefix. Whoever finds `advancing`
+ * free does it for all, as with the post lock of a link.
+ */
+#include "core/query/shuffle.h"
+
+void wi_in_wake_producer(struct wi_in *in)
+{
+    struct wi_link *l = in->link;
+    wi_store_rlx(&in->ctl->want, 0); /* rlx: set again if still full */
+    if (l->self) {
+        wi_worker_notify(&l->engine->workers[in->producer_worker],
+                         WI_ATTN_SPACE);
+        return;
+    }
+    struct wi_bell *bell =
+        (struct wi_bell *)(void *)(l->peer_bells + (size_t)in->producer_worker *
+                                                       l->peer_bell_stride);
+    if (wi_bell_attention(bell, WI_ATTN_SPACE) == WI_WAKE_FD) {
+        /* E6: pairs with the exchange in send_bells() */
+        (void)wi_or_sc(&l->bells, 1ull << in->producer_worker);
+        wi_link_pump(l);
+    }
+}
+
+/* Mapped ring: the producer reads `head` itself; wake it if it asked, once the
+ * ring is all but empty: with half of it, producer and consumer would take
+ * turns twice as often. At once if the reader found nothing more to read, for
+ * it may wait for more with batches in its hands. */
+static void tell_producer(struct wi_in *in, uint64_t head)
+{
+    /* E5 sc: `head` was stored before; pairs with E5 sc in wi_lane_room() */
+    if (wi_likely(wi_load_sc(&in->ctl->want) == 0)) {
+        return;
+    }
+    /* E1 acquire: only to compare; pairs with E1 release in the producer.
+     * E5 sc: pairs with E5 sc in nothing_there(), which looks at `want` then */
+    if (wi_load_acq(&in->ctl->tail) - head <= in->size / 8 ||
+        wi_load_sc(&in->hungry) != 0) { /* E5 sc: as above */
+        wi_in_wake_producer(in);
+    }
+}
+
+/* Posted ring: send a credit for every half, and at once when the reader
+ * waits for more, as in tell_producer(), and the producer cares; that it waits
+ * is told once. */
+static void send_credit(struct wi_in *in, uint64_t head)
+{
+    uint64_t more = head - in->credited;
+    bool waits = wi_load_sc(&in->hungry) != 0; /* E5 sc: as above */
+    /* E5 sc: after `hungry`; pairs with E5 sc in on_notify() */
+    bool asked = wi_load_sc(&in->more) == 0;
+    if (more >= in->size / 2 || (waits && asked && (more != 0 || !in->told))) {
+        in->credited = head;
+        in->told = waits;
+        wi_link_post(in->link, &in->item);
+    }
+}
+
+static void move_head(struct wi_in *in, uint64_t head)
+{
+    /* E5 sc: the batch was read before this; pairs with E5 acquire in
+     * wi_lane_room(). sc, because `want` is read next. */
+    wi_store_sc(&in->ctl->head, head);
+    if (wi_load_acq(&in->dead) != 0) { /* E7: nobody is there any more */
+        return;
+    }
+    if (in->mapped) {
+        tell_producer(in, head);
+    } else {
+        send_credit(in, head);
+    }
+}
+
+/* Scanning may go on: by the reader, who finds its ring marked, or, as no worker
+ * is known to look at a node ring, here. */
+static void scan_again(struct wi_in *in)
+{
+    struct wi_engine *e = in->link->engine;
+    if (in->consumer_worker == WI_ANY_WORKER) {
+        wi_in_dispatch(in);
+        return;
+    }
+    struct wi_worker *w = &e->workers[in->consumer_worker];
+    uint32_t id = in->link->slot * e->budget.n_units + in->edge;
+    if (wi_bell_mark(w->bell, e->n_ids, id) == WI_WAKE_FD) {
+        e->ring_fn(e->hook_arg, w->idx);
+    }
+}
+
+static void advance_once(struct wi_in *in)
+{
+    /* rlx: only the holder of `advancing` writes it */
+    uint32_t begin = wi_load_rlx(&in->held_begin);
+    uint32_t first = begin;
+    /* E10 acquire: entries before held_end; pairs with E10 release in the
+     * reader */
+    uint32_t end = wi_load_acq(&in->held_end);
+    uint64_t head = 0;
+    while (begin != end) {
+        struct wi_held *h = &in->held[begin % WI_HELD_MAX];
+        /* E10 acquire: the user's reads of the batch; pairs with the E10
+         * release in its release callback */
+        if (wi_load_acq(&h->released) == 0) {
+            break;
+        }
+        head = h->end;
+        begin++;
+    }
+    if (begin != first) {
+        /* E10 sc: entries may be filled again, then the look at `starved`;
+         * pairs with E10 in held_slot() */
+        wi_store_sc(&in->held_begin, begin);
+        move_head(in, head);
+        if (wi_xchg_sc(&in->starved, 0) != 0) { /* E10 sc: FIFO has room */
+            scan_again(in);
+        }
+    }
+    /* rlx: only the holder of `advancing` writes head of a posted ring */
+    head = wi_load_rlx(&in->ctl->head);
+    if (!in->mapped && begin == first &&
+        wi_load_acq(&in->dead) == 0) { /* E7: as in move_head() */
+        send_credit(in, head);
+    }
+    uint32_t asked = 1;
+    /* E10 sc: nobody reads any more, so nothing is added any more: only then is
+     * a look at held_end the last word on whether all was released */
+    if (wi_load_sc(&in->finish) == 1 &&
+        begin == wi_load_acq(&in->held_end) && /* E10: as above */
+        wi_cas_ar(&in->finish, &asked, 2)) {
+        wi_lq_put(&in->link->engine->inbox, &in->inbox);
+        wi_engine_kick(in->link->engine);
+    }
+}
+
+void wi_in_advance(struct wi_in *in)
+{
+    wi_rcu_lock(); /* the engine may free `in` as soon as it is empty */
+    for (;;) {
+        /* E10 sc: the lock; if it is taken, the wish and then another look, as
+         * its holder lets go and then looks for wishes */
+        if (wi_xchg_sc(&in->advancing, 1) != 0) {
+            wi_store_sc(&in->again, 1);            /* E10 sc: as above */
+            if (wi_load_sc(&in->advancing) != 0) { /* E10 sc: as above */
+                break;
+            }
+            continue;
+        }
+        advance_once(in);
+        wi_store_sc(&in->advancing, 0);               /* E10 sc: as above */
+        if (wi_likely(wi_load_sc(&in->again) == 0) || /* E10 sc: as above */
+            wi_xchg_sc(&in->again, 0) == 0) {         /* E10 sc: as above */
+            break;
+        }
+    }
+    wi_rcu_unlock();
+}
+
+void wi_in_finish_when_empty(struct wi_in *in)
+{
+    uint32_t no = 0;
+    (void)wi_cas_ar(&in->finish, &no, 1); /* E10: read by advance_once() */
+    wi_in_advance(in);
+}

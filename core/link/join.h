@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Joining through a seed. Engine only, under the node's lock.
+ *
+ *   joiner                         seed
+ *   JOIN (name, address) ------->  numbers it
+ *            ...                   all there:
+ *          <------- MEMBER 0 .. n-1
+ *
+ * The endpoint is closed afterwards; links open when they are needed.
+ */
+#ifndef WI_JOIN_H
+#define WI_JOIN_H
+
+#include "core/link/engine.h"
+
+/** Begin. address NULL: this is the seed. */
+weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
+                       struct weir_error *err);
+
+/** WEIR_AGAIN: still going on; else how it ended. */
+weir_err wi_join_result(struct wi_engine *e, struct weir_error *err);
+
+/** The caller waits no longer: WEIR_ERR_TIMEOUT, saying who is there. */
+weir_err wi_join_timeout(struct wi_engine *e, struct weir_error *err);
+
+/** Free what the join held; a seed that succeeded goes on telling the list
+ *  until everyone has taken it. */
+void wi_join_end(struct wi_engine *e, bool ok);
+
+/** Retries. */
+void wi_join_tick(struct wi_engine *e);
+
+#endif /* WI_JOIN_H */

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes: options, opening, joining, closing. */
+#include <weir/node.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/link/join.h"
+#include "core/node/node_os.h"
+#include "core/query/shuffle.h"
+
+#define SECOND 1000000000ull
+
+/* ---- options ----------------------------------------------------------------------- */
+
+struct range {
+    const char *name;
+    uint64_t value;
+    uint64_t low;
+    uint64_t high;
+};
+
+static void fill_u32(uint32_t *v, uint32_t preset)
+{
+    *v = *v != 0 ? *v : preset;
+}
+
+static void fill_u64(uint64_t *v, uint64_t preset)
+{
+    *v = *v != 0 ? *v : preset;
+}
+
+/* All nodes of a cluster have to come to the same, so nothing but the
+ * transport's name decides. */
+static uint32_t usual_frame_bytes(const char *transport)
+{
+    const struct wi_transport_ops *ops = wi_transport_find(transport);
+    return ops == NULL ? WI_USUAL_FRAME_BYTES
+                       : ops->usual_frame_bytes; /* refused later */
+}
+
+/* HOST-PID, and a number from the second node of the process on. */
+static void name_node(char *name)
+{
+    static _Atomic uint32_t nodes;
+    char host[48] = "node";
+    (void)gethostname(host, sizeof(host) - 1);
+    int n = snprintf(name, WI_NAME_BYTES, "%.38s-%ld", host, (long)getpid());
+    uint32_t before = wi_add_rlx(&nodes, 1); /* rlx: only a number */
+    if (before != 0) {
+        (void)snprintf(name + n, WI_NAME_BYTES - (size_t)n, "-%u", before + 1);
+    }
+}
+
+static void fill_defaults(struct weir_node_params *p, char *name)
+{
+    if (p->name == NULL) {
+        name_node(name);
+        p->name = name;
+    }
+    if (p->transport == NULL) {
+        p->transport = "shm";
+    }
+    fill_u32(&p->workers, 1);
+    fill_u32(&p->max_members, 8);
+    fill_u32(&p->max_shuffles, 8);
+    fill_u32(&p->frame_bytes, usual_frame_bytes(p->transport));
+    fill_u32(&p->ring_frames, 4);
+    fill_u64(&p->memory_bytes, 512ull << 20);
+    fill_u64(&p->max_row_bytes, 64ull << 20);
+    fill_u64(&p->detect_ns, 5 * SECOND);
+    fill_u64(&p->connect_ns, 5 * SECOND);
+    fill_u64(&p->idle_close_ns, 30 * SECOND);
+    fill_u64(&p->stall_ns, 30 * SECOND);
+}
+
+static weir_err check_ranges(const struct weir_node_params *p,
+                             struct weir_error *err)
+{
+    const struct range ranges[] = {
+        {"workers", p->workers, 1, WI_WORKERS_MAX},
+        {"max_members", p->max_members, 1, 4096},
+        {"max_shuffles", p->max_shuffles, 1, 1024},
+        {"frame_bytes", p->frame_bytes, 1024, 1 << 20},
+        {"ring_frames", p->ring_frames, 2, 64},
+        {"max_row_bytes", p->max_row_bytes, 1, 1ull << 30},
+        {"detect_ns", p->detect_ns, 1000, UINT64_MAX / 4},
+        {"connect_ns", p->connect_ns, 1000, UINT64_MAX / 4},
+        {"idle_close_ns", p->idle_close_ns, 1000, UINT64_MAX / 4},
+        {"stall_ns", p->stall_ns, 1000, UINT64_MAX},
+    };
+    for (size_t i = 0; i < WI_ARRAY_LEN(ranges); i++) {
+        const struct range *r = &ranges[i];
+        if (r->value < r->low || r->value > r->high) {
+            return wi_fail(err, WEIR_ERR_ARG,
+                           "%s = %" PRIu64 ", allowed is %" PRIu64
+                           " to %" PRIu64,
+                           r->name, r->value, r->low, r->high);
+        }
+    }
+    if (p->frame_bytes % 64 != 0 || p->ring_frames % 2 != 0) {
+        return wi_fail(
+            err, WEIR_ERR_ARG,
+            "frame_bytes = %u must be a multiple of 64, ring_frames = %u even",
+            p->frame_bytes, p->ring_frames);
+    }
+    if (p->name[0] == '\0' || strlen(p->name) >= WI_NAME_BYTES) {
+        return wi_fail(err, WEIR_ERR_ARG, "name must have 1 to %u bytes",
+                       WI_NAME_BYTES - 1);
+    }
+    if ((unsigned)p->log_level > WEIR_LOG_DEBUG) {
+        return wi_fail(err, WEIR_ERR_ARG, "log_level = %d, allowed is 0 to %d",
+                       (int)p->log_level, (int)WEIR_LOG_DEBUG);
+    }
+    for (size_t i = 0; i < WI_ARRAY_LEN(p->reserved); i++) {
+        if (p->reserved[i] != 0) {
+            return wi_fail(err, WEIR_ERR_ARG, "reserved[%zu] is not zero", i);
+        }
+    }
+    return WEIR_OK;
+}
+
+/* ---- hooks of the engine --------------------------------------------------------------- */
+
+static void wake_thread(void *arg)
+{
+    struct weir_node *n = arg;
+    if (n->os->thread_runs) {
+        wi_netthread_wake(n->os);
+    }
+}
+
+static void ring_fd(void *arg, uint32_t worker)
+{
+    struct weir_node *n = arg;
+    /* rlx: set once, before the worker first armed it */
+    int fd = wi_load_rlx(&n->engine.workers[worker].fd);
+    if (fd >= 0) {
+        uint64_t one = 1;
+        (void)!write(fd, &one, sizeof(one));
+    }
+}
+
+void wi_node_lock(struct weir_node *n)
+{
+    struct wi_engine *e = &n->engine;
+    (void)pthread_mutex_lock(&n->os->lock);
+    if (!e->cfg.manual) { /* an idle engine made its last step long ago */
+        e->now_ns = wi_max_u64(e->now_ns, wi_clock_now());
+    }
+}
+
+void wi_node_unlock(struct weir_node *n)
+{
+    (void)pthread_mutex_unlock(&n->os->lock);
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static weir_err open_os(struct weir_node *n, struct weir_error *err)
+{
+    n->os = calloc(1, sizeof(*n->os));
+    if (n->os == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a node");
+    }
+    pthread_condattr_t attr;
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&n->os->moved, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    (void)pthread_mutex_init(&n->os->lock, NULL);
+    n->os->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (n->os->wake_fd < 0) {
+        return wi_fail_errno(err, errno,
+                             "eventfd (out of descriptors? raise ulimit -n)");
+    }
+    return WEIR_OK;
+}
+
+static void close_os(struct weir_node *n)
+{
+    if (n->os == NULL) {
+        return;
+    }
+    if (n->os->wake_fd >= 0) {
+        (void)close(n->os->wake_fd);
+    }
+    (void)pthread_cond_destroy(&n->os->moved);
+    (void)pthread_mutex_destroy(&n->os->lock);
+    free(n->os);
+}
+
+static uint64_t new_incarnation(const struct weir_node *n)
+{
+    uint64_t id = 0;
+    if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id) || id == 0) {
+        id = wi_clock_now() ^ (uint64_t)(uintptr_t)n;
+    }
+    return id;
+}
+
+static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
+                          struct weir_error *err)
+{
+    struct wi_engine *e = &n->engine;
+    e->log = (struct wi_log){
+        .arg = p->log_arg, .level = (int)p->log_level, .name = e->name};
+    /* The enum is an int in the ABI of every platform that Weir builds on. */
+    e->log.fn = (void (*)(void *, int, const char *))(void (*)(void))p->log;
+    e->wake_fn = wake_thread;
+    e->ring_fn = ring_fd;
+    e->hook_arg = n;
+    weir_err rc = wi_rcu_start(err);
+    if (rc == WEIR_OK) {
+        rc = open_os(n, err);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_engine_init(e, p, err);
+    }
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    e->incarnation = new_incarnation(n);
+    e->now_ns = p->manual ? 0 : wi_clock_now();
+    if (!p->manual && (e->ops->caps & WI_CAP_FD) == 0) {
+        return wi_fail(err, WEIR_ERR_UNSUPPORTED,
+                       "transport %s needs a node opened with `manual`",
+                       e->ops->name);
+    }
+    wi_log(&e->log, WI_LOG_INFO, "%s; buffers from %s", e->budget.text,
+           wi_arena_kind());
+    char why[WI_REASON_BYTES];
+    e->ops->why(e->transport, NULL, NULL, why);
+    wi_log(&e->log, WI_LOG_INFO, "%s", why);
+    return p->manual ? WEIR_OK : wi_netthread_start(n, err);
+}
+
+weir_err weir_node_open(const struct weir_node_params *params,
+                        weir_node **node_out, struct weir_error *err)
+{
+    struct weir_node_params p = {0};
+    char name[WI_NAME_BYTES];
+    if (node_out == NULL) {
+        return wi_fail_null(err, "node_out");
+    }
+    if (params != NULL) {
+        p = *params;
+    }
+    fill_defaults(&p, name);
+    weir_err rc = check_ranges(&p, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    struct weir_node *n =
+        aligned_alloc(WI_CACHE_LINE, wi_align_up(sizeof(*n), WI_CACHE_LINE));
+    if (n == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a node");
+    }
+    memset(n, 0, sizeof(*n));
+    rc = open_node(n, &p, err);
+    if (rc != WEIR_OK) {
+        if (n->engine.ops != NULL) {
+            wi_engine_fini(&n->engine);
+        }
+        close_os(n);
+        free(n);
+        return rc;
+    }
+    *node_out = n;
+    return WEIR_OK;
+}
+
+/* ---- closing ---------------------------------------------------------------------------------- */
+
+static void abort_queries(struct weir_node *n)
+{
+    for (;;) {
+        wi_node_lock(n);
+        struct weir_query *q = NULL;
+        if (!wi_list_empty(&n->engine.queries)) {
+            q = wi_container_of(n->engine.queries.next, struct weir_query,
+                                on_engine);
+            wi_log(&n->engine.log, WI_LOG_ERROR,
+                   "node closed with query %" PRIu64 " open, which ends it: "
+                   "close queries before their node",
+                   q->id);
+        }
+        wi_node_unlock(n);
+        if (q == NULL) {
+            return;
+        }
+        weir_query_close(q);
+    }
+}
+
+/* Say BYE where nothing is left to deliver; true when no link is left. */
+static bool links_gone(struct wi_engine *e)
+{
+    bool gone = wi_list_empty(&e->dead) && wi_list_empty(&e->limbo);
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        if (e->members[i].link != NULL) {
+            wi_link_bye(e->members[i].link);
+            gone = false;
+        }
+    }
+    return gone;
+}
+
+static void drain_links(struct weir_node *n)
+{
+    struct wi_engine *e = &n->engine;
+    struct wi_node_os *os = n->os;
+    uint64_t until = wi_time_add(wi_clock_now(), e->cfg.detect_ns);
+    struct timespec ts = {.tv_sec = (time_t)(until / SECOND),
+                          .tv_nsec = (long)(until % SECOND)};
+    wi_node_lock(n);
+    e->closing = true;
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        if (e->members[i].link != NULL) {
+            wi_query_decline(e->members[i].link);
+        }
+    }
+    os->waiters++;
+    wi_engine_kick(e);
+    while (!links_gone(e) && os->thread_runs) {
+        if (pthread_cond_timedwait(&os->moved, &os->lock, &ts) != 0) {
+            wi_log(&e->log, WI_LOG_WARN,
+                   "closing although peers have not taken everything");
+            break;
+        }
+    }
+    os->waiters--;
+    wi_node_unlock(n);
+}
+
+/* No thread runs any more: whatever is left goes. */
+static void force_links(struct wi_engine *e)
+{
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        if (e->members[i].link != NULL) {
+            wi_link_down(e->members[i].link, true, WEIR_OK, "closed");
+        }
+    }
+    for (int round = 0; round < 4 && !wi_list_empty(&e->dead); round++) {
+        (void)wi_engine_step(e, e->now_ns);
+    }
+    if (!wi_list_empty(&e->dead)) {
+        wi_log(&e->log, WI_LOG_ERROR,
+               "closed while batches were held: their memory is not freed");
+    }
+}
+
+void weir_node_close(weir_node *node)
+{
+    if (node == NULL) {
+        return;
+    }
+    abort_queries(node);
+    drain_links(node);
+    wi_netthread_stop(node);
+    force_links(&node->engine);
+    for (uint32_t i = 0; i < node->engine.cfg.workers; i++) {
+        int fd = wi_load_rlx(&node->engine.workers[i].fd); /* rlx: alone */
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+    wi_engine_fini(&node->engine);
+    close_os(node);
+    free(node);
+}
+
+/* ---- joining ------------------------------------------------------------------------------------ */
+
+weir_err weir_node_join(weir_node *node, const struct weir_member *members,
+                        uint32_t n, struct weir_error *err)
+{
+    weir_err given = wi_check_args(err, WI_ARG(node), WI_ARG(members));
+    if (given != WEIR_OK) {
+        return given;
+    }
+    wi_node_lock(node);
+    weir_err rc = wi_engine_join(&node->engine, members, n, err);
+    wi_engine_kick(&node->engine);
+    wi_node_unlock(node);
+    return rc;
+}
+
+weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
+                             uint32_t n_members, uint64_t timeout_ns,
+                             struct weir_error *err)
+{
+    if (node == NULL) {
+        return wi_fail_null(err, "node");
+    }
+    if (!node->os->thread_runs) {
+        return wi_fail(err, WEIR_ERR_STATE,
+                       "a manual node joins with weir_node_join");
+    }
+    uint64_t until = wi_time_add(wi_clock_now(), timeout_ns);
+    struct timespec ts = {.tv_sec = (time_t)(until / SECOND),
+                          .tv_nsec = (long)(until % SECOND)};
+    struct wi_node_os *os = node->os;
+    wi_node_lock(node);
+    weir_err rc = wi_join_start(&node->engine, seed_address, n_members, err);
+    wi_engine_kick(&node->engine);
+    os->waiters++;
+    while (rc == WEIR_OK && wi_join_result(&node->engine, err) == WEIR_AGAIN) {
+        if (pthread_cond_timedwait(&os->moved, &os->lock, &ts) != 0) {
+            rc = wi_join_timeout(&node->engine, err);
+        }
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_join_result(&node->engine, err);
+    }
+    os->waiters--;
+    wi_join_end(&node->engine, rc == WEIR_OK);
+    wi_engine_kick(&node->engine);
+    wi_node_unlock(node);
+    return rc;
+}
+
+/* ---- looking -------------------------------------------------------------------------------------- */
+
+const char *weir_node_address(const weir_node *node)
+{
+    return node != NULL ? node->engine.address : "";
+}
+
+const char *weir_node_name(const weir_node *node)
+{
+    return node != NULL ? node->engine.name : "";
+}
+
+const char *weir_node_plan(const weir_node *node)
+{
+    return node != NULL ? node->engine.budget.text : "";
+}
+
+uint32_t weir_node_members(const weir_node *node)
+{
+    return node != NULL ? node->engine.n_members : 0;
+}
+
+uint32_t weir_node_self(const weir_node *node)
+{
+    return node != NULL ? node->engine.self : UINT32_MAX;
+}
+
+weir_err weir_node_member(const weir_node *node, uint32_t idx,
+                          struct weir_member *member_out)
+{
+    if (node == NULL || member_out == NULL) {
+        return WEIR_ERR_ARG;
+    }
+    const struct wi_engine *e = &node->engine;
+    if (idx >= e->n_members) {
+        return WEIR_ERR_NOT_FOUND;
+    }
+    *member_out = (struct weir_member){.name = e->members[idx].name,
+                                       .address = e->members[idx].address,
+                                       .workers = e->members[idx].workers};
+    return WEIR_OK;
+}
+
+weir_err weir_node_step(weir_node *node, uint64_t now_ns, uint64_t *next_ns_out)
+{
+    if (node == NULL || next_ns_out == NULL) {
+        return WEIR_ERR_ARG;
+    }
+    if (!node->engine.cfg.manual) {
+        return WEIR_ERR_STATE;
+    }
+    wi_node_lock(node);
+    uint32_t moved = wi_engine_step(&node->engine, now_ns);
+    *next_ns_out = wi_engine_next(&node->engine);
+    wi_node_unlock(node);
+    return moved != 0 ? WEIR_OK : WEIR_AGAIN;
+}

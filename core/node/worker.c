@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workers: waiting, on the futex or on a descriptor. ready.h has the argument
+ * why no wake-up is lost. */
+#include <weir/node.h>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/futex.h"
+#include "core/query/shuffle.h"
+
+/* Looks before a sleep: adapts between these, up when spinning paid. */
+#define SPIN_LEAST 8u
+#define SPIN_MOST 64u
+
+/* Turns given to others before a sleep: for so long in all, and no more once a
+ * turn was so short that nobody wanted the core. What part-filled frames hold
+ * waits meanwhile, and so does the caller's timeout. */
+#define TURNS_NS 1000000u
+#define ALONE_NS 1000u
+
+/* A turn that long went to somebody who has nothing to do with us, and keeps
+ * the core for its whole slice each time; a sleeper that is woken is let in at
+ * once. So the next waits sleep without giving turns. */
+#define TAKEN_NS 1000000u
+#define TAKEN_WAITS 512u
+
+/* Anything since the last time? Takes what there is. */
+static bool happened(struct wi_worker *w)
+{
+    /* rlx: only its worker writes it; reports look at it */
+    wi_store_rlx(&w->turns, wi_load_rlx(&w->turns) + 1);
+    bool any = wi_bell_take_attn(w->bell) != 0;
+    wi_worker_collect(w, NULL);
+    any = any || w->happened;
+    w->happened = false;
+    w->settled = w->settled && !any;
+    return any;
+}
+
+/* Send the credits that the worker's readers hold back. */
+static void pay(struct wi_worker *w)
+{
+    w->owes = false;
+    wi_list_each(n, &w->readers)
+    {
+        wi_reader_pay(wi_container_of(n, struct weir_reader, on_worker));
+    }
+}
+
+/* Publish what the worker's writers hold. A worker that a full ring stopped
+ * keeps what will soon be full frames back at first, for `keep_ns`: its consumers
+ * have work. True if it did. */
+static bool publish(struct wi_worker *w, uint64_t keep_ns)
+{
+    bool left = false;
+    wi_list_each(n, &w->writers)
+    {
+        struct weir_writer *wr =
+            wi_container_of(n, struct weir_writer, on_worker);
+        left = wi_writer_flush_idle(wr, keep_ns) || left;
+    }
+    w->settled = !left;
+    return left;
+}
+
+/* Before a sleep: nothing stays here that somebody may wait for. A look at
+ * every lane is dear where there are many. */
+static bool flush(struct weir_node *node, struct wi_worker *w, uint64_t keep_ns)
+{
+    bool left = false;
+    if (w->settled && !w->owes) {
+        return false;
+    }
+    wi_node_lock(node);
+    if (w->owes) {
+        pay(w);
+    }
+    if (!w->settled) {
+        left = publish(w, keep_ns);
+    }
+    wi_node_unlock(node);
+    return left;
+}
+
+/* As flush(), for workers that sleep elsewhere: the engine wakes them in time
+ * to publish what was kept back. */
+static void flush_elsewhere(struct weir_node *node, struct wi_worker *w)
+{
+    if (flush(node, w, w->blocked ? WI_DENSE_NS : 0)) {
+        struct wi_engine *e = &node->engine;
+        wi_node_lock(node);
+        uint64_t now = e->cfg.manual ? e->now_ns : wi_clock_now();
+        e->nudge_ns = wi_min_u64(e->nudge_ns, now + WI_DENSE_NS + 1);
+        wi_engine_kick(e);
+        wi_node_unlock(node);
+    }
+}
+
+static bool spin(struct wi_worker *w)
+{
+    uint32_t most = w->spin != 0 ? w->spin : SPIN_LEAST;
+    for (uint32_t i = 0; i < most; i++) {
+        if (wi_bell_pending(w->bell, w->engine->n_ids)) {
+            w->spin = wi_min_u32(most * 2, SPIN_MOST);
+            return true;
+        }
+        wi_cpu_relax();
+    }
+    w->spin = most / 2 > SPIN_LEAST ? most / 2 : SPIN_LEAST;
+    return false;
+}
+
+/* Let the other processes of this core run: where there are more of them than
+ * cores, they are what we wait for, and a switch costs less than a sleep and
+ * a wake-up. */
+static bool give_way(struct wi_worker *w, uint64_t timeout_ns)
+{
+    uint64_t most_ns = wi_min_u64(timeout_ns, TURNS_NS);
+    uint64_t begin_ns = wi_clock_coarse();
+    uint64_t now_ns = begin_ns;
+    uint64_t turn_ns;
+    if (w->no_turns > 0) {
+        w->no_turns--;
+        return false;
+    }
+    do {
+        wi_give_turn();
+        turn_ns = wi_clock_coarse() - now_ns;
+        now_ns += turn_ns;
+        if (turn_ns >= TAKEN_NS) {
+            w->no_turns = TAKEN_WAITS;
+        }
+        if (wi_bell_pending(w->bell, w->engine->n_ids)) {
+            return true;
+        }
+    } while (turn_ns >= ALONE_NS && now_ns - begin_ns < most_ns);
+    return false;
+}
+
+static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
+{
+    uint64_t until = UINT64_MAX;
+    if (timeout_ns != WEIR_FOREVER) {
+        until = wi_time_add(wi_clock_now(), timeout_ns);
+    }
+    for (;;) {
+        uint64_t left = UINT64_MAX;
+        if (until != UINT64_MAX) {
+            uint64_t now = wi_clock_now();
+            if (now >= until) {
+                return WEIR_AGAIN;
+            }
+            left = until - now;
+        }
+        wi_stat_add(&w->stats.waits, 1);
+        if (wi_bell_park(w->bell, w->engine->n_ids, left) && happened(w)) {
+            return WEIR_OK;
+        }
+    }
+}
+
+/* A full ring stopped the worker, and it keeps rows back for a time. Where more
+ * workers than cores take turns, a ring stays full for some milliseconds, and
+ * frames of a few rows cost their consumers a turn each. But it may also be full
+ * because its consumer waits for just those rows. So the time adapts: down when
+ * it passed and nothing had happened, up when something had. */
+static weir_err park_keeping(struct wi_worker *w, uint64_t timeout_ns)
+{
+    uint64_t keep_ns = w->keep_ns;
+    weir_err rc = park(w, wi_min_u64(keep_ns, timeout_ns));
+    if (rc == WEIR_OK) {
+        w->keep_ns = wi_min_u64(keep_ns * 2, WI_KEEP_NS);
+    } else if (timeout_ns >= keep_ns) { /* the caller's time tells nothing */
+        w->keep_ns = wi_max_u64(keep_ns / 2, WI_DENSE_NS);
+    }
+    return rc;
+}
+
+/* NULL: there is none of this number. */
+static struct wi_worker *find_worker(weir_node *node, uint32_t worker)
+{
+    return node != NULL && worker < node->engine.cfg.workers
+               ? &node->engine.workers[worker]
+               : NULL;
+}
+
+weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
+{
+    struct wi_worker *w = find_worker(node, worker);
+    if (wi_unlikely(w == NULL)) {
+        return WEIR_ERR_ARG;
+    }
+    if (happened(w)) {
+        return WEIR_OK;
+    }
+    if (timeout_ns == 0) {
+        flush_elsewhere(node, w);
+        return WEIR_AGAIN;
+    }
+    if ((spin(w) || give_way(w, timeout_ns)) && happened(w)) {
+        return WEIR_OK;
+    }
+    uint64_t keep_ns = w->keep_ns;
+    bool left = flush(node, w, w->blocked ? keep_ns : 0);
+    w->blocked = false;
+    if (left) {
+        if (park_keeping(w, timeout_ns) == WEIR_OK) {
+            return WEIR_OK;
+        }
+        (void)flush(node, w, 0);
+        if (timeout_ns != WEIR_FOREVER) {
+            timeout_ns -= wi_min_u64(keep_ns, timeout_ns);
+        }
+    }
+    return park(w, timeout_ns);
+}
+
+int weir_worker_fd(weir_node *node, uint32_t worker)
+{
+    struct wi_worker *w = find_worker(node, worker);
+    if (w == NULL) {
+        return WEIR_ERR_ARG;
+    }
+    wi_node_lock(node);
+    if (wi_load_rlx(&w->fd) < 0) { /* rlx: under the lock */
+        wi_store_rlx(&w->fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); /* rlx */
+    }
+    int fd = wi_load_rlx(&w->fd); /* rlx: under the lock */
+    wi_node_unlock(node);
+    return fd >= 0 ? fd : WEIR_ERR_SYSTEM;
+}
+
+weir_err weir_worker_arm(weir_node *node, uint32_t worker)
+{
+    struct wi_worker *w = find_worker(node, worker);
+    if (wi_unlikely(w == NULL)) {
+        return WEIR_ERR_ARG;
+    }
+    int fd = wi_load_rlx(&w->fd); /* rlx: set by this thread */
+    if (fd < 0) {
+        return WEIR_ERR_STATE;
+    }
+    uint64_t count;
+    (void)!read(fd, &count, sizeof(count));
+    if (happened(w)) {
+        return WEIR_AGAIN;
+    }
+    flush_elsewhere(node, w);
+    w->blocked = false;
+    return wi_bell_arm(w->bell, w->engine->n_ids) ? WEIR_OK : WEIR_AGAIN;
+}

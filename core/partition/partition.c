@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Partitions: opening, and lists of rows from destinations of rows.
+ *
+ * Three ways to make lists were measured for each number of destinations
+ * (bench/micro/partition_bench.c); partition_impl.h has the limits. Lists of
+ * full length cost no pass for counting, but each lies on pages of its own, so
+ * that many of them run out of TLB entries.
+ */
+#include "core/partition/partition_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/cc.h"
+#include "core/base/err.h"
+
+enum { MAX_DEST = 65536 };
+
+#define GOLDEN 0x9e3779b97f4a7c15u /* splitmix64's step */
+
+/* ---- opening ------------------------------------------------------------- */
+
+static bool has_keys(weir_partitioning kind)
+{
+    return kind == WEIR_HASH || kind == WEIR_RANGE;
+}
+
+/* One list of all rows serves every destination. */
+static bool is_whole(const struct wi_partition *p)
+{
+    return p->n_dest == 1 || p->kind == WEIR_BROADCAST ||
+           p->kind == WEIR_GATHER;
+}
+
+static weir_err check_params(const struct wi_partition_params *params,
+                             struct weir_error *err)
+{
+    if (params->n_dest < 1 || params->n_dest > MAX_DEST) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "partitioning: %u destinations; 1 to %d are supported",
+                       params->n_dest, (int)MAX_DEST);
+    }
+    if ((unsigned)params->kind > (unsigned)WEIR_VECTOR) {
+        return wi_fail(err, WEIR_ERR_ARG, "partitioning: unknown kind %d",
+                       (int)params->kind);
+    }
+    if (has_keys(params->kind) &&
+        (params->n_keys == 0 || params->keys == NULL)) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "partitioning: hash and range need key columns");
+    }
+    return WEIR_OK;
+}
+
+static weir_err find_keys(struct wi_partition *p,
+                          const struct wi_partition_params *params,
+                          struct weir_error *err)
+{
+    p->key_columns = calloc(params->n_keys, sizeof(uint32_t));
+    if (p->key_columns == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "partitioning: no memory");
+    }
+    p->n_keys = params->n_keys;
+    for (uint32_t k = 0; k < p->n_keys; k++) {
+        const char *name = params->keys[k] == NULL ? "" : params->keys[k];
+        int column = wi_schema_find(p->schema, name);
+        if (column < 0) {
+            char text[256];
+            wi_schema_text(p->schema, text, sizeof(text));
+            return wi_fail(err, WEIR_ERR_NOT_FOUND,
+                           "partitioning: no key column \"%s\" among %s", name,
+                           text);
+        }
+        p->key_columns[k] = (uint32_t)column;
+    }
+    return WEIR_OK;
+}
+
+static weir_err open_lists(struct wi_partition *p, struct weir_error *err)
+{
+    size_t n_idx = is_whole(p) ? 1
+                   : p->n_dest <= WI_LISTS_DIRECT
+                       ? (size_t)p->n_dest * WI_LIST_STRIDE
+                       : WI_SPLIT_ROWS;
+    p->idx = malloc(n_idx * sizeof(uint32_t));
+    p->begin = calloc(p->n_dest, sizeof(uint32_t));
+    p->count = calloc(p->n_dest, sizeof(uint32_t));
+    if (p->idx == NULL || p->begin == NULL || p->count == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                       "partitioning: no memory for %u destinations",
+                       p->n_dest);
+    }
+    for (uint32_t d = 0; !is_whole(p) && d < p->n_dest; d++) {
+        p->begin[d] = p->n_dest <= WI_LISTS_DIRECT ? d * WI_LIST_STRIDE : 0;
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_partition_open(const struct wi_schema *s,
+                           const struct wi_partition_params *params,
+                           struct wi_partition **out, struct weir_error *err)
+{
+    weir_err rc = check_params(params, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    struct wi_partition *p =
+        aligned_alloc(WI_CACHE_LINE, wi_align_up(sizeof(*p), WI_CACHE_LINE));
+    if (p == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "partitioning: no memory");
+    }
+    memset(p, 0, sizeof(*p));
+    p->schema = s;
+    p->kind = params->kind;
+    p->isa = wi_isa_best();
+    p->n_dest = params->n_dest;
+    p->seed = params->seed;
+    p->k0 = wi_splitmix(p->seed);
+    p->k1 = wi_splitmix(p->seed + 1) | 1;
+    p->run_dest = (uint32_t)(p->seed % p->n_dest);
+    p->run_left = WI_RUN_ROWS;
+
+    rc = has_keys(p->kind) ? find_keys(p, params, err) : WEIR_OK;
+    if (rc == WEIR_OK && p->kind == WEIR_RANGE) {
+        rc = wi_bounds_open(s, p->key_columns, p->n_keys, p->n_dest,
+                            params->bounds, &p->bounds, err);
+    }
+    rc = rc == WEIR_OK ? open_lists(p, err) : rc;
+    if (rc != WEIR_OK) {
+        wi_partition_close(p);
+        return rc;
+    }
+    *out = p;
+    return WEIR_OK;
+}
+
+void wi_partition_close(struct wi_partition *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    wi_bounds_close(p->bounds);
+    free(p->key_columns);
+    free(p->idx);
+    free(p->begin);
+    free(p->count);
+    free(p);
+}
+
+void wi_partition_set_isa(struct wi_partition *p, enum wi_isa isa)
+{
+    p->isa = isa;
+}
+
+/* ---- destinations that no key decides ------------------------------------ */
+
+static void random_split(struct wi_partition *p, uint32_t n)
+{
+    uint64_t state = p->k0;
+    for (uint32_t i = 0; i < n; i += WI_KEY_BLOCK) {
+        uint32_t rows = wi_min_u32(n - i, WI_KEY_BLOCK);
+        for (uint32_t j = 0; j < rows; j++) {
+            p->hashes[j] = wi_splitmix(state + p->counter++ * GOLDEN);
+        }
+        wi_hash_reduce(p, p->hashes, rows, p->dest + i);
+    }
+}
+
+static void vector_split(struct wi_partition *p, const uint32_t *dest,
+                         uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        p->dest[i] = (uint16_t)dest[i];
+    }
+}
+
+/* Runs go straight to the lists. With more destinations than lists of full
+ * length, no destination gets two runs of one split. */
+static void round_robin_split(struct wi_partition *p, uint32_t first,
+                              uint32_t n)
+{
+    _Static_assert(WI_SPLIT_ROWS / WI_RUN_ROWS + 1 < WI_LISTS_DIRECT, "runs");
+    bool direct = p->n_dest <= WI_LISTS_DIRECT;
+    uint32_t done = 0;
+
+    memset(p->count, 0, p->n_dest * sizeof(uint32_t));
+    while (done < n) {
+        uint32_t d = p->run_dest;
+        uint32_t rows = wi_min_u32(p->run_left, n - done);
+        if (!direct) {
+            p->begin[d] = done;
+        }
+        uint32_t *list = p->idx + p->begin[d] + p->count[d];
+        for (uint32_t i = 0; i < rows; i++) {
+            list[i] = first + done + i;
+        }
+        p->count[d] += rows;
+        done += rows;
+        p->run_left -= rows;
+        if (p->run_left == 0 || done == n) {
+            p->run_left = WI_RUN_ROWS;
+            p->run_dest = d + 1 == p->n_dest ? 0 : d + 1;
+        }
+    }
+}
+
+/* ---- lists --------------------------------------------------------------- */
+
+static void direct_lists(struct wi_partition *p, uint32_t first, uint32_t n)
+{
+    uint32_t *list[WI_LISTS_DIRECT];
+    const uint16_t *dest = p->dest;
+    const uint16_t *end = dest + n;
+    for (uint32_t d = 0; d < p->n_dest; d++) {
+        list[d] = p->idx + p->begin[d];
+    }
+    for (; end - dest >= 4; dest += 4, first += 4) {
+        *list[dest[0]]++ = first;
+        *list[dest[1]]++ = first + 1;
+        *list[dest[2]]++ = first + 2;
+        *list[dest[3]]++ = first + 3;
+    }
+    for (; dest != end; dest++) {
+        *list[*dest]++ = first++;
+    }
+    for (uint32_t d = 0; d < p->n_dest; d++) {
+        p->count[d] = (uint32_t)(list[d] - (p->idx + p->begin[d]));
+    }
+}
+
+static void sorted_lists(struct wi_partition *p, uint32_t first, uint32_t n)
+{
+    uint32_t next = 0;
+
+    memset(p->count, 0, p->n_dest * sizeof(uint32_t));
+    for (uint32_t i = 0; i < n; i++) {
+        p->count[p->dest[i]]++;
+    }
+    for (uint32_t d = 0; d < p->n_dest; d++) {
+        p->begin[d] = next;
+        next += p->count[d];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        p->idx[p->begin[p->dest[i]]++] = first + i;
+    }
+    for (uint32_t d = 0; d < p->n_dest; d++) {
+        p->begin[d] -= p->count[d];
+    }
+}
+
+static void make_lists(struct wi_partition *p, uint32_t first, uint32_t n)
+{
+#if WI_X86
+    if (wi_lists_by_bytes(p)) {
+        wi_lists_vbmi2(p->dest, first, n, p->n_dest, p->idx, p->count);
+        return;
+    }
+    if (p->isa >= WI_ISA_AVX512 && p->n_dest <= WI_LISTS_COMPRESS) {
+        wi_lists_avx512(p->dest, first, n, p->n_dest, p->idx, p->count);
+        return;
+    }
+#endif
+    if (p->n_dest <= WI_LISTS_DIRECT) {
+        direct_lists(p, first, n);
+    } else {
+        sorted_lists(p, first, n);
+    }
+}
+
+static void whole_split(struct wi_partition *p, uint32_t n)
+{
+    p->count[0] = n;
+    for (uint32_t d = 1; d < p->n_dest; d++) {
+        p->count[d] = p->kind == WEIR_BROADCAST ? n : 0;
+    }
+}
+
+static void make_split(struct wi_partition *p, const struct wi_view *views,
+                       uint32_t first, uint32_t n, const uint32_t *dest)
+{
+    switch (p->kind) {
+    case WEIR_HASH:
+        if (wi_hash_lists(p, views, first, n)) {
+            return;
+        }
+        wi_hash_split(p, views, first, n);
+        break;
+    case WEIR_RANGE:
+        wi_range_split(p, views, first, n);
+        break;
+    case WEIR_RANDOM:
+        random_split(p, n);
+        break;
+    case WEIR_VECTOR:
+        assert(dest != NULL);
+        vector_split(p, dest + first, n);
+        break;
+    case WEIR_ROUND_ROBIN:
+        round_robin_split(p, first, n);
+        return;
+    case WEIR_BROADCAST:
+    case WEIR_GATHER:
+        break;
+    }
+    make_lists(p, first, n);
+}
+
+void wi_partition_split(struct wi_partition *p, const struct wi_view *views,
+                        uint32_t first, uint32_t n, const uint32_t *dest,
+                        struct wi_split *out)
+{
+    assert(n <= WI_SPLIT_ROWS);
+    if (is_whole(p)) {
+        whole_split(p, n);
+        out->idx = NULL;
+    } else {
+        make_split(p, views, first, n, dest);
+        out->idx = p->idx;
+    }
+    out->begin = p->begin;
+    out->count = p->count;
+    out->first = first;
+    out->n = n;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AVX2 forms of the partitioner's hashes; see partition_impl.h for what they
+ * compute. Results equal the scalar forms bit for bit.
+ *
+ * AVX2 multiplies 32 bits at a time. For x = 2^32 xh + xl and a constant k,
+ *
+ *   x * k = xl * kl + 2^32 (xh * kl + xl * kh)   modulo 2^64
+ *
+ * one product of 64 bits and two of 32, of which one instruction makes both
+ * when the halves of k are swapped.
+ */
+#include "core/partition/partition_impl.h"
+
+#if WI_X86
+
+#include <immintrin.h>
+
+#include "core/base/bytes.h"
+
+/* A constant to multiply by, and with its halves swapped. */
+struct factor {
+    __m256i k;
+    __m256i swapped;
+};
+
+static inline WI_TARGET_AVX2 struct factor factor_of(uint64_t k)
+{
+    return (struct factor){_mm256_set1_epi64x((long long)k),
+                           _mm256_set1_epi64x((long long)(k << 32 | k >> 32))};
+}
+
+struct keys4 {
+    __m256i k0;
+    __m256i n_dest;
+    struct factor odd;
+    struct factor k1;
+};
+
+static inline WI_TARGET_AVX2 struct keys4 keys_of(uint64_t k0, uint64_t k1,
+                                                  uint32_t n_dest)
+{
+    return (struct keys4){.k0 = _mm256_set1_epi64x((long long)k0),
+                          .n_dest = _mm256_set1_epi64x(n_dest),
+                          .odd = factor_of(WI_HASH_ODD),
+                          .k1 = factor_of(k1)};
+}
+
+/* (y ^ (y >> 29)) * WI_HASH_ODD, and that ^ itself >> 32. */
+static inline WI_TARGET_AVX2 __m256i mix4(__m256i v, const struct keys4 *c)
+{
+    __m256i y = _mm256_xor_si256(v, c->k0);
+    __m256i x = _mm256_xor_si256(y, _mm256_srli_epi64(y, 29));
+    __m256i low = _mm256_mul_epu32(x, c->odd.k);
+    __m256i cross = _mm256_mullo_epi32(x, c->odd.swapped);
+    __m256i high = _mm256_add_epi32(cross, _mm256_slli_epi64(cross, 32));
+    high = _mm256_add_epi32(low, high);
+    x = _mm256_blend_epi32(low, high, 0xaa);
+    return _mm256_xor_si256(x, _mm256_srli_epi64(x, 32));
+}
+
+/* Bits 32 to 63 of x * k1, in the lower half; garbage above. */
+static inline WI_TARGET_AVX2 __m256i upper4(__m256i x, const struct keys4 *c)
+{
+    __m256i low = _mm256_mul_epu32(x, c->k1.k);
+    __m256i cross = _mm256_mullo_epi32(x, c->k1.swapped);
+    __m256i sum = _mm256_add_epi32(cross, _mm256_srli_epi64(cross, 32));
+    return _mm256_add_epi32(sum, _mm256_srli_epi64(low, 32));
+}
+
+/* Destinations of four keys, in the upper halves. */
+static inline WI_TARGET_AVX2 __m256i dest4(const uint64_t *keys,
+                                           const struct keys4 *c)
+{
+    __m256i v = _mm256_loadu_si256((const void *)keys);
+    return _mm256_mul_epu32(upper4(mix4(v, c), c), c->n_dest);
+}
+
+/* The upper halves of both: 0 1 4 5 | 2 3 6 7. */
+static inline WI_TARGET_AVX2 __m256i uppers8(__m256i a, __m256i b)
+{
+    return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a),
+                                                 _mm256_castsi256_ps(b), 0xdd));
+}
+
+WI_TARGET_AVX2
+void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
+                       uint32_t n_dest, uint16_t *dest_out)
+{
+    /* Pairs of 16 destinations as packing leaves them, in order. */
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const struct keys4 c = keys_of(k0, k1, n_dest);
+    const uint64_t *key = keys;
+    uint32_t i = 0;
+
+    for (; i + 16 <= n; i += 16) {
+        __m256i a = uppers8(dest4(key + i, &c), dest4(key + i + 4, &c));
+        __m256i b = uppers8(dest4(key + i + 8, &c), dest4(key + i + 12, &c));
+        __m256i dest = _mm256_packus_epi32(a, b);
+        _mm256_storeu_si256((void *)(dest_out + i),
+                            _mm256_permutevar8x32_epi32(dest, order));
+    }
+    for (; i < n; i++) {
+        uint64_t h = wi_load_u64((const uint8_t *)keys + (size_t)i * 8);
+        dest_out[i] = wi_hash_dest(wi_hash_word(h, k0, k1), n_dest);
+    }
+}
+
+#endif /* WI_X86 */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Inside of the partitioner, shared by its files (and its tests).
+ *
+ *   views --partition_hash.c--> words, hashes --+
+ *   views --partition_range.c-----------------> dest[] --lists--> wi_split
+ *   generator, caller's vector ---------------+
+ *
+ * Step one writes a destination per row (u16) in blocks that stay in L1; step
+ * two turns destinations into ascending lists of row numbers:
+ *
+ *   n_dest <= WI_LISTS_COMPRESS  AVX-512: per destination compare + compress
+ *   n_dest <= WI_LISTS_BYTES     VBMI2: the same with bytes
+ *   n_dest <= WI_LISTS_DIRECT    one pass, a list of full length for each
+ *   else                         histogram, prefix sum, scatter
+ *
+ * The hash (docs/wire.md, "hash"), all modulo 2^64:
+ *
+ *   s(x)   = splitmix64's output for state x
+ *   k0     = s(seed),  k1 = s(seed + 1) | 1
+ *   H(v)   = let y = v ^ k0, x = (y ^ (y >> 29)) * 0xbf58476d1ce4e5b9
+ *            in (x ^ (x >> 32)) * k1
+ *   h      = H(v_0), then for each further key h = H(v_i ^ h)
+ *   dest   = (h >> 32) * n_dest >> 32
+ *
+ * v of a key is: integers, dates and timestamps, sign or zero extended; bool, 0
+ * or 1; floats, the bits of the value as a double with -0 as 0 and every NaN as
+ * 0x7ff8000000000000; bytes and decimals, XXH3_64bits_withSeed of the value;
+ * null, WI_HASH_NULL.
+ */
+#ifndef WI_PARTITION_IMPL_H
+#define WI_PARTITION_IMPL_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/isa.h"
+#include "core/partition/partition.h"
+
+enum {
+    WI_KEY_BLOCK = 256, /* rows per step: words and hashes take 4 KiB of L1 */
+    WI_LISTS_COMPRESS = 12,
+    WI_LISTS_BYTES = 24,
+    WI_LISTS_DIRECT = 32,
+    WI_RUN_ROWS = 512, /* ROUND_ROBIN */
+    /* A full list, and what a vector store may write past its end. The stride
+     * of 145 cache lines spreads the beginnings of lists, the part that is
+     * used, over the sets of L1; beginnings in neighbouring sets evicted each
+     * other and cost 0.7 ns per row at 8 destinations. */
+    WI_LIST_STRIDE = 145 * 16,
+};
+_Static_assert(WI_LIST_STRIDE >= WI_SPLIT_ROWS + 16, "compress stores");
+
+#define WI_HASH_ODD 0xbf58476d1ce4e5b9u
+#define WI_HASH_NULL 0xa0761d6478bd642fu /* any word that is no likely key */
+#define WI_NAN_BITS 0x7ff8000000000000u
+
+struct wi_bounds;
+
+struct wi_partition {
+    /* constant after open */
+    const struct wi_schema *schema;
+    weir_partitioning kind;
+    enum wi_isa isa;
+    uint32_t n_dest;
+    uint32_t n_keys;
+    uint32_t *key_columns; /* column numbers */
+    uint64_t seed;
+    uint64_t k0;
+    uint64_t k1;
+    struct wi_bounds *bounds; /* RANGE */
+
+    /* written by: split */
+    uint64_t counter;  /* RANDOM: rows so far */
+    uint32_t run_dest; /* ROUND_ROBIN */
+    uint32_t run_left;
+    uint32_t *idx;
+    uint32_t *begin;
+    uint32_t *count;
+    alignas(64) uint16_t dest[WI_SPLIT_ROWS];
+    alignas(64) uint64_t words[WI_KEY_BLOCK];
+    alignas(64) uint64_t hashes[WI_KEY_BLOCK];
+};
+
+/** splitmix64: S. Vigna, 2015; after G. Steele, D. Lea, C. Flood, "Fast
+ *  Splittable Pseudorandom Number Generators", OOPSLA 2014. */
+static inline uint64_t wi_splitmix(uint64_t state)
+{
+    uint64_t z = state + 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static inline uint64_t wi_hash_word(uint64_t v, uint64_t k0, uint64_t k1)
+{
+    uint64_t y = v ^ k0;
+    uint64_t x = (y ^ (y >> 29)) * WI_HASH_ODD;
+    return (x ^ (x >> 32)) * k1;
+}
+
+static inline uint16_t wi_hash_dest(uint64_t h, uint32_t n_dest)
+{
+    return (uint16_t)(((h >> 32) * n_dest) >> 32);
+}
+
+/** Use less than the machine offers, for tests: results do not change. */
+void wi_partition_set_isa(struct wi_partition *p, enum wi_isa isa);
+
+/* ---- partition_hash.c ---------------------------------------------------- */
+
+/**
+ * The word v of each row [first, first + n) of a key column. Nulls get
+ * WI_HASH_NULL; bytes and decimals are hashed with `seed`.
+ */
+void wi_key_words(const struct wi_column *c, const struct wi_view *v,
+                  uint64_t first, uint32_t n, uint64_t seed,
+                  uint64_t *words_out);
+
+/** Destinations of rows [first, first + n) by hash, into p->dest. */
+void wi_hash_split(struct wi_partition *p, const struct wi_view *views,
+                   uint32_t first, uint32_t n);
+
+/** Straight to lists where there is a loop for that: then true. */
+bool wi_hash_lists(struct wi_partition *p, const struct wi_view *views,
+                   uint32_t first, uint32_t n);
+
+/** dest[i] of n hashes. */
+void wi_hash_reduce(const struct wi_partition *p, const uint64_t *hashes,
+                    uint32_t n, uint16_t *dest_out);
+
+/* ---- partition_range.c --------------------------------------------------- */
+
+/** Check and copy bounds; errors as wi_partition_open. */
+weir_err wi_bounds_open(const struct wi_schema *s, const uint32_t *key_columns,
+                        uint32_t n_keys, uint32_t n_dest,
+                        const struct ArrowArray *bounds, struct wi_bounds **out,
+                        struct weir_error *err);
+void wi_bounds_close(struct wi_bounds *b);
+
+/** Destinations of rows [first, first + n) by range, into p->dest. */
+void wi_range_split(struct wi_partition *p, const struct wi_view *views,
+                    uint32_t first, uint32_t n);
+
+/* ---- partition_avx2.c ---------------------------------------------------- */
+
+#if WI_X86
+/** Hash and reduce n non-null 64-bit keys in one go. */
+void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
+                       uint32_t n_dest, uint16_t *dest_out);
+#endif
+
+/* ---- partition_avx512.c -------------------------------------------------- */
+
+#if WI_X86
+struct wi_hash_lists {
+    uint64_t k0;
+    uint64_t k1;
+    uint32_t n_dest; /* <= WI_LISTS_COMPRESS or WI_LISTS_BYTES */
+    uint32_t first;  /* row number of keys[0] */
+    uint32_t n;
+};
+
+/** From non-null 64-bit keys to lists in one loop: the multiplications of one
+ *  block overlap the compressions of another. */
+void wi_hash_lists_avx512(const void *keys, const struct wi_hash_lists *in,
+                          uint32_t *idx_out, uint32_t *count_out);
+/** Hash and reduce n non-null 64-bit keys in one go. */
+void wi_hash_keys_avx512(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
+                         uint32_t n_dest, uint16_t *dest_out);
+/** hashes[i] = H(words[i] ^ hashes[i]). */
+void wi_hash_words_avx512(const uint64_t *words, uint64_t *hashes, uint32_t n,
+                          uint64_t k0, uint64_t k1);
+void wi_hash_reduce_avx512(const uint64_t *hashes, uint32_t n, uint32_t n_dest,
+                           uint16_t *dest_out);
+/** Lists of all destinations at a stride of WI_LIST_STRIDE. */
+void wi_lists_avx512(const uint16_t *dest, uint32_t first, uint32_t n,
+                     uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
+
+/* ---- partition_vbmi2.c --------------------------------------------------- */
+
+/** Is its way the faster one? With a few destinations most of them get more
+ *  than 16 of 64 rows. */
+static inline bool wi_lists_by_bytes(const struct wi_partition *p)
+{
+    return p->isa >= WI_ISA_VBMI2 && p->n_dest >= 5 &&
+           p->n_dest <= WI_LISTS_BYTES;
+}
+
+/** As wi_hash_lists_avx512() and wi_lists_avx512(). */
+void wi_hash_lists_vbmi2(const void *keys, const struct wi_hash_lists *in,
+                         uint32_t *idx_out, uint32_t *count_out);
+void wi_lists_vbmi2(const uint16_t *dest, uint32_t first, uint32_t n,
+                    uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
+#endif
+
+#endif /* WI_PARTITION_IMPL_H */

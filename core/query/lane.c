@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/query/lane.h"
+
+#include "core/base/clock.h"
+
+/* So many full frames in a row, with no wait between, and more are expected. */
+#define MORE_AFTER 8u
+
+/* Bytes of a frame that is sent for its latency and not for its size. */
+#define SHORT_FRAME 512u
+
+/* Lanes whose next frames are fetched ahead. */
+#define OWN_LANES 4u
+
+/* ---- the consumer -------------------------------------------------------------- */
+
+void wi_lane_ask(struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    o->run = 0;
+    o->held = false;
+    if (!o->mapped &&
+        wi_load_rlx(&o->more) != WI_MORE_NONE) { /* rlx: our own */
+        wi_store_rlx(&o->more, WI_MORE_NONE); /* rlx: queued behind it (E6) */
+        wi_link_post(o->link, &o->item);
+    }
+}
+
+bool wi_lane_is_drained(const struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    /* E5 sc: read after `want` was set; pairs as in wi_lane_room() */
+    uint64_t consumed = o->mapped
+                            ? wi_load_sc(&o->ctl->head)
+                            : wi_load_sc(&o->credit); /* E5 sc: as above */
+    return consumed == o->tail;
+}
+
+static struct wi_bell *consumer_bell(const struct wi_lane *lane)
+{
+    struct wi_link *l = lane->out->link;
+    if (l->self) {
+        return l->engine->workers[lane->worker].bell;
+    }
+    return (struct wi_bell *)(void *)(l->peer_bells + (size_t)lane->worker *
+                                                          l->peer_bell_stride);
+}
+
+bool wi_lane_is_wanted(const struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    if (o->mapped) {
+        /* The line with `head` is dear while the consumer works. */
+        return wi_bell_asleep(consumer_bell(lane)) && wi_lane_is_drained(lane);
+    }
+    return wi_load_rlx(&o->wanted) == o->tail; /* rlx: only a hint */
+}
+
+/* Tell the consumer that the ring has data. */
+static void ring_consumer(struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    struct wi_link *l = o->link;
+    if (!o->mapped) {
+        /* Two at a time wake the consumer once. rlx: our own */
+        o->held = !o->held && wi_load_rlx(&o->more) == WI_MORE_SOON;
+        if (!o->held) {
+            wi_link_post(l, &o->item);
+        }
+        return;
+    }
+    uint32_t base =
+        l->self ? l->slot * l->engine->budget.n_units : l->peer_bell_base;
+    uint32_t n_ids = l->self ? l->engine->n_ids : l->peer_bell_ids;
+    if (wi_bell_mark(consumer_bell(lane), n_ids, base + o->edge) !=
+        WI_WAKE_FD) {
+        return;
+    }
+    if (l->self) {
+        l->engine->ring_fn(l->engine->hook_arg, lane->worker);
+        return;
+    }
+    /* E6 sc: pairs with the exchange in send_bells() */
+    (void)wi_or_sc(&l->bells, 1ull << lane->worker);
+    wi_link_pump(l);
+}
+
+/* ---- frames ----------------------------------------------------------------------- */
+
+bool wi_lane_room(struct wi_lane *lane, uint32_t want, uint32_t least)
+{
+    struct wi_out *o = lane->out;
+    lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    if (wi_likely(lane->span.bytes != 0)) {
+        return true;
+    }
+    /* E5 acquire: the consumer is done with the bytes; pairs with E5 sc in
+     * move_head() (mapped) and reap() (posted) */
+    o->head_seen = wi_load_acq(&o->ctl->head);
+    lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    if (lane->span.bytes != 0) {
+        return true;
+    }
+    /* E5 sc: the wish, then a last look; pairs with E5 sc in move_head() and
+     * tell_producer(), reap(): head, then the wish */
+    wi_store_sc(&o->ctl->want, WI_WANT_ROOM);
+    o->head_seen = wi_load_sc(&o->ctl->head); /* E5 sc: as above */
+    lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
+    if (lane->span.bytes == 0) {
+        wi_lane_ask(lane);
+    }
+    return lane->span.bytes != 0;
+}
+
+static void put_header(const struct wi_lane *lane, uint8_t *mem, uint64_t pos)
+{
+    struct wi_frame_header *h = (struct wi_frame_header *)(void *)mem;
+    h->pos = pos;
+    h->worker = lane->worker;
+    h->epoch = lane->out->epoch;
+}
+
+void wi_lanes_fetch(const struct weir_writer *w)
+{
+    uint32_t n = wi_min_u32(w->n_lanes, OWN_LANES);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct wi_lane *lane = &w->lanes[i];
+        /* E7 acquire: the ring's fields; as in wi_lane_ready() */
+        if (!wi_lane_has_rows(lane) &&
+            wi_load_acq(&lane->out->state) == WI_OUT_OPEN) {
+            uintptr_t mem = (uintptr_t)lane->out->mem + lane->out->tail_off;
+            wi_prefetch_write(mem);
+            wi_prefetch_write(mem + WI_CACHE_LINE);
+            wi_prefetch_write(mem + 2 * (uintptr_t)WI_CACHE_LINE);
+        }
+    }
+}
+
+/* While the header is ours: its consumer may be a peer. */
+static void tally(struct weir_writer *w, struct wi_lane *lane,
+                  const struct wi_frame_header *h)
+{
+    if (h->kind != WI_FRAME_END) {
+        lane->rows += h->rows;
+        lane->bytes += h->bytes;
+        lane->checksum += h->checksum;
+        lane->frames++;
+        wi_stat_add(&w->worker->stats.rows_sent, h->rows);
+        wi_stat_add(&w->worker->stats.bytes_sent, h->bytes);
+        wi_stat_add(&w->worker->stats.frames_sent, 1);
+    }
+}
+
+uint64_t wi_lane_now(const struct weir_writer *w)
+{
+    const struct wi_engine *e = w->worker->engine;
+    return e->cfg.manual ? e->now_ns : wi_clock_coarse();
+}
+
+/* The lines of a short frame leave this core's cache: its reader, if it waits,
+ * is about to fetch them, and takes them sooner from the cache of both. */
+static void hand_over(const uint8_t *mem, uint32_t bytes)
+{
+    if (bytes <= SHORT_FRAME) {
+        for (uint32_t off = 0; off < bytes; off += WI_CACHE_LINE) {
+            wi_demote((uintptr_t)mem + off);
+        }
+    }
+}
+
+void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
+                 enum wi_more more)
+{
+    struct wi_out *o = lane->out;
+    uint8_t *mem = o->mem + lane->span.off;
+    o->run = more != WI_MORE_NONE ? o->run + 1 : 0;
+    /* rlx: the item is queued behind it (E6) */
+    wi_store_rlx(&o->more, o->run > MORE_AFTER ? more : WI_MORE_NONE);
+    if (lane->span.pad != 0) {
+        uint64_t pos = lane->span.pos - lane->span.pad;
+        wi_frame_put_pad(o->mem + pos % o->size, lane->span.pad);
+        put_header(lane, o->mem + pos % o->size, pos);
+    }
+    put_header(lane, mem, lane->span.pos);
+    tally(w, lane, (const void *)mem);
+    o->tail = lane->span.pos + bytes;
+    o->tail_off = lane->span.off + bytes;
+    o->tail_off = o->tail_off == o->size ? 0 : o->tail_off;
+    /* E1 release: frame bytes before tail; pairs with E1 acquire in the
+     * consumer (mapped) or post_limit() (posted) */
+    wi_store_rel(&o->ctl->tail, o->tail);
+    hand_over(mem, bytes);
+    ring_consumer(lane);
+    lane->sent_ns = wi_lane_now(w); /* nobody waits for this any more */
+}
+
+void wi_lane_drop(struct weir_writer *w, struct wi_lane *lane)
+{
+    if (lane->out->filling == lane) {
+        lane->out->filling = NULL;
+    }
+    lane->open = false;
+    if (!lane->done) {
+        lane->done = true;
+        w->n_done++;
+    }
+}
+
+/* Nobody reads the ring any more: all its lanes are done. */
+static WI_COLD void ring_stopped(struct weir_writer *w, struct wi_out *o)
+{
+    struct weir_node *node = w->shuffle->query->node;
+    for (uint32_t d = 0; d < w->n_lanes; d++) {
+        if (w->lanes[d].out == o) {
+            wi_lane_drop(w, &w->lanes[d]);
+            w->lanes[d].ended = true;
+        }
+    }
+    wi_node_lock(node);
+    wi_out_abandon(o);
+    wi_node_unlock(node);
+}
+
+bool wi_lane_ready(struct weir_writer *w, struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    /* E7 acquire: stop-sending; pairs with E7 in on_stop() */
+    if (wi_unlikely(wi_load_acq(&o->stop_all) != 0)) {
+        if (!lane->ended) {
+            ring_stopped(w, o);
+        }
+        return false;
+    }
+    /* E7 acquire: as above; the lane's END is still owed */
+    if (wi_unlikely(wi_load_acq(&o->stopped) >> lane->worker & 1)) {
+        wi_lane_drop(w, lane);
+    }
+    /* E7 acquire: the ring's fields; pairs with E7 release in place_one() */
+    return wi_load_acq(&o->state) == WI_OUT_OPEN;
+}
+
+void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
+                     enum wi_more more)
+{
+    lane->out->filling = NULL;
+    lane->open = false;
+    /* A reader that spins has this line: it comes while the frame is summed. */
+    wi_prefetch_write((uintptr_t)&lane->out->ctl->tail);
+    uint32_t bytes = wi_builder_finish(lane->builder, lane->out->checksum);
+    if (bytes != 0) {
+        lane->whole = false;
+        wi_lane_put(w, lane, bytes, more);
+    }
+}
+
+void wi_lane_take_ring(struct weir_writer *w, struct wi_lane *lane)
+{
+    struct wi_lane *other = lane->out->filling;
+    if (other != NULL && other != lane) {
+        wi_lane_publish(w, other, WI_MORE_NONE);
+    }
+}
+
+/* A frame at the ring's end, in steps: short frames come to lie there by the
+ * dozen, each a little further on, and each size has a layout of its own. */
+static void shorten(struct wi_span *span, uint32_t full, uint32_t least)
+{
+    uint32_t step = (uint32_t)wi_align_up(full / 8, WI_CACHE_LINE);
+    uint32_t bytes = span->bytes / step * step;
+    span->bytes = bytes > least ? bytes : least;
+}
+
+/* The least that a frame may have where the ring ends. */
+static uint32_t least_bytes(const struct weir_writer *w,
+                            const struct wi_lane *lane)
+{
+    uint32_t full = lane->out->frame_bytes;
+    if (lane->whole || w->shuffle->schema->n_var != 0) {
+        return full;
+    }
+    return wi_min_u32(full, wi_max_u32(full / 4 / 64 * 64, w->row_bytes));
+}
+
+/* An empty frame in the lane's span. */
+static void lane_start(struct wi_lane *lane, uint32_t least)
+{
+    struct wi_out *o = lane->out;
+    if (wi_unlikely(lane->span.bytes < o->frame_bytes)) {
+        shorten(&lane->span, o->frame_bytes, least);
+    }
+    lane->open = true;
+    o->filling = lane;
+    wi_builder_start(lane->builder, o->mem + lane->span.off, lane->span.bytes,
+                     0);
+}
+
+bool wi_lane_open(struct weir_writer *w, struct wi_lane *lane)
+{
+    uint32_t least = least_bytes(w, lane);
+    wi_lane_take_ring(w, lane);
+    if (!wi_lane_room(lane, lane->out->frame_bytes, least)) {
+        return false;
+    }
+    lane_start(lane, least);
+    return true;
+}
+
+void wi_lane_reopen(const struct weir_writer *w, struct wi_lane *lane)
+{
+    struct wi_out *o = lane->out;
+    uint32_t least = least_bytes(w, lane);
+    lane->span =
+        wi_ring_reserve(o->size, o->tail, o->head_seen, o->frame_bytes, least);
+    if (lane->span.bytes != 0) {
+        lane_start(lane, least);
+    }
+}

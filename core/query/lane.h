@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Lanes: a writer's way to one consuming worker.
+ *
+ *   rows of a push --builder--> open frame at span --publish--> tail of the ring
+ *
+ *   closed --open--> open, empty --rows--> open, has rows --publish--> closed
+ *              ^----------------------- reopen (after a flush) ---------'
+ *
+ * Several lanes may share a ring (thread-to-node); one of them has its frame
+ * open at a time (`filling`). A lane whose consumer wants no more is done, one
+ * whose END was written has ended.
+ *
+ * All calls are the writer's worker's, and none waits.
+ */
+#ifndef WI_LANE_H
+#define WI_LANE_H
+
+#include "core/query/shuffle.h"
+
+static inline bool wi_lane_has_rows(const struct wi_lane *lane)
+{
+    return lane->open && wi_builder_rows(lane->builder) != 0;
+}
+
+/** Ready for frames? Notices stop-sending: the lane is done, and ended too if
+ *  nobody reads its ring any more. */
+bool wi_lane_ready(struct weir_writer *w, struct wi_lane *lane);
+
+/** It gets no rows any more; its END may still be owed. */
+void wi_lane_drop(struct weir_writer *w, struct wi_lane *lane);
+
+/* ---- frames -------------------------------------------------------------- */
+
+/**
+ * Room for a frame in the lane's ring, into its span.
+ *
+ * @param want   bytes of a full frame
+ * @param least  bytes that will do where the ring ends
+ *
+ * Returns: false: full; the worker is woken when there is room
+ */
+bool wi_lane_room(struct wi_lane *lane, uint32_t want, uint32_t least);
+
+/** Open an empty frame; false: no room, as wi_lane_room(). */
+bool wi_lane_open(struct weir_writer *w, struct wi_lane *lane);
+
+/** After a flush: open the next frame, if there is room for it, while the
+ *  consumer is busy with the last one. */
+void wi_lane_reopen(const struct weir_writer *w, struct wi_lane *lane);
+
+/** A ring has one open frame: publish another lane's. */
+void wi_lane_take_ring(struct weir_writer *w, struct wi_lane *lane);
+
+/** Finish the open frame and put it out; without rows it is only closed. */
+void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
+                     enum wi_more more);
+
+/** Make the finished frame in the span, `bytes` long, visible to the consumer,
+ *  and tell it. */
+void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
+                 enum wi_more more);
+
+/** Get the first lines of the next frames at the beginning of a push, while the
+ *  batch is looked at. The consumers had them last, and later than the last
+ *  publish: one that waits for each frame has its cache read on, into the
+ *  next. */
+void wi_lanes_fetch(const struct weir_writer *w);
+
+/* ---- the consumer -------------------------------------------------------- */
+
+/** The lane waits for its consumer: to have read, or to wait for what there is.
+ *  That of a posted ring was told that more comes, and keeps its credit back. */
+void wi_lane_ask(struct wi_lane *lane);
+
+/** Has the consumer taken all that was published? To be asked after `want` was
+ *  set. */
+bool wi_lane_is_drained(const struct wi_lane *lane);
+
+/** Does the consumer wait, with nothing of this lane to read? */
+bool wi_lane_is_wanted(const struct wi_lane *lane);
+
+/** The time that lane.sent_ns is of. */
+uint64_t wi_lane_now(const struct weir_writer *w);
+
+#endif /* WI_LANE_H */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What is remembered of queries that are not open here. All of it under the
+ * node's lock.
+ *
+ *   tomb  the query was open here and is over, the last WI_TOMBS; or it never
+ *         was, and this node closes
+ *   note  a member said that it failed, before it was opened here: the last
+ *         WI_NOTES of each member, so that nobody pushes out another one's.
+ *         Counts at the open if that member belongs to the query.
+ */
+#ifndef WI_TOMB_H
+#define WI_TOMB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/format/wire.h"
+
+struct wi_engine;
+struct wi_link;
+struct weir_query;
+
+struct wi_tomb {
+    uint64_t id;
+    uint32_t *members; /* NULL: it was never open here */
+    uint32_t n_members;
+    uint32_t *shuffles; /* that ended here */
+    uint32_t n_shuffles;
+    weir_err code; /* what failed it, or WEIR_OK */
+    char text[WI_TEXT_BYTES];
+};
+#define WI_TOMBS 512u
+
+struct wi_note {
+    uint64_t id;  /* 0: none */
+    uint64_t age; /* the lower, the earlier */
+    weir_err code;
+    bool answered; /* over the link that is open */
+    char text[WI_TEXT_BYTES];
+};
+#define WI_NOTES 64u
+
+/** The causes that one member told of. */
+struct wi_notes {
+    struct wi_note *ring; /* WI_NOTES of them, NULL until the first one */
+    uint32_t n;           /* ever made */
+};
+
+struct wi_tomb *wi_tomb_find(const struct wi_engine *e, uint64_t id);
+
+/** A query that this node has never opened and never will. */
+struct wi_tomb *wi_tomb_add(struct wi_engine *e, uint64_t id);
+
+/** A query that is closed: takes its lists of members and shuffles. */
+void wi_tomb_close(struct weir_query *q);
+
+bool wi_tomb_has(const struct wi_tomb *t, uint32_t member);
+
+/** Did the shuffle come to its end here? */
+bool wi_tomb_ended(const struct wi_tomb *t, uint32_t shuffle);
+
+/** Free what tombs and notes hold. */
+void wi_tombs_fini(struct wi_engine *e);
+
+/** Note that a member told of a failure; NULL: no memory. */
+struct wi_note *wi_note_add(struct wi_engine *e, uint32_t member, uint64_t id,
+                            weir_err code, const char *text);
+
+struct wi_note *wi_note_find(const struct wi_engine *e, uint32_t member,
+                             uint64_t id);
+
+/** The first that anybody told of it, NULL: nobody. */
+const struct wi_note *wi_note_first(const struct wi_engine *e, uint64_t id);
+
+/** The same, of the members of a query. */
+const struct wi_note *wi_note_of(const struct weir_query *q);
+
+/** The answers that this member had may not have come. */
+void wi_notes_unanswered(struct wi_engine *e, uint32_t member);
+
+#endif /* WI_TOMB_H */

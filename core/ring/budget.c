@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sum of the memory plan, and its words. */
+#include "core/ring/budget.h"
+
+#include <stdio.h>
+
+#include "core/base/cc.h"
+#include "core/base/err.h"
+#include "core/base/pages.h"
+#include "core/ring/ready.h"
+#include "core/ring/ring.h"
+
+static void lay_out_unit(const struct wi_budget_params *p, struct wi_budget *b)
+{
+    uint64_t slack = wi_align_up(p->frame_bytes / 4, WI_RING_ALIGN);
+    b->slack_bytes = (uint32_t)wi_min_u64(slack, WI_PAGE);
+    b->unit_bytes = 2 * p->frame_bytes + b->slack_bytes;
+    uint64_t ring = (uint64_t)p->ring_frames * p->frame_bytes + b->slack_bytes;
+    b->ring_units = (uint32_t)((ring + b->unit_bytes - 1) / b->unit_bytes);
+}
+
+/* Whole pages, huge ones if that adds little. */
+static uint64_t whole_pages(uint64_t bytes)
+{
+    uint64_t huge = wi_align_up(bytes, WI_HUGE_PAGE);
+    return huge - bytes < bytes / 8 ? huge : wi_align_up(bytes, WI_PAGE);
+}
+
+static void sum_up(const struct wi_budget_params *p, struct wi_budget *b)
+{
+    uint64_t unit = b->unit_bytes + sizeof(struct wi_ring_ctl);
+    b->area_bytes = whole_pages(b->n_units * unit);
+    uint64_t areas = p->max_members;
+    if (!p->mapped) {
+        areas += p->max_members - 1;
+    }
+    /* bells: a bit per ring that may come, and its summary, per worker */
+    uint64_t bells = wi_bell_bytes(p->max_members * b->n_units) * p->workers;
+    b->total_bytes = areas * b->area_bytes + wi_align_up(bells, WI_PAGE);
+}
+
+/* From the roomiest to the tightest. */
+static bool choose(const struct wi_budget_params *p, struct wi_budget *b)
+{
+    for (int per_node = 0; per_node <= (p->workers > 1); per_node++) {
+        uint32_t edges = p->max_shuffles * p->workers;
+        edges *= per_node != 0 ? 1 : p->workers;
+        b->per_node = per_node != 0;
+        for (uint32_t units = b->ring_units; units >= 1; units--) {
+            b->n_units = edges * units;
+            sum_up(p, b);
+            if (b->total_bytes <= p->cap_bytes) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
+                        struct weir_error *err)
+{
+    struct wi_budget b = {.cap_bytes = p->cap_bytes};
+    lay_out_unit(p, &b);
+    if (!choose(p, &b)) {
+        return wi_fail(
+            err, WEIR_ERR_BUDGET,
+            "memory budget too small: %u members x %u shuffles x %u workers x "
+            "%u bytes (two frames of %u)%s need %llu bytes, memory_bytes is "
+            "%llu: raise it to %llu, or lower max_members, max_shuffles or "
+            "frame_bytes",
+            p->max_members, p->max_shuffles, p->workers, b.unit_bytes,
+            p->frame_bytes, p->mapped ? "" : " on both sides of each link",
+            (unsigned long long)b.total_bytes, (unsigned long long)p->cap_bytes,
+            (unsigned long long)b.total_bytes);
+    }
+    (void)snprintf(b.text, sizeof(b.text),
+                   "%u members x %llu KiB%s = %.1f MiB of %.1f MiB; rings "
+                   "thread-to-%s, %u to %u KiB each, %u per link",
+                   p->max_members, (unsigned long long)(b.area_bytes / 1024),
+                   p->mapped ? "" : " in and out",
+                   (double)b.total_bytes / 1048576,
+                   (double)p->cap_bytes / 1048576,
+                   b.per_node ? "node" : "thread", 2 * p->frame_bytes / 1024,
+                   p->ring_frames * p->frame_bytes / 1024, b.n_units);
+    *out = b;
+    return WEIR_OK;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/ring/budget.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/pages.h"
+
+static struct wi_budget_params typical(void)
+{
+    return (struct wi_budget_params){
+        .workers = 4,
+        .max_members = 8,
+        .max_shuffles = 8,
+        .frame_bytes = 16384,
+        .ring_frames = 4,
+        .cap_bytes = 256ull << 20,
+        .mapped = true,
+    };
+}
+
+Test(budget, rings_are_thread_to_thread_while_they_fit)
+{
+    struct wi_budget_params p = typical();
+    struct wi_budget b;
+    cr_assert_eq(wi_budget_make(&p, &b, NULL), WEIR_OK);
+    cr_assert_not(b.per_node);
+    cr_assert_geq(b.n_units, 8 * 4 * 4 * b.ring_units);
+    cr_assert_leq(b.total_bytes, p.cap_bytes);
+}
+
+Test(budget, falls_back_to_thread_to_node)
+{
+    struct wi_budget_params p = typical();
+    struct wi_budget b;
+    p.cap_bytes = 12ull << 20;
+    cr_assert_eq(wi_budget_make(&p, &b, NULL), WEIR_OK);
+    cr_assert(b.per_node);
+    cr_assert_leq(b.total_bytes, p.cap_bytes);
+}
+
+Test(budget, memory_grows_with_members_and_not_with_workers_squared)
+{
+    struct wi_budget_params p = typical();
+    struct wi_budget few;
+    struct wi_budget many;
+    p.cap_bytes = 40ull << 20;
+    p.max_members = 16;
+    p.workers = 8;
+    cr_assert_eq(wi_budget_make(&p, &few, NULL), WEIR_OK);
+    cr_assert(few.per_node);
+    p.workers = 16;
+    p.max_members = 8;
+    cr_assert_eq(wi_budget_make(&p, &many, NULL), WEIR_OK);
+    cr_assert(many.per_node);
+    cr_assert_leq(many.total_bytes, p.cap_bytes);
+}
+
+Test(budget, too_small_says_the_sum_and_what_to_change)
+{
+    struct wi_budget_params p = typical();
+    struct wi_budget b = {.total_bytes = 77};
+    struct weir_error err;
+    p.cap_bytes = 1ull << 20;
+    cr_assert_eq(wi_budget_make(&p, &b, &err), WEIR_ERR_BUDGET);
+    cr_assert_eq(b.total_bytes, 77, "written although it failed");
+    cr_assert_not_null(strstr(err.message, "1048576"), "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "max_shuffles"), "%s", err.message);
+    unsigned long long need = 0;
+    const char *at = strstr(err.message, "raise it to ");
+    cr_assert_not_null(at, "%s", err.message);
+    cr_assert_eq(sscanf(at, "raise it to %llu", &need), 1);
+    p.cap_bytes = need;
+    cr_assert_eq(wi_budget_make(&p, &b, &err), WEIR_OK,
+                 "what the message asks for is not enough: %s", err.message);
+}
+
+Test(budget, areas_become_whole_huge_pages_where_that_adds_little)
+{
+    struct wi_budget_params p = typical();
+    struct wi_budget b;
+    p.workers = 1;
+    p.frame_bytes = 61440; /* 1.94 MiB */
+    cr_assert_eq(wi_budget_make(&p, &b, NULL), WEIR_OK);
+    cr_assert_eq(b.area_bytes, WI_HUGE_PAGE);
+    cr_assert_geq(b.total_bytes, p.max_members * WI_HUGE_PAGE);
+    p.frame_bytes = 32768; /* 1.07 MiB */
+    cr_assert_eq(wi_budget_make(&p, &b, NULL), WEIR_OK);
+    cr_assert_lt(b.area_bytes, WI_HUGE_PAGE * 7 / 8);
+}
+
+Test(budget, posted_transports_pay_for_both_ends)
+{
+    struct wi_budget_params p = typical();
+    struct wi_budget mapped;
+    struct wi_budget posted;
+    cr_assert_eq(wi_budget_make(&p, &mapped, NULL), WEIR_OK);
+    p.mapped = false;
+    cr_assert_eq(wi_budget_make(&p, &posted, NULL), WEIR_OK);
+    cr_assert_gt(posted.total_bytes, mapped.total_bytes);
+}
