@@ -256,7 +256,7 @@ static void bench_join(const char *name, uint32_t n_keys, bool dense,
     const struct wi_join_params p = {.columns = &t.out,
                                      .left = &t.columns[0],
                                      .right = &t.columns[1],
-                                     .kind = WI_JOIN_INNER,
+                                     .kind = WEIR_JOIN_INNER,
                                      .n_keys = n_keys,
                                      .left_keys = cols,
                                      .right_keys = cols,
@@ -289,7 +289,7 @@ static weir_err open_agg(struct trial *t, struct wi_ctx *ctx,
 
 /* count(*), sum(int), sum(decimal) by the first n_groups columns. */
 static void bench_agg(const char *name, const struct spec *group,
-                      uint32_t n_groups, enum wi_agg_mode mode)
+                      uint32_t n_groups, weir_aggregate_mode mode)
 {
     static const uint32_t cols[] = {0, 1};
     struct trial t = {.name = name, .open = open_agg};
@@ -327,14 +327,14 @@ static void bench_aggs(void)
     const struct spec many = {SCATTERED, 1, 1 << 20};
     const struct spec runs = {SCATTERED, 10, UINT64_MAX};
     const struct spec distinct = {SCATTERED, 1, UINT64_MAX};
-    bench_agg("agg no groups", &few, 0, WI_AGG_COMPLETE);
-    bench_agg("agg 15 groups in turn", &lines, 1, WI_AGG_COMPLETE);
-    bench_agg("agg 15 groups", &few, 1, WI_AGG_COMPLETE);
-    bench_agg("agg 1 Mi groups", &many, 1, WI_AGG_COMPLETE);
-    bench_agg("agg 1 Mi groups 2 keys", &many, 2, WI_AGG_COMPLETE);
-    bench_agg("agg runs of 10", &runs, 1, WI_AGG_COMPLETE);
-    bench_agg("agg runs of 10 partial", &runs, 2, WI_AGG_PARTIAL);
-    bench_agg("agg distinct partial", &distinct, 1, WI_AGG_PARTIAL);
+    bench_agg("agg no groups", &few, 0, WEIR_AGGREGATE_COMPLETE);
+    bench_agg("agg 15 groups in turn", &lines, 1, WEIR_AGGREGATE_COMPLETE);
+    bench_agg("agg 15 groups", &few, 1, WEIR_AGGREGATE_COMPLETE);
+    bench_agg("agg 1 Mi groups", &many, 1, WEIR_AGGREGATE_COMPLETE);
+    bench_agg("agg 1 Mi groups 2 keys", &many, 2, WEIR_AGGREGATE_COMPLETE);
+    bench_agg("agg runs of 10", &runs, 1, WEIR_AGGREGATE_COMPLETE);
+    bench_agg("agg runs of 10 partial", &runs, 2, WEIR_AGGREGATE_PARTIAL);
+    bench_agg("agg distinct partial", &distinct, 1, WEIR_AGGREGATE_PARTIAL);
 }
 
 /* ---- sort ---------------------------------------------------------------- */

@@ -21,6 +21,27 @@ enum { MAX_DEST = 65536 };
 
 /* ---- opening ------------------------------------------------------------- */
 
+const char *wi_partitioning_name(weir_partitioning kind)
+{
+    switch (kind) { /* no default: the compiler asks for one that is missing */
+    case WEIR_HASH:
+        return "hash";
+    case WEIR_RANGE:
+        return "range";
+    case WEIR_ROUND_ROBIN:
+        return "round robin";
+    case WEIR_RANDOM:
+        return "random";
+    case WEIR_BROADCAST:
+        return "broadcast";
+    case WEIR_GATHER:
+        return "gather";
+    case WEIR_VECTOR:
+        return "vector";
+    }
+    return NULL;
+}
+
 static bool has_keys(weir_partitioning kind)
 {
     return kind == WEIR_HASH || kind == WEIR_RANGE;
@@ -41,7 +62,7 @@ static weir_err check_params(const struct wi_partition_params *params,
                        "partitioning: %u destinations; 1 to %d are supported",
                        params->n_dest, (int)MAX_DEST);
     }
-    if ((unsigned)params->kind > (unsigned)WEIR_VECTOR) {
+    if (wi_partitioning_name(params->kind) == NULL) {
         return wi_fail(err, WEIR_ERR_ARG, "partitioning: unknown kind %d",
                        (int)params->kind);
     }

@@ -49,6 +49,9 @@ struct wi_split {
     uint32_t n;
 };
 
+/** "hash", "round robin"; NULL: it is none of weir_partitioning. */
+const char *wi_partitioning_name(weir_partitioning kind);
+
 /**
  * Errors:     WEIR_ERR_NOT_FOUND (key column; lists the columns), WEIR_ERR_ARG
  *             (no keys, n_dest, bounds count or order), WEIR_ERR_SCHEMA

@@ -4,25 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/partition/partition.h"
 #include "core/query/query.h"
 #include "core/query/shuffle.h"
 
 /* A description is a list of these, in this order: */
 #define BETWEEN "; "
-
-static const char *kind_name(weir_partitioning kind)
-{
-    static const char *const names[] = {
-        [WEIR_HASH] = "hash",
-        [WEIR_RANGE] = "range",
-        [WEIR_ROUND_ROBIN] = "round robin",
-        [WEIR_RANDOM] = "random",
-        [WEIR_BROADCAST] = "broadcast",
-        [WEIR_GATHER] = "gather",
-        [WEIR_VECTOR] = "vector",
-    };
-    return names[kind];
-}
 
 /* "0-3,7"; cut where it is long. */
 static void list_text(const uint32_t *list, uint32_t n, char *text,
@@ -66,8 +53,8 @@ void wi_shuffle_describe(const struct weir_shuffle *s, char text[WI_SIDE_BYTES])
                       "%s%s" BETWEEN "seed %" PRIu64 BETWEEN
                       "members %s produce with %s (%u in all)" BETWEEN
                       "members %s consume with %s (%u in all)" BETWEEN,
-                      kind_name(s->kind), s->keys, s->seed, from, from_workers,
-                      s->n_sources, to, to_workers, s->n_dest);
+                      wi_partitioning_name(s->kind), s->keys, s->seed, from,
+                      from_workers, s->n_sources, to, to_workers, s->n_dest);
     char columns[WI_SIDE_BYTES];
     int room = (int)(WI_SIDE_BYTES - (size_t)at - 40); /* it is cut */
     wi_schema_text(s->schema, columns, sizeof(columns));

@@ -286,10 +286,11 @@ static weir_err check_room(struct weir_query *q, uint32_t id,
 static weir_err check_params(const struct weir_shuffle_params *p,
                              struct weir_error *err)
 {
-    if ((unsigned)p->partitioning > WEIR_VECTOR) {
+    if (wi_partitioning_name(p->partitioning) == NULL) {
         return wi_fail(err, WEIR_ERR_ARG,
-                       "shuffle %u: partitioning = %d, allowed is 0 to %d",
-                       p->id, (int)p->partitioning, (int)WEIR_VECTOR);
+                       "shuffle %u: partitioning = %d is not one of "
+                       "weir/shuffle.h",
+                       p->id, (int)p->partitioning);
     }
     weir_err rc = p->schema != NULL ? WEIR_OK : wi_fail_null(err, "schema");
     if (rc != WEIR_OK) {

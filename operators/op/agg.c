@@ -76,7 +76,7 @@ static bool too_much_memory(const struct agg *a)
 
 static bool is_full(const struct agg *a)
 {
-    return a->p->mode == WI_AGG_PARTIAL && a->p->n_groups > 0 &&
+    return a->p->mode == WEIR_AGGREGATE_PARTIAL && a->p->n_groups > 0 &&
            (n_groups(a) > PARTIAL_GROUPS || too_much_memory(a));
 }
 
@@ -111,7 +111,7 @@ static weir_err give_agg(struct agg *a, const struct wi_agg *agg,
     if (agg->fn != WI_AGG_AVG) {
         return wi_agg_give_cell(cell, give, vec, err);
     }
-    if (a->p->mode != WI_AGG_PARTIAL) {
+    if (a->p->mode != WEIR_AGGREGATE_PARTIAL) {
         return wi_agg_give_avg(cell, agg->type.scale, give, vec, err);
     }
     weir_err code = wi_agg_give_cell(&cell[0], give, &vec[0], err);
@@ -233,7 +233,7 @@ static void add_cell(struct agg *a, enum wi_cell_kind kind, enum wi_rep rep,
 static weir_err add_cells(struct agg *a, const struct wi_agg *agg,
                           struct weir_error *err)
 {
-    bool final = a->p->mode == WI_AGG_FINAL;
+    bool final = a->p->mode == WEIR_AGGREGATE_FINAL;
     enum wi_cell_kind count = final ? WI_CELL_ADD : WI_CELL_COUNT;
     enum wi_rep rep = wi_type_rep(&agg->type);
     struct wi_type sum = agg->type;

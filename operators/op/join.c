@@ -63,7 +63,7 @@ static enum wi_state build(struct join *j)
         return WI_MOVED;
     }
     bool needs_match =
-        j->p->kind == WI_JOIN_INNER || j->p->kind == WI_JOIN_SEMI;
+        j->p->kind == WEIR_JOIN_INNER || j->p->kind == WEIR_JOIN_SEMI;
     if (j->table.store.n == 0 && needs_match) {
         wi_op_stop(j->op.input[0]);
         return end(j);
@@ -94,10 +94,10 @@ static void give_left(struct join *j, struct wi_chunk *out)
     *out = j->left;
     out->col = j->cols;
     out->n_cols = j->p->columns->n;
-    if (j->p->kind == WI_JOIN_LEFT) {
+    if (j->p->kind == WEIR_JOIN_LEFT) {
         return;
     }
-    uint32_t n = select_rows(j, j->p->kind != WI_JOIN_ANTI);
+    uint32_t n = select_rows(j, j->p->kind != WEIR_JOIN_ANTI);
     if (n < j->left.n) {
         out->n = n;
         out->sel = j->pos;
@@ -126,7 +126,7 @@ static uint32_t next_pairs(struct join *j)
     while (j->row < j->left.n && n < WI_CHUNK_ROWS) {
         uint32_t pos = wi_chunk_pos(&j->left, j->row);
         uint32_t match = j->begun ? j->match : j->head[j->row];
-        if (match == WI_NOWHERE && j->p->kind == WI_JOIN_LEFT) {
+        if (match == WI_NOWHERE && j->p->kind == WEIR_JOIN_LEFT) {
             j->pos[n] = pos;
             j->right[n++] = WI_NOWHERE;
         }
@@ -175,7 +175,7 @@ static enum wi_state look_up(struct join *j, struct wi_chunk *out)
     wi_join_table_find(&j->table, &j->left, j->head);
     if (j->table.next == NULL) {
         give_left(j, out);
-        give_right(j, j->p->kind == WI_JOIN_LEFT ? j->head : j->right, out);
+        give_right(j, j->p->kind == WEIR_JOIN_LEFT ? j->head : j->right, out);
         return WI_MOVED;
     }
     if (j->left_vecs == NULL &&

@@ -228,7 +228,7 @@ static weir_err build_chunk(struct wi_join_table *t, struct weir_error *err)
         find_heads_hash(t, &chunk, first);
     }
     /* Whether there is a match is all that these ask. */
-    bool once = t->p->kind == WI_JOIN_SEMI || t->p->kind == WI_JOIN_ANTI;
+    bool once = t->p->kind == WEIR_JOIN_SEMI || t->p->kind == WEIR_JOIN_ANTI;
     for (uint32_t i = 0; !once && i < n; i++) {
         if (t->number[i] != first + i) {
             weir_err code = chain(t, t->number[i], first + i, err);

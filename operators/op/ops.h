@@ -19,7 +19,7 @@
 #ifndef WI_OPERATORS_OPS_H
 #define WI_OPERATORS_OPS_H
 
-#include <weir/table.h>
+#include <weir/plan.h>
 
 #include "operators/expr/expr.h"
 #include "operators/op/op.h"
@@ -54,19 +54,12 @@ weir_err wi_project_open(struct wi_ctx *ctx, const struct wi_project_params *p,
 
 /* ---- hash join: the right input is kept, the left one runs past ---------- */
 
-enum wi_join_kind {
-    WI_JOIN_INNER,
-    WI_JOIN_LEFT, /* left rows without a match have nulls on the right */
-    WI_JOIN_SEMI, /* left rows with a match, once */
-    WI_JOIN_ANTI, /* left rows without one; a null key has none */
-};
-
 /** columns: those of left, then (INNER, LEFT) right_out of right. */
 struct wi_join_params {
     const struct wi_columns *columns;
     const struct wi_columns *left;
     const struct wi_columns *right;
-    enum wi_join_kind kind;
+    weir_join_kind kind;
     uint32_t n_keys; /* 1 or more, of the same type on both sides */
     const uint32_t *left_keys;
     const uint32_t *right_keys;
@@ -88,12 +81,6 @@ enum wi_agg_fn {
     WI_AGG_MAX,
 };
 
-enum wi_agg_mode {
-    WI_AGG_COMPLETE, /* rows -> values */
-    WI_AGG_PARTIAL,  /* rows -> states, for a shuffle by the groups */
-    WI_AGG_FINAL,    /* states -> values */
-};
-
 struct wi_agg {
     enum wi_agg_fn fn;
     struct wi_type type; /* of the argument, in FINAL mode, too */
@@ -106,7 +93,7 @@ struct wi_agg {
 struct wi_agg_params {
     const struct wi_columns *columns;
     const struct wi_columns *in;
-    enum wi_agg_mode mode;
+    weir_aggregate_mode mode;
     uint32_t n_groups;
     const uint32_t *groups;
     uint32_t n_aggs;

@@ -18,10 +18,14 @@
 #include "operators/plan/agg_text.h"
 #include "operators/plan/spread.h"
 
-static const char *const mode_texts[] = {
+const char *const wi_aggregate_words[] = {
     [WEIR_AGGREGATE_COMPLETE] = "complete",
     [WEIR_AGGREGATE_PARTIAL] = "partial",
     [WEIR_AGGREGATE_FINAL] = "final",
+    NULL,
+};
+enum {
+    N_MODES = sizeof(wi_aggregate_words) / sizeof(wi_aggregate_words[0]) - 1
 };
 
 #define STATE_NAME_BYTES 256
@@ -220,8 +224,9 @@ static const struct wi_plan_op *find_partial(const weir_plan *plan,
            op->kind == WI_PLAN_SORT || op->kind == WI_PLAN_UNION) {
         op = plan->ops[op->inputs[0]];
     }
-    return op->kind == WI_PLAN_AGG && op->p.agg.mode == WI_AGG_PARTIAL ? op
-                                                                       : NULL;
+    return op->kind == WI_PLAN_AGG && op->p.agg.mode == WEIR_AGGREGATE_PARTIAL
+               ? op
+               : NULL;
 }
 
 static weir_err find_state(struct making *m, const struct wi_plan_op *partial,
@@ -328,7 +333,7 @@ static weir_err agg_detail(struct making *m)
         texts[i] = p->aggregates[i].expr;
     }
     return wi_draft_detail(
-        &m->b, "%s, %s%s%s", mode_texts[p->mode],
+        &m->b, "%s, %s%s%s", wi_aggregate_words[p->mode],
         p->n_aggregates == 0 ? "distinct"
                              : wi_draft_list(texts, p->n_aggregates, list),
         p->n_groups == 0 ? "" : " by ",
@@ -339,7 +344,7 @@ static weir_err check_params(struct making *m)
 {
     const struct weir_aggregate_params *p = m->params;
     wi_draft_at(&m->b, "mode");
-    if (p->mode > WEIR_AGGREGATE_FINAL) {
+    if ((unsigned)p->mode >= N_MODES) {
         return wi_draft_fail(&m->b, WEIR_ERR_ARG,
                              "complete, partial or final was expected, found "
                              "%d",
@@ -405,7 +410,7 @@ static weir_err fill(struct making *m)
     op->p.agg = (struct wi_agg_params){
         .columns = &op->columns,
         .in = &wi_draft_nth(&m->b, 0)->columns,
-        .mode = (enum wi_agg_mode)m->params->mode,
+        .mode = m->params->mode,
         .n_groups = m->params->n_groups,
         .groups = m->groups,
         .n_aggs = n,

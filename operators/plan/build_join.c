@@ -6,18 +6,20 @@
 #include "operators/base/fail.h"
 #include "operators/plan/spread.h"
 
-static const char *const kind_texts[] = {
+const char *const wi_join_words[] = {
     [WEIR_JOIN_INNER] = "inner",
     [WEIR_JOIN_LEFT] = "left",
     [WEIR_JOIN_SEMI] = "semi",
     [WEIR_JOIN_ANTI] = "anti",
+    NULL,
 };
+enum { N_KINDS = sizeof(wi_join_words) / sizeof(wi_join_words[0]) - 1 };
 
 static weir_err check_params(struct wi_draft *b,
                              const struct weir_join_params *params)
 {
     wi_draft_at(b, "kind");
-    if (params->kind > WEIR_JOIN_ANTI) {
+    if ((unsigned)params->kind >= N_KINDS) {
         return wi_draft_fail(b, WEIR_ERR_ARG,
                              "inner, left, semi or anti was expected, found %d",
                              (int)params->kind);
@@ -98,7 +100,7 @@ static weir_err give_right(struct wi_draft *b, uint32_t col)
     struct wi_type type = p->right->at[col].type;
     uint32_t value = wi_draft_nth(b, 1)->notes.value[col];
     const uint32_t k = key_of(p, col);
-    if (p->kind == WI_JOIN_LEFT) {
+    if (p->kind == WEIR_JOIN_LEFT) {
         type.nullable = true;
         value = WI_VALUE_NEW; /* null where it had a value */
     } else if (k < p->n_keys) {
@@ -113,7 +115,7 @@ static weir_err give_columns(struct wi_draft *b)
     uint32_t *out = wi_draft_take(b, p->right->n, sizeof(*out));
     weir_err rc = out == NULL ? wi_draft_no_memory(b)
                               : wi_draft_give_all(b, wi_draft_nth(b, 0));
-    if (p->kind == WI_JOIN_SEMI || p->kind == WI_JOIN_ANTI) {
+    if (p->kind == WEIR_JOIN_SEMI || p->kind == WEIR_JOIN_ANTI) {
         return rc;
     }
     for (uint32_t i = 0; rc == WEIR_OK && i < p->right->n; i++) {
@@ -132,7 +134,7 @@ static weir_err join_detail(struct wi_draft *b,
     char left[WI_DRAFT_LIST_BYTES];
     char right[WI_DRAFT_LIST_BYTES];
     return wi_draft_detail(
-        b, "%s, %s = %s", kind_texts[params->kind],
+        b, "%s, %s = %s", wi_join_words[params->kind],
         wi_draft_list(params->left_keys, params->n_keys, left),
         wi_draft_list(params->right_keys == NULL ? params->left_keys
                                                  : params->right_keys,
@@ -162,7 +164,7 @@ static weir_err build_join(struct wi_draft *b,
         .columns = &b->op->columns,
         .left = &left->columns,
         .right = &right->columns,
-        .kind = (enum wi_join_kind)params->kind,
+        .kind = params->kind,
     };
     rc = join_keys(b, params);
     wi_draft_at(b, NULL);

@@ -7,6 +7,7 @@
 #include "operators/base/fail.h"
 #include "operators/base/hash.h"
 #include "operators/plan/literal.h"
+#include "operators/plan/partitioning.h"
 #include "operators/plan/spread.h"
 
 /* ---- sort ---------------------------------------------------------------- */
@@ -237,23 +238,31 @@ static weir_err range_bounds(struct wi_draft *b,
 
 /* ---- shuffle ------------------------------------------------------------- */
 
+static weir_err fail_unknown(struct wi_draft *b, weir_partitioning found)
+{
+    char list[WI_DRAFT_LIST_BYTES];
+    uint32_t n = 0;
+    while (wi_partitioning_words[n] != NULL) {
+        n++;
+    }
+    return wi_draft_fail(b, WEIR_ERR_ARG, "one of %s was expected, found %d",
+                         wi_draft_list(wi_partitioning_words, n, list),
+                         (int)found);
+}
+
 static weir_err check_shuffle(struct wi_draft *b,
                               const struct weir_plan_shuffle_params *params)
 {
-    const weir_partitioning by = params->partitioning;
-    const bool keyed = by == WEIR_HASH || by == WEIR_RANGE;
+    const struct wi_partitioning *by = wi_partitioning_of(params->partitioning);
     wi_draft_at(b, "by");
-    if (by > WEIR_GATHER) {
-        return wi_draft_fail(b, WEIR_ERR_ARG,
-                             "hash, range, round_robin, random, broadcast or "
-                             "gather was expected, found %d",
-                             (int)by);
+    if (by == NULL) {
+        return fail_unknown(b, params->partitioning);
     }
     wi_draft_at(b, "keys");
-    if (keyed != (params->n_keys > 0)) {
+    if (by->keys != (params->n_keys > 0)) {
         return wi_draft_fail(b, WEIR_ERR_ARG,
-                             keyed ? "one key or more was expected"
-                                   : "only hash and range have keys");
+                             by->keys ? "one key or more was expected"
+                                      : "only hash and range have keys");
     }
     if (params->n_keys > 0 && params->keys == NULL) {
         return wi_draft_fail(b, WEIR_ERR_ARG,
@@ -266,11 +275,11 @@ static weir_err check_shuffle(struct wi_draft *b,
                              "bounds is NULL, n_bounds is %" PRIu32,
                              params->n_bounds);
     }
-    if (by != WEIR_RANGE && params->n_bounds > 0) {
+    if (!by->bounds && params->n_bounds > 0) {
         return wi_draft_fail(b, WEIR_ERR_ARG, "only range has bounds");
     }
     wi_draft_at(b, "seed");
-    if (by != WEIR_HASH && by != WEIR_RANDOM && params->seed != 0) {
+    if (!by->seed && params->seed != 0) {
         return wi_draft_fail(b, WEIR_ERR_ARG,
                              "only hash and random have a seed");
     }
@@ -305,15 +314,11 @@ static weir_err copy_keys(struct wi_draft *b,
 
 static weir_err shuffle_detail(struct wi_draft *b)
 {
-    static const char *const texts[] = {
-        [WEIR_HASH] = "hash",     [WEIR_RANGE] = "range",
-        [WEIR_RANDOM] = "random", [WEIR_ROUND_ROBIN] = "round_robin",
-        [WEIR_GATHER] = "gather", [WEIR_BROADCAST] = "broadcast",
-    };
     const struct wi_plan_shuffle *p = &b->op->p.shuffle;
     char list[WI_DRAFT_LIST_BYTES];
     return wi_draft_detail(
-        b, "by %s%s%s", texts[p->partitioning], p->n_keys == 0 ? "" : " of ",
+        b, "by %s%s%s", wi_partitioning_of(p->partitioning)->word,
+        p->n_keys == 0 ? "" : " of ",
         p->n_keys == 0 ? "" : wi_draft_list(p->keys, p->n_keys, list));
 }
 

@@ -134,6 +134,11 @@ weir_err wi_draft_fail_unknown(const weir_plan *plan, const char *name,
 const char *wi_draft_list(const char *const *names, uint32_t n,
                           char text[WI_DRAFT_LIST_BYTES]);
 
+/** Words for weir_join_kind and weir_aggregate_mode, by their numbers; NULL at
+ *  the end. */
+extern const char *const wi_join_words[];
+extern const char *const wi_aggregate_words[];
+
 /** Name of a kind of operator, as in JSON. */
 const char *wi_plan_kind_text(const struct wi_plan_op *op);
 

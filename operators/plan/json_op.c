@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/plan/draft.h"
 #include "operators/plan/json.h"
+#include "operators/plan/partitioning.h"
 
 /* An operator in the document. */
 struct item {
@@ -127,13 +129,14 @@ static weir_err read_project(const struct item *it)
 
 static weir_err read_aggregate(const struct item *it)
 {
-    static const char *const modes[] = {"complete", "partial", "final", NULL};
     struct weir_aggregate_params p = {0};
     struct weir_output *outputs = NULL;
     struct wi_json_texts groups = {0};
     uint32_t mode = WEIR_AGGREGATE_COMPLETE;
     weir_err rc = text(it, "input", &p.input);
-    rc = rc == WEIR_OK ? wi_json_word(it->j, it->at, "mode", modes, &mode) : rc;
+    rc = rc == WEIR_OK
+             ? wi_json_word(it->j, it->at, "mode", wi_aggregate_words, &mode)
+             : rc;
     if (rc == WEIR_OK) {
         rc = wi_json_texts(it->j, it->at, "groups", &groups);
     }
@@ -184,7 +187,6 @@ static weir_err join_keys(const struct item *it, struct wi_json_texts *left,
 
 static weir_err read_join(const struct item *it)
 {
-    static const char *const kinds[] = {"inner", "left", "semi", "anti", NULL};
     struct weir_join_params p = {0};
     struct wi_json_texts left = {0};
     struct wi_json_texts right = {0};
@@ -192,7 +194,7 @@ static weir_err read_join(const struct item *it)
     weir_err rc = text(it, "left", &p.left);
     rc = rc == WEIR_OK ? text(it, "right", &p.right) : rc;
     if (rc == WEIR_OK) {
-        rc = wi_json_word(it->j, it->at, "kind", kinds, &kind);
+        rc = wi_json_word(it->j, it->at, "kind", wi_join_words, &kind);
     }
     if (rc == WEIR_OK) {
         rc = join_keys(it, &left, &right);
@@ -373,17 +375,14 @@ static weir_err read_bounds(const struct item *it, struct bounds *b)
 
 static weir_err read_shuffle(const struct item *it)
 {
-    static const char *const words[] = {
-        "hash", "range", "round_robin", "random", "broadcast", "gather", NULL};
-    static const weir_partitioning by[] = {WEIR_HASH,        WEIR_RANGE,
-                                           WEIR_ROUND_ROBIN, WEIR_RANDOM,
-                                           WEIR_BROADCAST,   WEIR_GATHER};
     struct weir_plan_shuffle_params p = {0};
     struct wi_json_texts keys = {0};
     struct bounds bounds = {0};
     uint32_t word = 0;
     weir_err rc = text(it, "input", &p.input);
-    rc = rc == WEIR_OK ? wi_json_word(it->j, it->at, "by", words, &word) : rc;
+    if (rc == WEIR_OK) {
+        rc = wi_json_word(it->j, it->at, "by", wi_partitioning_words, &word);
+    }
     if (rc == WEIR_OK) {
         rc = wi_json_texts(it->j, it->at, "keys", &keys);
     }
@@ -393,7 +392,7 @@ static weir_err read_shuffle(const struct item *it)
         rc = read_bounds(it, &bounds);
     }
     if (rc == WEIR_OK) {
-        p.partitioning = by[word];
+        p.partitioning = wi_partitionings[word].id;
         p.keys = keys.at;
         p.n_keys = keys.n;
         p.bounds = bounds.texts;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "operators/plan/partitioning.h"
+
 /* ---- text ---------------------------------------------------------------- */
 
 static const char *value_name(const struct wi_plan_op *op, uint32_t value)
@@ -240,7 +242,7 @@ weir_err wi_spread_agg(struct wi_draft *b)
         groups_together(op, s)) {
         return WEIR_OK;
     }
-    if (op->p.agg.mode != WI_AGG_PARTIAL) {
+    if (op->p.agg.mode != WEIR_AGGREGATE_PARTIAL) {
         return fail_apart(b, in);
     }
     op->notes.spread = (struct wi_spread){.kind = WI_SPREAD_ANY};
@@ -419,22 +421,6 @@ weir_err wi_spread_join(struct wi_draft *b)
 
 /* ---- shuffle, result ----------------------------------------------------- */
 
-static enum wi_spread_kind kind_of(weir_partitioning partitioning)
-{
-    switch (partitioning) {
-    case WEIR_HASH:
-        return WI_SPREAD_HASH;
-    case WEIR_RANGE:
-        return WI_SPREAD_RANGE;
-    case WEIR_BROADCAST:
-        return WI_SPREAD_EVERY;
-    case WEIR_GATHER:
-        return WI_SPREAD_SINGLE;
-    default:
-        return WI_SPREAD_ANY;
-    }
-}
-
 weir_err wi_spread_shuffle(struct wi_draft *b)
 {
     struct wi_plan_op *op = b->op;
@@ -448,7 +434,7 @@ weir_err wi_spread_shuffle(struct wi_draft *b)
     if (rc != WEIR_OK) {
         return rc;
     }
-    s->kind = kind_of(p->partitioning);
+    s->kind = wi_partitioning_of(p->partitioning)->spread;
     op->notes.cut = in->notes.cut;
     op->notes.order = p->order;
     op->notes.n_order = p->n_order;

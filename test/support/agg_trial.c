@@ -58,12 +58,12 @@ void wt_agg_close(struct wt_agg_trial *t)
 }
 
 struct wi_agg_params wt_agg_params_of(const struct wt_agg_trial *t,
-                                      enum wi_agg_mode mode)
+                                      weir_aggregate_mode mode)
 {
-    bool final = mode == WI_AGG_FINAL;
+    bool final = mode == WEIR_AGGREGATE_FINAL;
     return (struct wi_agg_params){
-        .columns =
-            mode == WI_AGG_PARTIAL ? &t->states.columns : &t->got.columns,
+        .columns = mode == WEIR_AGGREGATE_PARTIAL ? &t->states.columns
+                                                  : &t->got.columns,
         .in = final ? &t->states.columns : &t->in.columns,
         .mode = mode,
         .n_groups = t->n_groups,
@@ -73,12 +73,13 @@ struct wi_agg_params wt_agg_params_of(const struct wt_agg_trial *t,
     };
 }
 
-void wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode, uint64_t seed,
+void wt_agg_run(struct wt_agg_trial *t, weir_aggregate_mode mode, uint64_t seed,
                 weir_err code)
 {
     const struct wi_agg_params p = wt_agg_params_of(t, mode);
-    struct wt_op_rows *in = mode == WI_AGG_FINAL ? &t->states : &t->in;
-    struct wt_op_rows *out = mode == WI_AGG_PARTIAL ? &t->states : &t->got;
+    struct wt_op_rows *in = mode == WEIR_AGGREGATE_FINAL ? &t->states : &t->in;
+    struct wt_op_rows *out =
+        mode == WEIR_AGGREGATE_PARTIAL ? &t->states : &t->got;
     struct wi_op *op = NULL;
     cr_assert_eq(wi_agg_open(&t->ctx, &p, wt_source(&t->ctx, in, seed), &op),
                  WEIR_OK, "%s", t->ctx.err.message);
@@ -87,11 +88,11 @@ void wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode, uint64_t seed,
 
 void wt_agg_expect(struct wt_agg_trial *t, uint64_t seed)
 {
-    wt_agg_run(t, WI_AGG_COMPLETE, seed, WEIR_OK);
+    wt_agg_run(t, WEIR_AGGREGATE_COMPLETE, seed, WEIR_OK);
     wt_op_rows_expect(&t->got, &t->expected, false);
     wt_op_rows_clear(&t->got);
-    wt_agg_run(t, WI_AGG_PARTIAL, seed, WEIR_OK);
-    wt_agg_run(t, WI_AGG_FINAL, seed, WEIR_OK);
+    wt_agg_run(t, WEIR_AGGREGATE_PARTIAL, seed, WEIR_OK);
+    wt_agg_run(t, WEIR_AGGREGATE_FINAL, seed, WEIR_OK);
     wt_op_rows_expect(&t->got, &t->expected, false);
     wt_agg_close(t);
 }

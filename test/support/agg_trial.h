@@ -35,10 +35,10 @@ void wt_agg_close(struct wt_agg_trial *t);
 void wt_agg_add(struct wt_agg_trial *t, enum wi_agg_fn fn, uint32_t col);
 
 struct wi_agg_params wt_agg_params_of(const struct wt_agg_trial *t,
-                                      enum wi_agg_mode mode);
+                                      weir_aggregate_mode mode);
 
 /** Run it once: to t->got, or for PARTIAL to t->states; see wt_run_op. */
-void wt_agg_run(struct wt_agg_trial *t, enum wi_agg_mode mode, uint64_t seed,
+void wt_agg_run(struct wt_agg_trial *t, weir_aggregate_mode mode, uint64_t seed,
                 weir_err code);
 
 /** In one step and in two it gives t->expected; closes the trial. */

@@ -11,7 +11,7 @@ TestSuite(agg, .timeout = 60);
 
 static void expect_overflow(struct wt_agg_trial *t)
 {
-    wt_agg_run(t, WI_AGG_COMPLETE, 0, WEIR_ERR_QUERY_DATA);
+    wt_agg_run(t, WEIR_AGGREGATE_COMPLETE, 0, WEIR_ERR_QUERY_DATA);
     cr_assert_not_null(strstr(t->ctx.err.message, "overflow"), "%s",
                        t->ctx.err.message);
     wt_agg_close(t);
@@ -126,7 +126,7 @@ Test(agg, a_sum_may_pass_the_limit_of_its_type_on_the_way)
                               "1\n"
                               "-1");
     wt_op_rows_add(&t.expected, "9223372036854775807");
-    wt_agg_run(&t, WI_AGG_COMPLETE, 0, WEIR_OK);
+    wt_agg_run(&t, WEIR_AGGREGATE_COMPLETE, 0, WEIR_OK);
     wt_op_rows_expect(&t.got, &t.expected, true);
     wt_agg_close(&t);
 }
@@ -224,7 +224,7 @@ Test(agg, over_its_memory_it_fails_and_leaks_nothing)
     fill_distinct(&t, 100000);
     for (uint64_t limit = 1 << 17; limit <= 1 << 21; limit *= 2) {
         t.ctx.mem.limit_bytes = limit;
-        wt_agg_run(&t, WI_AGG_COMPLETE, 0, WEIR_ERR_QUERY_MEMORY);
+        wt_agg_run(&t, WEIR_AGGREGATE_COMPLETE, 0, WEIR_ERR_QUERY_MEMORY);
     }
     wt_agg_close(&t);
 }
@@ -236,9 +236,9 @@ Test(agg, a_partial_one_gives_states_out_before_its_memory_is_full)
     wt_agg_add(&t, WI_AGG_SUM, 1);
     fill_distinct(&t, 200000);
     t.ctx.mem.limit_bytes = 2 << 20;
-    wt_agg_run(&t, WI_AGG_PARTIAL, 0, WEIR_OK);
+    wt_agg_run(&t, WEIR_AGGREGATE_PARTIAL, 0, WEIR_OK);
     t.ctx.mem.limit_bytes = 0;
-    wt_agg_run(&t, WI_AGG_FINAL, 0, WEIR_OK);
+    wt_agg_run(&t, WEIR_AGGREGATE_FINAL, 0, WEIR_OK);
     wt_op_rows_expect(&t.got, &t.in, false);
     wt_agg_close(&t);
 }
@@ -249,7 +249,8 @@ Test(agg, stop_ends_it_at_any_time)
     wt_agg_open(&t, 1, "k:int64 v:int64");
     wt_agg_add(&t, WI_AGG_SUM, 1);
     fill_distinct(&t, 10000);
-    const struct wi_agg_params p = wt_agg_params_of(&t, WI_AGG_COMPLETE);
+    const struct wi_agg_params p =
+        wt_agg_params_of(&t, WEIR_AGGREGATE_COMPLETE);
     for (uint32_t steps = 0; steps < 12; steps++) {
         struct wi_op *op = NULL;
         cr_assert_eq(wi_agg_open(&t.ctx, &p, wt_source(&t.ctx, &t.in, 0), &op),

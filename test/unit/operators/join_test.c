@@ -26,7 +26,7 @@ struct trial {
     struct wi_op *op;
 };
 
-static void open_trial(struct trial *t, enum wi_join_kind kind, uint32_t n_keys,
+static void open_trial(struct trial *t, weir_join_kind kind, uint32_t n_keys,
                        const char *left, const char *right)
 {
     memset(t, 0, sizeof(*t));
@@ -45,7 +45,7 @@ static void open_trial(struct trial *t, enum wi_join_kind kind, uint32_t n_keys,
     for (uint32_t k = 0; k < n_keys; k++) {
         t->keys[k] = k;
     }
-    bool with_right = kind == WI_JOIN_INNER || kind == WI_JOIN_LEFT;
+    bool with_right = kind == WEIR_JOIN_INNER || kind == WEIR_JOIN_LEFT;
     for (uint32_t c = n_keys; with_right && c < t->right.columns.n; c++) {
         t->right_out[t->p.n_right_out++] = c;
     }
@@ -138,13 +138,13 @@ static void nested_loops(struct trial *t)
                 match = match && same_value(&left[k], &right[k]);
             }
             n_matches += match;
-            if (match && (t->p.kind <= WI_JOIN_LEFT ||
-                          (t->p.kind == WI_JOIN_SEMI && n_matches == 1))) {
+            if (match && (t->p.kind <= WEIR_JOIN_LEFT ||
+                          (t->p.kind == WEIR_JOIN_SEMI && n_matches == 1))) {
                 expect_row(t, left, right);
             }
         }
         if (n_matches == 0 &&
-            (t->p.kind == WI_JOIN_LEFT || t->p.kind == WI_JOIN_ANTI)) {
+            (t->p.kind == WEIR_JOIN_LEFT || t->p.kind == WEIR_JOIN_ANTI)) {
             expect_row(t, left, NULL);
         }
     }
@@ -165,7 +165,7 @@ static void add_small(struct trial *t)
                                   "4 \"\"");
 }
 
-static void open_small(struct trial *t, enum wi_join_kind kind)
+static void open_small(struct trial *t, weir_join_kind kind)
 {
     open_trial(t, kind, 1, "k:int64? l:utf8", "k:int64? r:utf8?");
     add_small(t);
@@ -174,7 +174,7 @@ static void open_small(struct trial *t, enum wi_join_kind kind)
 Test(join, inner_gives_each_pair_and_no_null_keys)
 {
     struct trial t;
-    open_small(&t, WI_JOIN_INNER);
+    open_small(&t, WEIR_JOIN_INNER);
     wt_op_rows_add_all(&t.expected, "1 a x\n"
                                     "1 a z\n"
                                     "1 d x\n"
@@ -187,7 +187,7 @@ Test(join, inner_gives_each_pair_and_no_null_keys)
 Test(join, left_fills_up_with_nulls)
 {
     struct trial t;
-    open_small(&t, WI_JOIN_LEFT);
+    open_small(&t, WEIR_JOIN_LEFT);
     wt_op_rows_add_all(&t.expected, "1 a x\n"
                                     "1 a z\n"
                                     "2 b -\n"
@@ -202,7 +202,7 @@ Test(join, left_fills_up_with_nulls)
 Test(join, semi_gives_a_row_once)
 {
     struct trial t;
-    open_small(&t, WI_JOIN_SEMI);
+    open_small(&t, WEIR_JOIN_SEMI);
     wt_op_rows_add_all(&t.expected, "1 a\n"
                                     "1 d\n"
                                     "4 e");
@@ -213,7 +213,7 @@ Test(join, semi_gives_a_row_once)
 Test(join, anti_keeps_null_keys)
 {
     struct trial t;
-    open_small(&t, WI_JOIN_ANTI);
+    open_small(&t, WEIR_JOIN_ANTI);
     wt_op_rows_add_all(&t.expected, "2 b\n"
                                     "- c");
     run_trial(&t, 0);
@@ -225,7 +225,7 @@ Test(join, anti_keeps_null_keys)
 Test(join, a_row_with_more_matches_than_a_chunk_has_rows)
 {
     struct trial t;
-    open_trial(&t, WI_JOIN_INNER, 1, "k:int64", "k:int64 r:int64");
+    open_trial(&t, WEIR_JOIN_INNER, 1, "k:int64", "k:int64 r:int64");
     for (uint32_t i = 0; i < 3 * WI_CHUNK_ROWS + 5; i++) {
         struct wt_value *row = wt_op_rows_new(&t.right);
         row[0].i = 7;
@@ -261,11 +261,10 @@ Test(join, a_row_with_more_matches_than_a_chunk_has_rows)
 
 Test(join, an_empty_right_side_stops_the_left_one)
 {
-    for (int kind = WI_JOIN_INNER; kind <= WI_JOIN_ANTI; kind++) {
+    for (int kind = WEIR_JOIN_INNER; kind <= WEIR_JOIN_ANTI; kind++) {
         struct trial t;
-        bool needs_match = kind == WI_JOIN_INNER || kind == WI_JOIN_SEMI;
-        open_trial(&t, (enum wi_join_kind)kind, 1, "k:int64?",
-                   "k:int64? r:bool");
+        bool needs_match = kind == WEIR_JOIN_INNER || kind == WEIR_JOIN_SEMI;
+        open_trial(&t, (weir_join_kind)kind, 1, "k:int64?", "k:int64? r:bool");
         wt_op_rows_add(&t.left, "5");
         wt_op_rows_add(&t.right, "- 1"); /* never matches: as good as empty */
         nested_loops(&t);
@@ -280,9 +279,9 @@ Test(join, an_empty_right_side_stops_the_left_one)
 
 Test(join, empty_inputs_give_nothing)
 {
-    for (int kind = WI_JOIN_INNER; kind <= WI_JOIN_ANTI; kind++) {
+    for (int kind = WEIR_JOIN_INNER; kind <= WEIR_JOIN_ANTI; kind++) {
         struct trial t;
-        open_trial(&t, (enum wi_join_kind)kind, 1, "k:utf8", "k:utf8 r:utf8");
+        open_trial(&t, (weir_join_kind)kind, 1, "k:utf8", "k:utf8 r:utf8");
         run_trial(&t, 0);
         expect_and_close(&t);
     }
@@ -291,7 +290,7 @@ Test(join, empty_inputs_give_nothing)
 Test(join, stop_passes_to_both_inputs_and_ends_it)
 {
     struct trial t;
-    open_small(&t, WI_JOIN_INNER);
+    open_small(&t, WEIR_JOIN_INNER);
     for (uint32_t steps = 0; steps < 6; steps++) {
         open_join(&t, 0);
         wt_stop_op(&t.ctx, t.op, steps);
@@ -302,7 +301,7 @@ Test(join, stop_passes_to_both_inputs_and_ends_it)
 Test(join, over_its_memory_it_fails_and_leaks_nothing)
 {
     struct trial t;
-    open_trial(&t, WI_JOIN_INNER, 1, "k:utf8", "k:utf8 r:utf8");
+    open_trial(&t, WEIR_JOIN_INNER, 1, "k:utf8", "k:utf8 r:utf8");
     for (uint32_t i = 0; i < 20000; i++) {
         struct wt_value *row = wt_op_rows_new(&t.right);
         cr_assert_gt(asprintf(&row[0].s, "key %u", i), 0);
@@ -320,9 +319,9 @@ Test(join, over_its_memory_it_fails_and_leaks_nothing)
 
 Test(join, left_rows_in_runs_match_as_each_alone_would)
 {
-    for (int kind = WI_JOIN_INNER; kind <= WI_JOIN_ANTI; kind++) {
+    for (int kind = WEIR_JOIN_INNER; kind <= WEIR_JOIN_ANTI; kind++) {
         struct trial t;
-        open_trial(&t, (enum wi_join_kind)kind, 2, "k:int64? l:utf8? v:int64",
+        open_trial(&t, (weir_join_kind)kind, 2, "k:int64? l:utf8? v:int64",
                    "k:int64? l:utf8? w:int64");
         for (int64_t i = 0; i < 5000; i++) {
             struct wt_value *row = wt_op_rows_new(&t.left);
@@ -360,7 +359,7 @@ static const struct shape shapes[] = {
     {3, "k:bool? l:float64? m:uint64?", "k:bool? l:float64? m:uint64? w:int64"},
 };
 
-static void random_join(enum wi_join_kind kind, const struct shape *shape,
+static void random_join(weir_join_kind kind, const struct shape *shape,
                         uint64_t spread, uint64_t seed)
 {
     struct trial t;
@@ -375,7 +374,7 @@ static void random_join(enum wi_join_kind kind, const struct shape *shape,
     expect_and_close(&t);
 }
 
-static void random_joins(enum wi_join_kind kind)
+static void random_joins(weir_join_kind kind)
 {
     static const uint64_t spreads[] = {40, 1000, 1000000};
     for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {
@@ -387,20 +386,20 @@ static void random_joins(enum wi_join_kind kind)
 
 Test(join, random_inner_joins_are_those_of_nested_loops)
 {
-    random_joins(WI_JOIN_INNER);
+    random_joins(WEIR_JOIN_INNER);
 }
 
 Test(join, random_left_joins_are_those_of_nested_loops)
 {
-    random_joins(WI_JOIN_LEFT);
+    random_joins(WEIR_JOIN_LEFT);
 }
 
 Test(join, random_semi_joins_are_those_of_nested_loops)
 {
-    random_joins(WI_JOIN_SEMI);
+    random_joins(WEIR_JOIN_SEMI);
 }
 
 Test(join, random_anti_joins_are_those_of_nested_loops)
 {
-    random_joins(WI_JOIN_ANTI);
+    random_joins(WEIR_JOIN_ANTI);
 }

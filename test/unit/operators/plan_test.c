@@ -9,6 +9,7 @@
 #include <weir/plan.h>
 
 #include "operators/plan/agg_text.h"
+#include "operators/plan/partitioning.h"
 
 static const struct weir_series_column columns[] = {
     {.name = "no", .format = "i"}, {.name = "price", .format = "d:8,2"}};
@@ -106,6 +107,45 @@ Test(plan, final_must_say_what_partial_said)
     p.aggregates = &same;
     cr_assert_eq(weir_plan_aggregate(plan, "f", &p, NULL), WEIR_OK);
     weir_plan_close(plan);
+}
+
+/* Whatever the order of weir_partitioning: what has no word is refused. */
+Test(plan, partitionings_are_those_with_a_word)
+{
+    static const char *const keys[] = {"no"};
+    static const char *const bounds[] = {"5"};
+    struct weir_plan_shuffle_params p = {.input = "s"};
+    struct weir_error err;
+    uint32_t taken = 0;
+    for (int by = -1; by < 32; by++) {
+        const bool keyed = by == WEIR_HASH || by == WEIR_RANGE;
+        weir_plan *plan = new_plan();
+        p.partitioning = (weir_partitioning)by;
+        p.keys = keyed ? keys : NULL;
+        p.n_keys = keyed ? 1 : 0;
+        p.bounds = by == WEIR_RANGE ? bounds : NULL;
+        p.n_bounds = by == WEIR_RANGE ? 1 : 0;
+        const struct wi_partitioning *known =
+            wi_partitioning_of(p.partitioning);
+        weir_err rc = weir_plan_shuffle(plan, "x", &p, &err);
+        if (known == NULL) {
+            char text[160];
+            (void)snprintf(text, sizeof(text),
+                           "shuffle \"x\", by: one of hash, range, "
+                           "round_robin, random, broadcast, gather was "
+                           "expected, found %d",
+                           by);
+            expect(rc, &err, text);
+        } else {
+            cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+            cr_assert_eq(known->id, p.partitioning);
+            cr_assert_str_eq(known->word, wi_partitioning_words[taken++]);
+        }
+        weir_plan_close(plan);
+    }
+    cr_assert_eq(taken, 6u);
+    cr_assert_null(wi_partitioning_of(WEIR_VECTOR));
+    cr_assert_null(wi_partitioning_words[taken]);
 }
 
 Test(plan, the_tree_shows_what_the_plan_adds_by_itself)

@@ -766,3 +766,33 @@ Test(partition, bad_params_are_errors)
     cr_assert_null(p);
     wt_close(&t);
 }
+
+Test(partition, each_partitioning_has_a_name_and_no_other_number_is_taken)
+{
+    static const char *const names[] = {
+        [WEIR_HASH] = "hash",
+        [WEIR_RANGE] = "range",
+        [WEIR_ROUND_ROBIN] = "round robin",
+        [WEIR_RANDOM] = "random",
+        [WEIR_BROADCAST] = "broadcast",
+        [WEIR_GATHER] = "gather",
+        [WEIR_VECTOR] = "vector",
+    };
+    struct wt_batch t;
+    struct weir_error err;
+    wt_open_schema(&t, 3, &int64_field, 1);
+    for (int kind = -1; kind < 32; kind++) {
+        struct wi_partition *p = NULL;
+        const struct wi_partition_params params = {
+            .kind = (weir_partitioning)kind, .n_dest = 2};
+        const char *name = wi_partitioning_name(params.kind);
+        if (kind >= 0 && kind < (int)(sizeof(names) / sizeof(names[0]))) {
+            cr_assert_str_eq(name, names[kind]);
+        } else {
+            cr_assert_null(name);
+            cr_assert_eq(wi_partition_open(t.schema, &params, &p, &err),
+                         WEIR_ERR_ARG);
+        }
+    }
+    wt_close(&t);
+}
