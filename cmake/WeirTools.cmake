@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The `weir` command, the benchmark kit behind `weir bench`, micro benchmarks
-# and opponents that are programs of their own.
+# The `weir` command, what starts the processes of a cluster, the benchmark kit
+# behind `weir bench`, micro benchmarks and opponents that are programs of their
+# own.
 
 weir_glob(weir_bench_sources bench/*.c)
 set(weir_micro_sources ${weir_bench_sources})
@@ -10,6 +11,7 @@ list(FILTER weir_mpi_sources INCLUDE REGEX "^bench/opponents/.*_mpi[^/]*\\.c$")
 list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/micro/")
 list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/opponents/.*_mpi[^/]*\\.c$")
 
+weir_glob(weir_launch_sources launch/*.c)
 weir_glob(weir_cmd_sources tools/*.c)
 set(weir_main_source tools/weir.c)
 list(REMOVE_ITEM weir_cmd_sources ${weir_main_source})
@@ -24,6 +26,10 @@ function(weir_kit target)
     PRIVATE weir_flags
     PUBLIC weir_static PkgConfig::WEIR_JANSSON)
 endfunction()
+if(weir_launch_sources)
+  weir_kit(weir_launch ${weir_launch_sources})
+  list(APPEND weir_kit_libraries weir_launch)
+endif()
 if(weir_bench_sources)
   set(weir_embedded ${PROJECT_BINARY_DIR}/embedded.c)
   weir_embed(
@@ -31,7 +37,8 @@ if(weir_bench_sources)
     bench/plans/aggregation.json bench/plans/aggregation.sql
     bench/opponents/duckdb_query.py)
   weir_kit(weir_bench ${weir_bench_sources} ${weir_embedded})
-  list(APPEND weir_kit_libraries weir_bench)
+  target_link_libraries(weir_bench PUBLIC weir_launch)
+  list(PREPEND weir_kit_libraries weir_bench)
 endif()
 if(weir_cmd_sources)
   weir_kit(weir_cmd ${weir_cmd_sources})

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/lib/clock.h"
+#include "launch/clock.h"
 #include "tools/fail.h"
 
 enum { OPEN_FILES = 16, NOT_STARTED = 127 };
@@ -71,7 +71,7 @@ weir_err bench_program(const char *const *argv, const char *out,
 {
     struct rusage usage = {.ru_maxrss = 0};
     int status = 0;
-    const uint64_t begin_ns = wb_now_ns();
+    const uint64_t begin_ns = wl_now_ns();
     pid_t pid = fork();
     if (pid == 0) {
         become(argv, out == NULL ? "/dev/null" : out);
@@ -85,7 +85,7 @@ weir_err bench_program(const char *const *argv, const char *out,
     }
     if (usage_out != NULL) {
         *usage_out = (struct bench_usage){
-            .seconds = (double)(wb_now_ns() - begin_ns) * 1e-9,
+            .seconds = (double)(wl_now_ns() - begin_ns) * 1e-9,
             .cpu_s = seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime),
             .peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024};
     }

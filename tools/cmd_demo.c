@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench/lib/clock.h"
 #include "bench/lib/median.h"
 #include "bench/lib/pin.h"
 #include "bench/lib/weir_engine.h"
 #include "bench/opponents/sockets.h"
+#include "launch/clock.h"
 #include "tools/demo_query.h"
 #include "tools/fail.h"
 #include "tools/options.h"
@@ -48,7 +48,7 @@ struct way {
     const struct wb_engine_ops *ops;
     const char *transport;
     const char *what;
-    struct wb_counter *counters; /* NULL: they are not shown */
+    struct wl_counter *counters; /* NULL: they are not shown */
     double seconds[ROUNDS];
     double median;
 };
@@ -121,7 +121,7 @@ static weir_err run_comparison(struct demo *d, struct weir_error *err)
     progress_begin(d->progress, PHASE_COMPARE, ROUNDS * N_WAYS);
     d->ways[0].counters = NULL; /* runs are counted, not rows */
     while (rc == WEIR_OK && d->rounds < ROUNDS &&
-           (d->rounds == 0 || wb_now_ns() - d->begin_ns < LAST_ROUND_NS)) {
+           (d->rounds == 0 || wl_now_ns() - d->begin_ns < LAST_ROUND_NS)) {
         for (uint32_t w = 0; rc == WEIR_OK && w < N_WAYS; w++) {
             rc = run_way(&d->ways[w], d->compare_rows,
                          &d->ways[w].seconds[d->rounds], err);
@@ -274,7 +274,7 @@ int cmd_demo(int argc, char **argv)
                "\vExit status: 0 done and verified; 1 failed; 2 wrong use."};
     struct weir_error err = {.code = WEIR_OK};
     options_parse(&options, argc, argv, NULL);
-    struct demo d = {.begin_ns = wb_now_ns(),
+    struct demo d = {.begin_ns = wl_now_ns(),
                      .ways = {
                          {.name = "shm",
                           .ops = &wb_weir_engine,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/lib/clock.h"
+#include "launch/clock.h"
 #include "operators/table/table.h"
 #include "tools/cmd.h"
 #include "tools/csv_dir.h"
@@ -182,7 +182,7 @@ static void print_summary(const struct run *r, double seconds)
 static int run(const struct gen_args *a, struct weir_error *err)
 {
     struct run r = {.args = a};
-    const uint64_t begin_ns = wb_now_ns();
+    const uint64_t begin_ns = wl_now_ns();
     if (csv_dir_check(a->out, a->force, err) != WEIR_OK) {
         return STATUS_USAGE;
     }
@@ -191,7 +191,7 @@ static int run(const struct gen_args *a, struct weir_error *err)
         rc = run_in(&r, err);
     }
     if (rc == WEIR_OK) {
-        print_summary(&r, (double)(wb_now_ns() - begin_ns) * 1e-9);
+        print_summary(&r, (double)(wl_now_ns() - begin_ns) * 1e-9);
     }
     for (uint32_t i = 0; i < r.n; i++) {
         weir_table_close(r.tables[i]);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/lib/clock.h"
+#include "launch/clock.h"
 #include "tools/fail.h"
 #include "tools/options.h"
 #include "tools/plan_file.h"
@@ -132,14 +132,14 @@ static int run_plan(struct run_args *a, struct weir_error *err)
     struct run_job *job = &a->job;
     struct run_op *ops =
         calloc(run_job_operators(job->plan), sizeof(struct run_op));
-    const uint64_t begin_ns = wb_now_ns();
+    const uint64_t begin_ns = wl_now_ns();
     if (ops == NULL) {
         return STATUS_FAILED;
     }
     weir_err rc =
         a->progress ? run_shown(job, ops, err) : run_job_run(job, ops, err);
     if (rc == WEIR_OK && a->analyze) {
-        const double seconds = (double)(wb_now_ns() - begin_ns) * 1e-9;
+        const double seconds = (double)(wl_now_ns() - begin_ns) * 1e-9;
         (void)fflush(stdout);
         rc = run_report(stderr, job, ops, err);
         (void)fprintf(stderr, "\n%.3f s: %u process%s x %u worker%s over %s\n",

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/lib/clock.h"
+#include "launch/clock.h"
 #include "tools/csv_dir.h"
 #include "tools/csv_job.h"
 #include "tools/csv_plan.h"
@@ -222,7 +222,7 @@ static int run_shown(const struct shuffle_args *a, struct csv_plan *plan,
                      struct csv_tally *tally, struct weir_error *err)
 {
     struct progress *progress;
-    uint64_t begin_ns = wb_now_ns();
+    uint64_t begin_ns = wl_now_ns();
     if (csv_dir_check(a->out, a->force, err) != WEIR_OK) {
         return STATUS_USAGE;
     }
@@ -233,7 +233,7 @@ static int run_shown(const struct shuffle_args *a, struct csv_plan *plan,
     int status = run(a, plan, progress, tally, err);
     progress_close(progress);
     if (status == STATUS_OK) {
-        print_summary(a, plan, tally, (double)(wb_now_ns() - begin_ns) * 1e-9);
+        print_summary(a, plan, tally, (double)(wl_now_ns() - begin_ns) * 1e-9);
     }
     return status;
 }

@@ -15,8 +15,8 @@
 
 #include <weir/weir.h>
 
-#include "bench/lib/group.h"
-#include "bench/lib/nodes.h"
+#include "launch/group.h"
+#include "launch/nodes.h"
 #include "tools/csv_worker.h"
 #include "tools/fail.h"
 
@@ -30,8 +30,8 @@
 /* One run: the parent's, and a copy in each process. */
 struct run {
     const struct csv_job *job;
-    struct wb_group *group;
-    struct wb_nodes nodes;
+    struct wl_group *group;
+    struct wl_nodes nodes;
     struct csv_tally *tally; /* shared */
     uint32_t self;
     weir_node *node;
@@ -64,9 +64,9 @@ static void fail_run(struct run *r, struct weir_error *err)
 {
     let_cause_speak(err);
     if (weir_err_scope(err->code) == WEIR_SCOPE_QUERY) { /* all have this one */
-        wb_group_end(r->group, err);
+        wl_group_end(r->group, err);
     }
-    wb_group_die(r->group, r->self, err);
+    wl_group_die(r->group, r->self, err);
 }
 
 static weir_err step_to_end(struct run *r, struct csv_worker *w,
@@ -177,18 +177,18 @@ static weir_err open_shuffle(struct run *r, struct weir_error *err)
     return rc;
 }
 
-static weir_err member(struct wb_group *group, uint32_t self, void *arg,
+static weir_err member(struct wl_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
     struct run *r = arg;
     r->self = self;
     csv_dir_forked();
-    weir_err rc = wb_nodes_open(&r->nodes, self, &r->node, err);
+    weir_err rc = wl_nodes_open(&r->nodes, self, &r->node, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(group);
-    rc = wb_nodes_join(&r->nodes, r->node, err);
+    wl_group_meet(group);
+    rc = wl_nodes_join(&r->nodes, r->node, err);
     if (rc == WEIR_OK) {
         rc = csv_plan_schema(r->job->plan, &r->schema, err);
     }
@@ -201,11 +201,11 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(group);
+    wl_group_meet(group);
     weir_query_close(r->query);
     r->schema.release(&r->schema);
-    wb_group_meet(group);
-    wb_nodes_close(r->node);
+    wl_group_meet(group);
+    wl_nodes_close(r->node);
     return WEIR_OK;
 }
 
@@ -233,11 +233,11 @@ static weir_err check_rows(const struct csv_job *job,
 static void fill_nodes(struct run *r, size_t tally_bytes)
 {
     const struct csv_job *job = r->job;
-    r->tally = wb_group_shared(r->group);
-    r->nodes = (struct wb_nodes){
+    r->tally = wl_group_shared(r->group);
+    r->nodes = (struct wl_nodes){
         .kind = "shuffle",
         .n = job->nodes,
-        .address = (void *)((char *)wb_group_shared(r->group) + tally_bytes),
+        .address = (void *)((char *)wl_group_shared(r->group) + tally_bytes),
         .params =
             {
                 .transport = job->transport,
@@ -256,25 +256,25 @@ weir_err csv_job_run(const struct csv_job *job, struct csv_tally *tally_out,
 {
     const uint32_t workers = job->nodes * job->workers;
     const size_t tally_bytes = workers * sizeof(struct csv_tally);
-    const struct wb_group_params params = {
+    const struct wl_group_params params = {
         .members = job->nodes,
-        .shared_bytes = tally_bytes + job->nodes * (size_t)WB_ADDRESS_BYTES,
+        .shared_bytes = tally_bytes + job->nodes * (size_t)WL_ADDRESS_BYTES,
         .timeout_ns = NO_TIMEOUT_NS,
         .stopped_ns = job->stopped_ns,
     };
     struct run run = {.job = job};
-    weir_err rc = wb_group_open(&params, &run.group, err);
+    weir_err rc = wl_group_open(&params, &run.group, err);
     if (rc != WEIR_OK) {
         return rc;
     }
     fill_nodes(&run, tally_bytes);
-    rc = wb_group_run(run.group, member, &run, err);
+    rc = wl_group_run(run.group, member, &run, err);
     if (rc == WEIR_OK) {
         rc = check_rows(job, run.tally, err);
     }
     if (rc == WEIR_OK) {
         memcpy(tally_out, run.tally, tally_bytes);
     }
-    wb_group_close(run.group);
+    wl_group_close(run.group);
     return rc;
 }

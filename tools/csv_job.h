@@ -26,7 +26,7 @@ struct csv_job {
     uint32_t nodes;
     uint32_t workers;      /* of each node */
     uint64_t memory_bytes; /* of each node; 0: the library's default */
-    uint64_t stopped_ns;   /* as of wb_group_params */
+    uint64_t stopped_ns;   /* as of wl_group_params */
     const uint32_t *keys;  /* columns */
     uint32_t n_keys;
 };

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/lib/clock.h"
 #include "bench/lib/embedded.h"
+#include "launch/clock.h"
 #include "tools/fail.h"
 #include "tools/run_job.h"
 #include "tools/run_report.h"
@@ -59,13 +59,13 @@ static weir_err run(const struct run_job *job, struct weir_error *err)
     }
     print_begin(job->to, job->nodes);
     (void)fflush(job->to);
-    uint64_t begin_ns = wb_now_ns();
+    uint64_t begin_ns = wl_now_ns();
     weir_err rc = run_job_run(job, ops, err);
     if (rc == WEIR_OK) {
         (void)fprintf(job->to,
                       "\nIt took %.2f s, tables computed on the way. What "
                       "each operator did:\n\n",
-                      (double)(wb_now_ns() - begin_ns) * 1e-9);
+                      (double)(wl_now_ns() - begin_ns) * 1e-9);
         rc = run_report(job->to, job, ops, err);
     }
     if (rc == WEIR_OK) {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "bench/lib/batch.h"
-#include "bench/lib/clock.h"
+#include "launch/clock.h"
 #include "tools/doctor.h"
 
 enum {
@@ -240,7 +240,7 @@ static weir_err ping(struct end *e, double *us_out)
     unsigned n = 0;
     weir_err rc = put_value(e, -1); /* opens the link; not counted */
     rc = rc == WEIR_OK ? take(e, &rows, &value) : rc;
-    uint64_t at = wb_now_ns();
+    uint64_t at = wl_now_ns();
     uint64_t until = at + SECOND;
     for (; rc == WEIR_OK && n < PINGS && at < until; n++) {
         rc = put_value(e, (int64_t)n + 1);
@@ -249,7 +249,7 @@ static weir_err ping(struct end *e, double *us_out)
             return WEIR_ERR_INTEGRITY;
         }
         uint64_t then = at;
-        at = wb_now_ns();
+        at = wl_now_ns();
         ns[n] = at - then;
     }
     if (rc == WEIR_OK) {
@@ -262,13 +262,13 @@ static weir_err ping(struct end *e, double *us_out)
 /* About a second of rows; the clock stops when the peer has counted them. */
 static weir_err flood(struct end *e, double *mb_per_s_out)
 {
-    uint64_t begin = wb_now_ns();
+    uint64_t begin = wl_now_ns();
     int64_t sent = 0;
     int64_t rows = 0;
     int64_t value = 0;
     weir_err rc = WEIR_OK;
     memset(e->values, 0, sizeof(e->values));
-    while (rc == WEIR_OK && wb_now_ns() - begin < SECOND &&
+    while (rc == WEIR_OK && wl_now_ns() - begin < SECOND &&
            (uint64_t)sent * 8 < MOST_BYTES) {
         rc = put(e, BATCH_ROWS);
         sent += BATCH_ROWS;
@@ -278,7 +278,7 @@ static weir_err flood(struct end *e, double *mb_per_s_out)
     if (rc != WEIR_OK) {
         return rc;
     }
-    double seconds = (double)(wb_now_ns() - begin) / 1e9;
+    double seconds = (double)(wl_now_ns() - begin) / 1e9;
     *mb_per_s_out = (double)sent * 8 / 1e6 / seconds;
     rc = take(e, &rows, &rows);
     return rc != WEIR_DONE ? rc : value == sent ? WEIR_OK : WEIR_ERR_INTEGRITY;
@@ -413,10 +413,10 @@ void doctor_peer(struct doctor *d, const char *where)
         doctor_say(d, DOCTOR_PROBLEM, "peer", NULL, "%s", err.message);
         return;
     }
-    uint64_t begin = wb_now_ns();
+    uint64_t begin = wl_now_ns();
     weir_err rc = weir_node_join_seed(e.node, address, 2, d->timeout_ns, &err);
     if (rc != WEIR_OK) {
-        say_unjoined(d, &e, rc, &err, where, wb_now_ns() - begin);
+        say_unjoined(d, &e, rc, &err, where, wl_now_ns() - begin);
     } else {
         measure(d, &e, where);
     }

@@ -26,7 +26,7 @@ struct gen {
 
 struct thread {
     struct gen *gen;
-    struct wb_counter *counter;
+    struct wl_counter *counter;
     pthread_t id;
     struct gen_text text;
     uint32_t *columns; /* 0, 1, 2 ... for the widest table */

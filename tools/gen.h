@@ -16,7 +16,7 @@
 
 #include <weir/table.h>
 
-#include "bench/lib/plan.h"
+#include "launch/counter.h"
 
 struct gen_file {
     const char *name; /* for messages */
@@ -31,7 +31,7 @@ struct gen_params {
     struct gen_file *files;
     uint32_t n_files;
     uint32_t jobs;               /* threads, 1 or more */
-    struct wb_counter *counters; /* of each thread: parts done */
+    struct wl_counter *counters; /* of each thread: parts done */
 };
 
 /**

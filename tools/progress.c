@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/lib/clock.h"
+#include "launch/clock.h"
 #include "tools/fail.h"
 
 enum { PAINT_MS = 100, BAR_WIDTH = 24, LINE_BYTES = 160 };
@@ -26,7 +26,7 @@ struct shared {
     _Atomic uint32_t phase;
     _Atomic uint64_t total;
     _Atomic uint64_t begin_ns; /* 0: no phase has begun */
-    struct wb_counter counter[];
+    struct wl_counter counter[];
 };
 
 struct progress {
@@ -116,7 +116,7 @@ static void paint(const struct progress *p)
     uint64_t begin_ns = p->shared->begin_ns;
     uint64_t total = p->shared->total;
     const struct progress_phase *phase = &p->phases[p->shared->phase];
-    double seconds = (double)(wb_now_ns() - begin_ns) * 1e-9;
+    double seconds = (double)(wl_now_ns() - begin_ns) * 1e-9;
     if (begin_ns == 0) {
         return;
     }
@@ -190,7 +190,7 @@ weir_err progress_open(int fd, uint32_t counters,
     }
     *p = (struct progress){.fd = fd, .counters = counters, .phases = phases};
     p->shared_bytes =
-        sizeof(struct shared) + counters * sizeof(struct wb_counter);
+        sizeof(struct shared) + counters * sizeof(struct wl_counter);
     void *map = mmap(NULL, p->shared_bytes, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
@@ -217,10 +217,10 @@ void progress_begin(struct progress *p, uint32_t phase, uint64_t total)
     }
     p->shared->phase = phase;
     p->shared->total = total;
-    p->shared->begin_ns = wb_now_ns();
+    p->shared->begin_ns = wl_now_ns();
 }
 
-struct wb_counter *progress_counters(struct progress *p)
+struct wl_counter *progress_counters(struct progress *p)
 {
     return p->shared->counter;
 }

@@ -18,7 +18,7 @@
 
 #include <weir/error.h>
 
-#include "bench/lib/plan.h"
+#include "launch/counter.h"
 
 struct progress;
 
@@ -50,7 +50,7 @@ void progress_begin(struct progress *p, uint32_t phase, uint64_t total);
 
 /** The counters; one thread of any process writes each.
  *  Errors: none. Blocks: never. Threads: any. Ownership: progress's. */
-struct wb_counter *progress_counters(struct progress *p);
+struct wl_counter *progress_counters(struct progress *p);
 
 /** Wipe the line and end. NULL is allowed. Errors: none.
  *  Blocks: shortly. Threads: as open. Ownership: frees p. */

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench/lib/group.h"
-#include "bench/lib/nodes.h"
+#include "launch/group.h"
+#include "launch/nodes.h"
 #include "tools/fail.h"
 
 /* Nothing here may be decided by the clock: the parent sees a process that
@@ -28,8 +28,8 @@
 /* The parent's, and a copy in each process. */
 struct job {
     const struct run_job *params;
-    struct wb_group *group;
-    struct wb_nodes nodes;
+    struct wl_group *group;
+    struct wl_nodes nodes;
     struct run_op *ops; /* shared; [nodes][n_ops] */
     uint32_t n_ops;
     uint32_t self;
@@ -65,7 +65,7 @@ uint32_t run_job_operators(const weir_plan *plan)
 /* A thread that copies the run's count, until `stop` is readable. */
 struct counting {
     const weir_run *run;
-    struct wb_counter *counter;
+    struct wl_counter *counter;
     int stop[2];
     pthread_t id;
 };
@@ -178,7 +178,7 @@ static void check_output(const struct job *j, weir_err rc,
 {
     if (rc != WEIR_OK) {
         err->code = rc;
-        wb_group_end(j->group, err);
+        wl_group_end(j->group, err);
     }
 }
 
@@ -193,9 +193,9 @@ static void end_query(const struct job *j, const struct weir_error *err)
     struct weir_error shown = *err;
     if (err->code == WEIR_ERR_QUERY_DATA) {
         (void)tool_fail(&shown, err->code, "%s",
-                        wb_nodes_cause(&j->nodes, err->message));
+                        wl_nodes_cause(&j->nodes, err->message));
     }
-    wb_group_end(j->group, &shown);
+    wl_group_end(j->group, &shown);
 }
 
 static weir_err take_rows(void *arg, const struct ArrowArray *batch,
@@ -256,19 +256,19 @@ static weir_err run(struct job *j, weir_node *node, struct weir_error *err)
     return WEIR_OK;
 }
 
-static weir_err member(struct wb_group *group, uint32_t self, void *arg,
+static weir_err member(struct wl_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
     struct job *j = arg;
     weir_node *node;
     j->self = self;
     (void)signal(SIGPIPE, SIG_IGN); /* rows_out tells */
-    weir_err rc = wb_nodes_open(&j->nodes, self, &node, err);
+    weir_err rc = wl_nodes_open(&j->nodes, self, &node, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(group);
-    rc = wb_nodes_join(&j->nodes, node, err);
+    wl_group_meet(group);
+    rc = wl_nodes_join(&j->nodes, node, err);
     if (rc == WEIR_OK) {
         rc = open_out(j, err);
     }
@@ -279,10 +279,10 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
         return rc;
     }
     close_out(j, err);
-    wb_group_meet(group);
+    wl_group_meet(group);
     weir_run_close(j->run);
-    wb_group_meet(group);
-    wb_nodes_close(node);
+    wl_group_meet(group);
+    wl_nodes_close(node);
     return WEIR_OK;
 }
 
@@ -291,11 +291,11 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
 static void fill_nodes(struct job *j, size_t stats_bytes)
 {
     const struct run_job *p = j->params;
-    j->ops = wb_group_shared(j->group);
-    j->nodes = (struct wb_nodes){
+    j->ops = wl_group_shared(j->group);
+    j->nodes = (struct wl_nodes){
         .kind = "run",
         .n = p->nodes,
-        .address = (void *)((char *)wb_group_shared(j->group) + stats_bytes),
+        .address = (void *)((char *)wl_group_shared(j->group) + stats_bytes),
         .params =
             {
                 .transport = p->transport,
@@ -313,21 +313,21 @@ weir_err run_job_run(const struct run_job *params, struct run_op *ops_out,
 {
     struct job j = {.params = params, .n_ops = run_job_operators(params->plan)};
     const size_t stats_bytes = params->nodes * j.n_ops * sizeof(struct run_op);
-    const struct wb_group_params group = {
+    const struct wl_group_params group = {
         .members = params->nodes,
-        .shared_bytes = stats_bytes + params->nodes * (size_t)WB_ADDRESS_BYTES,
+        .shared_bytes = stats_bytes + params->nodes * (size_t)WL_ADDRESS_BYTES,
         .timeout_ns = NO_TIMEOUT_NS,
         .stopped_ns = params->stopped_ns,
     };
-    weir_err rc = wb_group_open(&group, &j.group, err);
+    weir_err rc = wl_group_open(&group, &j.group, err);
     if (rc != WEIR_OK) {
         return rc;
     }
     fill_nodes(&j, stats_bytes);
-    rc = wb_group_run(j.group, member, &j, err);
+    rc = wl_group_run(j.group, member, &j, err);
     if (rc == WEIR_OK) {
         sum_stats(&j, ops_out);
     }
-    wb_group_close(j.group);
+    wl_group_close(j.group);
     return rc;
 }

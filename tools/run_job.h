@@ -25,7 +25,7 @@ struct run_job {
     const char *transport;
     uint64_t memory_bytes; /* of operators, per node [the library's] */
     uint64_t timeout_ns;   /* 0: none */
-    uint64_t stopped_ns;   /* as of wb_group_params */
+    uint64_t stopped_ns;   /* as of wl_group_params */
     enum rows_format format;
     FILE *to;                  /* where the rows go; nothing is buffered yet */
     struct progress *progress; /* a counter per node, or NULL */
@@ -52,7 +52,7 @@ uint32_t run_job_operators(const weir_plan *plan);
  *
  * Errors:     the run's, which all members have; WEIR_DONE: who reads `to` has
  *             closed it; WEIR_ERR_SYSTEM: `to` cannot be written; a member's
- *             own with its number in front; as wb_group_run
+ *             own with its number in front; as wl_group_run
  * Blocks:     until it has ended
  * Threads:    one, the only one of the process
  * Ownership:  nothing

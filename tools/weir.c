@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include "bench/lib/ask.h"
+#include "launch/ask.h"
 #include "tools/cmd.h"
 #include "tools/status.h"
 
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     const struct command *c = find(name);
-    wb_ask_begin();
+    wl_ask_begin();
     if (c != NULL) {
         return flush(run(c, argc - 1, argv + 1));
     }

@@ -12,14 +12,14 @@
 
 #include <weir/stats.h>
 
-#include "bench/lib/clock.h"
-#include "bench/lib/group.h"
 #include "bench/lib/keys.h"
-#include "bench/lib/nodes.h"
 #include "bench/lib/report.h"
 #include "bench/lib/two_stage.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "launch/clock.h"
+#include "launch/group.h"
+#include "launch/nodes.h"
 
 #define MAX_NODES 64u
 
@@ -36,7 +36,7 @@ struct report {
 
 /* In shared memory. */
 struct shared {
-    char address[MAX_NODES][WB_ADDRESS_BYTES];
+    char address[MAX_NODES][WL_ADDRESS_BYTES];
     struct report reports[MAX_NODES];
 };
 
@@ -63,10 +63,10 @@ static uint64_t resident(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static struct wb_nodes nodes_of(const struct wb_idle_params *p,
+static struct wl_nodes nodes_of(const struct wb_idle_params *p,
                                 struct shared *shared)
 {
-    return (struct wb_nodes){.kind = "idle",
+    return (struct wl_nodes){.kind = "idle",
                              .n = p->nodes,
                              .address = shared->address,
                              .params = {.transport = p->transport,
@@ -104,10 +104,10 @@ static weir_err shuffle(weir_node *node, const struct wb_idle_params *p,
     return rc == WEIR_DONE ? WEIR_OK : rc;
 }
 
-static void sleep_and_report(struct wb_group *group, uint64_t sleep_ns,
+static void sleep_and_report(struct wl_group *group, uint64_t sleep_ns,
                              struct report *r)
 {
-    wb_group_meet(group);
+    wl_group_meet(group);
     struct rusage before = usage();
     struct timespec ts = {.tv_sec = (time_t)(sleep_ns / 1000000000u),
                           .tv_nsec = (long)(sleep_ns % 1000000000u)};
@@ -116,29 +116,29 @@ static void sleep_and_report(struct wb_group *group, uint64_t sleep_ns,
     }
     struct rusage after = usage();
     r->cpu_ns =
-        wb_timeval_ns(&after.ru_utime) + wb_timeval_ns(&after.ru_stime) -
-        wb_timeval_ns(&before.ru_utime) - wb_timeval_ns(&before.ru_stime);
+        wl_timeval_ns(&after.ru_utime) + wl_timeval_ns(&after.ru_stime) -
+        wl_timeval_ns(&before.ru_utime) - wl_timeval_ns(&before.ru_stime);
     r->switches = (uint64_t)(after.ru_nvcsw + after.ru_nivcsw -
                              before.ru_nvcsw - before.ru_nivcsw);
-    wb_group_meet(group);
+    wl_group_meet(group);
 }
 
-static weir_err member(struct wb_group *group, uint32_t self, void *arg,
+static weir_err member(struct wl_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
     const struct wb_idle_params *p = arg;
-    struct shared *shared = wb_group_shared(group);
-    const struct wb_nodes nodes = nodes_of(p, shared);
+    struct shared *shared = wl_group_shared(group);
+    const struct wl_nodes nodes = nodes_of(p, shared);
     struct report *r = &shared->reports[self];
     uint64_t rss = resident();
     weir_node *node = NULL;
-    weir_err rc = wb_nodes_open(&nodes, self, &node, err);
+    weir_err rc = wl_nodes_open(&nodes, self, &node, err);
     if (rc != WEIR_OK) {
         return rc;
     }
     (void)snprintf(r->plan, sizeof(r->plan), "%s", weir_node_plan(node));
-    wb_group_meet(group);
-    rc = wb_nodes_join(&nodes, node, err);
+    wl_group_meet(group);
+    rc = wl_nodes_join(&nodes, node, err);
     if (rc == WEIR_OK) {
         rc = shuffle(node, p, self, &r->tally, err);
     }
@@ -150,7 +150,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
         r->rss_bytes = resident() - rss;
         sleep_and_report(group, p->sleep_ns, r);
     }
-    wb_nodes_close(node);
+    wl_nodes_close(node);
     return rc;
 }
 
@@ -204,23 +204,23 @@ weir_err wb_idle_run(const struct wb_idle_params *params, struct wb_idle *out,
         return wi_fail(err, WEIR_ERR_ARG, "nodes is %u; must be 2..%u", p.nodes,
                        MAX_NODES);
     }
-    struct wb_group_params gp = {
+    struct wl_group_params gp = {
         .members = p.nodes,
         .shared_bytes = sizeof(struct shared),
         .timeout_ns = p.sleep_ns + UINT64_C(60000000000),
     };
-    struct wb_group *group = NULL;
-    weir_err rc = wb_group_open(&gp, &group, err);
+    struct wl_group *group = NULL;
+    weir_err rc = wl_group_open(&gp, &group, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    rc = wb_group_run(group, member, &p, err);
+    rc = wl_group_run(group, member, &p, err);
     if (rc == WEIR_OK) {
         *out = (struct wb_idle){.params = p};
-        const struct shared *shared = wb_group_shared(group);
+        const struct shared *shared = wl_group_shared(group);
         rc = sum_up(shared->reports, out, err);
     }
-    wb_group_close(group);
+    wl_group_close(group);
     return rc;
 }
 

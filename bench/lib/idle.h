@@ -42,7 +42,7 @@ struct wb_idle {
 
 /**
  * Errors:     WEIR_ERR_ARG, WEIR_ERR_INTEGRITY (the shuffle), and as
- *             wb_group_run
+ *             wl_group_run
  * Blocks:     for sleep_ns and the shuffle
  * Threads:    one, the only one of the process
  * Ownership:  nothing

@@ -8,18 +8,19 @@
 #include "bench/lib/latency.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/lib/batch.h"
-#include "bench/lib/clock.h"
-#include "bench/lib/group.h"
 #include "bench/lib/median.h"
 #include "bench/lib/pair.h"
 #include "bench/lib/pin.h"
 #include "bench/lib/report.h"
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "launch/clock.h"
+#include "launch/group.h"
 
 #define MAX_BLOCKS 10000u
 
@@ -27,7 +28,7 @@ enum kind { BARE, ROW, KINDS };
 
 struct shared {
     alignas(64) _Atomic uint64_t line; /* the ball: trips so far, both ways */
-    alignas(64) char address[2][WB_ADDRESS_BYTES];
+    alignas(64) char address[2][WL_ADDRESS_BYTES];
     alignas(64) double half_ns[]; /* [kind][sample]; written by: process 0 */
 };
 
@@ -144,13 +145,13 @@ static weir_err trips(struct player *p, enum kind kind)
 static weir_err play_block(struct player *p, enum kind kind)
 {
     double *half_ns = p->shared->half_ns + kind * samples_of(p->params);
-    uint64_t then_ns = wb_now_ns();
+    uint64_t then_ns = wl_now_ns();
     for (uint32_t i = 0; i < WB_LATENCY_SAMPLES; i++) {
         weir_err rc = trips(p, kind);
         if (rc != WEIR_OK) {
             return rc;
         }
-        uint64_t now_ns = wb_now_ns();
+        uint64_t now_ns = wl_now_ns();
         if (p->pair.self == 0) {
             half_ns[p->n_samples[kind]++] =
                 (double)(now_ns - then_ns) / (2.0 * WB_LATENCY_TRIPS);
@@ -215,10 +216,10 @@ static weir_err play_all(struct player *p, struct weir_error *err)
     return rc == WEIR_OK ? rc : wb_pair_status(&p->pair, rc, err);
 }
 
-static weir_err member(struct wb_group *group, uint32_t self, void *arg,
+static weir_err member(struct wl_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
-    struct player p = {.params = arg, .shared = wb_group_shared(group)};
+    struct player p = {.params = arg, .shared = wl_group_shared(group)};
     p.pair = (struct wb_pair){
         .nodes = {.kind = "latency",
                   .address = p.shared->address,
@@ -230,7 +231,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     if (rc != WEIR_OK) {
         return rc; /* ends the other one, too */
     }
-    wb_group_meet(group);
+    wl_group_meet(group);
     rc = wb_pair_join(&p.pair, err);
     if (rc == WEIR_OK) {
         rc = open_streams(&p, err);
@@ -242,12 +243,12 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(group);
+    wl_group_meet(group);
     rc = play_all(&p, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(group);
+    wl_group_meet(group);
     wb_pair_close(&p.pair);
     return WEIR_OK;
 }
@@ -277,23 +278,23 @@ weir_err wb_latency_run(const struct wb_latency_params *params,
                        "may use one (see taskset)");
     }
     uint32_t n = samples_of(&p);
-    struct wb_group_params gp = {
+    struct wl_group_params gp = {
         .members = 2,
         .shared_bytes = sizeof(struct shared) + KINDS * n * sizeof(double),
         .timeout_ns = p.timeout_ns,
     };
-    struct wb_group *group = NULL;
-    weir_err rc = wb_group_open(&gp, &group, err);
+    struct wl_group *group = NULL;
+    weir_err rc = wl_group_open(&gp, &group, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    rc = wb_group_run(group, member, &p, err);
+    rc = wl_group_run(group, member, &p, err);
     if (rc == WEIR_OK) {
-        struct shared *s = wb_group_shared(group);
+        struct shared *s = wl_group_shared(group);
         out->bare = summary(s->half_ns, n);
         out->row = summary(s->half_ns + n, n);
     }
-    wb_group_close(group);
+    wl_group_close(group);
     return rc;
 }
 

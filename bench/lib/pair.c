@@ -9,13 +9,13 @@ weir_err wb_pair_open(struct wb_pair *pair, struct weir_error *err)
 {
     pair->nodes.n = 2;
     pair->nodes.params.workers = 1;
-    return wb_nodes_open(&pair->nodes, pair->self, &pair->node, err);
+    return wl_nodes_open(&pair->nodes, pair->self, &pair->node, err);
 }
 
 weir_err wb_pair_join(struct wb_pair *pair, struct weir_error *err)
 {
     struct weir_query_params params = {.id = 1};
-    weir_err rc = wb_nodes_join(&pair->nodes, pair->node, err);
+    weir_err rc = wl_nodes_join(&pair->nodes, pair->node, err);
     return rc == WEIR_OK
                ? weir_query_open(pair->node, &params, &pair->query, err)
                : rc;
@@ -70,5 +70,5 @@ weir_err wb_pair_status(struct wb_pair *pair, weir_err rc,
 void wb_pair_close(struct wb_pair *pair)
 {
     weir_query_close(pair->query);
-    wb_nodes_close(pair->node);
+    wl_nodes_close(pair->node);
 }

@@ -3,7 +3,7 @@
  * Two processes, a node with one worker in each, one query over both, and
  * shuffles from one to the other with rows of one int64 column.
  *
- *   each process:  open --> wb_group_meet --> join --> shuffle ... --> close
+ *   each process:  open --> wl_group_meet --> join --> shuffle ... --> close
  */
 #ifndef WB_PAIR_H
 #define WB_PAIR_H
@@ -11,10 +11,10 @@
 #include <weir/query.h>
 #include <weir/shuffle.h>
 
-#include "bench/lib/nodes.h"
+#include "launch/nodes.h"
 
 struct wb_pair {
-    struct wb_nodes nodes; /* filled in by the caller, but for n */
+    struct wl_nodes nodes; /* filled in by the caller, but for n */
     uint32_t self;         /* 0 or 1; likewise */
     weir_node *node;
     weir_query *query;

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "bench/lib/clock.h"
-#include "bench/lib/group.h"
 #include "bench/lib/keys.h"
 #include "bench/lib/pin.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "launch/clock.h"
+#include "launch/group.h"
 
 /* Rows per node of the warm-up: 2 MiB of keys, enough for every ring and
  * socket buffer to have been full once. */
@@ -30,7 +30,7 @@
  * a copy made by fork. */
 struct run {
     const struct wb_engine_ops *ops;
-    struct wb_group *group;
+    struct wl_group *group;
     struct wb_node node;
     struct wb_board board;
     void *engine;
@@ -190,15 +190,15 @@ static void work_one(struct thread *t)
     struct run *r = t->run;
     struct weir_error err = {.code = WEIR_OK};
     board_clear(&r->board, &t->worker);
-    wb_group_meet_threads(r->group);
-    t->worker.tally->begin_ns = wb_now_ns();
+    wl_group_meet_threads(r->group);
+    t->worker.tally->begin_ns = wl_now_ns();
     weir_err rc = r->ops->work(r->engine, &t->worker, &err);
-    t->worker.tally->end_ns = wb_now_ns();
+    t->worker.tally->end_ns = wl_now_ns();
     if (rc != WEIR_OK) {
         /* Other threads of this process may wait for rows that will never
          * come, so the process ends here. */
         err.code = rc;
-        wb_group_die(r->group, r->node.self, &err);
+        wl_group_die(r->group, r->node.self, &err);
     }
 }
 
@@ -214,16 +214,16 @@ static void put_usage(struct wb_tally *tally, const struct rusage *before)
     struct rusage now;
     (void)getrusage(RUSAGE_SELF, &now);
     tally->user_ns =
-        wb_timeval_ns(&now.ru_utime) - wb_timeval_ns(&before->ru_utime);
+        wl_timeval_ns(&now.ru_utime) - wl_timeval_ns(&before->ru_utime);
     tally->sys_ns =
-        wb_timeval_ns(&now.ru_stime) - wb_timeval_ns(&before->ru_stime);
+        wl_timeval_ns(&now.ru_stime) - wl_timeval_ns(&before->ru_stime);
 }
 
 static weir_err run_workers(struct run *r, uint64_t rows,
                             struct weir_error *err)
 {
     uint32_t n = r->node.params.workers;
-    struct wb_counter *counters = r->node.params.counters;
+    struct wl_counter *counters = r->node.params.counters;
     struct thread threads[MAX_WORKERS];
     struct rusage before;
     (void)getrusage(RUSAGE_SELF, &before);
@@ -264,7 +264,7 @@ static weir_err run_phase(struct run *r, uint64_t rows, struct weir_error *err)
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(r->group);
+    wl_group_meet(r->group);
     r->board.rows = rows * r->node.params.nodes;
     if (r->node.self == 0) {
         rc = wb_board_check(&r->board, err);
@@ -273,25 +273,25 @@ static weir_err run_phase(struct run *r, uint64_t rows, struct weir_error *err)
         rc = r->ops->settle(r->engine, err);
     }
     if (rc == WEIR_OK) {
-        wb_group_meet(r->group); /* the board may be cleared again */
+        wl_group_meet(r->group); /* the board may be cleared again */
     }
     return rc;
 }
 
 static weir_err run_phases(struct run *r, struct weir_error *err)
 {
-    wb_group_meet(r->group); /* all addresses are there */
+    wl_group_meet(r->group); /* all addresses are there */
     weir_err rc = r->ops->connect(r->engine, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(r->group);
+    wl_group_meet(r->group);
     uint64_t rows = r->node.params.rows_per_node;
     rc = run_phase(r, wi_min_u64(rows, WARM_ROWS), err);
     return rc == WEIR_OK ? run_phase(r, rows, err) : rc;
 }
 
-static weir_err member(struct wb_group *group, uint32_t self, void *arg,
+static weir_err member(struct wl_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
     struct run *r = arg;
@@ -340,7 +340,7 @@ static weir_err check_params(const struct wb_plan_params *p,
 static void lay_out(struct run *r)
 {
     uint32_t workers = r->node.params.nodes * r->node.params.workers;
-    uint8_t *mem = wb_group_shared(r->group);
+    uint8_t *mem = wl_group_shared(r->group);
     r->board.workers = workers;
     r->board.tally = (struct wb_tally *)(void *)mem;
     mem += tally_bytes(workers);
@@ -348,7 +348,7 @@ static void lay_out(struct run *r)
         r->board.edge[s] = (uint64_t *)(void *)mem;
         mem += edge_bytes(workers);
     }
-    r->node.address = (char(*)[WB_ADDRESS_BYTES])(void *)mem;
+    r->node.address = (char(*)[WL_ADDRESS_BYTES])(void *)mem;
 }
 
 weir_err wb_plan_run(const struct wb_engine_ops *ops,
@@ -362,24 +362,24 @@ weir_err wb_plan_run(const struct wb_engine_ops *ops,
     }
     struct run r = {.ops = ops, .node = {.params = *params, .run = ++runs}};
     uint32_t workers = params->nodes * params->workers;
-    struct wb_group_params gp = {
+    struct wl_group_params gp = {
         .members = params->nodes,
         .threads = workers,
-        .shared_bytes = board_bytes(workers) + params->nodes * WB_ADDRESS_BYTES,
+        .shared_bytes = board_bytes(workers) + params->nodes * WL_ADDRESS_BYTES,
         .timeout_ns = params->timeout_ns,
     };
-    rc = wb_group_open(&gp, &r.group, err);
+    rc = wl_group_open(&gp, &r.group, err);
     if (rc != WEIR_OK) {
         return rc;
     }
     lay_out(&r);
-    rc = wb_group_run(r.group, member, &r, err);
+    rc = wl_group_run(r.group, member, &r, err);
     if (rc == WEIR_OK) {
         *seconds_out = wb_board_seconds(&r.board);
         if (params->usage_out != NULL) {
             *params->usage_out = board_usage(&r.board);
         }
     }
-    wb_group_close(r.group);
+    wl_group_close(r.group);
     return rc;
 }

@@ -24,26 +24,20 @@
 #ifndef WB_PLAN_H
 #define WB_PLAN_H
 
-#include <stdalign.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <weir/error.h>
 
+#include "launch/counter.h"
+#include "launch/nodes.h"
+
 #define WB_STAGES 2u
-#define WB_ADDRESS_BYTES 256u /* of auto: all of a node's */
 
 /** CPU time of all threads of all processes, in the timed run alone. */
 struct wb_usage {
     double user_s;
     double sys_s;
-};
-
-/** Rows that a worker has counted in the running phase, for whoever shows how
- *  far it is. Written by that worker. */
-struct wb_counter {
-    alignas(64) _Atomic uint64_t rows;
 };
 
 struct wb_plan_params {
@@ -63,7 +57,8 @@ struct wb_plan_params {
     uint32_t frame_bytes;
     uint32_t ring_frames;
     bool no_checksum;
-    struct wb_counter *counters; /* of all workers, in shared memory [NULL] */
+    struct wl_counter *counters; /* of all workers: rows of the running phase,
+                                    in shared memory [NULL] */
 };
 
 /** What a worker reports; in shared memory, a cache line each. */
@@ -88,7 +83,7 @@ struct wb_worker {
     struct wb_tally *tally;
     uint64_t *edge[WB_STAGES];  /* rows received from each producer, by id;
                                   written by this worker */
-    struct wb_counter *counter; /* NULL: nobody looks */
+    struct wl_counter *counter; /* NULL: nobody looks */
 };
 
 /** What an engine knows of the plan; valid until its close. */
@@ -96,7 +91,7 @@ struct wb_node {
     struct wb_plan_params params;
     uint32_t self;
     uint32_t run; /* number of the group, to make names unique */
-    char (*address)[WB_ADDRESS_BYTES]; /* of every node, after all opened */
+    char (*address)[WL_ADDRESS_BYTES]; /* of every node, after all opened */
 };
 
 /**
@@ -155,7 +150,7 @@ double wb_board_seconds(const struct wb_board *board);
  * @param seconds_out  [out] of the timed run; set on WEIR_OK only, and then
  *                     the rows were checked
  *
- * Errors:     WEIR_ERR_ARG, WEIR_ERR_INTEGRITY, and as wb_group_run
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_INTEGRITY, and as wl_group_run
  * Blocks:     until the run has ended, at most params->timeout_ns
  * Threads:    one, the only one of the process
  * Ownership:  nothing

@@ -5,15 +5,16 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <weir/plan.h>
 #include <weir/run.h>
 
-#include "bench/lib/clock.h"
-#include "bench/lib/group.h"
 #include "core/base/err.h"
+#include "launch/clock.h"
+#include "launch/group.h"
 
 /* What the parent reads afterwards; in shared memory. */
 struct board {
@@ -24,8 +25,8 @@ struct board {
 struct query {
     const struct wb_query_params *params;
     char *plan_text; /* with the tables that the run is to have */
-    struct wb_group *group;
-    struct wb_nodes nodes;
+    struct wl_group *group;
+    struct wl_nodes nodes;
     uint32_t self;
     struct board *board;
 };
@@ -131,7 +132,7 @@ static weir_err run_plan(struct member *m, uint64_t id, struct weir_error *err)
         weir_run_close(run);
     }
     if (rc != WEIR_OK && weir_err_scope(rc) == WEIR_SCOPE_QUERY) {
-        wb_group_end(m->query->group, err); /* all have this one */
+        wl_group_end(m->query->group, err); /* all have this one */
     }
     return rc;
 }
@@ -145,13 +146,13 @@ static weir_err phase(struct member *m, uint64_t id, struct weir_error *err)
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(q->group);
-    uint64_t begin_ns = wb_now_ns();
+    wl_group_meet(q->group);
+    uint64_t begin_ns = wl_now_ns();
     rc = run_plan(m, id, err);
     if (rc == WEIR_OK) {
-        wb_group_meet(q->group);
+        wl_group_meet(q->group);
         q->board->seconds =
-            first ? (double)(wb_now_ns() - begin_ns) * 1e-9 : q->board->seconds;
+            first ? (double)(wl_now_ns() - begin_ns) * 1e-9 : q->board->seconds;
     }
     if (first) {
         weir_err closed = close_answer(m, rc == WEIR_OK ? err : NULL);
@@ -180,22 +181,22 @@ static weir_err run_phases(struct member *m, struct weir_error *err)
 
 static weir_err join(struct query *q, weir_node *node, struct weir_error *err)
 {
-    wb_group_meet(q->group);
-    weir_err rc = wb_nodes_join(&q->nodes, node, err);
+    wl_group_meet(q->group);
+    weir_err rc = wl_nodes_join(&q->nodes, node, err);
     if (rc == WEIR_OK) {
-        wb_group_meet(q->group);
+        wl_group_meet(q->group);
     }
     return rc;
 }
 
-static weir_err member(struct wb_group *group, uint32_t self, void *arg,
+static weir_err member(struct wl_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
     struct query *q = arg;
     struct member m = {.query = q};
     q->group = group;
     q->self = self;
-    weir_err rc = wb_nodes_open(&q->nodes, self, &m.node, err);
+    weir_err rc = wl_nodes_open(&q->nodes, self, &m.node, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -203,7 +204,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     if (rc == WEIR_OK) {
         rc = run_phases(&m, err);
     }
-    wb_nodes_close(m.node);
+    wl_nodes_close(m.node);
     return rc;
 }
 
@@ -218,26 +219,26 @@ weir_err wb_query_run(const struct wb_query_params *params, double *seconds_out,
                                 .run = ++runs,
                                 .n = params->nodes,
                                 .params = params->node}};
-    struct wb_group_params gp = {
+    struct wl_group_params gp = {
         .members = params->nodes,
         .shared_bytes =
-            sizeof(struct board) + params->nodes * (size_t)WB_ADDRESS_BYTES,
+            sizeof(struct board) + params->nodes * (size_t)WL_ADDRESS_BYTES,
         .timeout_ns = params->timeout_ns,
     };
     weir_err rc = make_text(&q, err);
     if (rc == WEIR_OK) {
-        rc = wb_group_open(&gp, &q.group, err);
+        rc = wl_group_open(&gp, &q.group, err);
     }
     if (rc == WEIR_OK) {
-        q.board = wb_group_shared(q.group);
-        q.nodes.address = (char(*)[WB_ADDRESS_BYTES])(void *)(q.board + 1);
-        rc = wb_group_run(q.group, member, &q, err);
+        q.board = wl_group_shared(q.group);
+        q.nodes.address = (char(*)[WL_ADDRESS_BYTES])(void *)(q.board + 1);
+        rc = wl_group_run(q.group, member, &q, err);
         if (rc == WEIR_OK) {
             *seconds_out = q.board->seconds;
             memcpy(answer_out, q.board->answer, WB_ANSWER_BYTES);
             answer_out[WB_ANSWER_BYTES - 1] = '\0';
         }
-        wb_group_close(q.group);
+        wl_group_close(q.group);
     }
     free(q.plan_text);
     return rc;

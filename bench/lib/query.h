@@ -19,7 +19,7 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 
-#include "bench/lib/nodes.h"
+#include "launch/nodes.h"
 
 #define WB_ANSWER_BYTES (UINT32_C(4) << 20)
 
@@ -46,7 +46,7 @@ struct wb_query_params {
  *
  * @param answer_out  [out] lines of CSV, NUL-terminated, WB_ANSWER_BYTES long
  *
- * Errors:     WEIR_ERR_ARG, as weir_plan_read and weir_run_wait, as wb_group_run;
+ * Errors:     WEIR_ERR_ARG, as weir_plan_read and weir_run_wait, as wl_group_run;
  *             WEIR_ERR_BUDGET: the answer is longer than WB_ANSWER_BYTES
  * Blocks:     until the run has ended, at most timeout_ns
  * Threads:    one, the only one of the process

@@ -9,12 +9,12 @@
 #include <weir/sim.h>
 #include <weir/stats.h>
 
-#include "bench/lib/clock.h"
 #include "bench/lib/keys.h"
 #include "bench/lib/report.h"
 #include "bench/lib/two_stage.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "launch/clock.h"
 
 #define WARM_ROWS_PER_PEER 8u
 /* Far above what any bound allows; a run that needs more is broken. */
@@ -199,7 +199,7 @@ weir_err wb_simulate_run(const struct wb_simulate_params *params,
                          struct wb_simulate *out, struct weir_error *err)
 {
     struct run r = {.p = *params};
-    uint64_t begin_ns = wb_now_ns();
+    uint64_t begin_ns = wl_now_ns();
     weir_err rc = fill_defaults(&r.p, err);
     if (rc != WEIR_OK) {
         return rc;
@@ -213,7 +213,7 @@ weir_err wb_simulate_run(const struct wb_simulate_params *params,
         rc = measure(&r, out, err);
     }
     free_run(&r);
-    out->wall_seconds = (double)(wb_now_ns() - begin_ns) * 1e-9;
+    out->wall_seconds = (double)(wl_now_ns() - begin_ns) * 1e-9;
     return rc;
 }
 

@@ -12,11 +12,11 @@
 #include <sys/resource.h>
 
 #include "bench/lib/batch.h"
-#include "bench/lib/clock.h"
-#include "bench/lib/group.h"
 #include "bench/lib/pair.h"
 #include "bench/lib/report.h"
 #include "core/base/err.h"
+#include "launch/clock.h"
+#include "launch/group.h"
 
 #define BATCH_ROWS 65536u
 #define MIB_ROWS (1048576u / 8u)
@@ -26,7 +26,7 @@
 
 /* In shared memory. */
 struct shared {
-    char address[2][WB_ADDRESS_BYTES];
+    char address[2][WL_ADDRESS_BYTES];
     uint64_t begin_ns; /* written by: process 0 */
     uint64_t end_ns;   /* written by: process 1 */
     struct wb_usage usage[2];
@@ -109,26 +109,26 @@ static weir_err move(struct end *e, uint32_t i, uint64_t rows,
 static double seconds_of(const struct timeval *after,
                          const struct timeval *before)
 {
-    return (double)(wb_timeval_ns(after) - wb_timeval_ns(before)) * 1e-9;
+    return (double)(wl_timeval_ns(after) - wl_timeval_ns(before)) * 1e-9;
 }
 
-static weir_err measure(struct end *e, struct wb_group *group,
+static weir_err measure(struct end *e, struct wl_group *group,
                         struct weir_error *err)
 {
     weir_err rc = move(e, 0, WARM_MIB * (uint64_t)MIB_ROWS, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(group);
+    wl_group_meet(group);
     struct rusage before;
     struct rusage after;
     (void)getrusage(RUSAGE_SELF, &before);
     if (e->pair.self == 0) {
-        e->shared->begin_ns = wb_now_ns();
+        e->shared->begin_ns = wl_now_ns();
     }
     rc = move(e, 1, e->params->mib * (uint64_t)MIB_ROWS, err);
     if (e->pair.self == 1) {
-        e->shared->end_ns = wb_now_ns();
+        e->shared->end_ns = wl_now_ns();
     }
     (void)getrusage(RUSAGE_SELF, &after);
     e->shared->usage[e->pair.self] = (struct wb_usage){
@@ -151,17 +151,17 @@ static struct wb_pair make_pair(const struct wb_stream_params *p,
     };
 }
 
-static weir_err member(struct wb_group *group, uint32_t self, void *arg,
+static weir_err member(struct wl_group *group, uint32_t self, void *arg,
                        struct weir_error *err)
 {
-    struct end e = {.params = arg, .shared = wb_group_shared(group)};
+    struct end e = {.params = arg, .shared = wl_group_shared(group)};
     e.pair = make_pair(e.params, e.shared, self);
     make_batch(&e);
     weir_err rc = wb_pair_open(&e.pair, err);
     if (rc != WEIR_OK) {
         return rc; /* ends the other one, too */
     }
-    wb_group_meet(group);
+    wl_group_meet(group);
     rc = wb_pair_join(&e.pair, err);
     for (uint32_t i = 0; i < 2 && rc == WEIR_OK; i++) {
         rc = wb_pair_shuffle(&e.pair, i + 1, 0, &e.end[i], err);
@@ -172,7 +172,7 @@ static weir_err member(struct wb_group *group, uint32_t self, void *arg,
     if (rc != WEIR_OK) {
         return rc;
     }
-    wb_group_meet(group);
+    wl_group_meet(group);
     wb_pair_close(&e.pair);
     return WEIR_OK;
 }
@@ -200,21 +200,21 @@ weir_err wb_stream_run(const struct wb_stream_params *params,
         return wi_fail(err, WEIR_ERR_ARG, "mib is %u; must be 1..%u", p.mib,
                        MAX_MIB);
     }
-    struct wb_group_params gp = {
+    struct wl_group_params gp = {
         .members = 2,
         .shared_bytes = sizeof(struct shared),
         .timeout_ns = p.timeout_ns,
     };
-    struct wb_group *group = NULL;
-    weir_err rc = wb_group_open(&gp, &group, err);
+    struct wl_group *group = NULL;
+    weir_err rc = wl_group_open(&gp, &group, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    rc = wb_group_run(group, member, &p, err);
+    rc = wl_group_run(group, member, &p, err);
     if (rc == WEIR_OK) {
-        summarise(wb_group_shared(group), &p, out);
+        summarise(wl_group_shared(group), &p, out);
     }
-    wb_group_close(group);
+    wl_group_close(group);
     return rc;
 }
 

@@ -38,7 +38,7 @@ struct wb_stream {
  * Measure.
  *
  * Errors:     WEIR_ERR_ARG; WEIR_ERR_INTEGRITY (rows lost, doubled or wrong);
- *             as weir_node_open, weir_query_open, wb_group_run
+ *             as weir_node_open, weir_query_open, wl_group_run
  * Blocks:     until done, at most params->timeout_ns
  * Threads:    one, the only one of the process
  * Ownership:  nothing

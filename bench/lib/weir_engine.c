@@ -8,21 +8,21 @@
 
 #include <stdlib.h>
 
-#include "bench/lib/nodes.h"
 #include "bench/lib/two_stage.h"
 #include "core/base/err.h"
+#include "launch/nodes.h"
 
 struct engine {
-    struct wb_nodes nodes;
+    struct wl_nodes nodes;
     weir_node *node;
     uint64_t queries;               /* opened so far: the same on all nodes */
     struct wb_two_stage *two_stage; /* of the running phase */
 };
 
-static struct wb_nodes nodes_of(const struct wb_node *plan)
+static struct wl_nodes nodes_of(const struct wb_node *plan)
 {
     const struct wb_plan_params *p = &plan->params;
-    return (struct wb_nodes){.kind = "bench",
+    return (struct wl_nodes){.kind = "bench",
                              .run = plan->run,
                              .n = p->nodes,
                              .address = plan->address,
@@ -43,7 +43,7 @@ static weir_err engine_open(const struct wb_node *plan, void **out,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a node");
     }
     e->nodes = nodes_of(plan);
-    weir_err rc = wb_nodes_open(&e->nodes, plan->self, &e->node, err);
+    weir_err rc = wl_nodes_open(&e->nodes, plan->self, &e->node, err);
     if (rc != WEIR_OK) {
         free(e);
         return rc;
@@ -55,7 +55,7 @@ static weir_err engine_open(const struct wb_node *plan, void **out,
 static weir_err engine_connect(void *engine, struct weir_error *err)
 {
     struct engine *e = engine;
-    return wb_nodes_join(&e->nodes, e->node, err);
+    return wl_nodes_join(&e->nodes, e->node, err);
 }
 
 static weir_err engine_prepare(void *engine, struct weir_error *err)
@@ -96,7 +96,7 @@ static void engine_close(void *engine)
 {
     struct engine *e = engine;
     wb_two_stage_close(e->two_stage);
-    wb_nodes_close(e->node);
+    wl_nodes_close(e->node);
     free(e);
 }
 

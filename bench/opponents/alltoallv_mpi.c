@@ -29,9 +29,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bench/lib/clock.h"
 #include "bench/lib/keys.h"
 #include "bench/lib/pin.h"
+#include "launch/clock.h"
 
 #define CHUNK_ROWS UINT64_C(65536)
 #define WARM_ROWS UINT64_C(262144)
@@ -339,13 +339,13 @@ static double run_once(struct bench *b, bool chunked, uint64_t rows,
         memset(b->edge[s], 0, (size_t)b->ranks * sizeof(uint64_t));
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    uint64_t begin_ns = wb_now_ns();
+    uint64_t begin_ns = wl_now_ns();
     if (chunked) {
         run_chunked(b, rows);
     } else {
         run_bulk(b, rows);
     }
-    uint64_t end_ns = wb_now_ns();
+    uint64_t end_ns = wl_now_ns();
     uint64_t first_ns = 0;
     uint64_t last_ns = 0;
     MPI_Allreduce(&begin_ns, &first_ns, 1, MPI_UINT64_T, MPI_MIN,

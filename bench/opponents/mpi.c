@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/lib/clock.h"
 #include "core/base/err.h"
+#include "launch/clock.h"
 
 #define DEFAULT_TIMEOUT_NS UINT64_C(120000000000)
 #define GRACE_MS 3000
@@ -149,7 +149,7 @@ static void exec_mpirun(const char *file, const struct wb_plan_params *p,
 
 static int ms_left(uint64_t deadline_ns)
 {
-    uint64_t now_ns = wb_now_ns();
+    uint64_t now_ns = wl_now_ns();
     if (now_ns >= deadline_ns) {
         return 0;
     }
@@ -255,7 +255,7 @@ weir_err wb_mpi_run(const struct wb_plan_params *params, const char *shape,
     uint64_t limit_ns =
         params->timeout_ns != 0 ? params->timeout_ns : DEFAULT_TIMEOUT_NS;
     bool in_time =
-        read_output(fds[0], text, sizeof(text), wb_now_ns() + limit_ns);
+        read_output(fds[0], text, sizeof(text), wl_now_ns() + limit_ns);
     int status = reap(pid, !in_time);
     (void)close(fds[0]);
     if (!in_time) {

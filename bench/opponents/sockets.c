@@ -284,7 +284,7 @@ static weir_err sockets_open(const struct wb_node *node, void **out,
         rc = open_descriptors(s, &port, err);
     }
     if (rc == WEIR_OK) {
-        (void)snprintf(node->address[node->self], WB_ADDRESS_BYTES, "%u", port);
+        (void)snprintf(node->address[node->self], WL_ADDRESS_BYTES, "%u", port);
         *out = s;
     }
     return rc;

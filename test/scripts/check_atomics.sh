@@ -9,9 +9,8 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 enter "$@"
 
-# shellcheck disable=SC2046 # one word per file
-split_code $(sources '*.[ch]' include core transport operators tools bench \
-                     test) >"$tmp/code"
+# shellcheck disable=SC2046,SC2086 # one word per folder and file
+split_code $(sources '*.[ch]' include $program_folders test) >"$tmp/code"
 awk -F '\t' '
     $1 == "core/base/atomic.h" { next }
     match($3, /memory_order_[a-z_]*|atomic_(thread|signal)_fence|__atomic_[a-z_]*|__sync_[a-z_]*|(^|[^a-z_])atomic_(load|store|exchange|fetch|compare)[a-z_]*/) {

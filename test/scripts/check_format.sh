@@ -8,9 +8,8 @@ enter "$@"
 need_tool clang-format
 clang-format --version | grep -q 'version 14\.' || skip "clang-format 14"
 
-# shellcheck disable=SC2046 # one word per file
-set -- $(sources '*.[ch]' include core transport operators tools bench \
-                 examples test)
+# shellcheck disable=SC2046,SC2086 # one word per folder and file
+set -- $(sources '*.[ch]' $source_folders)
 touch "$tmp/bad"
 for file; do
     clang-format --dry-run --Werror "$file" 2>"$tmp/log" ||

@@ -28,8 +28,8 @@ for header in $(sources '*.h' include); do
     try C11 "${header#include/}" "${CC:-cc}" -x c -std=c11 -pedantic
     try C++17 "${header#include/}" "${CXX:-c++}" -x c++ -std=c++17 -pedantic
 done
-for header in $(sources '*.h' core transport operators tools bench \
-                        test/support test/conformance); do
+for header in $(sources '*.h' $program_folders test/support \
+                        test/conformance); do
     # shellcheck disable=SC2086 # flags are words
     try C "$header" "${CC:-cc}" -x c $inside
 done

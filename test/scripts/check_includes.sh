@@ -23,21 +23,21 @@ cat >"$tmp/rules" <<'RULES'
 ^transport/[a-z]*/          SYS <weir/error.h> "core/transport.h" "core/base/ OWN
 ^operators/                 SYS <weir/ <jansson.h> "operators/
 ^examples/                  SYS <weir/ OWN
-^bench/shuffle/             SYS <weir/ OWN
-^bench/micro/               SYS <weir/ "core/ "operators/ "bench/
-^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "bench/
-^tools/                     SYS <weir/ <jansson.h> "operators/base/ "operators/table/ "tools/ "bench/
+^launch/                    SYS <weir/ "core/base/ "launch/
+^bench/micro/               SYS <weir/ "core/ "operators/ "launch/ "bench/
+^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "launch/ "bench/
+^tools/                     SYS <weir/ <jansson.h> "operators/base/ "operators/table/ "launch/ "tools/ "bench/
 ^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/ "test/
 ^test/unit/transport/       SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/conformance/spi_sockets SYS <weir/ <criterion/ "bench/opponents/ "test/
 ^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/install/              SYS <weir/
-^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h> <criterion/ "core/ "transport/ "operators/ "tools/ "bench/ "test/
+^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h> <criterion/ "core/ "transport/ "operators/ "launch/ "tools/ "bench/ "test/
 RULES
 
-files=$(sources '*.[ch]' include core transport operators examples bench tools \
-                test)
-# shellcheck disable=SC2086 # one word per file
+# shellcheck disable=SC2086 # one word per folder and file
+files=$(sources '*.[ch]' $source_folders)
+# shellcheck disable=SC2086
 split_code $files | awk -F '\t' -v rules="$tmp/rules" \
                         -v edges="$tmp/edges" -f "$scripts/includes.awk" \
     >"$tmp/bad"

@@ -7,9 +7,8 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 enter "$@"
 
-# shellcheck disable=SC2046 # one word per file
-split_code $(sources '*.[ch]' include core transport operators tools bench \
-                     examples test) |
+# shellcheck disable=SC2046,SC2086 # one word per folder and file
+split_code $(sources '*.[ch]' $source_folders) |
     awk -F '\t' -f "$scripts/sizes.awk" |
     LC_ALL=C sort -t '	' -k 1,2 -k 3,3n >"$tmp/sizes"
 

@@ -28,9 +28,9 @@ for header in criterion/criterion.h mpi.h csv.h jansson.h infiniband/verbs.h; do
 done
 
 touch "$tmp/bad"
-for source in $(sources '*.c' core transport operators tools bench examples \
-                        test/support test/unit test/conformance \
-                        test/integration test/fuzz); do
+for source in $(sources '*.c' $program_folders examples test/support \
+                        test/unit test/conformance test/integration \
+                        test/fuzz); do
     for header in $unread; do
         if grep -q "#include <$header>" "$source"; then
             echo "$source: not read, <$header> is not installed"

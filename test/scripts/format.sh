@@ -3,7 +3,8 @@
 # Format every source in place.
 set -eu
 cd "$(dirname "$0")/../.."
-for dir in include core transport operators tools bench examples test; do
+. test/scripts/lib.sh
+for dir in $source_folders; do
     if [ -d "$dir" ]; then
         find "$dir" -name '*.[ch]' -exec clang-format -i {} +
     fi

@@ -5,6 +5,12 @@
 
 scripts=$(cd "$(dirname "$0")" && pwd)
 
+# Folders of sources: what makes the library and the programs; all that have a
+# rule of layers. A list of words, to be split.
+program_folders="core transport operators launch tools bench"
+# shellcheck disable=SC2034 # used by the checks
+source_folders="include $program_folders examples test"
+
 # enter <root>: all paths are relative to the tree from here on
 enter() {
     cd "${1:?usage: $(basename "$0") ROOT}"

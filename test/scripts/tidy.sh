@@ -3,7 +3,8 @@
 # tidy.sh BUILD_DIR JOBS: clang-tidy over the library and the tools.
 set -eu
 cd "$(dirname "$0")/../.."
-for dir in core transport operators tools bench; do
+. test/scripts/lib.sh
+for dir in $program_folders; do
     if [ -d "$dir" ]; then
         find "$dir" -name '*.c' ! -name '*_mpi*.c'
     fi

@@ -25,7 +25,7 @@ struct cluster {
     struct wb_task *tasks[ALL];
     struct wb_tally tally[ALL];
     uint64_t edge[WB_STAGES][ALL * ALL];
-    struct wb_counter counters[ALL];
+    struct wl_counter counters[ALL];
 };
 
 static weir_err step(void *arg, uint64_t now_ns)

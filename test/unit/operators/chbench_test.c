@@ -256,7 +256,7 @@ Test(chbench, lines_follow_their_orders_and_filters_select_a_part)
 /* What weir gen writes, opened as CSV with the table's own types. */
 static weir_table *open_file(const weir_table *table, char path[32])
 {
-    struct wb_counter counters[2] = {{0}};
+    struct wl_counter counters[2] = {{0}};
     struct gen_file file = {.name = path, .table = table, .n_parts = 7};
     const struct gen_params gen = {
         .files = &file, .n_files = 1, .jobs = 2, .counters = counters};

@@ -3,15 +3,15 @@
  * A process that stands still because a signal has stopped it (SIGSTOP, ^Z, a
  * debugger): everybody waits for it, and nothing else says so.
  */
-#ifndef WB_STOPPED_H
-#define WB_STOPPED_H
+#ifndef WL_STOPPED_H
+#define WL_STOPPED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /** One child; zeroed at first. written by: its parent */
-struct wb_stopped {
+struct wl_stopped {
     uint64_t since_ns; /* it was seen stopped; 0: it runs */
     bool told;
 };
@@ -29,7 +29,7 @@ struct wb_stopped {
  * Threads:    one
  * Ownership:  nothing
  */
-bool wb_stopped_look(struct wb_stopped *s, pid_t pid, uint64_t now_ns,
+bool wl_stopped_look(struct wl_stopped *s, pid_t pid, uint64_t now_ns,
                      uint64_t after_ns, int *signal_out);
 
-#endif /* WB_STOPPED_H */
+#endif /* WL_STOPPED_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/lib/stopped.h"
+#include "launch/stopped.h"
 
 #include <sys/wait.h>
 
@@ -13,12 +13,12 @@ static int stopped_by(pid_t pid)
                : 0;
 }
 
-bool wb_stopped_look(struct wb_stopped *s, pid_t pid, uint64_t now_ns,
+bool wl_stopped_look(struct wl_stopped *s, pid_t pid, uint64_t now_ns,
                      uint64_t after_ns, int *signal_out)
 {
     const int signal = stopped_by(pid);
     if (signal == 0) {
-        *s = (struct wb_stopped){.since_ns = 0};
+        *s = (struct wl_stopped){.since_ns = 0};
         return false;
     }
     if (s->since_ns == 0) {

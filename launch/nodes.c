@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE 1
-#include "bench/lib/nodes.h"
+#include "launch/nodes.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/lib/ask.h"
 #include "core/base/err.h"
+#include "launch/ask.h"
 
 #define NAME_BYTES 64
 
@@ -17,7 +18,7 @@
 #define CONNECT_NS UINT64_C(30000000000)
 
 /* What messages call a process, as those of the group do. */
-static void name_node(const struct wb_nodes *nodes, uint32_t i,
+static void name_node(const struct wl_nodes *nodes, uint32_t i,
                       char name[NAME_BYTES])
 {
     (void)snprintf(name, NAME_BYTES, "process %u of %u", i, nodes->n);
@@ -30,26 +31,26 @@ static bool has_ports(const char *transport)
 
 /* NULL: as the transport likes. The parent's number keeps apart what runs on
  * one machine at a time. */
-static const char *listen_at(const struct wb_nodes *nodes, uint32_t self,
-                             char text[WB_ADDRESS_BYTES])
+static const char *listen_at(const struct wl_nodes *nodes, uint32_t self,
+                             char text[WL_ADDRESS_BYTES])
 {
     if (!has_ports(nodes->params.transport)) {
-        (void)snprintf(text, WB_ADDRESS_BYTES, "%s-%d-%u-%u", nodes->kind,
+        (void)snprintf(text, WL_ADDRESS_BYTES, "%s-%d-%u-%u", nodes->kind,
                        (int)getppid(), nodes->run, self);
         return text;
     }
     if (nodes->params.listen == NULL) {
         return NULL;
     }
-    (void)snprintf(text, WB_ADDRESS_BYTES, "%s:0", nodes->params.listen);
+    (void)snprintf(text, WL_ADDRESS_BYTES, "%s:0", nodes->params.listen);
     return text;
 }
 
-weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
+weir_err wl_nodes_open(const struct wl_nodes *nodes, uint32_t self,
                        weir_node **out, struct weir_error *err)
 {
     char name[NAME_BYTES];
-    char listen[WB_ADDRESS_BYTES];
+    char listen[WL_ADDRESS_BYTES];
     struct weir_node_params params = nodes->params;
     name_node(nodes, self, name);
     params.name = name;
@@ -61,25 +62,25 @@ weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
     weir_node *node = NULL;
     weir_err rc = weir_node_open(&params, &node, err);
     if (rc == WEIR_OK) {
-        rc = wb_ask_node(node, err);
+        rc = wl_ask_node(node, err);
     }
     if (rc != WEIR_OK) {
         weir_node_close(node);
         return rc;
     }
-    (void)snprintf(nodes->address[self], WB_ADDRESS_BYTES, "%s",
+    (void)snprintf(nodes->address[self], WL_ADDRESS_BYTES, "%s",
                    weir_node_address(node));
     *out = node;
     return WEIR_OK;
 }
 
-void wb_nodes_close(weir_node *node)
+void wl_nodes_close(weir_node *node)
 {
-    wb_ask_forget(node);
+    wl_ask_forget(node);
     weir_node_close(node);
 }
 
-weir_err wb_nodes_join(const struct wb_nodes *nodes, weir_node *node,
+weir_err wl_nodes_join(const struct wl_nodes *nodes, weir_node *node,
                        struct weir_error *err)
 {
     uint32_t n = nodes->n;
@@ -104,7 +105,7 @@ weir_err wb_nodes_join(const struct wb_nodes *nodes, weir_node *node,
     return rc;
 }
 
-const char *wb_nodes_cause(const struct wb_nodes *nodes, const char *message)
+const char *wl_nodes_cause(const struct wl_nodes *nodes, const char *message)
 {
     char name[NAME_BYTES];
     for (uint32_t i = 0; i < nodes->n; i++) {

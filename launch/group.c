@@ -6,7 +6,7 @@
  * ever reaped; pidfds would do the same, but not under valgrind.
  */
 #define _GNU_SOURCE 1
-#include "bench/lib/group.h"
+#include "launch/group.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,11 +21,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/lib/ask.h"
-#include "bench/lib/clock.h"
-#include "bench/lib/stopped.h"
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "launch/ask.h"
+#include "launch/clock.h"
+#include "launch/stopped.h"
 
 #define DEFAULT_TIMEOUT_NS UINT64_C(120000000000)
 #define DEFAULT_STOPPED_NS UINT64_C(10000000000)
@@ -33,7 +33,7 @@
     UINT64_C(1000000000) /* how often, at most, for members stopped */
 
 /* In the place of a member's number: the error is no member's own. */
-#define NO_MEMBER WB_MAX_MEMBERS
+#define NO_MEMBER WL_MAX_MEMBERS
 
 /* At the start of the shared mapping; the user's area follows. */
 struct shared {
@@ -45,8 +45,8 @@ struct shared {
     struct weir_error error; /* written by: that member */
 };
 
-struct wb_group {
-    struct wb_group_params params;
+struct wl_group {
+    struct wl_group_params params;
     struct shared *shared;
     size_t map_bytes;
     size_t user_off;
@@ -55,7 +55,7 @@ struct wb_group {
 struct member {
     pid_t pid;
     int alive; /* pipe whose other end the member holds; -1: has ended */
-    struct wb_stopped stopped;
+    struct wl_stopped stopped;
 };
 
 static weir_err barrier_init(pthread_barrier_t *barrier, uint32_t n,
@@ -73,14 +73,14 @@ static weir_err barrier_init(pthread_barrier_t *barrier, uint32_t n,
     return rc == 0 ? WEIR_OK : wi_fail_errno(err, rc, "barrier of %u", n);
 }
 
-weir_err wb_group_open(const struct wb_group_params *params,
-                       struct wb_group **out, struct weir_error *err)
+weir_err wl_group_open(const struct wl_group_params *params,
+                       struct wl_group **out, struct weir_error *err)
 {
-    if (params->members == 0 || params->members > WB_MAX_MEMBERS) {
+    if (params->members == 0 || params->members > WL_MAX_MEMBERS) {
         return wi_fail(err, WEIR_ERR_ARG, "members is %u; must be 1..%u",
-                       params->members, WB_MAX_MEMBERS);
+                       params->members, WL_MAX_MEMBERS);
     }
-    struct wb_group *g = calloc(1, sizeof(*g));
+    struct wl_group *g = calloc(1, sizeof(*g));
     if (g == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a group");
     }
@@ -110,14 +110,14 @@ weir_err wb_group_open(const struct wb_group_params *params,
         rc = barrier_init(&g->shared->threads, g->params.threads, err);
     }
     if (rc != WEIR_OK) {
-        wb_group_close(g);
+        wl_group_close(g);
         return rc;
     }
     *out = g;
     return WEIR_OK;
 }
 
-void wb_group_close(struct wb_group *group)
+void wl_group_close(struct wl_group *group)
 {
     if (group == NULL) {
         return;
@@ -128,22 +128,22 @@ void wb_group_close(struct wb_group *group)
     free(group);
 }
 
-void *wb_group_shared(struct wb_group *group)
+void *wl_group_shared(struct wl_group *group)
 {
     return (char *)group->shared + group->user_off;
 }
 
-void wb_group_meet(struct wb_group *group)
+void wl_group_meet(struct wl_group *group)
 {
     (void)pthread_barrier_wait(&group->shared->members);
 }
 
-void wb_group_meet_threads(struct wb_group *group)
+void wl_group_meet_threads(struct wl_group *group)
 {
     (void)pthread_barrier_wait(&group->shared->threads);
 }
 
-void wb_group_die(struct wb_group *group, uint32_t self,
+void wl_group_die(struct wl_group *group, uint32_t self,
                   const struct weir_error *err)
 {
     unsigned int none = 0;
@@ -161,16 +161,16 @@ void wb_group_die(struct wb_group *group, uint32_t self,
     _exit(EXIT_FAILURE);
 }
 
-void wb_group_end(struct wb_group *group, const struct weir_error *err)
+void wl_group_end(struct wl_group *group, const struct weir_error *err)
 {
-    wb_group_die(group, NO_MEMBER, err);
+    wl_group_die(group, NO_MEMBER, err);
 }
 
-static void member_main(struct wb_group *g, uint32_t self, pid_t parent,
-                        wb_member_fn fn, void *arg) __attribute__((noreturn));
+static void member_main(struct wl_group *g, uint32_t self, pid_t parent,
+                        wl_member_fn fn, void *arg) __attribute__((noreturn));
 
-static void member_main(struct wb_group *g, uint32_t self, pid_t parent,
-                        wb_member_fn fn, void *arg)
+static void member_main(struct wl_group *g, uint32_t self, pid_t parent,
+                        wl_member_fn fn, void *arg)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) { /* it died before the line above */
@@ -183,13 +183,13 @@ static void member_main(struct wb_group *g, uint32_t self, pid_t parent,
     weir_err rc = fn(g, self, arg, &err);
     if (rc != WEIR_OK) {
         err.code = rc;
-        wb_group_die(g, self, &err);
+        wl_group_die(g, self, &err);
     }
     _exit(EXIT_SUCCESS); /* no exit handlers: they are the parent's */
 }
 
-static weir_err start_member(struct wb_group *g, uint32_t self,
-                             struct member *m, wb_member_fn fn, void *arg,
+static weir_err start_member(struct wl_group *g, uint32_t self,
+                             struct member *m, wl_member_fn fn, void *arg,
                              struct weir_error *err)
 {
     int ends[2];
@@ -208,7 +208,7 @@ static weir_err start_member(struct wb_group *g, uint32_t self,
     }
     m->pid = pid;
     m->alive = ends[0];
-    wb_ask_member(self, pid);
+    wl_ask_member(self, pid);
     return WEIR_OK;
 }
 
@@ -216,7 +216,7 @@ static weir_err start_member(struct wb_group *g, uint32_t self,
 static int reap(struct member *m, uint32_t self)
 {
     int status = 0;
-    wb_ask_member(self, 0);
+    wl_ask_member(self, 0);
     while (waitpid(m->pid, &status, 0) < 0 && errno == EINTR) {
     }
     (void)close(m->alive);
@@ -239,7 +239,7 @@ static void kill_members(struct member *members, uint32_t n)
 }
 
 /* Judge how a member ended; the message of the first failure wins. */
-static weir_err judge(struct wb_group *g, uint32_t self, int status,
+static weir_err judge(struct wl_group *g, uint32_t self, int status,
                       struct weir_error *err)
 {
     struct shared *s = g->shared;
@@ -252,7 +252,7 @@ static weir_err judge(struct wb_group *g, uint32_t self, int status,
                        g->params.members, WTERMSIG(status),
                        strsignal(WTERMSIG(status)));
     }
-    /* E60 acquire: the message; pairs with E60 release in wb_group_die() */
+    /* E60 acquire: the message; pairs with E60 release in wl_group_die() */
     uint32_t first = wi_load_acq(&s->failed);
     if (first == 0) {
         return wi_fail(err, WEIR_ERR_SYSTEM, "process %u of %u exited with %d",
@@ -266,7 +266,7 @@ static weir_err judge(struct wb_group *g, uint32_t self, int status,
 }
 
 /* Reap the members whose pipe has ended. */
-static weir_err reap_ended(struct wb_group *g, struct member *members,
+static weir_err reap_ended(struct wl_group *g, struct member *members,
                            const struct pollfd *fds, uint32_t *left,
                            struct weir_error *err)
 {
@@ -284,13 +284,13 @@ static weir_err reap_ended(struct wb_group *g, struct member *members,
 }
 
 /* On standard error at once: it is nothing that the run ends with. */
-static void tell_stopped(const struct wb_group *g, struct member *members,
+static void tell_stopped(const struct wl_group *g, struct member *members,
                          uint64_t now_ns)
 {
     for (uint32_t i = 0; i < g->params.members; i++) {
         struct member *m = &members[i];
         int signal;
-        if (m->alive >= 0 && wb_stopped_look(&m->stopped, m->pid, now_ns,
+        if (m->alive >= 0 && wl_stopped_look(&m->stopped, m->pid, now_ns,
                                              g->params.stopped_ns, &signal)) {
             (void)fprintf(stderr,
                           "%s: process %u of %u (pid %d) is stopped by signal "
@@ -304,19 +304,19 @@ static void tell_stopped(const struct wb_group *g, struct member *members,
 }
 
 /* How long to sleep: to the deadline, or to the next look. */
-static int patience_ms(const struct wb_group *g, uint64_t left_ns)
+static int patience_ms(const struct wl_group *g, uint64_t left_ns)
 {
     const uint64_t half_ns = g->params.stopped_ns / 2;
     const uint64_t look_ns = half_ns < LOOK_NS ? half_ns : LOOK_NS;
     return (int)((left_ns < look_ns ? left_ns : look_ns) / 1000000u) + 1;
 }
 
-static weir_err watch_members(struct wb_group *g, struct member *members,
+static weir_err watch_members(struct wl_group *g, struct member *members,
                               struct weir_error *err)
 {
     uint32_t n = g->params.members;
     uint32_t left = n;
-    uint64_t deadline_ns = wb_now_ns() + g->params.timeout_ns;
+    uint64_t deadline_ns = wl_now_ns() + g->params.timeout_ns;
     struct pollfd *fds = calloc(n, sizeof(*fds));
     if (fds == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory to watch %u", n);
@@ -326,7 +326,7 @@ static weir_err watch_members(struct wb_group *g, struct member *members,
         for (uint32_t i = 0; i < n; i++) {
             fds[i] = (struct pollfd){.fd = members[i].alive, .events = POLLIN};
         }
-        uint64_t now_ns = wb_now_ns();
+        uint64_t now_ns = wl_now_ns();
         if (now_ns >= deadline_ns) {
             rc = wi_fail(err, WEIR_ERR_TIMEOUT,
                          "%u of %u processes had not ended after %.1f s", left,
@@ -342,7 +342,7 @@ static weir_err watch_members(struct wb_group *g, struct member *members,
     return rc;
 }
 
-weir_err wb_group_run(struct wb_group *group, wb_member_fn fn, void *arg,
+weir_err wl_group_run(struct wl_group *group, wl_member_fn fn, void *arg,
                       struct weir_error *err)
 {
     uint32_t n = group->params.members;
@@ -355,11 +355,11 @@ weir_err wb_group_run(struct wb_group *group, wb_member_fn fn, void *arg,
     }
     (void)fflush(NULL); /* else members would hold copies of unwritten text */
     weir_err rc = WEIR_OK;
-    wb_ask_block(1); /* members leave it so */
+    wl_ask_block(1); /* members leave it so */
     for (uint32_t i = 0; i < n && rc == WEIR_OK; i++) {
         rc = start_member(group, i, &members[i], fn, arg, err);
     }
-    wb_ask_block(0);
+    wl_ask_block(0);
     if (rc == WEIR_OK) {
         rc = watch_members(group, members, err);
     }

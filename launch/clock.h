@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The clock of every figure: CLOCK_MONOTONIC, the same in all processes of a
  *  host, so that ends and starts of different processes may be subtracted. */
-#ifndef WB_CLOCK_H
-#define WB_CLOCK_H
+#ifndef WL_CLOCK_H
+#define WL_CLOCK_H
 
 #include <stdint.h>
 #include <sys/time.h>
 #include <time.h>
 
-static inline uint64_t wb_now_ns(void)
+static inline uint64_t wl_now_ns(void)
 {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
@@ -16,9 +16,9 @@ static inline uint64_t wb_now_ns(void)
 }
 
 /** As getrusage(2) tells the times of a process. */
-static inline uint64_t wb_timeval_ns(const struct timeval *t)
+static inline uint64_t wl_timeval_ns(const struct timeval *t)
 {
     return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
 }
 
-#endif /* WB_CLOCK_H */
+#endif /* WL_CLOCK_H */

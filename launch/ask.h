@@ -8,8 +8,8 @@
  *
  * So nothing but kill(2) runs in a handler.
  */
-#ifndef WB_ASK_H
-#define WB_ASK_H
+#ifndef WL_ASK_H
+#define WL_ASK_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,17 +19,17 @@
 
 /** In main(): SIGUSR1 ends this process no more, and is sent on to members.
  *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
-void wb_ask_begin(void);
+void wl_ask_begin(void);
 
 /** Send it on to this process, member `slot`; pid 0: no more. The process may
  *  be waited for after that only: its number may then be another one's.
  *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
-void wb_ask_member(uint32_t slot, pid_t pid);
+void wl_ask_member(uint32_t slot, pid_t pid);
 
 /** Keep SIGUSR1 from this thread, and from what it forks or starts from now on
  *  (1), or let it in again (0).
  *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
-void wb_ask_block(int block);
+void wl_ask_block(int block);
 
 /**
  * Report this node, too. SIGUSR1 is blocked.
@@ -37,9 +37,9 @@ void wb_ask_block(int block);
  * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_BUDGET (too many nodes)
  * Blocks:     shortly
  * Threads:    any
- * Ownership:  wb_ask_forget, before weir_node_close
+ * Ownership:  wl_ask_forget, before weir_node_close
  */
-weir_err wb_ask_node(weir_node *node, struct weir_error *err);
-void wb_ask_forget(weir_node *node);
+weir_err wl_ask_node(weir_node *node, struct weir_error *err);
+void wl_ask_forget(weir_node *node);
 
-#endif /* WB_ASK_H */
+#endif /* WL_ASK_H */

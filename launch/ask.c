@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE 1
-#include "bench/lib/ask.h"
+#include "launch/ask.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -12,38 +12,38 @@
 
 #include <weir/report.h>
 
-#include "bench/lib/group.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "launch/group.h"
 
 enum { MAX_NODES = 64 };
 
 /* ---- the parent ---------------------------------------------------------------- */
 
 /* Read by the handler, which runs in the thread that writes it. */
-static volatile sig_atomic_t members[WB_MAX_MEMBERS];
+static volatile sig_atomic_t members[WL_MAX_MEMBERS];
 
 static void send_on(int signal_number)
 {
-    for (uint32_t i = 0; i < WB_MAX_MEMBERS; i++) {
+    for (uint32_t i = 0; i < WL_MAX_MEMBERS; i++) {
         if (members[i] != 0) {
             (void)kill((pid_t)members[i], signal_number);
         }
     }
 }
 
-void wb_ask_begin(void)
+void wl_ask_begin(void)
 {
     struct sigaction action = {.sa_handler = send_on, .sa_flags = SA_RESTART};
     (void)sigaction(SIGUSR1, &action, NULL);
 }
 
-void wb_ask_member(uint32_t slot, pid_t pid)
+void wl_ask_member(uint32_t slot, pid_t pid)
 {
     members[slot] = pid;
 }
 
-void wb_ask_block(int block)
+void wl_ask_block(int block)
 {
     sigset_t set;
     (void)sigemptyset(&set);
@@ -125,7 +125,7 @@ static weir_err add_node(weir_node *node, struct weir_error *err)
     return WEIR_OK;
 }
 
-weir_err wb_ask_node(weir_node *node, struct weir_error *err)
+weir_err wl_ask_node(weir_node *node, struct weir_error *err)
 {
     (void)pthread_mutex_lock(&asked.lock);
     weir_err rc = add_node(node, err);
@@ -145,7 +145,7 @@ static bool remove_node(const weir_node *node)
     return false;
 }
 
-void wb_ask_forget(weir_node *node)
+void wl_ask_forget(weir_node *node)
 {
     (void)pthread_mutex_lock(&asked.lock);
     bool last = remove_node(node) && asked.n == 0;

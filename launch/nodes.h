@@ -3,24 +3,24 @@
  * Nodes of the library in the processes of a group (group.h): what to call
  * them ("process 2 of 4"), where they listen, and how they find each other.
  *
- *   each process:  open (writes its address) --> wb_group_meet --> join
+ *   each process:  open (writes its address) --> wl_group_meet --> join
  */
-#ifndef WB_NODES_H
-#define WB_NODES_H
+#ifndef WL_NODES_H
+#define WL_NODES_H
 
 #include <stdint.h>
 
 #include <weir/error.h>
 #include <weir/node.h>
 
-#include "bench/lib/plan.h"
+#define WL_ADDRESS_BYTES 256u /* of auto: all of a node's */
 
 /** The same in all processes of the group. */
-struct wb_nodes {
+struct wl_nodes {
     const char *kind; /* of program, in what they listen at over shm */
     uint32_t run;     /* keeps apart what one parent runs */
     uint32_t n;
-    char (*address)[WB_ADDRESS_BYTES]; /* [n], in memory of the group */
+    char (*address)[WL_ADDRESS_BYTES]; /* [n], in memory of the group */
     struct weir_node_params params;    /* of each; name and max_members are
                                           filled in, `listen` has no port */
 };
@@ -32,13 +32,13 @@ struct wb_nodes {
  * Errors:     as weir_node_open
  * Blocks:     shortly
  * Threads:    one
- * Ownership:  wb_nodes_close
+ * Ownership:  wl_nodes_close
  */
-weir_err wb_nodes_open(const struct wb_nodes *nodes, uint32_t self,
+weir_err wl_nodes_open(const struct wl_nodes *nodes, uint32_t self,
                        weir_node **out, struct weir_error *err);
 
 /** weir_node_close; NULL is allowed. */
-void wb_nodes_close(weir_node *node);
+void wl_nodes_close(weir_node *node);
 
 /**
  * Join the others; all of them are open.
@@ -48,12 +48,12 @@ void wb_nodes_close(weir_node *node);
  * Threads:    one
  * Ownership:  nothing
  */
-weir_err wb_nodes_join(const struct wb_nodes *nodes, weir_node *node,
+weir_err wl_nodes_join(const struct wl_nodes *nodes, weir_node *node,
                        struct weir_error *err);
 
 /** A query's message without the name of the node that was the first to find
  *  the fault. Errors: none. Blocks: never. Threads: any. Ownership: points into
  *  message. */
-const char *wb_nodes_cause(const struct wb_nodes *nodes, const char *message);
+const char *wl_nodes_cause(const struct wl_nodes *nodes, const char *message);
 
-#endif /* WB_NODES_H */
+#endif /* WL_NODES_H */
