@@ -2,8 +2,6 @@
 /* Values of Arrow columns as text. */
 #include "tools/arrow_text.h"
 
-#include <stdio.h>
-
 struct arrow_column arrow_column_at(const struct wi_columns *columns,
                                     const struct ArrowArray *batch,
                                     uint32_t idx)
@@ -48,8 +46,7 @@ static uint32_t print_fixed(const struct arrow_column *c, int64_t at,
     const struct wi_type *type = &c->type;
     switch (type->kind) {
     case WI_TYPE_BOOL:
-        return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES, "%s",
-                                  bit(values, at) ? "true" : "false");
+        return wi_bool_text(bit(values, at), text);
     case WI_TYPE_FLOAT32:
         return wi_float_text((double)((const float *)values)[at], true, text);
     case WI_TYPE_FLOAT64:

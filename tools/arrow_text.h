@@ -4,7 +4,7 @@
  * is the same value.
  *
  *   bool                 true, false
- *   numbers, times       as operators/base/number_text.h
+ *   numbers, times       as operators/base/value_text.h
  *   utf8                 as it is
  *   binary, fixed-size   two hex digits a byte
  */
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "operators/base/number_text.h"
+#include "operators/base/value_text.h"
 
 /** A column of a batch, ready to print. */
 struct arrow_column {

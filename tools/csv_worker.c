@@ -8,8 +8,8 @@
 
 #include <weir/row.h>
 
-#include "operators/base/number_text.h"
-#include "operators/table/csv_value.h"
+#include "operators/base/value_read.h"
+#include "operators/base/value_text.h"
 #include "tools/csv_out.h"
 #include "tools/fail.h"
 
@@ -114,39 +114,29 @@ static weir_err set_field(struct csv_worker *w, uint32_t column,
                           const struct wi_csv_field *f)
 {
     const struct wi_type *type = &w->p.job->plan->columns[column].type;
-    const char *text = f->text;
-    int64_t number = 0;
-    bool ok = true;
-    double real;
+    const struct wi_str text = {f->text, f->len};
+    struct wi_value value;
     wi_i128 exact;
     if (wi_csv_is_empty(f)) {
         return WEIR_OK; /* what is not set is null */
     }
-    switch (type->kind) {
-    case WI_TYPE_UTF8:
-        return weir_row_set_bytes(w->rows, column, text, f->len);
-    case WI_TYPE_DECIMAL:
-        return wi_csv_decimal(text, f->len, type, &exact)
-                   ? weir_row_set_bytes(w->rows, column, &exact, sizeof(exact))
-                   : WEIR_ERR_DATA;
-    case WI_TYPE_FLOAT64:
-        return wi_csv_parse_float64(text, f->len, &real)
-                   ? weir_row_set_double(w->rows, column, real)
-                   : WEIR_ERR_DATA;
-    case WI_TYPE_BOOL:
-        ok = wi_csv_parse_bool(text, f->len, &number);
-        break;
-    case WI_TYPE_DATE32:
-        ok = wi_csv_parse_date32(text, f->len, &number);
-        break;
-    case WI_TYPE_TIMESTAMP:
-        ok = wi_csv_timestamp(text, f->len, type->unit, &number);
-        break;
-    default:
-        ok = wi_csv_parse_int64(text, f->len, &number);
-        break;
+    if (type->kind == WI_TYPE_UTF8) {
+        return weir_row_set_bytes(w->rows, column, f->text, f->len);
     }
-    return ok ? weir_row_set_int64(w->rows, column, number) : WEIR_ERR_DATA;
+    if (wi_value_read(text, type, &value) != WI_READ_OK) {
+        return WEIR_ERR_DATA;
+    }
+    switch (wi_type_rep(type)) {
+    case WI_F64:
+        return weir_row_set_double(w->rows, column, value.f);
+    case WI_BOOL:
+        return weir_row_set_int64(w->rows, column, value.b);
+    default:
+        exact = wi_type_rep(type) == WI_I128 ? value.w : value.i;
+        return type->kind == WI_TYPE_DECIMAL
+                   ? weir_row_set_bytes(w->rows, column, &exact, sizeof(exact))
+                   : weir_row_set_int64(w->rows, column, value.i);
+    }
 }
 
 static weir_err say_changed(struct csv_worker *w, uint64_t line,
@@ -227,26 +217,26 @@ static weir_err step_send(struct csv_worker *w, struct weir_error *err)
 /* ---- receiving ------------------------------------------------------------------ */
 
 /* Anything but a text; returns its length. */
-static size_t print_value(const struct wi_type *type,
-                          const struct weir_row_cursor *c, uint32_t column,
-                          char text[WI_VALUE_TEXT_BYTES])
+static uint32_t print_value(const struct wi_type *type,
+                            const struct weir_row_cursor *c, uint32_t column,
+                            char text[WI_VALUE_TEXT_BYTES])
 {
     wi_i128 exact;
     uint64_t len;
     switch (type->kind) {
     case WI_TYPE_INT64:
-        return wi_csv_print_int64(weir_row_int64(c, column), text);
+        return wi_exact_text(weir_row_int64(c, column), 0, text);
     case WI_TYPE_BOOL:
-        return wi_csv_print_bool(weir_row_int64(c, column), text);
+        return wi_bool_text(weir_row_int64(c, column) != 0, text);
     case WI_TYPE_DATE32:
-        return wi_csv_print_date32(weir_row_int64(c, column), text);
+        return wi_date_text(weir_row_int64(c, column), text);
     case WI_TYPE_TIMESTAMP:
         return wi_timestamp_text(weir_row_int64(c, column), type->unit, text);
     case WI_TYPE_DECIMAL:
         memcpy(&exact, weir_row_bytes(c, column, &len), sizeof(exact));
         return wi_exact_text(exact, type->scale, text);
     default:
-        return wi_csv_print_float64(weir_row_double(c, column), text);
+        return wi_float_text(weir_row_double(c, column), false, text);
     }
 }
 

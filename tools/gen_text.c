@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Room for a whole row is made at once, numbers become text two digits at a
- * time, and nothing goes through printf.
- */
+/* Room for a whole row is made at once. */
 #include "tools/gen_text.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "operators/table/csv_type.h"
+#include "operators/base/value_text.h"
 
 enum {
-    VALUE_BYTES = 48, /* most of a value that is no text, and its delimiter */
-    NUMBER_BYTES = 24,
+    VALUE_BYTES = WI_VALUE_TEXT_BYTES + 1, /* and its delimiter */
     FIRST_BYTES = 1 << 16,
-    DAY_SECONDS = 86400,
-    MICROS = 1000000,
 };
 
 /* A column of the batch under way. */
@@ -48,89 +42,6 @@ static bool make_room(struct gen_text *text, size_t n)
 
 /* ---- values ---------------------------------------------------------------- */
 
-static const char pairs[] = "00010203040506070809"
-                            "10111213141516171819"
-                            "20212223242526272829"
-                            "30313233343536373839"
-                            "40414243444546474849"
-                            "50515253545556575859"
-                            "60616263646566676869"
-                            "70717273747576777879"
-                            "80818283848586878889"
-                            "90919293949596979899";
-
-static char *put_two(char *to, uint64_t value)
-{
-    memcpy(to, pairs + 2 * value, 2);
-    return to + 2;
-}
-
-static char *put_unsigned(char *to, uint64_t value)
-{
-    char text[2 * NUMBER_BYTES]; /* the second half is only copied */
-    char *end = text + NUMBER_BYTES;
-    char *at = end;
-    while (value >= 100) {
-        at -= 2;
-        (void)put_two(at, value % 100);
-        value /= 100;
-    }
-    if (value >= 10) {
-        at -= 2;
-        (void)put_two(at, value);
-    } else {
-        *--at = (char)('0' + value);
-    }
-    memcpy(to, at, NUMBER_BYTES); /* one move, whatever the length */
-    return to + (end - at);
-}
-
-static char *put_signed(char *to, int64_t value)
-{
-    if (value < 0) {
-        *to++ = '-';
-        return put_unsigned(to, 0 - (uint64_t)value);
-    }
-    return put_unsigned(to, (uint64_t)value);
-}
-
-static char *put_decimal(char *to, int64_t value, uint32_t scale)
-{
-    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    uint64_t power = 1;
-    for (uint32_t i = 0; i < scale; i++) {
-        power *= 10;
-    }
-    if (value < 0) {
-        *to++ = '-';
-    }
-    to = put_unsigned(to, size / power);
-    if (scale > 0) {
-        *to = '.';
-        size %= power;
-        for (uint32_t i = scale; i > 0; i--) {
-            to[i] = (char)('0' + size % 10);
-            size /= 10;
-        }
-        to += scale + 1;
-    }
-    return to;
-}
-
-static char *put_timestamp(char *to, int64_t value)
-{
-    const int64_t seconds = value / MICROS;
-    assert(value >= 0 && value % MICROS == 0); /* generated ones are */
-    const uint64_t of_day = (uint64_t)(seconds % DAY_SECONDS);
-    to += wi_csv_print_date32(seconds / DAY_SECONDS, to);
-    *to++ = ' ';
-    to = put_two(to, of_day / 3600);
-    *to++ = ':';
-    to = put_two(to, of_day / 60 % 60);
-    *to++ = ':';
-    return put_two(to, of_day % 60);
-}
-
 static size_t text_bytes(const struct view *v, size_t at)
 {
     const int32_t *offsets = v->values;
@@ -149,12 +60,13 @@ static char *put_value(char *to, const struct view *v, size_t at)
 {
     switch (v->type.kind) {
     case WI_TYPE_INT32:
-        return put_signed(to, ((const int32_t *)v->values)[at]);
+        return to + wi_exact_text(((const int32_t *)v->values)[at], 0, to);
     case WI_TYPE_TIMESTAMP:
-        return put_timestamp(to, ((const int64_t *)v->values)[at]);
+        return to + wi_timestamp_text(((const int64_t *)v->values)[at],
+                                      v->type.unit, to);
     case WI_TYPE_DECIMAL:
-        return put_decimal(to, (int64_t)((const wi_i128 *)v->values)[at],
-                           v->type.scale);
+        return to + wi_exact_text(((const wi_i128 *)v->values)[at],
+                                  v->type.scale, to);
     default:
         assert(v->type.kind == WI_TYPE_UTF8);
         return put_text(to, v, at);

@@ -24,7 +24,7 @@ static struct wi_node *make(struct wi_parse *p, uint32_t at,
     switch (wi_value_read(text, type, &value)) {
     case WI_READ_OK:
         return wi_node_const(p->b, at, type, &value);
-    case WI_READ_TOO_LARGE:
+    case WI_READ_MISFIT:
         return wi_build_fail(p->b, at, "%.*s does not fit %s", most, text.data,
                              wi_expr_type_text(type, name));
     case WI_READ_MALFORMED:

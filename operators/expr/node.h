@@ -23,6 +23,7 @@
 #include <stddef.h>
 
 #include "operators/base/fail.h"
+#include "operators/base/value.h"
 #include "operators/base/vec.h"
 #include "operators/expr/expr.h"
 
@@ -88,18 +89,6 @@ enum wi_field {
     WI_FIELD_SECOND,
     WI_FIELD_DOW,
     WI_FIELD_DOY,
-};
-
-/** One value; the type says which member. */
-struct wi_value {
-    union {
-        uint8_t b;
-        int64_t i;
-        wi_i128 w;
-        double f;
-        struct wi_str s;
-    };
-    bool null;
 };
 
 struct wi_set;

@@ -120,8 +120,8 @@ weir_err wi_literals_put(struct wi_literals *lit, uint32_t col,
     switch (wi_value_read(text, type, &value)) {
     case WI_READ_OK:
         return store(&lit->col[col], lit->n - 1, &value, err);
-    case WI_READ_TOO_LARGE:
-        return wi_exec_fail(err, WEIR_ERR_ARG, "%.*s is too large for %s",
+    case WI_READ_MISFIT:
+        return wi_exec_fail(err, WEIR_ERR_ARG, "%.*s does not fit %s",
                             (int)text.n_bytes, text.data,
                             wi_type_text(type, name));
     default:

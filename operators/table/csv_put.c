@@ -2,7 +2,7 @@
 #include "operators/table/csv_put.h"
 
 #include "operators/base/utf8.h"
-#include "operators/table/csv_value.h"
+#include "operators/base/value_read.h"
 
 /* Of signed and unsigned integers, by bits. */
 static void set_range(struct wi_csv_put *put, int bits, bool with_sign)
@@ -37,10 +37,10 @@ struct wi_csv_put wi_csv_put_of(uint32_t field, struct wi_build_col *col)
 }
 
 static bool put_int(const struct wi_csv_put *put, uint32_t row,
-                    const struct wi_csv_field *f)
+                    struct wi_str text)
 {
     int64_t value;
-    if (!wi_csv_int64(f->text, f->len, &value) || value < put->least ||
+    if (wi_read_int64(text, &value) != WI_READ_OK || value < put->least ||
         value > put->most) {
         return false;
     }
@@ -62,10 +62,10 @@ static bool put_int(const struct wi_csv_put *put, uint32_t row,
 }
 
 static bool put_date(const struct wi_csv_put *put, uint32_t row,
-                     const struct wi_csv_field *f)
+                     struct wi_str text)
 {
     int64_t days;
-    if (!wi_csv_date(f->text, f->len, &days)) {
+    if (wi_read_date(text, &days) != WI_READ_OK) {
         return false;
     }
     ((int32_t *)put->col->values)[row] = (int32_t)days;
@@ -73,10 +73,10 @@ static bool put_date(const struct wi_csv_put *put, uint32_t row,
 }
 
 static bool put_bool(const struct wi_csv_put *put, uint32_t row,
-                     const struct wi_csv_field *f)
+                     struct wi_str text)
 {
     bool value;
-    if (!wi_csv_bool(f->text, f->len, &value)) {
+    if (wi_read_bool(text, &value) != WI_READ_OK) {
         return false;
     }
     wi_build_bool(put->col, row, value);
@@ -84,47 +84,49 @@ static bool put_bool(const struct wi_csv_put *put, uint32_t row,
 }
 
 static bool put_fixed(const struct wi_csv_put *put, uint32_t row,
-                      const struct wi_csv_field *f)
+                      struct wi_str text)
 {
     const size_t n = put->col->value_bytes;
-    if (f->len != n) {
+    if (text.n_bytes != n) {
         return false;
     }
-    memcpy((char *)put->col->values + row * n, f->text, n);
+    memcpy((char *)put->col->values + row * n, text.data, n);
     return true;
 }
 
 static bool put_fixed_size(const struct wi_csv_put *put, uint32_t row,
-                           const struct wi_csv_field *f)
+                           struct wi_str text)
 {
     void *values = put->col->values;
     const struct wi_type *type = &put->col->type;
     switch (type->kind) {
     case WI_TYPE_BOOL:
-        return put_bool(put, row, f);
+        return put_bool(put, row, text);
     case WI_TYPE_UINT64:
-        return wi_csv_uint64(f->text, f->len, (uint64_t *)values + row);
+        return wi_read_uint64(text, (uint64_t *)values + row) == WI_READ_OK;
     case WI_TYPE_FLOAT32:
-        return wi_csv_float32(f->text, f->len, (float *)values + row);
+        return wi_read_float32(text, (float *)values + row) == WI_READ_OK;
     case WI_TYPE_FLOAT64:
-        return wi_csv_float64(f->text, f->len, (double *)values + row);
+        return wi_read_float64(text, (double *)values + row) == WI_READ_OK;
     case WI_TYPE_DATE32:
-        return put_date(put, row, f);
+        return put_date(put, row, text);
     case WI_TYPE_TIMESTAMP:
-        return wi_csv_timestamp(f->text, f->len, type->unit,
-                                (int64_t *)values + row);
+        return wi_read_timestamp(text, type->unit, (int64_t *)values + row) ==
+               WI_READ_OK;
     case WI_TYPE_DECIMAL:
-        return wi_csv_decimal(f->text, f->len, type, (wi_i128 *)values + row);
+        return wi_read_decimal(text, type, (wi_i128 *)values + row) ==
+               WI_READ_OK;
     case WI_TYPE_FIXED:
-        return put_fixed(put, row, f);
+        return put_fixed(put, row, text);
     default:
-        return put_int(put, row, f);
+        return put_int(put, row, text);
     }
 }
 
 weir_err wi_csv_put_value(const struct wi_csv_put *put, uint32_t row,
                           const struct wi_csv_field *f, bool ascii)
 {
+    const struct wi_str text = {f->text, (uint32_t)f->len};
     if (put->utf8 && !ascii && !wi_utf8_check(f->text, f->len)) {
         return WEIR_ERR_DATA;
     }
@@ -133,7 +135,7 @@ weir_err wi_csv_put_value(const struct wi_csv_put *put, uint32_t row,
                    ? WEIR_OK
                    : WEIR_ERR_NO_MEMORY;
     }
-    return put_fixed_size(put, row, f) ? WEIR_OK : WEIR_ERR_DATA;
+    return put_fixed_size(put, row, text) ? WEIR_OK : WEIR_ERR_DATA;
 }
 
 void wi_csv_put_null(const struct wi_csv_put *put, uint32_t row)

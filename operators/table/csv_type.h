@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Types of CSV columns, and values as text and back.
+ * Types of CSV columns.
  *
  * A column has a type if every one of its texts comes back unchanged from the
- * value: text -> value -> the same text. So `007`, `1.50` beside `1.5`, `+1`,
- * ` 1`, `-0.00` and `TRUE` make a column of texts. Decided over all of its
- * values, the first that fits:
+ * value: text -> value (value_read.h) -> the same text (value_text.h). So
+ * `007`, `1.50` beside `1.5`, `+1`, ` 1`, `-0.00` and `TRUE` make a column of
+ * texts.
+ * Decided over all of its values, the first that fits:
  *
  *   int64           as %d prints it
  *   bool            true false
  *   date            YYYY-MM-DD, a day of the Gregorian calendar, years
  *                   0000..9999
- *   timestamp(us)   YYYY-MM-DD hh:mm:ss, a point and six digits behind it where
- *                   they are not all 0; (ms) and (ns) if it is three or nine
- *   decimal(18,S)   S digits behind the point in every value, and one at least;
+ *   timestamp(us)   YYYY-MM-DD hh:mm:ss, and a point and six digits where they
+ *                   are not all 0; (ms) and (ns) if it is three or nine
+ *   decimal(18,S)   S digits after the point in every value, and one at least;
  *   decimal(38,S)   if 18 digits are too few
  *   float64         the shortest decimal that gives the value
  *   utf8            everything else, and columns without any value
@@ -40,13 +41,11 @@ struct wi_csv_guess {
     bool no_time;
     bool no_decimal;
     bool no_float;
-    bool not_nano;   /* a timestamp is out of the range of (ns) */
-    uint8_t unit;    /* of timestamps: enum wi_unit; 0: none has a fraction */
-    uint32_t whole;  /* decimals: most digits before the point */
-    uint32_t behind; /* and behind it; 0: none was seen */
+    bool not_nano;     /* a timestamp is out of the range of (ns) */
+    uint8_t unit;      /* of timestamps: enum wi_unit; 0: none has a fraction */
+    uint32_t whole;    /* decimals: most digits before the point */
+    uint32_t decimals; /* and after it; 0: none was seen */
 };
-
-#define WI_CSV_VALUE_BYTES 32 /* longest text that is printed here */
 
 /** Take one value into account; text NULL is null.
  *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
@@ -54,24 +53,5 @@ void wi_csv_guess_add(struct wi_csv_guess *guess, const char *text, size_t len);
 
 /** What the column is. Errors: none. Blocks: never. Threads: any. */
 struct wi_type wi_csv_guess_type(const struct wi_csv_guess *guess);
-
-/**
- * Text to value. False if the text is not of that type, in which case nothing
- * is written.
- *
- * Errors:     false
- * Blocks:     never.  Threads: any.  Ownership: nothing
- */
-bool wi_csv_parse_int64(const char *text, size_t len, int64_t *out);
-bool wi_csv_parse_bool(const char *text, size_t len, int64_t *out);
-bool wi_csv_parse_date32(const char *text, size_t len, int64_t *out);
-bool wi_csv_parse_float64(const char *text, size_t len, double *out);
-
-/** Value to text, not terminated; returns its length.
- *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
-size_t wi_csv_print_int64(int64_t value, char text[WI_CSV_VALUE_BYTES]);
-size_t wi_csv_print_bool(int64_t value, char text[WI_CSV_VALUE_BYTES]);
-size_t wi_csv_print_date32(int64_t days, char text[WI_CSV_VALUE_BYTES]);
-size_t wi_csv_print_float64(double value, char text[WI_CSV_VALUE_BYTES]);
 
 #endif /* WI_OPERATORS_CSV_TYPE_H */

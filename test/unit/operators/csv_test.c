@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "operators/table/csv_value.h"
 #include "test/unit/operators/table_fixture.h"
 
 /* A file that lives as long as the test wants. */
@@ -453,94 +452,4 @@ Test(csv, what_cannot_be_opened_says_why)
     (void)unlink(good.path);
     (void)unlink(same.path);
     (void)unlink(none.path);
-}
-
-/* ---- values ---------------------------------------------------------------- */
-
-static bool decimal_is(const char *text, uint8_t precision, uint8_t scale,
-                       int64_t expected)
-{
-    const struct wi_type type = {
-        .kind = WI_TYPE_DECIMAL, .precision = precision, .scale = scale};
-    wi_i128 value = 0;
-    return wi_csv_decimal(text, strlen(text), &type, &value) &&
-           value == expected;
-}
-
-Test(csv, decimals_are_exact_or_refused)
-{
-    cr_expect(decimal_is("12.34", 4, 2, 1234));
-    cr_expect(decimal_is("-0.01", 4, 2, -1));
-    cr_expect(decimal_is("12", 4, 2, 1200));
-    cr_expect(decimal_is("12.", 4, 2, 1200));
-    cr_expect(decimal_is(".5", 4, 2, 50));
-    cr_expect(decimal_is("0012.3400000000000000000000", 4, 2, 1234));
-    cr_expect(decimal_is("99.99", 4, 2, 9999));
-    cr_expect(decimal_is("7", 1, 0, 7));
-    cr_expect_not(decimal_is("100", 4, 2, 10000));
-    cr_expect_not(decimal_is("99.991", 4, 2, 9999));
-    cr_expect_not(decimal_is("1.234", 4, 2, 123));
-    cr_expect_not(decimal_is("", 4, 2, 0));
-    cr_expect_not(decimal_is(".", 4, 2, 0));
-    cr_expect_not(decimal_is("-", 4, 2, 0));
-    cr_expect_not(decimal_is("1.2.3", 4, 2, 0));
-    cr_expect_not(decimal_is("1e2", 4, 2, 0));
-    const struct wi_type widest = {
-        .kind = WI_TYPE_DECIMAL, .precision = 38, .scale = 0};
-    wi_i128 value;
-    char text[40];
-    memset(text, '9', 39);
-    cr_expect(wi_csv_decimal(text, 38, &widest, &value));
-    cr_expect_not(wi_csv_decimal(text, 39, &widest, &value));
-}
-
-static bool time_is(const char *text, enum wi_unit unit, int64_t expected)
-{
-    int64_t value = 0;
-    return wi_csv_timestamp(text, strlen(text), unit, &value) &&
-           value == expected;
-}
-
-Test(csv, timestamps_are_exact_or_refused)
-{
-    cr_expect(time_is("1970-01-01", WI_SECOND, 0));
-    cr_expect(time_is("2013-07-01 0:00:00", WI_SECOND, 0) == false);
-    cr_expect(time_is("2013-07-01 00:00:00", WI_MICRO, 1372636800000000));
-    cr_expect(time_is("2013-07-01T12:30", WI_SECOND, 1372681800));
-    cr_expect(time_is("1969-12-31 23:59:59.5", WI_MILLI, -500));
-    cr_expect(time_is("1970-01-01 00:00:00.123456789", WI_NANO, 123456789));
-    cr_expect(time_is("2262-04-11 23:47:16.854775807", WI_NANO, INT64_MAX));
-    cr_expect_not(time_is("2262-04-11 23:47:16.854775808", WI_NANO, 0));
-    cr_expect(time_is("1677-09-21 00:12:43.145224192", WI_NANO, INT64_MIN));
-    cr_expect_not(time_is("1677-09-21 00:12:43.145224191", WI_NANO, 0));
-    cr_expect_not(time_is("1970-01-01 00:00:00.5", WI_SECOND, 0));
-    cr_expect_not(time_is("1970-01-01 24:00:00", WI_SECOND, 86400));
-    cr_expect_not(time_is("1970-01-01 23:60", WI_SECOND, 86400));
-    cr_expect_not(time_is("1970-01-01 23:59:60", WI_SECOND, 86400));
-    cr_expect_not(time_is("1970-01-01 ", WI_SECOND, 0));
-    cr_expect_not(time_is("1970-02-30", WI_SECOND, 0));
-    cr_expect_not(time_is("1970-01-01 00:00:00x", WI_SECOND, 0));
-}
-
-Test(csv, integers_are_refused_beyond_their_range)
-{
-    int64_t i;
-    uint64_t u;
-    float f;
-    double d;
-    cr_expect(wi_csv_int64("-9223372036854775808", 20, &i) && i == INT64_MIN);
-    cr_expect(wi_csv_int64("+0009223372036854775807", 23, &i) &&
-              i == INT64_MAX);
-    cr_expect_not(wi_csv_int64("9223372036854775808", 19, &i));
-    cr_expect_not(wi_csv_int64("-9223372036854775809", 20, &i));
-    cr_expect_not(wi_csv_int64("1 ", 2, &i));
-    cr_expect_not(wi_csv_int64("-", 1, &i));
-    cr_expect_not(wi_csv_uint64("18446744073709551616", 20, &u));
-    cr_expect_not(wi_csv_uint64("-1", 2, &u));
-    cr_expect(wi_csv_float32("16777217", 8, &f) && f == 16777216.0f);
-    cr_expect(wi_csv_float64("-Infinity", 9, &d) && d < 0);
-    cr_expect(wi_csv_float64("NaN", 3, &d) && d != d);
-    cr_expect_not(wi_csv_float64("0x10", 4, &d));
-    cr_expect_not(wi_csv_float64("nano", 4, &d));
-    cr_expect_not(wi_csv_float64(" 1", 2, &d));
 }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operators/base/number_text.h"
-#include "operators/expr/value.h"
+#include "operators/base/value_read.h"
+#include "operators/base/value_text.h"
 #include "operators/table/csv_type.h"
 
 enum { ROUNDS = 300000 };
@@ -178,4 +178,78 @@ Test(float_text, a_float32_is_the_nearest_to_its_text)
         wi_value_read((struct wi_str){text, sizeof(text) - 1}, &type, &v),
         WI_READ_OK);
     cr_assert_eq(v.f, (double)1.0000001f);
+}
+
+/* The C library, asked in the same way, is the judge. */
+static size_t print_slowly(double value, char *text)
+{
+    const bool dense = fabs(value) >= DBL_MIN || value == 0;
+    int n = 0;
+    for (int digits = dense ? 15 : 1; digits <= 17; digits++) {
+        n = snprintf(text, 64, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    return (size_t)n;
+}
+
+static void expect_as_library(double value)
+{
+    char fast[WI_VALUE_TEXT_BYTES];
+    char slow[64];
+    size_t len = wi_float_text(value, false, fast);
+    size_t expected = print_slowly(value, slow);
+    cr_assert(len == expected && memcmp(fast, slow, len) == 0,
+              "%.17g: \"%.*s\", not \"%s\"", value, (int)len, fast, slow);
+}
+
+Test(float_text, short_decimals_print_and_parse_as_the_c_library_does)
+{
+    const struct wi_type type = {.kind = WI_TYPE_FLOAT64};
+    uint64_t state = 1;
+    char text[WI_VALUE_TEXT_BYTES];
+    for (int i = 0; i < 200000; i++) {
+        int digits = 1 + (int)(next_random(&state) % 15);
+        int decimals = (int)(next_random(&state) % (uint64_t)(digits + 1));
+        uint64_t n = next_random(&state) >> 11;
+        for (int d = digits; d < 16; d++) {
+            n /= 10;
+        }
+        double value = (double)n;
+        for (int d = 0; d < decimals; d++) {
+            value /= 10; /* often not the nearest to a short decimal */
+        }
+        (void)snprintf(text, sizeof(text), "%.*f", decimals, value);
+        struct wi_value parsed;
+        cr_assert_eq(
+            wi_value_read((struct wi_str){text, (uint32_t)strlen(text)}, &type,
+                          &parsed),
+            WI_READ_OK, "%s", text);
+        cr_assert_eq(parsed.f, strtod(text, NULL), "%s", text);
+        expect_as_library(parsed.f);
+        expect_as_library(-parsed.f);
+        expect_as_library(value);
+    }
+}
+
+Test(float_text, any_double_prints_as_the_c_library_does)
+{
+    uint64_t state = 2;
+    for (int i = 0; i < 200000; i++) {
+        uint64_t bits = next_random(&state);
+        double value;
+        memcpy(&value, &bits, sizeof(value));
+        if (value == value && value - value == 0) { /* finite */
+            expect_as_library(value);
+        }
+    }
+    expect_as_library(0.0);
+    expect_as_library(-0.0);
+    expect_as_library(1e-4);
+    expect_as_library(9.9999999999999e-5);
+    expect_as_library(1e15);
+    expect_as_library(999999999999999.0);
+    expect_as_library(0.3);
+    expect_as_library(0.1 + 0.2);
 }

@@ -1,67 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as text, limits of types, and numbers between kinds. */
+/* Values in messages, types of literals, and numbers between kinds. */
+#include "operators/expr/value.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "operators/expr/value.h"
-
-wi_i128 wi_pow10(uint32_t n)
+struct wi_digits wi_digits_of(struct wi_str text)
 {
-    wi_i128 v = 1;
-    for (; n > 0; n--) {
-        v *= 10;
+    struct wi_digits d = {0, 0};
+    bool after = false;
+    bool leading = true;
+    for (uint32_t i = 0; i < text.n_bytes; i++) {
+        char c = text.data[i];
+        if (c == '.') {
+            after = true;
+        } else if (c >= '0' && c <= '9') {
+            d.scale += after;
+            leading = leading && c == '0' && !after;
+            d.precision += !leading;
+        }
     }
-    return v;
+    d.precision = d.precision == 0 ? 1 : d.precision;
+    return d;
 }
 
-struct wi_value_range wi_type_range(const struct wi_type *type)
+uint8_t wi_unit_of(struct wi_str text)
 {
-    static const struct {
-        int64_t least;
-        uint64_t most;
-    } integers[] = {
-        [WI_TYPE_INT8] = {INT8_MIN, INT8_MAX},
-        [WI_TYPE_INT16] = {INT16_MIN, INT16_MAX},
-        [WI_TYPE_INT32] = {INT32_MIN, INT32_MAX},
-        [WI_TYPE_INT64] = {INT64_MIN, INT64_MAX},
-        [WI_TYPE_UINT8] = {0, UINT8_MAX},
-        [WI_TYPE_UINT16] = {0, UINT16_MAX},
-        [WI_TYPE_UINT32] = {0, UINT32_MAX},
-        [WI_TYPE_UINT64] = {0, UINT64_MAX},
-    };
-    if (wi_type_is_integer(type)) {
-        return (struct wi_value_range){integers[type->kind].least,
-                                       integers[type->kind].most};
+    const char *point = memchr(text.data, '.', text.n_bytes);
+    if (point == NULL) {
+        return WI_SECOND;
     }
-    if (type->kind == WI_TYPE_DECIMAL) {
-        wi_i128 most = wi_pow10(type->precision) - 1;
-        return (struct wi_value_range){-most, most};
+    const char *at = point + 1;
+    while (at < text.data + text.n_bytes && *at >= '0' && *at <= '9') {
+        at++;
     }
-    if (type->kind == WI_TYPE_DATE32) {
-        return (struct wi_value_range){INT32_MIN, INT32_MAX};
-    }
-    return (struct wi_value_range){INT64_MIN, INT64_MAX};
-}
-
-uint32_t wi_value_text(const struct wi_type *type, const struct wi_value *value,
-                       char text[WI_VALUE_TEXT_BYTES])
-{
-    switch (type->kind) {
-    case WI_TYPE_BOOL:
-        return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES, "%s",
-                                  value->b ? "true" : "false");
-    case WI_TYPE_FLOAT32:
-    case WI_TYPE_FLOAT64:
-        return wi_float_text(value->f, type->kind == WI_TYPE_FLOAT32, text);
-    case WI_TYPE_DATE32:
-        return wi_date_text(value->i, text);
-    case WI_TYPE_TIMESTAMP:
-        return wi_timestamp_text(value->i, type->unit, text);
-    default:
-        return wi_exact_text(wi_type_rep(type) == WI_I128 ? value->w : value->i,
-                             type->scale, text);
-    }
+    size_t n = (size_t)(at - point) - 1;
+    return n == 0 ? WI_SECOND : n <= 3 ? WI_MILLI : n <= 6 ? WI_MICRO : WI_NANO;
 }
 
 static const char *show_string(struct wi_str s, bool text_type,

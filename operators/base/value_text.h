@@ -1,27 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Numbers, dates and times as text, exactly: what is read back as the same type
- * is the same value.
+ * Values as text, exactly: what is read back (value_read.h) as the same type is
+ * the same value.
  *
+ *   bool                 true, false
  *   integer, decimal     -12, 12.50 with all digits of the scale
  *   float32, float64     the shortest that is read back the same; nan, inf
  *   date                 2013-07-01
- *   timestamp            2013-07-01 12:30:00, .250 behind it if not whole
+ *   timestamp            2013-07-01 12:30:00, and .250 if it has a fraction
+ *
+ * Dates outside the years 0000 to 9999 have a text, too, but it is not read
+ * back.
  *
  * All of them:
  *
- * Returns:    bytes without the NUL behind them
+ * Returns:    bytes without the NUL at the end
  * Errors:     none
  * Blocks:     never
  * Threads:    any
- * Ownership:  nothing
+ * Ownership:  nothing; any of the WI_VALUE_TEXT_BYTES may be written
  */
-#ifndef WI_OPERATORS_NUMBER_TEXT_H
-#define WI_OPERATORS_NUMBER_TEXT_H
+#ifndef WI_OPERATORS_VALUE_TEXT_H
+#define WI_OPERATORS_VALUE_TEXT_H
 
-#include "operators/base/type.h"
+#include "operators/base/value.h"
 
 #define WI_VALUE_TEXT_BYTES 64
+
+/** A value that is not null, of any type but utf8, binary and fixed(N). */
+uint32_t wi_value_text(const struct wi_type *type, const struct wi_value *value,
+                       char text[WI_VALUE_TEXT_BYTES]);
+
+uint32_t wi_bool_text(bool v, char text[WI_VALUE_TEXT_BYTES]);
 
 /** v / 10^scale. */
 uint32_t wi_exact_text(wi_i128 v, uint32_t scale,
@@ -37,4 +47,4 @@ uint32_t wi_date_text(int64_t days, char text[WI_VALUE_TEXT_BYTES]);
 uint32_t wi_timestamp_text(int64_t v, uint8_t unit,
                            char text[WI_VALUE_TEXT_BYTES]);
 
-#endif /* WI_OPERATORS_NUMBER_TEXT_H */
+#endif /* WI_OPERATORS_VALUE_TEXT_H */

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exact, and without the C library where numbers are short. */
+#include "operators/base/value_read.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "operators/base/date.h"
+
+enum {
+    DATE_BYTES = 10,
+    SAFE_DIGITS = 18, /* of any int64 */
+    EXACT_DIGITS = 15,
+    FLOAT_BYTES = 512,
+    NO_DIGITS = -1000000, /* no sum with it is a number */
+};
+
+static uint32_t digit(char c)
+{
+    return (uint32_t)(unsigned char)c - '0';
+}
+
+/* 1..18 digits. */
+static bool short_number(const char *text, size_t len, uint64_t *out)
+{
+    uint64_t value = 0;
+    bool ok = len > 0;
+    for (size_t i = 0; i < len; i++) {
+        uint32_t d = digit(text[i]);
+        ok &= d < 10;
+        value = value * 10 + d;
+    }
+    *out = value;
+    return ok;
+}
+
+static struct wi_str skip_sign(struct wi_str text, bool *negative)
+{
+    *negative = text.n_bytes > 0 && text.data[0] == '-';
+    const bool sign = *negative || (text.n_bytes > 0 && text.data[0] == '+');
+    return (struct wi_str){text.data + sign, text.n_bytes - sign};
+}
+
+/* ---- integers and decimals ----------------------------------------------- */
+
+/* Beyond it, a tenth of it with one more digit: no type holds 10^38. */
+static bool add_digit(wi_u128 *value, uint32_t d)
+{
+    const wi_u128 most = (wi_u128)wi_pow10(WI_DECIMAL_MOST - 1);
+    if (*value >= most) {
+        return false;
+    }
+    *value = *value * 10 + d;
+    return true;
+}
+
+/* Digits and at most one point, as a number of `scale` decimals. */
+static enum wi_read any_size(struct wi_str text, uint32_t scale, wi_u128 *out)
+{
+    uint32_t digits = 0;
+    uint32_t decimals = 0;
+    bool point = false;
+    bool fits = true;
+    *out = 0;
+    for (uint32_t i = 0; i < text.n_bytes; i++) {
+        const uint32_t d = digit(text.data[i]);
+        if (text.data[i] == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (d > 9) {
+            return WI_READ_MALFORMED;
+        }
+        digits++;
+        decimals += point;
+        fits = fits && (decimals > scale ? d == 0 : add_digit(out, d));
+    }
+    for (; decimals < scale; decimals++) {
+        fits = fits && add_digit(out, 0);
+    }
+    return digits == 0 ? WI_READ_MALFORMED : fits ? WI_READ_OK : WI_READ_MISFIT;
+}
+
+/* The usual: few digits, and as many after the point as the type has. */
+static bool short_size(struct wi_str text, uint32_t scale, wi_u128 *out)
+{
+    uint64_t whole;
+    uint64_t fraction = 0;
+    const size_t point = scale == 0 ? text.n_bytes : text.n_bytes - scale - 1;
+    if (text.n_bytes <= scale || text.n_bytes > SAFE_DIGITS ||
+        !short_number(text.data, point, &whole) ||
+        (scale > 0 &&
+         (text.data[point] != '.' ||
+          !short_number(text.data + point + 1, scale, &fraction)))) {
+        return false;
+    }
+    *out = whole * (uint64_t)wi_pow10(scale) + fraction;
+    return true;
+}
+
+static enum wi_read read_exact(struct wi_str text, uint32_t scale,
+                               struct wi_value_range range, wi_i128 *out)
+{
+    bool negative;
+    wi_u128 size;
+    text = skip_sign(text, &negative);
+    if (!short_size(text, scale, &size)) {
+        enum wi_read rc = any_size(text, scale, &size);
+        if (rc != WI_READ_OK) {
+            return rc;
+        }
+    }
+    const wi_i128 value = negative ? -(wi_i128)size : (wi_i128)size;
+    if (value < range.least || value > range.most) {
+        return WI_READ_MISFIT;
+    }
+    *out = value;
+    return WI_READ_OK;
+}
+
+static bool short_int(struct wi_str text, int64_t *out)
+{
+    bool negative;
+    uint64_t size;
+    text = skip_sign(text, &negative);
+    if (text.n_bytes > SAFE_DIGITS ||
+        !short_number(text.data, text.n_bytes, &size)) {
+        return false;
+    }
+    *out = negative ? -(int64_t)size : (int64_t)size;
+    return true;
+}
+
+enum wi_read wi_read_int64(struct wi_str text, int64_t *out)
+{
+    const struct wi_value_range range = {INT64_MIN, INT64_MAX};
+    wi_i128 value;
+    if (short_int(text, out)) {
+        return WI_READ_OK;
+    }
+    enum wi_read rc = read_exact(text, 0, range, &value);
+    if (rc == WI_READ_OK) {
+        *out = (int64_t)value;
+    }
+    return rc;
+}
+
+enum wi_read wi_read_uint64(struct wi_str text, uint64_t *out)
+{
+    const struct wi_value_range range = {0, UINT64_MAX};
+    wi_i128 value;
+    enum wi_read rc = read_exact(text, 0, range, &value);
+    if (rc == WI_READ_OK) {
+        *out = (uint64_t)value;
+    }
+    return rc;
+}
+
+enum wi_read wi_read_decimal(struct wi_str text, const struct wi_type *type,
+                             wi_i128 *out)
+{
+    const wi_i128 most = wi_pow10(type->precision) - 1;
+    const struct wi_value_range range = {-most, most};
+    return read_exact(text, type->scale, range, out);
+}
+
+/* ---- floats and bools ---------------------------------------------------- */
+
+/*
+ * Up to 15 digits, which are converted here and not by the C library: that
+ * costs ten times as much. Both are exact: the digits and the power of ten are
+ * floating-point numbers, so that their quotient is the correctly rounded one.
+ */
+static bool short_float(struct wi_str text, double *out)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3, 1e4,  1e5,
+                                    1e6,  1e7,  1e8,  1e9, 1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15};
+    bool negative;
+    uint64_t value = 0;
+    uint32_t digits = 0;
+    uint32_t decimals = 0;
+    bool point = false;
+    text = skip_sign(text, &negative);
+    for (uint32_t i = 0; i < text.n_bytes; i++) {
+        const uint32_t d = digit(text.data[i]);
+        if (d <= 9) {
+            value = value * 10 + d;
+            digits++;
+            decimals += point;
+        } else if (text.data[i] == '.' && !point) {
+            point = true;
+        } else {
+            return false;
+        }
+        if (digits > EXACT_DIGITS) {
+            return false;
+        }
+    }
+    if (digits == 0) {
+        return false;
+    }
+    const double size = (double)value / powers[decimals];
+    *out = negative ? -size : size;
+    return true;
+}
+
+/* For the C library: what it skips or takes beyond numbers is kept out. */
+static bool copy_float(struct wi_str text, char copy[FLOAT_BYTES], bool *word)
+{
+    static const char *const words[] = {"inf", "infinity", "nan"};
+    if (text.n_bytes == 0 || text.n_bytes >= FLOAT_BYTES) {
+        return false;
+    }
+    memcpy(copy, text.data, text.n_bytes);
+    copy[text.n_bytes] = '\0';
+    *word = false;
+    const char *number = copy + (copy[0] == '-' || copy[0] == '+');
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        *word = *word || strcasecmp(number, words[i]) == 0;
+    }
+    return *word || strspn(copy, "0123456789.eE+-") == text.n_bytes;
+}
+
+enum wi_read wi_read_float64(struct wi_str text, double *out)
+{
+    char copy[FLOAT_BYTES];
+    char *end;
+    bool word;
+    if (short_float(text, out)) {
+        return WI_READ_OK;
+    }
+    if (!copy_float(text, copy, &word)) {
+        return WI_READ_MALFORMED;
+    }
+    const double value = strtod(copy, &end);
+    if (end != copy + text.n_bytes) {
+        return WI_READ_MALFORMED;
+    }
+    if (isinf(value) && !word) {
+        return WI_READ_MISFIT;
+    }
+    *out = value;
+    return WI_READ_OK;
+}
+
+/* Not by way of a double: rounded twice, it may be the wrong neighbour. */
+enum wi_read wi_read_float32(struct wi_str text, float *out)
+{
+    char copy[FLOAT_BYTES];
+    char *end;
+    bool word;
+    if (!copy_float(text, copy, &word)) {
+        return WI_READ_MALFORMED;
+    }
+    const float value = strtof(copy, &end);
+    if (end != copy + text.n_bytes) {
+        return WI_READ_MALFORMED;
+    }
+    if (isinf(value) && !word) {
+        return WI_READ_MISFIT;
+    }
+    *out = value;
+    return WI_READ_OK;
+}
+
+static bool is_word(struct wi_str text, const char *word, char number)
+{
+    return (text.n_bytes == 1 && text.data[0] == number) ||
+           (text.n_bytes == strlen(word) &&
+            strncasecmp(text.data, word, text.n_bytes) == 0);
+}
+
+enum wi_read wi_read_bool(struct wi_str text, bool *out)
+{
+    if (!is_word(text, "true", '1') && !is_word(text, "false", '0')) {
+        return WI_READ_MALFORMED;
+    }
+    *out = is_word(text, "true", '1');
+    return WI_READ_OK;
+}
+
+/* ---- dates and times ----------------------------------------------------- */
+
+/* Two digits; below zero if they are none. */
+static int two(const char *text)
+{
+    uint32_t a = digit(text[0]);
+    uint32_t b = digit(text[1]);
+    return a < 10 && b < 10 ? (int)(a * 10 + b) : NO_DIGITS;
+}
+
+static int days_in_month(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return days[month - 1] + (month == 2 && leap);
+}
+
+enum wi_read wi_read_date(struct wi_str text, int64_t *out)
+{
+    const char *t = text.data;
+    if (text.n_bytes != DATE_BYTES || t[4] != '-' || t[7] != '-') {
+        return WI_READ_MALFORMED;
+    }
+    int year = two(t) * 100 + two(t + 2);
+    int month = two(t + 5);
+    int day = two(t + 8);
+    if (year < 0 || month < 1 || month > 12 || day < 1 ||
+        day > days_in_month(year, month)) {
+        return WI_READ_MALFORMED;
+    }
+    *out = wi_days_of_civil((struct wi_civil){
+        .year = year, .month = (uint32_t)month, .day = (uint32_t)day});
+    return WI_READ_OK;
+}
+
+/* ".5" and so on, in nanoseconds, at *at; moves *at to its end. */
+static bool split_second(struct wi_str text, uint32_t *at, uint64_t *out)
+{
+    const char *digits = text.data + *at + 1;
+    uint32_t n = 0;
+    while (*at + 1 + n < text.n_bytes && digit(digits[n]) < 10) {
+        n++;
+    }
+    if (n > 9 || !short_number(digits, n, out)) {
+        return false;
+    }
+    *out *= (uint64_t)wi_pow10(9 - n);
+    *at += 1 + n;
+    return true;
+}
+
+/* "hh:mm", "hh:mm:ss", "hh:mm:ss.f", at *at; moves *at to its end. */
+static bool clock_time(struct wi_str text, uint32_t *at, int64_t *seconds,
+                       uint64_t *ns)
+{
+    const char *t = text.data + *at;
+    const uint32_t left = text.n_bytes - *at;
+    if (left < 5 || t[2] != ':') {
+        return false;
+    }
+    const bool with_seconds = left >= 8 && t[5] == ':';
+    int hour = two(t);
+    int minute = two(t + 3);
+    int second = with_seconds ? two(t + 6) : 0;
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
+        second > 59) {
+        return false;
+    }
+    *seconds = hour * 3600 + minute * 60 + second;
+    *at += with_seconds ? 8 : 5;
+    return !with_seconds || *at == text.n_bytes || text.data[*at] != '.' ||
+           split_second(text, at, ns);
+}
+
+enum wi_read wi_read_timestamp(struct wi_str text, uint8_t unit, int64_t *out)
+{
+    const uint64_t tick_ns =
+        UINT64_C(1000000000) / (uint64_t)wi_unit_ticks(unit);
+    const struct wi_str date = {text.data, DATE_BYTES};
+    int64_t days;
+    int64_t seconds = 0;
+    uint64_t ns = 0;
+    uint32_t at = DATE_BYTES;
+    if (text.n_bytes < DATE_BYTES || wi_read_date(date, &days) != WI_READ_OK) {
+        return WI_READ_MALFORMED;
+    }
+    if (text.n_bytes > DATE_BYTES) {
+        const char between = text.data[at++];
+        if ((between != ' ' && between != 'T') ||
+            !clock_time(text, &at, &seconds, &ns)) {
+            return WI_READ_MALFORMED;
+        }
+        at += at < text.n_bytes && text.data[at] == 'Z';
+    }
+    if (at != text.n_bytes) {
+        return WI_READ_MALFORMED;
+    }
+    /* Of the first second that there is, 64 bits hold the end only. */
+    wi_i128 value =
+        (wi_i128)(days * WI_DAY_SECONDS + seconds) * wi_unit_ticks(unit);
+    value += ns / tick_ns;
+    if (ns % tick_ns != 0 || value < INT64_MIN || value > INT64_MAX) {
+        return WI_READ_MISFIT;
+    }
+    *out = (int64_t)value;
+    return WI_READ_OK;
+}
+
+/* ---- any type ------------------------------------------------------------ */
+
+static enum wi_read read_whole(struct wi_str text, const struct wi_type *type,
+                               struct wi_value *out)
+{
+    wi_i128 v;
+    enum wi_read rc = read_exact(text, type->scale, wi_type_range(type), &v);
+    if (rc == WI_READ_OK && wi_type_rep(type) == WI_I128) {
+        out->w = v;
+    } else if (rc == WI_READ_OK) {
+        out->i = (int64_t)v;
+    }
+    return rc;
+}
+
+static enum wi_read read_single(struct wi_str text, double *out)
+{
+    float value = 0;
+    enum wi_read rc = wi_read_float32(text, &value);
+    *out = (double)value;
+    return rc;
+}
+
+static enum wi_read read_flag(struct wi_str text, uint8_t *out)
+{
+    bool value = false;
+    enum wi_read rc = wi_read_bool(text, &value);
+    *out = value;
+    return rc;
+}
+
+enum wi_read wi_value_read(struct wi_str text, const struct wi_type *type,
+                           struct wi_value *out)
+{
+    *out = (struct wi_value){.null = false};
+    switch (type->kind) {
+    case WI_TYPE_BOOL:
+        return read_flag(text, &out->b);
+    case WI_TYPE_FLOAT32:
+        return read_single(text, &out->f);
+    case WI_TYPE_FLOAT64:
+        return wi_read_float64(text, &out->f);
+    case WI_TYPE_DATE32:
+        return wi_read_date(text, &out->i);
+    case WI_TYPE_TIMESTAMP:
+        return wi_read_timestamp(text, type->unit, &out->i);
+    case WI_TYPE_UTF8:
+    case WI_TYPE_BINARY:
+    case WI_TYPE_FIXED:
+        out->s = text;
+        return type->kind == WI_TYPE_FIXED && text.n_bytes != type->n_bytes
+                   ? WI_READ_MALFORMED
+                   : WI_READ_OK;
+    default:
+        return read_whole(text, type, out);
+    }
+}
+
+const char *wi_value_form(const struct wi_type *type)
+{
+    switch (type->kind) {
+    case WI_TYPE_BOOL:
+        return "true or false";
+    case WI_TYPE_FLOAT32:
+    case WI_TYPE_FLOAT64:
+        return "a number such as 1.5e3";
+    case WI_TYPE_DATE32:
+        return "YYYY-MM-DD";
+    case WI_TYPE_TIMESTAMP:
+        return "YYYY-MM-DD HH:MM:SS[.ffffff]";
+    case WI_TYPE_FIXED:
+        return "as many bytes as the type";
+    default:
+        return "a number such as 12 or 1.50";
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Text as values: fields of CSV files, literals and casts of expressions, and
+ * values in plans are all read here.
+ *
+ *   integer, decimal  -12.50 +7 .5 3. 1.500     digits, a point among them
+ *   float             the same, 1e-7 inf -inf nan
+ *   bool              true false 1 0            in any case
+ *   date              2013-07-01                years 0000 to 9999
+ *   timestamp         2013-07-01                midnight
+ *                     2013-07-01 12:30          T for the space, seconds, a
+ *                     2013-07-01T12:30:01.5Z    fraction, a Z: each is optional
+ *   fixed(N)          N bytes
+ *   utf8, binary      anything
+ *
+ * A value is the text's, exactly: one that the type cannot hold, because it is
+ * too large or has too fine a fraction, is refused. Zeros at the end of a
+ * fraction change nothing. Floats are the nearest that there is.
+ *
+ * Spaces are no part of a value. Whether a text is UTF-8 is not looked at.
+ *
+ * All of them:
+ *
+ * Returns:    enum wi_read; *out means something on WI_READ_OK only
+ * Errors:     none
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  strings point to the text
+ */
+#ifndef WI_OPERATORS_VALUE_READ_H
+#define WI_OPERATORS_VALUE_READ_H
+
+#include "operators/base/value.h"
+
+enum wi_read {
+    WI_READ_OK,
+    WI_READ_MALFORMED,
+    WI_READ_MISFIT, /* it has the form, but the type does not hold it */
+};
+
+enum wi_read wi_value_read(struct wi_str text, const struct wi_type *type,
+                           struct wi_value *out);
+
+/* For readers of many values of one type. */
+
+enum wi_read wi_read_int64(struct wi_str text, int64_t *out);
+enum wi_read wi_read_uint64(struct wi_str text, uint64_t *out);
+enum wi_read wi_read_decimal(struct wi_str text, const struct wi_type *type,
+                             wi_i128 *out);
+enum wi_read wi_read_float64(struct wi_str text, double *out);
+enum wi_read wi_read_float32(struct wi_str text, float *out);
+enum wi_read wi_read_bool(struct wi_str text, bool *out);
+
+/** Days since 1970-01-01. */
+enum wi_read wi_read_date(struct wi_str text, int64_t *out);
+
+/** @param unit  enum wi_unit, which *out counts since 1970-01-01 */
+enum wi_read wi_read_timestamp(struct wi_str text, uint8_t unit, int64_t *out);
+
+/** How a value of this type is written, for messages. */
+const char *wi_value_form(const struct wi_type *type);
+
+#endif /* WI_OPERATORS_VALUE_READ_H */
