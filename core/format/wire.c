@@ -11,27 +11,10 @@
 #error "the wire is little endian; a big-endian host needs conversions here"
 #endif
 
-static const uint16_t sizes[WI_MSG_TYPES] = {
-    [WI_MSG_HELLO] = sizeof(struct wi_msg_hello),
-    [WI_MSG_ACCEPT] = sizeof(struct wi_msg_hello),
-    [WI_MSG_READY] = sizeof(struct wi_msg_hello),
-    [WI_MSG_REFUSE] = sizeof(struct wi_msg_refuse),
-    [WI_MSG_BYE] = sizeof(struct wi_msg_word),
-    [WI_MSG_PING] = sizeof(struct wi_msg_word),
-    [WI_MSG_BELL] = sizeof(struct wi_msg_word),
-    [WI_MSG_EDGE_OPEN] = sizeof(struct wi_msg_edge_open),
-    [WI_MSG_EDGE_STOP] = sizeof(struct wi_msg_edge),
-    [WI_MSG_EDGE_ABANDON] = sizeof(struct wi_msg_edge),
-    [WI_MSG_EDGE_CLOSED] = sizeof(struct wi_msg_edge),
-    [WI_MSG_NOTIFY] = sizeof(struct wi_msg_pos),
-    [WI_MSG_CREDIT] = sizeof(struct wi_msg_pos),
-    [WI_MSG_FAIL] = sizeof(struct wi_msg_fail),
-    [WI_MSG_JOIN] = sizeof(struct wi_msg_member),
-    [WI_MSG_MEMBER] = sizeof(struct wi_msg_member),
-    [WI_MSG_SHUFFLE] = sizeof(struct wi_msg_shuffle),
-    [WI_MSG_CLOSE] = sizeof(struct wi_msg_close),
-    [WI_MSG_DIFFER] = sizeof(struct wi_msg_differ),
-};
+#define SIZE(TYPE, NUMBER, BODY, FROM, TO, TAKE)                               \
+    [WI_MSG_##TYPE] = sizeof(((union wi_msg *)0)->BODY),
+
+static const uint16_t sizes[WI_MSG_TYPES] = {WI_MESSAGES(SIZE)};
 
 uint16_t wi_msg_bytes(uint16_t type)
 {

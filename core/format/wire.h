@@ -47,28 +47,44 @@ enum {
     WI_PACKET_BYTES = 2048, /* most bytes of one packet */
 };
 
+/* The one table of the messages. A row: type, its number on the wire, its body
+ * (a member of union wi_msg), the states of a link in which it may come, from
+ * and to, and who takes it then (core/link/messages.c; NULL: it never comes
+ * over a link, but over an endpoint that is not one yet). */
+/* clang-format off */
+#define WI_MESSAGES(ROW)                                                       \
+    ROW(HELLO,         1, hello,     CONNECTING, DEAD,    NULL)                \
+    ROW(ACCEPT,        2, hello,     HELLO,      HELLO,   wi_link_on_accept)   \
+    ROW(READY,         3, hello,     READY,      READY,   wi_link_on_ready)    \
+    ROW(REFUSE,        4, refuse,    CONNECTING, CLOSING, wi_link_on_refuse)   \
+    ROW(BYE,           5, word,      CONNECTING, CLOSING, wi_link_on_bye)      \
+    ROW(PING,          6, word,      CONNECTING, CLOSING, on_ping)             \
+    ROW(BELL,          7, word,      CONNECTING, CLOSING, on_bell)             \
+    /* producer: a ring is in use */                                           \
+    ROW(EDGE_OPEN,     8, edge_open, OPEN,       CLOSING, wi_in_on_open)       \
+    /* consumer: no more of this */                                            \
+    ROW(EDGE_STOP,     9, edge,      OPEN,       CLOSING, wi_out_on_stop)      \
+    /* producer: the ring will not be written again */                         \
+    ROW(EDGE_ABANDON, 10, edge,      OPEN,       CLOSING, wi_in_on_abandon)    \
+    /* consumer: the ring may be used again */                                 \
+    ROW(EDGE_CLOSED,  11, edge,      OPEN,       CLOSING, wi_out_on_closed)    \
+    ROW(NOTIFY,       12, pos,       OPEN,       CLOSING, wi_in_on_notify)     \
+    ROW(CREDIT,       13, pos,       OPEN,       CLOSING, wi_out_on_credit)    \
+    ROW(FAIL,         14, fail,      CONNECTING, CLOSING, on_query)            \
+    ROW(JOIN,         15, member,    CONNECTING, DEAD,    NULL)                \
+    ROW(MEMBER,       16, member,    CONNECTING, DEAD,    NULL)                \
+    /* it is open here; the query is closed here; it is open otherwise */      \
+    ROW(SHUFFLE,      17, shuffle,   CONNECTING, CLOSING, on_query)            \
+    ROW(CLOSE,        18, close,     CONNECTING, CLOSING, on_query)            \
+    ROW(DIFFER,       19, differ,    CONNECTING, CLOSING, on_query)
+/* clang-format on */
+
+#define WI_MSG_NUMBER(TYPE, NUMBER, BODY, FROM, TO, TAKE)                      \
+    WI_MSG_##TYPE = NUMBER,
 enum wi_msg_type {
-    WI_MSG_HELLO = 1,
-    WI_MSG_ACCEPT = 2,
-    WI_MSG_READY = 3,
-    WI_MSG_REFUSE = 4,
-    WI_MSG_BYE = 5,
-    WI_MSG_PING = 6,
-    WI_MSG_BELL = 7,
-    WI_MSG_EDGE_OPEN = 8,
-    WI_MSG_EDGE_STOP = 9,     /* consumer: no more of this */
-    WI_MSG_EDGE_ABANDON = 10, /* producer: the ring will not be written again */
-    WI_MSG_EDGE_CLOSED = 11,  /* consumer: the ring may be used again */
-    WI_MSG_NOTIFY = 12,
-    WI_MSG_CREDIT = 13,
-    WI_MSG_FAIL = 14,
-    WI_MSG_JOIN = 15,
-    WI_MSG_MEMBER = 16,
-    WI_MSG_SHUFFLE = 17, /* it is open here */
-    WI_MSG_CLOSE = 18,   /* the query is closed here, complete */
-    WI_MSG_DIFFER = 19,  /* the shuffle is open here, otherwise */
-    WI_MSG_TYPES,        /* one past the last */
+    WI_MESSAGES(WI_MSG_NUMBER) WI_MSG_TYPES /* one past the last */
 };
+#undef WI_MSG_NUMBER
 
 struct wi_msg_head {
     uint16_t type;

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Connecting, from the need of a link to an endpoint that is up: ways, patience
- * and new attempts. Everything here runs under the node's lock.
- *
- *   dial --CONNECTED--> wi_link_connected()
- *     |  failed, or no answer for half of connect_ns
- *     |--> the next way, if the transport knows one
- *     |--> hung up by a peer that is there: the same again after a pause, until
- *     |    connect_ns is over
- *     `--> lost
- */
+#include "core/link/connect.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/link/handshake.h"
+#include "core/link/members.h"
 #include "core/link/warn.h"
+#include "core/transport.h"
 
 #define PAUSE_NS 1000000ull        /* before the second attempt; then doubled */
 #define PAUSE_MOST_NS 256000000ull /* at most */
@@ -85,7 +79,7 @@ static bool try_again(struct wi_link *l, const struct wi_event *ev)
     if (l->pause_ns == 0) {
         wi_warn(e, l->member, WI_CAUSE_CONNECT,
                 "link to %s: %s; trying again for %.1f s (connect_ns)",
-                wi_engine_member_name(e, l->member), ev->reason,
+                wi_member_name(e, l->member), ev->reason,
                 (double)(l->deadline_ns - e->now_ns) / 1e9);
     }
     (void)snprintf(l->way, sizeof(l->way), "refused before: %s", ev->reason);
@@ -105,53 +99,45 @@ bool wi_link_goes_on(struct wi_link *l, const struct wi_event *ev)
     return try_next(l, ev->reason) || try_again(l, ev);
 }
 
-static void give_up(struct wi_link *l)
+static weir_err give_up(const struct wi_link *l, struct weir_error *err)
 {
-    char why[WI_REASON_BYTES + 80];
     double s = (double)l->engine->cfg.connect_ns / 1e9;
-    if (l->pause_ns != 0) {
-        (void)snprintf(why, sizeof(why),
-                       "no link within %.1f s (connect_ns); %s", s, l->way);
-    } else {
-        (void)snprintf(why, sizeof(why),
-                       "no link within %.1f s (connect_ns); does a Weir node "
-                       "listen there?",
-                       s);
-    }
-    wi_link_down(l, false, WEIR_ERR_PEER_LOST, why);
+    return l->pause_ns != 0
+               ? wi_fail(err, WEIR_ERR_PEER_LOST,
+                         "no link within %.1f s (connect_ns); %s", s, l->way)
+               : wi_fail(err, WEIR_ERR_PEER_LOST,
+                         "no link within %.1f s (connect_ns); does a Weir node "
+                         "listen there?",
+                         s);
 }
 
 /* The pause is over, or patience is. */
-static void move_on(struct wi_link *l)
+static weir_err move_on(struct wi_link *l, struct weir_error *err)
 {
-    struct weir_error err;
     weir_err rc = WEIR_OK;
     if (l->ep == NULL) {
-        rc = wi_link_dial(l, &err);
+        rc = wi_link_dial(l, err);
     } else if (try_next(l, "no answer in half the time (connect_ns)")) {
-        return;
+        return WEIR_OK;
     }
     l->patience_ns = UINT64_MAX; /* the last way has the rest of the time */
-    if (rc != WEIR_OK) {
-        wi_link_down(l, false, rc, err.message);
-    }
+    return rc;
 }
 
-void wi_link_connect_tick(struct wi_link *l, uint64_t now_ns)
+weir_err wi_link_connect_tick(struct wi_link *l, uint64_t now_ns,
+                              struct weir_error *err)
 {
     bool connecting = l->state == WI_LINK_CONNECTING;
+    weir_err rc = WEIR_OK;
     if (connecting && now_ns >= l->patience_ns &&
         (l->ep != NULL || now_ns < l->deadline_ns)) {
-        move_on(l);
+        rc = move_on(l, err);
     }
-    if (l->state == WI_LINK_DEAD) {
-        return;
-    }
-    if (now_ns >= l->deadline_ns) {
-        give_up(l);
-        return;
+    if (rc == WEIR_OK && now_ns >= l->deadline_ns) {
+        rc = give_up(l, err);
     }
     wi_engine_due(l->engine, connecting
                                  ? wi_min_u64(l->patience_ns, l->deadline_ns)
                                  : l->deadline_ns);
+    return rc;
 }

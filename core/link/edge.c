@@ -1,37 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What both ends of an edge have in common, engine side: messages, and the edges
- * that are over. The ends are in edge_out.c and edge_in.c; everything here runs
- * under the node's lock.
- */
-#include "core/query/shuffle.h"
+/* Edges that are over: what both ends have in common. */
+#include "core/link/edge.h"
 
-/* ---- messages ------------------------------------------------------------------ */
-
-void wi_edge_send(struct wi_link *l, enum wi_msg_type type, uint32_t edge,
-                  uint32_t epoch)
-{
-    union wi_msg m;
-    wi_msg_init(&m, type);
-    m.edge.edge = edge;
-    m.edge.epoch = epoch;
-    wi_link_send(l, &m);
-}
-
-weir_err wi_edge_message(struct wi_link *l, const union wi_msg *m,
-                         struct weir_error *err)
-{
-    switch (m->head.type) {
-    case WI_MSG_EDGE_STOP:
-    case WI_MSG_EDGE_CLOSED:
-    case WI_MSG_CREDIT:
-        return wi_out_message(l, m, err);
-    default:
-        return wi_in_message(l, m, err);
-    }
-}
-
-/* ---- limbo and dead links -------------------------------------------------------- */
+#include "core/link/edge_out.h"
+#include "core/link/engine.h"
+#include "core/link/in_end.h"
+#include "core/link/link.h"
+#include "core/link/post.h"
 
 static void free_item(struct wi_item *it)
 {

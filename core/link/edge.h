@@ -40,17 +40,18 @@
 #include "core/base/list.h"
 #include "core/base/lq.h"
 #include "core/base/rcu.h"
+#include "core/base/watch.h"
 #include "core/format/frame.h"
-#include "core/node/watch.h"
 #include "core/ring/ring.h"
 
+struct wi_engine;
 struct wi_link;
 struct wi_worker;
 struct weir_reader;
 struct weir_query;
 struct wi_lane;
 
-/* What a queued item of a link or of the engine's inbox is. */
+/* What a queued item of a link is. */
 enum wi_item_kind { WI_ITEM_OUT, WI_ITEM_IN };
 
 /** A thing that can wait in a link's post queue. */
@@ -242,5 +243,12 @@ static inline void wi_in_prefetch(const struct wi_in *in)
     __builtin_prefetch(mem + WI_CACHE_LINE);
     __builtin_prefetch(mem + 2 * (size_t)WI_CACHE_LINE);
 }
+
+/* ---- edges that are over; under the node's lock ----------------------------- */
+
+/** Free what a sealed dead link still holds; true if nothing is left. */
+bool wi_edges_bury(struct wi_link *l);
+/** Free the edges in limbo that the send side has let go of. */
+void wi_edges_limbo(struct wi_engine *e);
 
 #endif /* WI_EDGE_H */

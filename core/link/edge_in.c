@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Edges at the consumer, engine side: rings that peers open are checked, given to
- * readers (stream.c) and let go. The life of an edge is in edge.h; everything
- * here runs under the node's lock.
- */
+#include "core/link/edge_in.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/bitmap.h"
 #include "core/base/err.h"
-#include "core/query/shuffle.h"
+#include "core/link/edge_out.h"
+#include "core/link/engine.h"
+#include "core/link/in_end.h"
+#include "core/link/in_ring.h"
+#include "core/link/scan.h"
+#include "core/link/stream.h"
 
-/* ---- opening -------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static weir_err check_open(struct wi_link *l, const struct wi_msg_edge_open *m,
                            uint32_t *units_out, struct weir_error *err)
@@ -114,7 +116,7 @@ static struct wi_in *open_in(struct wi_link *l,
     return in;
 }
 
-/* ---- writes into open rings -------------------------------------------------- */
+/* ---- writes into open rings ---------------------------------------------- */
 
 /* The open ring that has this offset of the area; NULL: there is none. */
 static const struct wi_in *ring_at(const struct wi_link *l, uint64_t off)
@@ -155,130 +157,12 @@ bool wi_in_may_write(void *arg, uint64_t off, uint64_t bytes)
     return pos + bytes <= head + in->size;
 }
 
-/* ---- the end ---------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
-bool wi_in_released(const struct wi_in *in)
+weir_err wi_in_on_open(struct wi_link *l, const union wi_msg *msg,
+                       struct weir_error *err)
 {
-    return in->empty && !wi_in_has_readers(in);
-}
-
-/* An in that is empty: CLOSED once the producer has ended, limbo once no reader
- * points to it. */
-static void in_over(struct wi_in *in)
-{
-    struct wi_link *l = in->link;
-    /* rlx: only the engine sets it, under the node's lock */
-    if (wi_load_rlx(&in->dead) != 0) {
-        wi_engine_kick(l->engine); /* freed with the link */
-        return;
-    }
-    if (!in->abandoned &&
-        wi_load_acq(&in->n_ended) != in->n_streams) { /* E10: ends */
-        return; /* ABANDON is still to come */
-    }
-    if (!in->closed) {
-        in->closed = true;
-        if (in->mapped) {
-            /* rlx: CLOSED orders it: the next ring there starts at 0 */
-            wi_store_rlx(&in->ctl->head, 0);
-        }
-        wi_store_rel(&l->in[in->edge], NULL); /* E9: freed after RCU */
-        wi_bitmap_mark(l->used, in->edge, in->units, false);
-        wi_edge_send(l, WI_MSG_EDGE_CLOSED, in->edge, in->epoch);
-    }
-    if (!wi_in_has_readers(in)) {
-        wi_list_remove(&in->item.on_link);
-        wi_list_push_back(&l->engine->limbo, &in->item.on_link);
-        wi_link_rest(l);
-        wi_engine_kick(l->engine);
-    }
-}
-
-void wi_in_finish(struct wi_in *in)
-{
-    in->empty = true;
-    in_over(in);
-}
-
-static void free_parts(struct wi_in *in)
-{
-    for (uint32_t i = 0; i < WI_HELD_MAX; i++) {
-        if (in->held[i].export_ != NULL) {
-            wi_export_close(in->held[i].export_);
-        }
-    }
-    for (uint32_t i = 0; i < in->n_streams; i++) {
-        free(in->streams[i].image);
-    }
-    struct weir_query *q = wi_load_rlx(&in->query); /* rlx: engine's */
-    if (q != NULL) {
-        wi_query_drop(q);
-    }
-}
-
-/* Does a worker's local queue still point to it, or the engine's of failures? A
- * worker finds no reader there, but has to take it off. A dispatcher that began
- * before the last stream ended may put it on the latter; one that begins now
- * finds no stream alive and looks at nothing. */
-static bool is_stray(const struct wi_in *in)
-{
-    /* E10 sc: the lock, then what its holder has left; pairs with E10 sc in
-     * wi_in_dispatch() and fail_later() */
-    if (wi_load_sc(&in->dispatching) != 0 ||
-        wi_load_sc(&in->fail_queued) == 1) { /* E10 sc: as above */
-        return true;
-    }
-    for (uint32_t i = 0; i < in->n_streams; i++) {
-        /* E12 sc: pairs with E12 sc in collect_local(), after which RCU keeps
-         * it */
-        if (wi_load_sc(&in->streams[i].queued) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void wi_in_free(struct wi_in *in)
-{
-    wi_list_remove(&in->item.on_link);
-    free_parts(in);
-    if (is_stray(in)) {
-        in->stray = true;
-        wi_list_push_back(&in->link->engine->strays, &in->item.on_link);
-    } else {
-        wi_rcu_free(&in->rcu, in);
-    }
-}
-
-void wi_edges_strays(struct wi_engine *e, bool all)
-{
-    wi_list_each(n, &e->strays)
-    {
-        struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-        if (all || !is_stray(in)) {
-            wi_list_remove(&in->item.on_link);
-            wi_rcu_free(&in->rcu, in);
-        }
-    }
-}
-
-void wi_edges_dead(struct wi_link *l)
-{
-    wi_list_each(n, &l->ins)
-    {
-        struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-        wi_store_rel(&in->dead, 1); /* E7: read by move_head() */
-        if (!wi_in_has_readers(in)) {
-            wi_in_finish_when_empty(in);
-        }
-    }
-}
-
-/* ---- messages --------------------------------------------------------------------- */
-
-static weir_err on_open(struct wi_link *l, const struct wi_msg_edge_open *m,
-                        struct weir_error *err)
-{
+    const struct wi_msg_edge_open *m = &msg->edge_open;
     uint32_t units = 0;
     weir_err rc = check_open(l, m, &units, err);
     if (rc != WEIR_OK) {
@@ -293,20 +177,14 @@ static weir_err on_open(struct wi_link *l, const struct wi_msg_edge_open *m,
         wi_engine_kick(l->engine);      /* other times to watch */
         wi_out_place(l);
     }
-    struct weir_query *q = wi_query_find(l->engine, m->query);
-    if (q != NULL) {
-        wi_in_attach(in, q);
-    } else if (wi_query_over(l, m->query, m->shuffle)) {
-        wi_in_refuse(in);
-    } else if (l->engine->closing) {
-        wi_query_decline(l);
-    }
+    l->engine->up->edge_opened(in);
     return WEIR_OK;
 }
 
-static weir_err on_notify(struct wi_link *l, const struct wi_msg_pos *m,
-                          struct weir_error *err)
+weir_err wi_in_on_notify(struct wi_link *l, const union wi_msg *msg,
+                         struct weir_error *err)
 {
+    const struct wi_msg_pos *m = &msg->pos;
     struct wi_engine *e = l->engine;
     struct wi_in *in = NULL;
     if (m->edge < e->budget.n_units) {
@@ -344,17 +222,14 @@ static weir_err on_notify(struct wi_link *l, const struct wi_msg_pos *m,
         wi_in_dispatch(in);
         return WEIR_OK;
     }
-    struct wi_worker *w = &e->workers[in->consumer_worker];
-    uint32_t id = l->slot * e->budget.n_units + in->edge;
-    if (wi_bell_mark(w->bell, e->n_ids, id) == WI_WAKE_FD) {
-        e->ring_fn(e->hook_arg, w->idx);
-    }
+    wi_in_mark(in, in->consumer_worker);
     return WEIR_OK;
 }
 
-static weir_err on_abandon(struct wi_link *l, const struct wi_msg_edge *m,
-                           struct weir_error *err)
+weir_err wi_in_on_abandon(struct wi_link *l, const union wi_msg *msg,
+                          struct weir_error *err)
 {
+    const struct wi_msg_edge *m = &msg->edge;
     struct wi_in *in = NULL;
     if (m->edge < l->engine->budget.n_units) {
         /* rlx: as in on_notify() */
@@ -369,22 +244,9 @@ static weir_err on_abandon(struct wi_link *l, const struct wi_msg_edge *m,
     }
     in->abandoned = true;
     if (in->empty) {
-        in_over(in);
+        wi_in_over(in);
     } else if (wi_load_rlx(&in->query) == NULL) { /* rlx: engine's */
         wi_in_refuse(in);                         /* nobody ever opened it */
     }
     return WEIR_OK;
-}
-
-weir_err wi_in_message(struct wi_link *l, const union wi_msg *m,
-                       struct weir_error *err)
-{
-    switch (m->head.type) {
-    case WI_MSG_EDGE_OPEN:
-        return on_open(l, &m->edge_open, err);
-    case WI_MSG_EDGE_ABANDON:
-        return on_abandon(l, &m->edge, err);
-    default:
-        return on_notify(l, &m->pos, err);
-    }
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Edges at the producer, engine side: rings are handed out and taken back. The
- * life of an edge is in edge.h; everything here runs under the node's lock.
- */
+#include "core/link/edge_out.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/base/bitmap.h"
 #include "core/base/err.h"
-#include "core/query/shuffle.h"
+#include "core/link/engine.h"
+#include "core/link/members.h"
+#include "core/link/post.h"
+#include "core/link/send.h"
+#include "core/link/worker.h"
 
 /* First run of n free units, UINT32_MAX: none. */
 static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
@@ -24,7 +26,7 @@ static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
     return UINT32_MAX;
 }
 
-/* ---- outgoing: WAITING -> OPEN ------------------------------------------------ */
+/* ---- WAITING to OPEN ----------------------------------------------------- */
 
 /* Units for one more ring: full size while every other edge that may still
  * come keeps its minimum, else the minimum. */
@@ -122,14 +124,6 @@ static void announce(struct wi_link *l, const struct wi_out *o)
     wi_link_send(l, &m);
 }
 
-static void fail_out(struct wi_out *o, weir_err code, const char *text)
-{
-    struct weir_query *q = wi_query_find(o->link->engine, o->query_id);
-    if (q != NULL) {
-        wi_query_fail(q, code, text);
-    }
-}
-
 /* No units: older edges must be on their way out, else it is for ever. */
 static void no_units(struct wi_link *l, struct wi_out *o)
 {
@@ -143,9 +137,8 @@ static void no_units(struct wi_link *l, struct wi_out *o)
         (void)snprintf(text, sizeof(text),
                        "%s grants %u rings to this node, all are in use: raise "
                        "its max_shuffles or memory_bytes",
-                       wi_engine_member_name(l->engine, l->member),
-                       l->peer_units);
-        fail_out(o, WEIR_ERR_BUDGET, text);
+                       wi_member_name(l->engine, l->member), l->peer_units);
+        l->engine->up->edge_failed(o, WEIR_ERR_BUDGET, text);
     }
 }
 
@@ -171,7 +164,7 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
         give_units(l, o);
         wi_list_remove(&o->item.on_link);
         wi_list_push_back(&l->waiting, &o->item.on_link);
-        fail_out(o, err.code, err.message);
+        l->engine->up->edge_failed(o, err.code, err.message);
         return false;
     }
     l->live_outs++;
@@ -202,7 +195,7 @@ void wi_out_start(struct wi_link *l, struct wi_out *o)
     wi_out_place(l);
 }
 
-/* ---- outgoing: OPEN -> QUIET -> freed ------------------------------------------- */
+/* ---- OPEN to QUIET to freed ---------------------------------------------- */
 
 void wi_out_free(struct wi_out *o)
 {
@@ -267,11 +260,12 @@ void wi_out_release(struct wi_out *o, bool ended)
     out_over(o);
 }
 
-/* ---- messages --------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
-static weir_err on_closed(struct wi_link *l, const struct wi_msg_edge *m,
+weir_err wi_out_on_closed(struct wi_link *l, const union wi_msg *msg,
                           struct weir_error *err)
 {
+    const struct wi_msg_edge *m = &msg->edge;
     struct wi_out *o = m->edge < l->peer_units ? l->out[m->edge] : NULL;
     if (o == NULL || o->epoch != m->epoch || o->closed) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
@@ -285,8 +279,11 @@ static weir_err on_closed(struct wi_link *l, const struct wi_msg_edge *m,
     return WEIR_OK;
 }
 
-static weir_err on_stop(struct wi_link *l, const struct wi_msg_edge *m)
+weir_err wi_out_on_stop(struct wi_link *l, const union wi_msg *msg,
+                        struct weir_error *err)
 {
+    const struct wi_msg_edge *m = &msg->edge;
+    (void)err;
     struct wi_out *o = m->edge < l->peer_units ? l->out[m->edge] : NULL;
     if (o == NULL || o->epoch != m->epoch) {
         return WEIR_OK; /* crossed with our END; nothing to stop */
@@ -307,9 +304,10 @@ static weir_err on_stop(struct wi_link *l, const struct wi_msg_edge *m)
     return WEIR_OK;
 }
 
-static weir_err on_credit(struct wi_link *l, const struct wi_msg_pos *m,
+weir_err wi_out_on_credit(struct wi_link *l, const union wi_msg *msg,
                           struct weir_error *err)
 {
+    const struct wi_msg_pos *m = &msg->pos;
     struct wi_out *o = m->edge < l->peer_units ? l->out[m->edge] : NULL;
     if (o == NULL || o->epoch != m->epoch) {
         return WEIR_OK;
@@ -334,17 +332,4 @@ static weir_err on_credit(struct wi_link *l, const struct wi_msg_pos *m,
         wi_worker_notify(o->worker, WI_ATTN_SPACE);
     }
     return WEIR_OK;
-}
-
-weir_err wi_out_message(struct wi_link *l, const union wi_msg *m,
-                        struct weir_error *err)
-{
-    switch (m->head.type) {
-    case WI_MSG_EDGE_STOP:
-        return on_stop(l, &m->edge);
-    case WI_MSG_EDGE_CLOSED:
-        return on_closed(l, &m->edge, err);
-    default:
-        return on_credit(l, &m->pos, err);
-    }
 }

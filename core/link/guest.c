@@ -5,7 +5,10 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
+#include "core/link/handshake.h"
+#include "core/link/join.h"
 #include "core/link/warn.h"
+#include "core/transport.h"
 
 static struct wi_guest *guest_of(struct wi_engine *e, const struct wi_ep *ep)
 {

@@ -16,6 +16,8 @@
 
 #include "core/link/engine.h"
 
+#define WI_GUESTS 32u /* places of those that have said nothing */
+
 /** Endpoint that was accepted and has not said who it is. */
 struct wi_guest {
     struct wi_list list;

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handshake of a link, from an endpoint to what each side may use of the
- * other's. The states are in link.h; everything here runs under the node's
- * lock. */
+#include "core/link/handshake.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/link/edge_in.h"
+#include "core/link/life.h"
+#include "core/link/members.h"
+#include "core/link/post.h"
+#include "core/link/send.h"
 #include "core/link/warn.h"
+#include "core/transport.h"
 
 /* ---- what each side tells ------------------------------------------------------- */
 
@@ -184,42 +189,46 @@ bool wi_link_drop_attempt(struct wi_link *l)
     return true;
 }
 
-static void on_accept(struct wi_link *l, const struct wi_msg_hello *h)
+weir_err wi_link_on_accept(struct wi_link *l, const union wi_msg *msg,
+                           struct weir_error *err)
 {
+    const struct wi_msg_hello *h = &msg->hello;
     struct wi_engine *e = l->engine;
-    struct weir_error err;
     uint32_t version = 0;
     union wi_msg m;
-    weir_err rc = wi_hello_agree(h, h->caps, &version, &l->caps, &err);
+    weir_err rc = wi_hello_agree(h, h->caps, &version, &l->caps, err);
     if (rc == WEIR_OK && (h->from != l->member || h->to != e->self)) {
-        rc = wi_fail(&err, WEIR_ERR_PEER_PROTOCOL, "answered as member %u",
+        rc = wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "answered as member %u",
                      h->from);
     }
     if (rc == WEIR_OK) {
-        rc = take_peer(l, h, &err);
+        rc = take_peer(l, h, err);
     }
     fill_hello(e, l->member, &m, WI_MSG_READY);
     if (rc == WEIR_OK) {
-        rc = grant_to_peer(l, &m.hello, &err);
+        rc = grant_to_peer(l, &m.hello, err);
     }
-    if (rc != WEIR_OK) {
-        wi_link_down(l, false, rc, err.message);
-        return;
+    if (rc == WEIR_OK) {
+        wi_link_send(l, &m);
+        wi_link_opened(l);
     }
-    wi_link_send(l, &m);
-    wi_link_opened(l);
+    return rc;
 }
 
-static void on_refuse(struct wi_link *l, const struct wi_msg_refuse *m)
+weir_err wi_link_on_refuse(struct wi_link *l, const union wi_msg *msg,
+                           struct weir_error *err)
 {
+    const struct wi_msg_refuse *m = &msg->refuse;
+    (void)err;
     if (m->code == WEIR_ERR_STATE && l->state == WI_LINK_HELLO &&
         wi_link_drop_attempt(l)) {
-        return; /* crossing: wait for theirs until the deadline */
+        return WEIR_OK; /* crossing: wait for theirs until the deadline */
     }
     bool known =
         m->code == WEIR_ERR_PEER_VERSION || m->code == WEIR_ERR_PEER_LOST;
     weir_err code = known ? (weir_err)m->code : WEIR_ERR_PEER_REFUSED;
     wi_link_down(l, false, code, m->text);
+    return WEIR_OK;
 }
 
 /* ---- the side that accepts ------------------------------------------------------- */
@@ -370,36 +379,12 @@ void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
     accept_link(l, ep, h, version, caps);
 }
 
-static void on_ready(struct wi_link *l, const struct wi_msg_hello *h)
+weir_err wi_link_on_ready(struct wi_link *l, const union wi_msg *msg,
+                          struct weir_error *err)
 {
-    struct weir_error err;
-    weir_err rc = take_peer(l, h, &err);
-    if (rc != WEIR_OK) {
-        wi_link_down(l, false, rc, err.message);
-        return;
+    weir_err rc = take_peer(l, &msg->hello, err);
+    if (rc == WEIR_OK) {
+        wi_link_opened(l);
     }
-    wi_link_opened(l);
-}
-
-/* ---- messages ------------------------------------------------------------------ */
-
-bool wi_link_handshake(struct wi_link *l, const union wi_msg *m)
-{
-    switch (m->head.type) {
-    case WI_MSG_ACCEPT:
-        if (l->state == WI_LINK_HELLO) {
-            on_accept(l, &m->hello);
-            return true;
-        }
-        return false;
-    case WI_MSG_READY:
-        if (l->state == WI_LINK_READY) {
-            on_ready(l, &m->hello);
-            return true;
-        }
-        return false;
-    default:
-        on_refuse(l, &m->refuse);
-        return true;
-    }
+    return rc;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Giving ring space back. Batches are released by any thread in any order; the
- * head of the ring moves over the released prefix. Whoever finds `advancing`
- * free does it for all, as with the post lock of a link.
- */
-#include "core/query/shuffle.h"
+#include "core/link/in_ring.h"
+
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/post.h"
+#include "core/link/scan.h"
+#include "core/link/worker.h"
 
 void wi_in_wake_producer(struct wi_in *in)
 {
@@ -74,19 +75,21 @@ static void move_head(struct wi_in *in, uint64_t head)
     }
 }
 
+void wi_in_mark(struct wi_in *in, uint32_t worker)
+{
+    struct wi_engine *e = in->link->engine;
+    wi_worker_mark(&e->workers[worker],
+                   in->link->slot * e->budget.n_units + in->edge);
+}
+
 /* Scanning may go on: by the reader, who finds its ring marked, or, as no worker
  * is known to look at a node ring, here. */
 static void scan_again(struct wi_in *in)
 {
-    struct wi_engine *e = in->link->engine;
     if (in->consumer_worker == WI_ANY_WORKER) {
         wi_in_dispatch(in);
-        return;
-    }
-    struct wi_worker *w = &e->workers[in->consumer_worker];
-    uint32_t id = in->link->slot * e->budget.n_units + in->edge;
-    if (wi_bell_mark(w->bell, e->n_ids, id) == WI_WAKE_FD) {
-        e->ring_fn(e->hook_arg, w->idx);
+    } else {
+        wi_in_mark(in, in->consumer_worker);
     }
 }
 

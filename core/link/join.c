@@ -8,7 +8,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/link/handshake.h"
+#include "core/link/members.h"
 #include "core/link/warn.h"
+#include "core/link/worker.h"
+#include "core/transport.h"
 
 #define RETRY_NS 50000000ull
 
@@ -68,7 +72,7 @@ static void complete(struct wi_engine *e, struct wi_join *j)
                                        .address = j->entries[i].m.address,
                                        .workers = j->entries[i].m.workers};
     }
-    j->code = wi_engine_join(e, list, j->n, &j->error);
+    j->code = wi_members_join(e, list, j->n, &j->error);
     free(list);
 }
 

@@ -15,22 +15,31 @@
  * When both ends connect at once, the connection that the lower-numbered
  * member started wins, if it is up; else the other's.
  *
- * The send side of a link belongs to whoever holds its *post lock*. Nobody
- * waits for it: wi_link_post() leaves the work in a queue and does it itself
- * only if the lock is free; whoever holds the lock looks at the queue again
- * before and after it lets go (edge E6). The engine takes the lock for good
- * when the link dies.
+ *   link.c       made, asked, freed
+ *   connect.c    from the need of a link to an endpoint that is up
+ *   handshake.c  HELLO, ACCEPT, READY, REFUSE
+ *   life.c       needed, opened, watched, closed, lost
+ *   messages.c   what comes: events, packets, one row for each message type
+ *   send.c       control messages that go out
+ *   post.c       the send side: rings, credits, packets; any thread
+ *
+ * All but post.c runs under the node's lock.
  */
 #ifndef WI_LINK_H
 #define WI_LINK_H
 
+#include "core/base/atomic.h"
+#include "core/base/cc.h"
+#include "core/base/list.h"
+#include "core/base/lq.h"
+#include "core/base/rcu.h"
 #include "core/format/wire.h"
-#include "core/link/edge.h"
 #include "core/transport.h"
 
 struct wi_arena;
 struct wi_engine;
-struct wi_bell;
+struct wi_in;
+struct wi_out;
 
 enum wi_link_state {
     WI_LINK_CONNECTING,
@@ -89,8 +98,9 @@ struct wi_link {
     uint64_t idle_since_ns;
     uint64_t peer_incarnation;
     uint32_t caps;
-    char way[WI_REASON_BYTES]; /* which way it took, and why; see now_open() */
-    struct wi_mem area;        /* granted to the peer: our incoming rings */
+    char way
+        [WI_REASON_BYTES]; /* which way it took, and why: wi_link_say_way() */
+    struct wi_mem area;    /* granted to the peer: our incoming rings */
     uint8_t *offsets; /* of texts in the area, copied out of the peer's reach at
                        * the same places; NULL: not needed (yet) */
     _Atomic(struct wi_in *) *in; /* by first unit; readers under RCU */
@@ -138,122 +148,33 @@ struct wi_link {
     uint8_t packet[WI_PACKET_BYTES];
 };
 
-/* ---- link.c: engine only, under the node's lock --------------------------- */
+/** A new link to a member. NULL: no memory. */
+struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member);
 
-/** The link to a member, opened if there is none. NULL: no memory. */
-struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member);
+/** The link comes to another state. */
+void wi_link_enter(struct wi_link *l, enum wi_link_state state);
 
-/** Events of the transport. */
-void wi_link_event(struct wi_engine *e, const struct wi_event *ev);
+/** Tables for what the peer grants. */
+weir_err wi_link_alloc_peer(struct wi_link *l, uint32_t n_units);
 
-/** The link has died; why, in one line. Fails the queries of the peer unless
- *  `graceful`. */
-void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
-                  const char *why);
+/** Has it edges that are not closed? Those that were abandoned count only if
+ *  asked. */
+bool wi_link_has_edges(const struct wi_link *l, bool abandoned);
 
-/** Say BYE if nothing uses the link. */
-void wi_link_bye(struct wi_link *l);
+/** True while edges or batches of this link are alive. */
+bool wi_link_busy(const struct wi_link *l);
 
-/** Timers of one link; called a few times per detect_ns. */
-void wi_link_tick(struct wi_link *l, uint64_t now_ns);
+/** The same, or open queries may need it. */
+bool wi_link_needed(const struct wi_link *l);
 
 /** Something that used the link is over: its idle time begins if that was the
  *  last. */
 void wi_link_rest(struct wi_link *l);
 
-/** True while edges or batches of this link are alive. */
-bool wi_link_busy(const struct wi_link *l);
-
-/** The link comes to another state. */
-void wi_link_enter(struct wi_link *l, enum wi_link_state state);
-
-/** Finish a dead link: true when it was freed. */
-bool wi_link_bury(struct wi_link *l);
-
-/** Queue a control message (the self link delivers it in the next step). A
- *  peer that leaves more of them lying than honest traffic comes to loses the
- *  link, in the next step. */
-void wi_link_send(struct wi_link *l, const union wi_msg *m);
-
-/** The same, but it may wait for the engine's next step, or for what is sent
- *  before that: several of them then cost one packet. */
-void wi_link_send_soon(struct wi_link *l, const union wi_msg *m);
-void wi_links_flush(struct wi_engine *e);
-
-/** How many of them wait. */
-uint32_t wi_link_queued(const struct wi_link *l);
-
-/* For handshake.c: */
-
-/** A new link to a member. NULL: no memory. */
-struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member);
-
 /** Forget the control messages that were not sent. */
 void wi_link_drain(struct wi_link *l);
 
-/** Tables for what the peer grants. */
-weir_err wi_link_alloc_peer(struct wi_link *l, uint32_t n_units);
-
-/** The handshake is over. */
-void wi_link_opened(struct wi_link *l);
-
-/* ---- connect.c: engine only, under the node's lock --------------------------- */
-
-/** Begin to connect to the member. */
-weir_err wi_link_dial(struct wi_link *l, struct weir_error *err);
-
-/** CLOSED before the link was up: does it go on over another way, or again? */
-bool wi_link_goes_on(struct wi_link *l, const struct wi_event *ev);
-
-/** Note the way that the link took, behind it what came before. */
-void wi_link_say_way(struct wi_link *l);
-
-/** Timers of a link that is not up yet. */
-void wi_link_connect_tick(struct wi_link *l, uint64_t now_ns);
-
-/* ---- handshake.c: engine only, under the node's lock ------------------------- */
-
-/** The endpoint of a link that this side opens is up: say HELLO. */
-void wi_link_connected(struct wi_link *l);
-
-/** Give up our own attempt: the link starts again, without ep. False: it cannot,
- *  because somebody posts. */
-bool wi_link_drop_attempt(struct wi_link *l);
-
-/** Take ACCEPT, READY or REFUSE. False: out of place. */
-bool wi_link_handshake(struct wi_link *l, const union wi_msg *m);
-
-/** A peer has said HELLO over an endpoint that is nobody's yet: it becomes
- *  that of a link, or is refused. */
-void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
-                   const struct wi_msg_hello *h);
-
-/** Is it too early to answer this HELLO? Before this node has joined, and
- *  while an older link to that peer is still there. */
-bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
-
-/** Send REFUSE over an endpoint that is not a link, and let go of it. */
-void wi_ep_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
-                  const char *text);
-
-/** The same, and say in the log that it was to be a link. */
-void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
-                    const char *text);
-
-/* ---- post.c: any thread ---------------------------------------------------- */
-
-/** Put an item on the link's queue (once) and post what can be posted. */
-void wi_link_post(struct wi_link *l, struct wi_item *item);
-
-/** Post what can be posted, unless another thread is at it. */
-void wi_link_pump(struct wi_link *l);
-
-/** Has the send side let go of an item (never to be posted again)? If not, the
- *  engine is kicked after the next round. */
-bool wi_link_quiet(struct wi_link *l, struct wi_item *item);
-
-/** Take the post lock for good; false: somebody holds it, and kicks the engine
- *  afterwards. */
-bool wi_link_seal(struct wi_link *l);
+/** Free a dead link that holds nothing any more; wi_link_bury() says when. */
+void wi_link_free(struct wi_link *l);
 
 #endif /* WI_LINK_H */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The send side of a link: whoever finds the post lock free posts for all.
- *
- * One round: reap what completed; send control messages; give every ring with
+ * One round of the send side: reap what completed; send control messages; give every ring with
  * data one turn of at most one write's bytes (fair between queries), each
  * write followed in the same packet by its notification; add credits that are
  * due; kick. A packet is sent after the writes that it speaks of, so the order
  * of the transport (transport.h) makes the notification true when it arrives.
  */
-#include "core/link/engine.h"
+#include "core/link/post.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/link/engine.h"
+#include "core/link/worker.h"
+#include "core/transport.h"
 
 #define POST_QUANTUM 65536u
 

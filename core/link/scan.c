@@ -1,69 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Walking over what lies in a ring. A thread-to-thread ring is walked by its
- * reader; a thread-to-node ring by whoever finds it marked, who puts each frame
- * on the local queue of its worker.
- *
- * What lies in a ring was written by a peer: a header is copied before it is
- * checked, and the checked copy is what is used from then on.
- */
-#include "core/query/shuffle.h"
+#include "core/link/scan.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/err.h"
-
-static void fail_query(const struct wi_in *in, weir_err code, const char *why)
-{
-    struct weir_query *q = wi_load_rlx(&in->query); /* rlx: set long ago */
-    char text[WI_TEXT_BYTES];
-    (void)snprintf(text, sizeof(text), "rows from %s worker %u: %.120s",
-                   wi_engine_member_name(q->engine, in->link->member),
-                   in->producer_worker, why);
-    wi_query_fail(q, code, text);
-}
-
-void wi_in_failed(struct wi_in *in)
-{
-    if (!in->stray) { /* else nobody reads it; query and link may be gone */
-        fail_query(in, in->fail_code, in->fail_why);
-    }
-    wi_store_sc(&in->fail_queued, 2); /* E10 sc: no stray any more */
-}
-
-WI_COLD weir_err wi_in_fail(struct wi_in *in, weir_err code, const char *why)
-{
-    struct weir_query *q = wi_load_rlx(&in->query); /* rlx: set long ago */
-    wi_node_lock(q->node);
-    fail_query(in, code, why);
-    wi_node_unlock(q->node);
-    return weir_query_status(q, NULL);
-}
-
-/* The dispatcher of a node ring may hold the node's lock already, so the engine
- * does it in its next step. */
-static WI_COLD weir_err fail_later(struct wi_in *in, weir_err code,
-                                   const char *why)
-{
-    struct wi_engine *e = in->link->engine;
-    uint32_t never = 0;
-    if (wi_cas_ar(&in->fail_queued, &never, 1)) { /* E10: only the first */
-        in->fail_code = code;
-        (void)snprintf(in->fail_why, sizeof(in->fail_why), "%s", why);
-        wi_lq_put(&e->failures, &in->failed);
-        wi_engine_kick(e);
-    }
-    return code;
-}
-
-/* What was found while scanning: by a reader, or by a dispatcher. */
-static WI_COLD weir_err scan_fails(struct wi_in *in, weir_err code,
-                                   const char *why)
-{
-    return in->consumer_worker == WI_ANY_WORKER ? fail_later(in, code, why)
-                                                : wi_in_fail(in, code, why);
-}
+#include "core/link/engine.h"
+#include "core/link/in_ring.h"
+#include "core/link/link.h"
+#include "core/link/worker.h"
 
 /* Room in the FIFO of held frames; if not, the release marks the ring again. */
 static struct wi_held *held_slot(struct wi_in *in)
@@ -133,7 +78,8 @@ static void fed(struct wi_in *in)
     }
 }
 
-weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
+weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out,
+                    struct weir_error *err)
 {
     uint64_t scan = wi_load_rlx(&in->scan); /* rlx: only who scans writes it */
     if (scan == in->tail_seen) {
@@ -151,17 +97,16 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
     }
     uint64_t avail = in->tail_seen - scan;
     if (avail > in->size || in->tail_seen % WI_RING_ALIGN != 0) {
-        return scan_fails(in, WEIR_ERR_PEER_PROTOCOL,
-                          "the ring's position is wrong");
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "the ring's position is wrong");
     }
-    struct weir_error err;
     uint32_t to_end = in->size - in->scan_off;
     slot->frame = in->mem + in->scan_off;
     memcpy(&slot->header, slot->frame, sizeof(slot->header));
     weir_err rc =
-        wi_frame_check_header(&slot->header, scan, in->epoch, to_end, &err);
+        wi_frame_check_header(&slot->header, scan, in->epoch, to_end, err);
     if (rc != WEIR_OK) {
-        return scan_fails(in, rc, err.message);
+        return rc;
     }
     if (slot->header.bytes > avail) {
         return more_to_come(in); /* posted rings travel in pieces of any size */
@@ -179,7 +124,21 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out)
     return WEIR_OK;
 }
 
-/* ---- node rings ---------------------------------------------------------------- */
+/* ---- node rings ---------------------------------------------------------- */
+
+/* The dispatcher of a node ring may hold the node's lock already, so the engine
+ * does it in its next step. */
+static WI_COLD void fail_later(struct wi_in *in, weir_err code, const char *why)
+{
+    struct wi_engine *e = in->link->engine;
+    uint32_t never = 0;
+    if (wi_cas_ar(&in->fail_queued, &never, 1)) { /* E10: only the first */
+        in->fail_code = code;
+        (void)snprintf(in->fail_why, sizeof(in->fail_why), "%s", why);
+        wi_lq_put(&e->failures, &in->failed);
+        wi_engine_kick(e);
+    }
+}
 
 static void drop(struct wi_held *slot)
 {
@@ -196,8 +155,8 @@ static void deliver(struct wi_in *in, struct wi_held *slot)
         return;
     }
     if (w >= in->n_streams) {
-        (void)fail_later(in, WEIR_ERR_PEER_PROTOCOL,
-                         "a frame for a worker that does not take part");
+        fail_later(in, WEIR_ERR_PEER_PROTOCOL,
+                   "a frame for a worker that does not take part");
         drop(slot);
         return;
     }
@@ -230,15 +189,18 @@ static void sweep(struct wi_in *in)
 
 static void dispatch_once(struct wi_in *in)
 {
+    struct weir_error err;
     weir_err rc = WEIR_OK;
     sweep(in);
     /* E10 acquire: nobody reads it any more, and it may be reused; pairs with
      * E10 in wi_stream_stop() and wi_stream_ended() */
     while (rc >= 0 && rc != WEIR_AGAIN && wi_load_acq(&in->live) != 0) {
         struct wi_held *slot = NULL;
-        rc = wi_in_scan(in, &slot);
+        rc = wi_in_scan(in, &slot, &err);
         if (rc == WEIR_OK) {
             deliver(in, slot);
+        } else if (rc < 0) {
+            fail_later(in, rc, err.message);
         }
     }
 }

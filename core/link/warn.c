@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/base/clock.h"
+#include "core/link/engine.h"
 
 #define WINDOW_NS 1000000000ull
 

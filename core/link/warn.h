@@ -7,9 +7,29 @@
 #ifndef WI_WARN_H
 #define WI_WARN_H
 
-#include "core/link/engine.h"
+#include <stdint.h>
+
+#include "core/base/cc.h"
+
+struct wi_engine;
 
 #define WI_STRANGER UINT32_MAX /* who has not said which member it is */
+
+enum wi_cause {
+    WI_CAUSE_CONNECT,
+    WI_CAUSE_LOST,
+    WI_CAUSE_REFUSED,
+    WI_CAUSE_JOIN,
+    WI_CAUSE_CROWD,
+    WI_CAUSE_OUTSIDE,
+    WI_CAUSES,
+};
+
+/** Lets one warning of a kind through in a while. */
+struct wi_gate {
+    uint64_t open_ns;
+    uint32_t held; /* since the last one */
+};
 
 /** Warn about a member, or a stranger. */
 void wi_warn(struct wi_engine *e, uint32_t member, enum wi_cause cause,

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network thread: a loop around the engine's step. It sleeps in poll(2) as
- * soon as a step found nothing, so an idle node uses no CPU. */
+#include "core/node/netthread.h"
+
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
+#include "core/link/engine.h"
+#include "core/link/lock.h"
 #include "core/node/node_os.h"
-#include "core/query/shuffle.h"
+#include "core/node/step.h"
 
 void wi_netthread_wake(struct wi_node_os *os)
 {
@@ -62,13 +63,13 @@ static void *run(void *arg)
     struct weir_node *n = arg;
     struct wi_node_os *os = n->os;
     while (wi_load_sc(&os->stop) == 0) { /* E11 sc: as in nap() */
-        (void)pthread_mutex_lock(&os->lock);
+        (void)pthread_mutex_lock(&n->lock);
         uint32_t moved = wi_engine_step(&n->engine, wi_clock_now());
         uint64_t next = wi_engine_next(&n->engine);
         if (os->waiters != 0 && moved != 0) {
             (void)pthread_cond_broadcast(&os->moved);
         }
-        (void)pthread_mutex_unlock(&os->lock);
+        (void)pthread_mutex_unlock(&n->lock);
         if (moved == 0) {
             nap(n, next);
         }

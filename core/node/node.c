@@ -13,9 +13,19 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/link/engine.h"
 #include "core/link/join.h"
+#include "core/link/life.h"
+#include "core/link/lock.h"
+#include "core/link/members.h"
+#include "core/link/worker.h"
+#include "core/node/netthread.h"
 #include "core/node/node_os.h"
-#include "core/query/shuffle.h"
+#include "core/node/setup.h"
+#include "core/node/step.h"
+#include "core/query/query.h"
+#include "core/query/query_fail.h"
+#include "core/transport.h"
 
 #define SECOND 1000000000ull
 
@@ -149,20 +159,6 @@ static void ring_fd(void *arg, uint32_t worker)
     }
 }
 
-void wi_node_lock(struct weir_node *n)
-{
-    struct wi_engine *e = &n->engine;
-    (void)pthread_mutex_lock(&n->os->lock);
-    if (!e->cfg.manual) { /* an idle engine made its last step long ago */
-        e->now_ns = wi_max_u64(e->now_ns, wi_clock_now());
-    }
-}
-
-void wi_node_unlock(struct weir_node *n)
-{
-    (void)pthread_mutex_unlock(&n->os->lock);
-}
-
 /* ---- opening ------------------------------------------------------------------------------ */
 
 static weir_err open_os(struct weir_node *n, struct weir_error *err)
@@ -176,7 +172,7 @@ static weir_err open_os(struct weir_node *n, struct weir_error *err)
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&n->os->moved, &attr);
     (void)pthread_condattr_destroy(&attr);
-    (void)pthread_mutex_init(&n->os->lock, NULL);
+    (void)pthread_mutex_init(&n->lock, NULL);
     n->os->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (n->os->wake_fd < 0) {
         return wi_fail_errno(err, errno,
@@ -194,7 +190,7 @@ static void close_os(struct weir_node *n)
         (void)close(n->os->wake_fd);
     }
     (void)pthread_cond_destroy(&n->os->moved);
-    (void)pthread_mutex_destroy(&n->os->lock);
+    (void)pthread_mutex_destroy(&n->lock);
     free(n->os);
 }
 
@@ -331,7 +327,7 @@ static void drain_links(struct weir_node *n)
     os->waiters++;
     wi_engine_kick(e);
     while (!links_gone(e) && os->thread_runs) {
-        if (pthread_cond_timedwait(&os->moved, &os->lock, &ts) != 0) {
+        if (pthread_cond_timedwait(&os->moved, &n->lock, &ts) != 0) {
             wi_log(&e->log, WI_LOG_WARN,
                    "closing although peers have not taken everything");
             break;
@@ -388,7 +384,7 @@ weir_err weir_node_join(weir_node *node, const struct weir_member *members,
         return given;
     }
     wi_node_lock(node);
-    weir_err rc = wi_engine_join(&node->engine, members, n, err);
+    weir_err rc = wi_members_join(&node->engine, members, n, err);
     wi_engine_kick(&node->engine);
     wi_node_unlock(node);
     return rc;
@@ -414,7 +410,7 @@ weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
     wi_engine_kick(&node->engine);
     os->waiters++;
     while (rc == WEIR_OK && wi_join_result(&node->engine, err) == WEIR_AGAIN) {
-        if (pthread_cond_timedwait(&os->moved, &os->lock, &ts) != 0) {
+        if (pthread_cond_timedwait(&os->moved, &node->lock, &ts) != 0) {
             rc = wi_join_timeout(&node->engine, err);
         }
     }

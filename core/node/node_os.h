@@ -17,7 +17,6 @@
 struct weir_node;
 
 struct wi_node_os {
-    pthread_mutex_t lock; /* guards the engine */
     pthread_cond_t moved; /* the engine made a step that others wait for */
     pthread_t thread;
     bool thread_runs;
@@ -26,12 +25,5 @@ struct wi_node_os {
     _Atomic uint32_t stop;
     uint32_t waiters; /* on `moved`, under the lock */
 };
-
-/** Start and stop the network thread. Stop waits for it. */
-weir_err wi_netthread_start(struct weir_node *n, struct weir_error *err);
-void wi_netthread_stop(struct weir_node *n);
-
-/** Wake the network thread if it sleeps. */
-void wi_netthread_wake(struct wi_node_os *os);
 
 #endif /* WI_NODE_OS_H */

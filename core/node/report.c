@@ -6,7 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/link/edge.h"
+#include "core/link/link.h"
+#include "core/query/missing.h"
+#include "core/query/query.h"
+#include "core/query/reader.h"
 #include "core/query/shuffle.h"
+#include "core/query/writer.h"
 
 /* Lines of one stall in the log. */
 #define STALL_LINES 20u

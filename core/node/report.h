@@ -14,6 +14,8 @@
 #include "core/base/cc.h"
 #include "core/link/engine.h"
 
+struct weir_query;
+
 /** Where lines go. */
 struct wi_report {
     const struct wi_engine *engine;

@@ -8,8 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
+#include "core/link/members.h"
+#include "core/link/send.h"
+#include "core/link/worker.h"
 #include "core/node/report.h"
-#include "core/query/shuffle.h"
+#include "core/node/stall.h"
+#include "core/query/query.h"
 
 static uint32_t length(const struct wi_list *list)
 {
@@ -57,7 +64,7 @@ static void say_link(struct wi_report *r, const struct wi_link *l)
     char state[WI_REPORT_LINK_BYTES];
     wi_report_link(r, l->member, state);
     (void)snprintf(r->who, sizeof(r->who), "link to %s",
-                   wi_engine_member_name(r->engine, l->member));
+                   wi_member_name(r->engine, l->member));
     if (l->self) {
         wi_report_say(r, "%s, to the node itself, rings %u out, %u in", state,
                       length(&l->outs), length(&l->ins));

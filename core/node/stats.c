@@ -5,7 +5,11 @@
 
 #include <stdio.h>
 
-#include "core/query/shuffle.h"
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
+#include "core/link/worker.h"
+#include "core/transport.h"
 
 void weir_node_stats_get(weir_node *node, struct weir_node_stats *stats_out)
 {

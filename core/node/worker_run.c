@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "core/base/clock.h"
-#include "core/query/shuffle.h"
+#include "core/link/lock.h"
 
 /* One turn of each step: WEIR_OK if one moved, WEIR_AGAIN if none could,
  * WEIR_DONE if all are done. One that ends has moved: another one, which had its

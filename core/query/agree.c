@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What members tell each other about queries that have not failed: which
- * shuffles are open, and how; and that one has closed its query.
- *
- *   SHUFFLE  I have opened it, with this fingerprint. To all members, and again
- *            when a link opens. Who has it open otherwise answers DIFFER; who
- *            closed its query without it answers FAIL.
- *   CLOSE    I have closed the query, and done all of my part. Comes after the
- *            EDGE_OPENs of that part. Who still waits for rows of the sender
- *            repeats SHUFFLE, and has FAIL for an answer if they never come.
- *   DIFFER   This is how I have opened it. The receiver says in what its own
- *            side is another, and fails the query. If it does not, the sender
- *            of DIFFER does, who knows only its own side.
- *
- * So whoever waits asks, and who was asked has to remember only what it has
- * closed. Everything runs under the node's lock.
- */
+#include "core/query/agree.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/link/link.h"
+#include "core/link/members.h"
+#include "core/link/send.h"
 #include "core/link/warn.h"
-#include "core/query/query.h"
-#include "core/query/shuffle.h"
+#include "core/query/describe.h"
+#include "core/query/query_fail.h"
+#include "core/query/reader.h"
+#include "core/query/tomb.h"
 
 /* ---- telling ---------------------------------------------------------------- */
 
@@ -56,10 +46,9 @@ void wi_shuffle_announce(const struct weir_shuffle *s)
     tell_all(s->query, &m);
 }
 
-void wi_query_linked(struct wi_link *l)
+void wi_query_announce(struct wi_link *l)
 {
     union wi_msg m;
-    wi_query_tell_failed(l);
     wi_list_each(n, &l->engine->queries)
     {
         const struct weir_query *q = wi_query_of(n);
@@ -94,8 +83,8 @@ static void expect_failure(const struct wi_link *l,
     (void)wi_fail(&q->differs, WEIR_ERR_MISMATCH,
                   "%s (member %u) opened shuffle %u with other options or "
                   "columns than %s: %.100s",
-                  wi_engine_member_name(e, l->member), l->member, s->id,
-                  e->name, ours);
+                  wi_member_name(e, l->member), l->member, s->id, e->name,
+                  ours);
     q->differs_ns = wi_time_add(e->now_ns, e->cfg.detect_ns / 4);
     wi_engine_due(e, q->differs_ns);
     wi_engine_kick(e); /* an earlier time to watch */
@@ -119,7 +108,7 @@ void wi_query_turn_away(struct wi_link *l, uint64_t id)
     (void)wi_fail(&why, WEIR_ERR_MISMATCH,
                   "%s does not count %s (member %u) among the members of "
                   "query %" PRIu64 ": open it with the same list everywhere",
-                  e->name, wi_engine_member_name(e, l->member), l->member, id);
+                  e->name, wi_member_name(e, l->member), l->member, id);
     wi_warn(e, l->member, WI_CAUSE_OUTSIDE, "%s", why.message);
     wi_query_answer(l, id, &why);
 }
@@ -136,8 +125,7 @@ static void over_without(struct wi_link *l, struct wi_tomb *t, uint32_t shuffle)
             text, sizeof(text),
             "%s (member %u) closed the query without opening shuffle "
             "%u, which %s (member %u) has opened",
-            e->name, e->self, shuffle, wi_engine_member_name(e, l->member),
-            l->member);
+            e->name, e->self, shuffle, wi_member_name(e, l->member), l->member);
         wi_log(&e->log, WI_LOG_WARN, "query %" PRIu64 ": %s", t->id, text);
         wi_tomb_fail(e, t, WEIR_ERR_ABORTED, text);
     }
@@ -232,7 +220,7 @@ static void on_differ(struct wi_link *l, const struct wi_msg_differ *m)
     struct wi_tomb *t = wi_tomb_find(e, m->query);
     const struct weir_shuffle *s =
         q != NULL ? wi_shuffle_find(q, m->shuffle) : NULL;
-    const char *name = wi_engine_member_name(e, l->member);
+    const char *name = wi_member_name(e, l->member);
     char text[WI_TEXT_BYTES];
     char ours[WI_SIDE_BYTES] = "closed";
     if (s != NULL) {
@@ -249,7 +237,7 @@ static void on_differ(struct wi_link *l, const struct wi_msg_differ *m)
     }
 }
 
-void wi_query_agree(struct wi_link *l, const union wi_msg *m)
+void wi_query_on_agree(struct wi_link *l, const union wi_msg *m)
 {
     switch (m->head.type) {
     case WI_MSG_SHUFFLE:

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A shuffle in words, and in what two of them differ. */
+#include "core/query/describe.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/cc.h"
 #include "core/partition/partition.h"
-#include "core/query/query.h"
 #include "core/query/shuffle.h"
 
 /* A description is a list of these, in this order: */

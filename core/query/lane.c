@@ -2,6 +2,15 @@
 #include "core/query/lane.h"
 
 #include "core/base/clock.h"
+#include "core/link/edge.h"
+#include "core/link/edge_out.h"
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
+#include "core/link/post.h"
+#include "core/link/worker.h"
+#include "core/query/query.h"
+#include "core/query/shuffle.h"
 
 /* So many full frames in a row, with no wait between, and more are expected. */
 #define MORE_AFTER 8u

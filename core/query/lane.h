@@ -16,7 +16,7 @@
 #ifndef WI_LANE_H
 #define WI_LANE_H
 
-#include "core/query/shuffle.h"
+#include "core/query/writer.h"
 
 static inline bool wi_lane_has_rows(const struct wi_lane *lane)
 {

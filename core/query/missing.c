@@ -7,9 +7,15 @@
 #include <stdio.h>
 
 #include "core/base/bitmap.h"
-#include "core/base/cc.h"
+#include "core/link/edge.h"
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/members.h"
+#include "core/query/query.h"
+#include "core/query/reader.h"
 #include "core/query/shuffle.h"
 #include "core/query/tomb.h"
+#include "core/query/writer.h"
 
 struct look {
     wi_missing_fn fn;
@@ -275,7 +281,7 @@ void wi_missing_who(const struct wi_missing *m, char text[WI_MISSING_WHO_BYTES])
 static void whom_text(const struct wi_engine *e, const struct wi_missing *m,
                       char *text, size_t bytes)
 {
-    int at = snprintf(text, bytes, "%s%s", wi_engine_member_name(e, m->member),
+    int at = snprintf(text, bytes, "%s%s", wi_member_name(e, m->member),
                       m->peers != 0 ? " worker" : "");
     for (uint32_t i = 0; i < 64 && at >= 0 && (size_t)at < bytes; i++) {
         if ((m->peers >> i & 1) != 0) {

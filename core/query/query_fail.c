@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queries that fail: on every member, for one cause; who decides which. */
+#include "core/query/query_fail.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/base/err.h"
-#include "core/query/query.h"
-#include "core/query/shuffle.h"
+#include "core/link/edge.h"
+#include "core/link/life.h"
+#include "core/link/link.h"
+#include "core/link/members.h"
+#include "core/link/send.h"
+#include "core/link/stream.h"
+#include "core/link/worker.h"
+#include "core/query/missing.h"
 
 /* ---- failing ----------------------------------------------------------------------- */
 
@@ -54,8 +60,8 @@ void wi_query_tell_failed(struct wi_link *l)
             wi_link_send(l, &m);
         }
     }
-    for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
-        const struct wi_tomb *t = &e->tombs[i];
+    for (uint32_t i = 0; i < wi_tombs(e); i++) {
+        const struct wi_tomb *t = wi_tomb_at(e, i);
         if (t->code != WEIR_OK && wi_tomb_has(t, l->member)) {
             fill_fail(&m, t->id, t->code, t->text);
             wi_link_send(l, &m);
@@ -137,7 +143,7 @@ void wi_query_fail(struct weir_query *q, weir_err code, const char *text)
     /* E8 release: the message before the code; pairs with E8 acquire wherever
      * the code is read */
     wi_store_rel(&q->code, (int32_t)code);
-    wi_engine_rouse(q->engine);
+    wi_workers_rouse(q->engine);
     tell_members(q, code, text);
 }
 
@@ -186,7 +192,7 @@ static void ask(struct weir_query *q)
     }
     union wi_msg m;
     fill_fail(&m, q->id, q->report.code, q->report.message);
-    tell(q->engine, to, &m); /* or wi_query_linked(), later */
+    tell(q->engine, to, &m); /* or wi_query_tell_failed(), later */
 }
 
 void wi_query_report(struct weir_query *q, weir_err code, const char *text)
@@ -352,7 +358,7 @@ static weir_err sane_code(int32_t came)
     return known && ours ? code : WEIR_ERR_ABORTED;
 }
 
-void wi_query_message(struct wi_link *l, const struct wi_msg_fail *m)
+void wi_query_on_fail(struct wi_link *l, const struct wi_msg_fail *m)
 {
     struct wi_engine *e = l->engine;
     weir_err code = sane_code(m->code);

@@ -5,15 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/link/engine.h"
 #include "core/query/query.h"
 
 /* ---- tombs ------------------------------------------------------------------ */
 
+weir_err wi_tombs_init(struct wi_engine *e)
+{
+    e->tombs = calloc(1, sizeof(*e->tombs));
+    if (e->tombs == NULL) {
+        return WEIR_ERR_NO_MEMORY;
+    }
+    e->tombs->notes = calloc(e->cfg.max_members, sizeof(*e->tombs->notes));
+    return e->tombs->notes != NULL ? WEIR_OK : WEIR_ERR_NO_MEMORY;
+}
+
+uint32_t wi_tombs(const struct wi_engine *e)
+{
+    return wi_min_u32(e->tombs->n, WI_TOMBS);
+}
+
+const struct wi_tomb *wi_tomb_at(const struct wi_engine *e, uint32_t i)
+{
+    return &e->tombs->ring[i];
+}
+
 struct wi_tomb *wi_tomb_find(const struct wi_engine *e, uint64_t id)
 {
-    for (uint32_t i = 0; i < wi_min_u32(e->n_tombs, WI_TOMBS); i++) {
-        if (e->tombs[i].id == id) {
-            return &e->tombs[i];
+    for (uint32_t i = 0; i < wi_tombs(e); i++) {
+        if (e->tombs->ring[i].id == id) {
+            return &e->tombs->ring[i];
         }
     }
     return NULL;
@@ -28,7 +49,7 @@ static void empty(struct wi_tomb *t)
 
 struct wi_tomb *wi_tomb_add(struct wi_engine *e, uint64_t id)
 {
-    struct wi_tomb *t = &e->tombs[e->n_tombs++ % WI_TOMBS];
+    struct wi_tomb *t = &e->tombs->ring[e->tombs->n++ % WI_TOMBS];
     empty(t);
     t->id = id;
     return t;
@@ -72,13 +93,17 @@ bool wi_tomb_ended(const struct wi_tomb *t, uint32_t shuffle)
 
 void wi_tombs_fini(struct wi_engine *e)
 {
-    for (uint32_t i = 0; e->tombs != NULL && i < WI_TOMBS; i++) {
-        empty(&e->tombs[i]);
+    struct wi_tombs *all = e->tombs;
+    for (uint32_t i = 0; all != NULL && i < WI_TOMBS; i++) {
+        empty(&all->ring[i]);
     }
-    free(e->tombs);
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        free(e->members[i].notes.ring);
+    for (uint32_t i = 0;
+         all != NULL && all->notes != NULL && i < e->cfg.max_members; i++) {
+        free(all->notes[i].ring);
     }
+    free(all != NULL ? all->notes : NULL);
+    free(all);
+    e->tombs = NULL;
 }
 
 /* ---- notes ------------------------------------------------------------------ */
@@ -86,7 +111,7 @@ void wi_tombs_fini(struct wi_engine *e)
 struct wi_note *wi_note_add(struct wi_engine *e, uint32_t member, uint64_t id,
                             weir_err code, const char *text)
 {
-    struct wi_notes *all = &e->members[member].notes;
+    struct wi_notes *all = &e->tombs->notes[member];
     if (all->ring == NULL) {
         all->ring = calloc(WI_NOTES, sizeof(*all->ring));
     }
@@ -94,7 +119,7 @@ struct wi_note *wi_note_add(struct wi_engine *e, uint32_t member, uint64_t id,
         return NULL;
     }
     struct wi_note *n = &all->ring[all->n++ % WI_NOTES];
-    *n = (struct wi_note){.id = id, .age = e->n_notes++, .code = code};
+    *n = (struct wi_note){.id = id, .age = e->tombs->n_notes++, .code = code};
     wi_text_put(n->text, WI_TEXT_BYTES, text);
     return n;
 }
@@ -102,7 +127,7 @@ struct wi_note *wi_note_add(struct wi_engine *e, uint32_t member, uint64_t id,
 struct wi_note *wi_note_find(const struct wi_engine *e, uint32_t member,
                              uint64_t id)
 {
-    const struct wi_notes *all = &e->members[member].notes;
+    const struct wi_notes *all = &e->tombs->notes[member];
     for (uint32_t i = 0; i < wi_min_u32(all->n, WI_NOTES); i++) {
         if (all->ring[i].id == id) {
             return &all->ring[i];
@@ -137,7 +162,7 @@ const struct wi_note *wi_note_of(const struct weir_query *q)
 
 void wi_notes_unanswered(struct wi_engine *e, uint32_t member)
 {
-    struct wi_notes *all = &e->members[member].notes;
+    struct wi_notes *all = &e->tombs->notes[member];
     for (uint32_t i = 0; i < wi_min_u32(all->n, WI_NOTES); i++) {
         all->ring[i].answered = false;
     }

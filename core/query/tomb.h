@@ -47,6 +47,21 @@ struct wi_notes {
     uint32_t n;           /* ever made */
 };
 
+/** Of one engine. */
+struct wi_tombs {
+    uint32_t n;             /* tombs ever made */
+    uint64_t n_notes;       /* notes, the same */
+    struct wi_notes *notes; /* one for each member, max_members */
+    struct wi_tomb ring[WI_TOMBS];
+};
+
+/** No memory: WEIR_ERR_NO_MEMORY. wi_tombs_fini() in any case. */
+weir_err wi_tombs_init(struct wi_engine *e);
+
+/** Tombs there are, and each of them. */
+uint32_t wi_tombs(const struct wi_engine *e);
+const struct wi_tomb *wi_tomb_at(const struct wi_engine *e, uint32_t i);
+
 struct wi_tomb *wi_tomb_find(const struct wi_engine *e, uint64_t id);
 
 /** A query that this node has never opened and never will. */

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Writers: the producing half of a row's path.
- *
- *   batch --import--> views --split--> a list of rows per lane
- *         --append--> open frame of the lane's ring --publish--> consumer
- *
- * A push is resumable: the split, and how far each lane got with it, stay in
- * the writer while the caller is away after WEIR_AGAIN.
- */
-#include "core/query/lane.h"
+#include "core/query/writer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/err.h"
-#include "core/format/push_check.h"
+#include "core/link/engine.h"
+#include "core/link/lock.h"
+#include "core/link/worker.h"
+#include "core/query/lane.h"
+#include "core/query/push_check.h"
+#include "core/query/query.h"
+#include "core/query/query_fail.h"
+#include "core/query/shuffle.h"
 
 /* Lanes looked at for early flushing per push. */
 #define FLUSH_LOOK 64u
@@ -356,20 +354,6 @@ weir_err weir_writer_push_to(weir_writer *writer,
     return push(writer, batch, dest);
 }
 
-weir_err weir_writer_push_wait(weir_writer *writer,
-                               const struct ArrowArray *batch)
-{
-    if (writer == NULL) {
-        return WEIR_ERR_ARG;
-    }
-    weir_node *node = writer->shuffle->query->node;
-    weir_err rc;
-    while ((rc = push(writer, batch, NULL)) == WEIR_AGAIN) {
-        (void)weir_worker_wait(node, writer->worker->idx, WEIR_FOREVER);
-    }
-    return rc;
-}
-
 /* ---- ending ------------------------------------------------------------------------------------- */
 
 static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
@@ -423,19 +407,6 @@ weir_err weir_writer_finish(weir_writer *w)
     }
     wi_store_rlx(&w->finished, all); /* rlx: our own; reports look at it */
     return all ? WEIR_OK : WEIR_AGAIN;
-}
-
-weir_err weir_writer_finish_wait(weir_writer *writer)
-{
-    if (writer == NULL) {
-        return WEIR_ERR_ARG;
-    }
-    weir_node *node = writer->shuffle->query->node;
-    weir_err rc;
-    while ((rc = weir_writer_finish(writer)) == WEIR_AGAIN) {
-        (void)weir_worker_wait(node, writer->worker->idx, WEIR_FOREVER);
-    }
-    return rc;
 }
 
 weir_err weir_writer_error(const weir_writer *writer, struct weir_error *err)

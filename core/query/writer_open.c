@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Opening and closing of writers: a lane to each consuming worker, all under the
- * node's lock.
- */
-#include "core/query/shuffle.h"
+#include "core/query/writer_open.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/link/edge.h"
+#include "core/link/edge_out.h"
+#include "core/link/engine.h"
+#include "core/link/life.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
+#include "core/link/worker.h"
+#include "core/query/query.h"
+#include "core/query/query_fail.h"
+#include "core/query/shuffle.h"
+#include "core/query/writer.h"
 
 static struct wi_out *open_out(struct weir_writer *w, uint32_t member,
                                uint32_t worker)
@@ -159,9 +166,9 @@ weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
         rc = open_locked(shuffle, worker, writer_out, err);
     }
     if (rc == WEIR_OK) {
-        wi_query_opened(q, WI_MISSING_WRITER, shuffle->id, worker);
+        wi_query_opened(q, WI_PART_WRITER, shuffle->id, worker);
     } else {
-        wi_query_refused(q, WI_MISSING_WRITER, shuffle->id, worker, err);
+        wi_query_refused(q, WI_PART_WRITER, shuffle->id, worker, err);
     }
     wi_node_unlock(q->node);
     return rc;

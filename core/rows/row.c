@@ -19,10 +19,11 @@
 #include <string.h>
 
 #include "core/base/bytes.h"
-#include "core/base/cc.h"
 #include "core/base/err.h"
-#include "core/format/schema.h"
+#include "core/link/worker.h"
+#include "core/query/query.h"
 #include "core/query/shuffle.h"
+#include "core/query/writer.h"
 
 enum {
     DEFAULT_ROWS = 1024,

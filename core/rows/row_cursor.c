@@ -2,12 +2,12 @@
 /* Rows one at a time out of batches: reads a batch where it lies. */
 #include <weir/row.h>
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/bytes.h"
-#include "core/base/cc.h"
 
 enum { DECIMAL_WIDTH = 16 };
 

@@ -5,7 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/query/shuffle.h"
+#include "core/link/edge.h"
+#include "core/link/in_ring.h"
 
 struct world {
     struct wt_cluster c;

@@ -12,7 +12,13 @@
 
 #include "core/base/bitmap.h"
 #include "core/base/cc.h"
+#include "core/link/edge.h"
+#include "core/link/edge_in.h"
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
 #include "core/query/shuffle.h"
+#include "core/query/writer.h"
 
 enum { OFFENDER = 2, REFUSALS = 200 };
 

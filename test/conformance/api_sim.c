@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "core/base/cc.h"
-#include "core/query/shuffle.h"
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
+#include "core/query/writer.h"
 
 enum { NODES = 4, WORKERS = 2, DETECT_NS = 100000000 };
 

@@ -3,8 +3,10 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "core/link/engine.h"
+#include "core/link/guest.h"
 #include "core/link/join.h"
-#include "core/query/shuffle.h"
+#include "core/link/lock.h"
 #include "test/support/lone.h"
 
 static struct wt_lone lone;

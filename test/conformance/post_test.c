@@ -2,7 +2,9 @@
 /* What the send side of a link hands to its transport, and in which order. The
  * node's transport is the simulator's, with a look at what it is given. */
 #include "core/base/atomic.h"
-#include "core/query/shuffle.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
+#include "core/link/post.h"
 #include "test/support/lone.h"
 #include "test/support/rows.h"
 #include "transport/registry.h"

@@ -8,7 +8,10 @@
 #define KILL_ON_VERBS 1
 #include "test/integration/fault_kill.c"
 
-#include "core/query/shuffle.h"
+#include "core/link/edge.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
+#include "core/link/send.h"
 #include "test/support/verbs.h"
 #include "transport/verbs/verbs.h"
 

@@ -6,7 +6,10 @@
 #include <time.h>
 
 #include "core/base/rcu.h"
-#include "core/query/shuffle.h"
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
+#include "core/node/step.h"
 #include "transport/sim/simnet.h"
 
 enum { ROGUE_PORT = 2, PORTS = 3, STEPS = 64 };

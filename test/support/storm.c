@@ -5,7 +5,9 @@
 #include <dirent.h>
 #include <string.h>
 
-#include "core/query/shuffle.h"
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
 #include "test/support/lab.h"
 #include "test/support/rows.h"
 

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "core/base/cc.h"
-#include "core/query/shuffle.h"
+#include "core/link/edge.h"
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
 #include "test/support/rows.h"
 #include "test/support/storm.h"
 

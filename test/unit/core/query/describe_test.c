@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 
-#include "core/query/query.h"
+#include "core/query/describe.h"
 
 Test(describe, parts_that_differ_are_named)
 {

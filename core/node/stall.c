@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watches: looks at the positions of all rings once in a while, and finds the
- * queries that stand still. */
-#include "core/node/watch.h"
+#include "core/node/stall.h"
 
 #include "core/base/clock.h"
+#include "core/link/edge.h"
+#include "core/link/engine.h"
+#include "core/link/worker.h"
 #include "core/node/report.h"
+#include "core/query/query.h"
+#include "core/query/reader.h"
 #include "core/query/shuffle.h"
-
-#define PERIOD_NS 1000000000u
-
-/* Of a time that matters to the user: it is kept to an eighth. */
-static uint64_t period_ns(const struct wi_engine *e)
-{
-    return wi_min_u64(PERIOD_NS, e->cfg.stall_ns / 8);
-}
+#include "core/query/writer.h"
 
 /* ---- looking; each returns a number that changes when something moved --------- */
 
@@ -136,15 +132,7 @@ static void find_stalled(const struct wi_engine *e)
     }
 }
 
-void wi_watch_start(struct wi_engine *e)
-{
-    if (e->watch_ns == UINT64_MAX) {
-        e->watch_ns = wi_time_add(e->now_ns, period_ns(e));
-    }
-    wi_engine_due(e, e->watch_ns);
-}
-
-void wi_watch_tick(struct wi_engine *e)
+void wi_stall_tick(struct wi_engine *e)
 {
     if (wi_list_empty(&e->queries)) {
         e->watch_ns = UINT64_MAX;
@@ -153,7 +141,7 @@ void wi_watch_tick(struct wi_engine *e)
     if (e->now_ns >= e->watch_ns) {
         wi_watch_all(e);
         find_stalled(e);
-        e->watch_ns = wi_time_add(e->now_ns, period_ns(e));
+        e->watch_ns = wi_time_add(e->now_ns, wi_watch_period(e->cfg.stall_ns));
     }
     wi_engine_due(e, e->watch_ns);
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Streams, engine side: what one consuming worker gets over a ring is given to
- * its reader, and stopped when that has enough or goes away. Under the node's
- * lock, but for wi_stream_ended().
- */
-#include <inttypes.h>
+#include "core/query/attach.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/base/bitmap.h"
-#include "core/base/cc.h"
-#include "core/base/err.h"
+#include "core/link/edge.h"
+#include "core/link/engine.h"
+#include "core/link/in_ring.h"
+#include "core/link/link.h"
+#include "core/link/members.h"
+#include "core/link/stream.h"
+#include "core/link/worker.h"
+#include "core/query/agree.h"
+#include "core/query/query.h"
+#include "core/query/query_fail.h"
+#include "core/query/reader.h"
 #include "core/query/shuffle.h"
-
-/* ---- attaching readers ------------------------------------------------------- */
+#include "core/transport.h"
 
 /* Frames of a node ring may have been delivered before this reader was there;
  * the worker then found nobody to give them to. */
@@ -43,10 +47,7 @@ static void attach_stream(struct wi_stream *st, struct weir_reader *r)
     if (st->in->consumer_worker == WI_ANY_WORKER) {
         find_local(st, w);
     }
-    uint32_t id = st->in->link->slot * w->engine->budget.n_units + st->in->edge;
-    if (wi_bell_mark(w->bell, w->engine->n_ids, id) == WI_WAKE_FD) {
-        w->engine->ring_fn(w->engine->hook_arg, w->idx);
-    }
+    wi_in_mark(st->in, w->idx);
 }
 
 /* Streams of a node ring beyond the workers that take part. */
@@ -69,7 +70,7 @@ static WI_COLD bool fail_pretender(const struct wi_in *in,
     (void)snprintf(
         text, sizeof(text),
         "%s (member %u) opened an edge of shuffle %u from its worker %u, %s",
-        wi_engine_member_name(s->query->engine, member), member, s->id,
+        wi_member_name(s->query->engine, member), member, s->id,
         in->producer_worker, what);
     wi_query_fail(s->query, WEIR_ERR_PEER_PROTOCOL, text);
     return false;
@@ -156,7 +157,7 @@ static WI_COLD void turn_away(struct wi_in *in, const struct weir_query *q)
     }
 }
 
-void wi_in_attach(struct wi_in *in, struct weir_query *q)
+void wi_query_attach(struct wi_in *in, struct weir_query *q)
 {
     if (!wi_query_has(q, in->link->member)) {
         turn_away(in, q);
@@ -183,94 +184,5 @@ void wi_in_attach(struct wi_in *in, struct weir_query *q)
             return;
         }
         attach_stream(st, r);
-    }
-}
-
-/* ---- stopping and detaching -------------------------------------------------- */
-
-static void send_stop(struct wi_in *in, uint32_t worker)
-{
-    union wi_msg m;
-    wi_msg_init(&m, WI_MSG_EDGE_STOP);
-    m.edge.edge = in->edge;
-    m.edge.epoch = in->epoch;
-    m.edge.arg = worker;
-    wi_link_send(in->link, &m);
-}
-
-/* The last stream that expected frames is gone: nobody reads the ring. */
-static void stop_ring(struct wi_in *in)
-{
-    /* rlx: only the engine sets dead. E10 acquire: streams' ends; pairs with
-     * E10 in wi_stream_ended() */
-    bool over = wi_load_rlx(&in->dead) != 0 ||
-                wi_load_acq(&in->n_ended) == in->n_streams;
-    if (!over && !in->stop_sent && !in->closed) {
-        in->stop_sent = true;
-        send_stop(in, WI_ANY_WORKER);
-    }
-    wi_in_finish_when_empty(in);
-}
-
-void wi_stream_stop(struct wi_stream *st)
-{
-    struct wi_in *in = st->in;
-    /* E10 sc: the dispatcher drops its frames from now on; pairs with E10 in
-     * deliver() and sweep() */
-    if (wi_xchg_sc(&st->gone, 1) != 0) {
-        return;
-    }
-    if (in->consumer_worker == WI_ANY_WORKER) {
-        wi_in_dispatch(in); /* releases what was dispatched to it */
-    }
-    if (wi_load_rlx(&st->ended)) { /* rlx: the reader's worker is with us */
-        return;                    /* counted when it ended */
-    }
-    if (wi_add_ar(&in->live, -1u) == 1) { /* E10: the last one */
-        stop_ring(in);
-    } else if (wi_load_rlx(&in->dead) == 0) { /* rlx: engine's */
-        send_stop(in, st->worker);
-    }
-}
-
-void wi_stream_ended(struct wi_stream *st)
-{
-    struct wi_in *in = st->in;
-    wi_store_rlx(&st->ended, true); /* rlx: its worker's; reports look at it */
-    (void)wi_add_ar(&in->n_ended, 1); /* E10: before live; stop_ring() reads */
-    if (wi_add_ar(&in->live, -1u) == 1) { /* E10: the last one */
-        wi_in_finish_when_empty(in);
-    }
-}
-
-void wi_in_refuse(struct wi_in *in)
-{
-    for (uint32_t i = 0; i < in->n_streams; i++) {
-        wi_stream_stop(&in->streams[i]);
-    }
-}
-
-bool wi_in_has_readers(const struct wi_in *in)
-{
-    for (uint32_t i = 0; i < in->n_streams; i++) {
-        /* rlx: only the engine sets it, under the node's lock */
-        if (wi_load_rlx(&in->streams[i].reader) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void wi_stream_detach(struct wi_stream *st)
-{
-    struct wi_in *in = st->in;
-    wi_stream_stop(st);
-    /* E9: workers under RCU may still hold it; freed after them */
-    wi_store_rel(&st->reader, NULL);
-    wi_list_remove(&st->ready);
-    wi_list_remove(&st->owing);
-    wi_list_remove(&st->full);
-    if (in->empty) {
-        wi_in_finish(in); /* this may have been the last reader */
     }
 }

@@ -2,26 +2,22 @@
 /**
  * Watches: since when a number has been what it is, for reports.
  *
- *   watch_ns    looks at the number       what a report says at t
- *   0 s         7: since 0 s
- *   1 s         9: since 1 s
- *   2 s         9                         "for t - 1 s", and up to 1 s more
+ *   time of the look   the number   what a report says at t
+ *   0 s                7            "since 0 s"
+ *   1 s                9            "since 1 s"
+ *   2 s                9            "for t - 1 s", and up to 1 s more
  *
  * Nobody reads a clock when a row moves. The engine looks at the positions of
- * all rings once in a while (wi_watch_tick) and remembers when it found each one
- * changed; so a time is short by one period at most. A query in which nothing
- * changed for stall_ns logs what it waits for.
+ * all rings once in a period and remembers when it found each one changed; so
+ * a time is short by one period at most.
  *
- * Everything here runs under the node's lock. What workers write is read with
- * relaxed atomics: a number may be a moment old.
+ * Everything here runs under the node's lock.
  */
 #ifndef WI_WATCH_H
 #define WI_WATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct wi_engine;
 
 /** Zeroed memory is a watch that has not looked yet. */
 struct wi_watch {
@@ -47,13 +43,12 @@ static inline uint64_t wi_watch_number(const struct wi_watch *w)
     return w->seen - 1;
 }
 
-/** Look at everything that a report gives a time for. */
-void wi_watch_all(struct wi_engine *e);
-
-/** A query was opened: it is watched from now on. */
-void wi_watch_start(struct wi_engine *e);
-
-/** Look if it is time, and log what a query waits for that stands still. */
-void wi_watch_tick(struct wi_engine *e);
+/** Time between two looks, for a time that matters to the user from stall_ns
+ *  on: it is kept to an eighth. */
+static inline uint64_t wi_watch_period(uint64_t stall_ns)
+{
+    const uint64_t most_ns = 1000000000;
+    return stall_ns / 8 < most_ns ? stall_ns / 8 : most_ns;
+}
 
 #endif /* WI_WATCH_H */

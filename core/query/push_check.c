@@ -2,11 +2,14 @@
 /*
  * What a push checks before it moves a row: nothing was changed if it fails.
  */
-#include "core/format/push_check.h"
+#include "core/query/push_check.h"
 
 #include <inttypes.h>
 
 #include "core/base/err.h"
+#include "core/link/engine.h"
+#include "core/query/query.h"
+#include "core/query/writer.h"
 
 static WI_COLD weir_err fail_large(struct weir_writer *w, uint64_t row,
                                    uint64_t bytes)

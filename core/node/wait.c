@@ -8,7 +8,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/futex.h"
-#include "core/query/shuffle.h"
+#include "core/link/engine.h"
+#include "core/link/lock.h"
+#include "core/link/worker.h"
+#include "core/query/collect.h"
+#include "core/query/reader.h"
+#include "core/query/writer.h"
 
 /* Looks before a sleep: adapts between these, up when spinning paid. */
 #define SPIN_LEAST 8u

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/link/messages.h"
+
+#include "core/base/err.h"
+#include "core/link/connect.h"
+#include "core/link/edge_in.h"
+#include "core/link/edge_out.h"
+#include "core/link/guest.h"
+#include "core/link/handshake.h"
+#include "core/link/life.h"
+#include "core/link/post.h"
+#include "core/link/send.h"
+#include "core/transport.h"
+
+static weir_err on_ping(struct wi_link *l, const union wi_msg *m,
+                        struct weir_error *err)
+{
+    (void)err;
+    if (m->word.arg != 0) {
+        wi_link_ping(l, WI_PING_ANSWER);
+    }
+    return WEIR_OK;
+}
+
+static weir_err on_bell(struct wi_link *l, const union wi_msg *m,
+                        struct weir_error *err)
+{
+    (void)err;
+    if (m->word.arg < l->engine->cfg.workers) {
+        l->engine->ring_fn(l->engine->hook_arg, m->word.arg);
+    }
+    return WEIR_OK;
+}
+
+static weir_err on_query(struct wi_link *l, const union wi_msg *m,
+                         struct weir_error *err)
+{
+    (void)err;
+    l->engine->up->message(l, m);
+    return WEIR_OK;
+}
+
+struct row {
+    enum wi_link_state from; /* states of the link in which it may come */
+    enum wi_link_state to;
+    weir_err (*take)(struct wi_link *l, const union wi_msg *m,
+                     struct weir_error *err); /* NULL: never over a link */
+};
+
+#define ROW(TYPE, NUMBER, BODY, FROM, TO, TAKE)                                \
+    [WI_MSG_##TYPE] = {WI_LINK_##FROM, WI_LINK_##TO, TAKE},
+
+static const struct row rows[WI_MSG_TYPES] = {WI_MESSAGES(ROW)};
+
+weir_err wi_link_message(struct wi_link *l, const union wi_msg *m,
+                         struct weir_error *err)
+{
+    const struct row *r = &rows[m->head.type]; /* wi_msg_next() knew it */
+    if (r->take == NULL || l->state < r->from || l->state > r->to) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "control message %u in link state %d", m->head.type,
+                       (int)l->state);
+    }
+    return r->take(l, m, err);
+}
+
+static void link_packet(struct wi_link *l, const uint8_t *bytes, uint32_t len)
+{
+    struct weir_error err;
+    union wi_msg m;
+    uint32_t at = 0;
+    weir_err rc = WEIR_OK;
+    l->last_rx_ns = l->engine->now_ns;
+    l->ping_ns = 0;
+    while (l->state != WI_LINK_DEAD && l->ep != NULL && !wi_link_meet_doom(l)) {
+        rc = wi_msg_next(bytes, len, &at, &m, &err);
+        if (rc == WEIR_OK) {
+            rc = wi_link_message(l, &m, &err);
+        }
+        if (rc != WEIR_OK) {
+            break;
+        }
+    }
+    if (rc < 0) {
+        wi_link_down(l, false, rc, err.message);
+    }
+}
+
+void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
+{
+    struct wi_link *l = ev->ep->user;
+    if (l == NULL) {
+        wi_guest_event(e, ev);
+        return;
+    }
+    if (l->state == WI_LINK_DEAD) {
+        return;
+    }
+    switch (ev->kind) {
+    case WI_EV_CONNECTED:
+        wi_link_connected(l);
+        break;
+    case WI_EV_MESSAGE:
+        link_packet(l, ev->bytes, ev->len);
+        break;
+    case WI_EV_CLOSED:
+        if (!wi_link_goes_on(l, ev)) {
+            wi_link_down(l, l->state == WI_LINK_CLOSING, WEIR_ERR_PEER_LOST,
+                         ev->reason);
+        }
+        break;
+    default:
+        wi_link_pump(l);
+        break;
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Control messages on their way out. Engine only, under the node's lock; the
+ * packets they travel in are put together by post.c.
+ */
+#ifndef WI_SEND_H
+#define WI_SEND_H
+
+#include "core/link/engine.h"
+#include "core/link/link.h"
+
+/** Queue a control message (the self link delivers it in the next step). A
+ *  peer that leaves more of them lying than honest traffic comes to loses the
+ *  link, in the next step. */
+void wi_link_send(struct wi_link *l, const union wi_msg *m);
+
+/** The same, but it may wait for the engine's next step, or for what is sent
+ *  before that: several of them then cost one packet. */
+void wi_link_send_soon(struct wi_link *l, const union wi_msg *m);
+void wi_links_flush(struct wi_engine *e);
+
+/** Send one of those that name an edge and nothing else. */
+void wi_edge_send(struct wi_link *l, enum wi_msg_type type, uint32_t edge,
+                  uint32_t epoch);
+
+/** Send a PING: a question or an answer (WI_PING_*). It is not queued: a peer
+ *  that asks and does not read makes no pile of answers. */
+void wi_link_ping(struct wi_link *l, uint32_t what);
+
+/** How many messages wait. */
+uint32_t wi_link_queued(const struct wi_link *l);
+
+#endif /* WI_SEND_H */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What links ask of, and tell, the queries that use them. Links know queries
+ * by these calls alone.
+ *
+ *   core/query   wi_query_upcalls      above: which edge is whose, who fails
+ *        ^             |
+ *        |  calls      | engine.up, constant after open
+ *   core/link -------- +               below: edges, rings, peers
+ *
+ * All calls are made under the node's lock.
+ */
+#ifndef WI_UPCALLS_H
+#define WI_UPCALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/error.h>
+
+#include "core/format/wire.h"
+
+struct wi_engine;
+struct wi_in;
+struct wi_link;
+struct wi_out;
+
+struct wi_upcalls {
+    /** FAIL, SHUFFLE, CLOSE or DIFFER came. */
+    void (*message)(struct wi_link *l, const union wi_msg *m);
+
+    /* ---- edges ---- */
+
+    /** A peer has opened a ring: give it to its readers, or refuse it
+     *  (wi_in_refuse), now or when the query is opened. */
+    void (*edge_opened)(struct wi_in *in);
+    /** A ring that a query had taken (in->query is set) is being freed. */
+    void (*edge_freed)(struct wi_in *in);
+    /** A ring cannot be had from the peer. */
+    void (*edge_failed)(struct wi_out *o, weir_err code, const char *why);
+
+    /* ---- links ---- */
+
+    /** A link is open: tell the peer what it has missed. */
+    void (*link_opened)(struct wi_link *l);
+    /** A link is lost, and its peer with it. */
+    void (*peer_lost)(const struct wi_link *l, weir_err code, const char *why);
+    /** A link is gone, lost or not: who was owed an answer over it asks again,
+     *  and what it may not have delivered is repeated. */
+    void (*link_gone)(const struct wi_link *l);
+    /** Is a member part of a query that is open and has not failed? */
+    bool (*needs)(const struct wi_engine *e, uint32_t member);
+    /** Does such a query wait for rings of a member that have not come? */
+    bool (*expects)(const struct wi_engine *e, uint32_t member);
+};
+
+#endif /* WI_UPCALLS_H */

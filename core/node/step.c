@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step of the engine: events, queues, housekeeping. */
+#include "core/node/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/link/edge.h"
+#include "core/link/engine.h"
+#include "core/link/guest.h"
+#include "core/link/in_end.h"
+#include "core/link/join.h"
+#include "core/link/life.h"
+#include "core/link/link.h"
+#include "core/link/messages.h"
+#include "core/link/send.h"
+#include "core/link/warn.h"
+#include "core/link/worker.h"
+#include "core/node/stall.h"
+#include "core/query/query_fail.h"
+#include "core/query/ring_fail.h"
+#include "core/transport.h"
+
+#define EVENTS_PER_POLL 64u
+#define POLLS_PER_STEP 16u
+
+static uint32_t take_events(struct wi_engine *e)
+{
+    struct wi_event events[EVENTS_PER_POLL];
+    uint32_t total = 0;
+    for (uint32_t k = 0; k < POLLS_PER_STEP; k++) {
+        uint32_t n =
+            e->ops->poll(e->transport, e->now_ns, events, EVENTS_PER_POLL);
+        e->events = events;
+        e->n_events = n;
+        for (uint32_t i = 0; i < n; i++) {
+            if (events[i].ep != NULL) {
+                wi_link_event(e, &events[i]);
+            }
+        }
+        e->n_events = 0;
+        total += n;
+        if (n < EVENTS_PER_POLL) {
+            break;
+        }
+    }
+    return total;
+}
+
+static uint32_t take_failures(struct wi_engine *e)
+{
+    uint32_t n = 0;
+    struct wi_lq_node *node;
+    while ((node = wi_lq_take(&e->failures)) != NULL) {
+        wi_query_ring_failed(wi_container_of(node, struct wi_in, failed));
+        n++;
+    }
+    return n;
+}
+
+static uint32_t take_inbox(struct wi_engine *e)
+{
+    uint32_t n = 0;
+    struct wi_lq_node *node;
+    while ((node = wi_lq_take(&e->inbox)) != NULL) {
+        wi_in_finish(wi_container_of(node, struct wi_in, inbox));
+        n++;
+    }
+    return n;
+}
+
+static uint32_t take_self_msgs(struct wi_engine *e)
+{
+    uint32_t n = 0;
+    struct wi_lq_node *node;
+    while ((node = wi_lq_take(&e->self_msgs)) != NULL) {
+        struct wi_ctl_msg *c = wi_container_of(node, struct wi_ctl_msg, node);
+        struct wi_link *l = e->members[e->self].link;
+        struct weir_error err;
+        union wi_msg m;
+        memcpy(&m, c->bytes, c->len);
+        free(c);
+        e->n_self_msgs--;
+        n++;
+        if (l != NULL && wi_link_message(l, &m, &err) < 0) {
+            wi_link_down(l, false, err.code, err.message);
+        }
+    }
+    return n;
+}
+
+static void housekeeping(struct wi_engine *e)
+{
+    e->tick_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < e->n_members; i++) {
+        if (e->members[i].link != NULL) {
+            wi_link_tick(e->members[i].link, e->now_ns);
+        }
+    }
+    wi_guests_tick(e, e->now_ns);
+    wi_join_tick(e);
+    wi_warn_tick(e);
+    wi_stall_tick(e);
+    wi_engine_due(e, wi_query_deadlines(e, e->now_ns));
+}
+
+/* Workers that wait elsewhere (a descriptor, a simulator) and hold back partly
+ * filled frames of dense streams: time to publish them after all. */
+static void nudge(struct wi_engine *e)
+{
+    e->nudge_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < e->cfg.workers; i++) {
+        wi_worker_notify(&e->workers[i], WI_ATTN_EVENT);
+    }
+}
+
+uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
+{
+    e->now_ns = wi_max_u64(e->now_ns, now_ns);
+    /* E11 sc: cleared before the queues are looked at; pairs with E11 sc in
+     * wi_engine_kick() */
+    bool kicked = wi_xchg_sc(&e->kick, 0) != 0;
+    uint32_t n = take_events(e);
+    if (kicked || n != 0) {
+        n += take_failures(e) + take_inbox(e) + take_self_msgs(e);
+        wi_links_flush(e);
+        wi_edges_limbo(e);
+        wi_edges_strays(e, false);
+        wi_list_each(d, &e->dead)
+        {
+            (void)wi_link_bury(wi_container_of(d, struct wi_link, on_engine));
+        }
+        wi_guests_greet(e);
+    }
+    if (e->now_ns >= e->nudge_ns) {
+        nudge(e);
+        n++;
+    }
+    if (e->now_ns >= e->tick_ns) {
+        housekeeping(e);
+        n++;
+    }
+    return n + (kicked ? 1 : 0);
+}
+
+uint64_t wi_engine_next(const struct wi_engine *e)
+{
+    /* E11 sc: as above */
+    return wi_load_sc(&e->kick) != 0 ? e->now_ns
+                                     : wi_min_u64(e->tick_ns, e->nudge_ns);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The engine moves: by steps, and by nothing else but calls of the API.
+ */
+#ifndef WI_STEP_H
+#define WI_STEP_H
+
+#include <stdint.h>
+
+struct wi_engine;
+
+/** Do everything that can be done at now_ns. Returns how many things. Under the
+ *  node's lock. */
+uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns);
+
+/** When to step again if nothing happens. */
+uint64_t wi_engine_next(const struct wi_engine *e);
+
+#endif /* WI_STEP_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Queries that fail: on every member, for one cause.
+ *
+ *   found by one member (cancel, abort)      wi_query_call_off(): tells all
+ *   found by several at once (a lost peer)   wi_query_report(): asks the judge
+ *   told by another member                   wi_query_fail(): passes it on
+ *
+ * The judge of a query is its first member that is not lost: of the causes that
+ * several members find at about the same time it takes the first that it hears,
+ * and tells all. A query goes on here until it has, or has not answered in time.
+ * Engine only, under the node's lock.
+ */
+#ifndef WI_QUERY_FAIL_H
+#define WI_QUERY_FAIL_H
+
+#include "core/link/engine.h"
+#include "core/query/query.h"
+#include "core/query/tomb.h"
+
+/** Fail a query here and on its other members. First error wins. */
+void wi_query_fail(struct weir_query *q, weir_err code, const char *text);
+
+/** Fail it for a cause that only this member knows. */
+void wi_query_call_off(struct weir_query *q, weir_err code, const char *text);
+
+/** `what` was closed too early, `why` says what is missing: fail it on all
+ *  members. */
+void wi_query_abort(struct weir_query *q, const char *what, const char *why);
+
+/** Fail it for a cause that several members may find at once: the judge
+ *  decides. */
+void wi_query_report(struct weir_query *q, weir_err code, const char *text);
+
+/** Fail a query that is closed here, for those that it is open for. */
+void wi_tomb_fail(struct wi_engine *e, struct wi_tomb *t, weir_err code,
+                  const char *text);
+
+/** Tell one peer, and nobody else, that a query fails for it. */
+void wi_query_answer(struct wi_link *l, uint64_t id,
+                     const struct weir_error *why);
+
+/** The link over which another member can be told something; NULL: there is
+ *  none now. What a link that closes does not bring to the peer any more, the
+ *  next one does: wi_query_unlinked(), wi_query_tell_failed(). */
+struct wi_link *wi_query_link(struct wi_engine *e, uint32_t member);
+
+/** Tell a peer of the queries that failed before its link was open. */
+void wi_query_tell_failed(struct wi_link *l);
+
+/** FAIL came. */
+void wi_query_on_fail(struct wi_link *l, const struct wi_msg_fail *m);
+
+/** A link is lost, and its peer with it: every query that the peer belongs to
+ *  fails, here too as soon as the query's judge has said so. */
+void wi_query_peer_lost(const struct wi_link *l, weir_err code,
+                        const char *why);
+
+/** A link is gone, lost or not: ask again whoever owes an answer over it, and
+ *  repeat what it may not have brought to the peer any more. */
+void wi_query_unlinked(const struct wi_link *l);
+
+/** This node closes and opens no query any more: fail those that have edges to
+ *  it, and that it has not opened. */
+void wi_query_decline(struct wi_link *l);
+
+/** Producers that still have an edge to a query that is not open here (any
+ *  more) are stopped. */
+void wi_query_stop_strays(struct wi_engine *e, uint64_t id);
+
+/** Deadlines; returns the next one. */
+uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns);
+
+#endif /* WI_QUERY_FAIL_H */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Writers: the producing half of a row's path.
+ *
+ *   batch --import--> views --split--> a list of rows per lane
+ *         --append--> open frame of the lane's ring --publish--> consumer
+ *
+ * A push is resumable: the split, and how far each lane got with it, stay in
+ * the writer while the caller is away after WEIR_AGAIN.
+ */
+#ifndef WI_WRITER_H
+#define WI_WRITER_H
+
+#include <weir/shuffle.h>
+
+#include "core/base/list.h"
+#include "core/base/watch.h"
+#include "core/format/frame.h"
+#include "core/link/edge.h"
+#include "core/partition/partition.h"
+#include "core/ring/ring.h"
+
+/** One destination of a writer. */
+struct wi_lane {
+    struct wi_out *out;
+    uint16_t worker; /* consuming worker */
+    bool owner;      /* the first lane of its ring: releases it */
+    struct wi_builder *builder;
+    bool open;  /* a frame is being filled, at span */
+    bool done;  /* END written, or the consumer wants no more */
+    bool ended; /* END written */
+    bool whole; /* the next frame must have full size */
+    struct wi_span span;
+    uint32_t taken;   /* rows of the current split already appended */
+    uint64_t sent_ns; /* when a frame was last published */
+    uint64_t rows;
+    uint64_t bytes;
+    uint64_t checksum;
+    uint64_t frames;
+};
+
+struct weir_writer {
+    struct weir_shuffle *shuffle;
+    struct wi_worker *worker;
+    struct wi_list on_worker;
+    struct wi_partition *partition;
+    struct wi_view *views;
+    struct wi_lane *lanes;
+    uint32_t n_lanes;
+    uint32_t n_done;
+    uint32_t row_bytes; /* constant: frame of one row, without VAR bytes */
+    bool trust;         /* constant: weir_node_params.trust_batches */
+    bool finishing;     /* weir_writer_finish was called: no more rows */
+    _Atomic bool finished;
+    struct wi_watch put;     /* written by: engine; what its rings got in all */
+    struct weir_error error; /* of the last call that failed here */
+    /* a push that was not finished */
+    bool pushing;
+    bool split_valid;
+    const uint32_t *dest; /* WEIR_VECTOR: checked for this push */
+    uint64_t row;         /* first row of the current split */
+    uint64_t batch_rows;
+    struct wi_split split;
+    /* a row in chunks, of the lane that is being served */
+    uint8_t *image;
+    uint32_t image_bytes;
+    uint32_t image_used;
+    uint32_t image_lane;
+    uint32_t flush_next; /* lane at which the next look for idle ones begins */
+    uint32_t first_lane; /* where loops over lanes begin, see lane_at() */
+};
+
+/* A stream is dense if it published within this time: what is in its open frame
+ * will soon be a full one. */
+#define WI_DENSE_NS 100000u
+
+/** Publish partly filled frames of a worker before it sleeps, to consumers that
+ *  have nothing else from us; under the node's lock. Returns true if some were
+ *  left, those of streams that published within `keep_ns`. */
+bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns);
+
+#endif /* WI_WRITER_H */
