@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The `weir` command, what starts the processes of a cluster, the benchmark kit
-# behind `weir bench`, micro benchmarks and opponents that are programs of their
-# own.
+# The `weir` command: what starts the processes of a cluster, what subcommands
+# share, the benchmark kit and its subcommands, the other subcommands. Then micro
+# benchmarks and opponents that are programs of their own.
 
 weir_glob(weir_bench_sources bench/*.c)
 set(weir_micro_sources ${weir_bench_sources})
@@ -12,6 +12,7 @@ list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/micro/")
 list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/opponents/.*_mpi[^/]*\\.c$")
 
 weir_glob(weir_launch_sources launch/*.c)
+weir_glob(weir_cli_sources cli/*.c)
 weir_glob(weir_cmd_sources tools/*.c)
 set(weir_main_source tools/weir.c)
 list(REMOVE_ITEM weir_cmd_sources ${weir_main_source})
@@ -28,7 +29,12 @@ function(weir_kit target)
 endfunction()
 if(weir_launch_sources)
   weir_kit(weir_launch ${weir_launch_sources})
-  list(APPEND weir_kit_libraries weir_launch)
+  list(PREPEND weir_kit_libraries weir_launch)
+endif()
+if(weir_cli_sources)
+  weir_kit(weir_cli ${weir_cli_sources})
+  target_link_libraries(weir_cli PUBLIC weir_launch)
+  list(PREPEND weir_kit_libraries weir_cli)
 endif()
 if(weir_bench_sources)
   set(weir_embedded ${PROJECT_BINARY_DIR}/embedded.c)
@@ -37,15 +43,13 @@ if(weir_bench_sources)
     bench/plans/aggregation.json bench/plans/aggregation.sql
     bench/opponents/duckdb_query.py)
   weir_kit(weir_bench ${weir_bench_sources} ${weir_embedded})
-  target_link_libraries(weir_bench PUBLIC weir_launch)
+  target_link_libraries(weir_bench PUBLIC weir_cli)
   list(PREPEND weir_kit_libraries weir_bench)
 endif()
 if(weir_cmd_sources)
   weir_kit(weir_cmd ${weir_cmd_sources})
   list(PREPEND weir_kit_libraries weir_cmd)
-  if(weir_bench_sources)
-    target_link_libraries(weir_cmd PUBLIC weir_bench)
-  endif()
+  target_link_libraries(weir_cmd PUBLIC weir_cli)
 endif()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/${weir_main_source})

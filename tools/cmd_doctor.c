@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/cmd.h"
+#include "cli/cmd.h"
+#include "cli/status.h"
 #include "tools/doctor.h"
-#include "tools/status.h"
 
 enum { KEY_JSON = 256, KEY_ROOT, KEY_ONCE, KEY_TIMEOUT };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weir explain: a plan as a tree or a graph, without running it. */
 #define _GNU_SOURCE 1
-#include "tools/cmd.h"
+#include "cli/cmd.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/options.h"
+#include "cli/options.h"
+#include "cli/status.h"
 #include "tools/plan_file.h"
-#include "tools/status.h"
 
 struct explain_args {
     const char *file;

@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cmd.h"
+#include "cli/fail.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/status.h"
 #include "launch/clock.h"
 #include "operators/table/table.h"
-#include "tools/cmd.h"
 #include "tools/csv_dir.h"
-#include "tools/fail.h"
 #include "tools/gen.h"
-#include "tools/options.h"
-#include "tools/progress.h"
-#include "tools/status.h"
 
 enum { N_TABLES = 4, DISTRICTS = 10 };
 

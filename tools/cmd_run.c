@@ -2,7 +2,7 @@
 /* weir run: a plan in, its answer out. Arguments and order of steps; the
  * processes are in run_job, the figures in run_report. */
 #define _GNU_SOURCE 1
-#include "tools/cmd.h"
+#include "cli/cmd.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/fail.h"
+#include "cli/options.h"
+#include "cli/run_job.h"
+#include "cli/run_report.h"
+#include "cli/status.h"
 #include "launch/clock.h"
-#include "tools/fail.h"
-#include "tools/options.h"
 #include "tools/plan_file.h"
-#include "tools/run_job.h"
-#include "tools/run_report.h"
-#include "tools/status.h"
 
 enum { MAX_NODES = 256, MAX_WORKERS = 64, COPY_BYTES = 1 << 16 };
 #define MAX_SECONDS UINT64_C(1000000000)

@@ -4,7 +4,7 @@
  * steps, summary; the steps themselves are in csv_plan, csv_dir and csv_job.
  */
 #define _GNU_SOURCE 1
-#include "tools/cmd.h"
+#include "cli/cmd.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -13,13 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/status.h"
 #include "launch/clock.h"
 #include "tools/csv_dir.h"
 #include "tools/csv_job.h"
 #include "tools/csv_plan.h"
-#include "tools/options.h"
-#include "tools/progress.h"
-#include "tools/status.h"
 
 enum { MAX_KEYS = 64, MAX_PARTS = 1024 };
 enum { PHASE_READ, PHASE_SHUFFLE };

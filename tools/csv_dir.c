@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/fail.h"
+#include "cli/fail.h"
 
 struct csv_dir {
     const char *path;

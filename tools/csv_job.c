@@ -15,10 +15,10 @@
 
 #include <weir/weir.h>
 
+#include "cli/fail.h"
 #include "launch/group.h"
 #include "launch/nodes.h"
 #include "tools/csv_worker.h"
-#include "tools/fail.h"
 
 /* Nothing here may be decided by the clock: the parent sees a process that
  * dies, whatever these say. */

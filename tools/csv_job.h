@@ -14,9 +14,9 @@
 
 #include <weir/error.h>
 
+#include "cli/progress.h"
 #include "tools/csv_dir.h"
 #include "tools/csv_plan.h"
-#include "tools/progress.h"
 
 struct csv_job {
     const struct csv_plan *plan; /* scanned, nodes x workers parts */

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/csv_field.h"
-#include "tools/fail.h"
+#include "cli/csv_field.h"
+#include "cli/fail.h"
 
 void csv_out_init(struct csv_out *out, int fd)
 {

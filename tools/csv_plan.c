@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/fail.h"
 #include "operators/table/csv_file.h"
 #include "operators/table/csv_part.h"
-#include "tools/fail.h"
 
 enum { MAX_COLUMNS = 1024 };
 

@@ -8,10 +8,10 @@
 
 #include <weir/row.h>
 
+#include "cli/fail.h"
 #include "operators/base/value_read.h"
 #include "operators/base/value_text.h"
 #include "tools/csv_out.h"
-#include "tools/fail.h"
 
 enum { ROWS_PER_STEP = 256 };
 

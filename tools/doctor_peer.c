@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bench/lib/batch.h"
+#include "launch/batch.h"
 #include "launch/clock.h"
 #include "tools/doctor.h"
 
@@ -39,7 +39,7 @@ struct end {
     weir_query *query;
     weir_writer *writer;
     weir_reader *reader;
-    struct wb_batch batch;
+    struct wl_batch batch;
     int64_t values[BATCH_ROWS];
     char heard[256]; /* what the node logged last of the seed */
 };
@@ -126,7 +126,7 @@ static void close_end(struct end *e)
 
 static weir_err put(struct end *e, uint32_t rows)
 {
-    wb_batch_point(&e->batch, e->values, rows);
+    wl_batch_point(&e->batch, e->values, rows);
     return weir_writer_push_wait(e->writer, &e->batch.array);
 }
 
@@ -147,7 +147,7 @@ static weir_err take(struct end *e, int64_t *rows_out, int64_t *value_out)
         return rc;
     }
     *rows_out = batch.length;
-    *value_out = *wb_batch_values(&batch);
+    *value_out = *wl_batch_values(&batch);
     batch.release(&batch);
     return WEIR_OK;
 }

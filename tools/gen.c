@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/fail.h"
 #include "operators/table/table.h"
-#include "tools/fail.h"
 #include "tools/gen_text.h"
 
 /* Under the lock, but for what does not change. */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/fail.h"
+#include "cli/fail.h"
 
 enum { READ_BYTES = 1 << 16 };
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "cli/cmd.h"
+#include "cli/status.h"
 #include "launch/ask.h"
-#include "tools/cmd.h"
-#include "tools/status.h"
 
 enum { NAME_BYTES = 32 };
 

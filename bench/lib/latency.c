@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/lib/batch.h"
 #include "bench/lib/median.h"
 #include "bench/lib/pair.h"
 #include "bench/lib/pin.h"
 #include "bench/lib/report.h"
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "launch/batch.h"
 #include "launch/clock.h"
 #include "launch/group.h"
 
@@ -42,7 +42,7 @@ struct player {
     weir_writer *writer; /* to the other */
     weir_reader *reader; /* from the other */
 
-    struct wb_batch batch; /* one row: `value` */
+    struct wl_batch batch; /* one row: `value` */
     int64_t value;
     struct ArrowArray last; /* the batch that was read last, or released */
 };
@@ -102,7 +102,7 @@ static weir_err receive_row(struct player *p, uint64_t value)
         return rc == WEIR_DONE ? WEIR_ERR_INTEGRITY : rc;
     }
     bool right =
-        p->last.length == 1 && *wb_batch_values(&p->last) == (int64_t)value;
+        p->last.length == 1 && *wl_batch_values(&p->last) == (int64_t)value;
     return right ? WEIR_OK : WEIR_ERR_INTEGRITY;
 }
 
@@ -226,7 +226,7 @@ static weir_err member(struct wl_group *group, uint32_t self, void *arg,
                   .params = {.transport = p.params->transport}},
         .self = self,
     };
-    wb_batch_point(&p.batch, &p.value, 1);
+    wl_batch_point(&p.batch, &p.value, 1);
     weir_err rc = wb_pair_open(&p.pair, err);
     if (rc != WEIR_OK) {
         return rc; /* ends the other one, too */

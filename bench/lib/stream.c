@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "bench/lib/batch.h"
 #include "bench/lib/pair.h"
 #include "bench/lib/report.h"
 #include "core/base/err.h"
+#include "launch/batch.h"
 #include "launch/clock.h"
 #include "launch/group.h"
 
@@ -38,7 +38,7 @@ struct end {
     struct shared *shared;
     struct wb_pair pair;
     struct wb_pair_end end[2]; /* of the warm-up, of what is measured */
-    struct wb_batch batch;
+    struct wl_batch batch;
     int64_t values[BATCH_ROWS];
 };
 
@@ -49,7 +49,7 @@ static void make_batch(struct end *e)
     for (uint32_t i = 0; i < BATCH_ROWS; i++) {
         e->values[i] = FIRST_VALUE + i;
     }
-    wb_batch_point(&e->batch, e->values, BATCH_ROWS);
+    wl_batch_point(&e->batch, e->values, BATCH_ROWS);
 }
 
 static weir_err send_rows(struct end *e, weir_writer *writer, uint64_t rows)
@@ -82,7 +82,7 @@ static weir_err take_rows(struct end *e, weir_reader *reader, uint64_t rows,
                                  "%" PRIu64 " rows came, must be %" PRIu64, got,
                                  rows);
         }
-        int64_t value = *wb_batch_values(&batch);
+        int64_t value = *wl_batch_values(&batch);
         int64_t must = FIRST_VALUE + (int64_t)(got % BATCH_ROWS);
         got += (uint64_t)batch.length;
         batch.release(&batch);

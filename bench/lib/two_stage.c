@@ -14,11 +14,11 @@
 #include <weir/query.h>
 #include <weir/shuffle.h>
 
-#include "bench/lib/batch.h"
 #include "bench/lib/keys.h"
 #include "core/base/atomic.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "launch/batch.h"
 
 /* Batches of reader 2 that are counted before stage 1 gets its turn: as many
  * as arrive while one batch is forwarded, and then some. */
@@ -38,7 +38,7 @@ struct wb_task {
     uint64_t made_rows;
 
     /* What is pushed into writer 1: one column over `keys`. */
-    struct wb_batch batch;
+    struct wl_batch batch;
     alignas(64) int64_t keys[WB_BATCH_ROWS];
 };
 
@@ -201,7 +201,7 @@ static weir_err count_batch(struct wb_task *t, struct ArrowArray *batch)
 {
     uint64_t rows = (uint64_t)batch->length;
     t->worker->tally->got_rows += rows;
-    t->worker->tally->got_sum += wb_keys_sum(wb_batch_values(batch), rows);
+    t->worker->tally->got_sum += wb_keys_sum(wl_batch_values(batch), rows);
     weir_err rc = note_source(t, 1, rows);
     batch->release(batch);
     if (t->worker->counter != NULL) {
@@ -289,7 +289,7 @@ static void make_batch(struct wb_task *t)
     if (w->distinct != 0) {
         sum = wb_keys_fold(t->keys, n, w->distinct);
     }
-    wb_batch_point(&t->batch, t->keys, n);
+    wl_batch_point(&t->batch, t->keys, n);
     t->made_rows += n;
     t->holds_made = true;
     w->tally->made_rows += n;

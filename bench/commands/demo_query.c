@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The join of bench/plans with a limit on top, run and reported as `weir run
  * --analyze` does. */
-#include "tools/demo_query.h"
+#include "bench/commands/demo_query.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/lib/embedded.h"
+#include "cli/fail.h"
+#include "cli/run_job.h"
+#include "cli/run_report.h"
 #include "launch/clock.h"
-#include "tools/fail.h"
-#include "tools/run_job.h"
-#include "tools/run_report.h"
 
 enum { ROWS = 5 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Commands of the `weir` program. argv[0] is the command's own name; each
- * returns the program's exit status: 0 done, 1 failed (message on stderr), 2
- * wrong use (also what argp exits with), 3 bad input; run: 141, nobody reads
- * its rows any more.
+ * Commands of the `weir` program; they are in tools/ and bench/commands/.
+ * argv[0] is the command's own name; each returns the program's exit status: 0
+ * done, 1 failed (message on stderr), 2 wrong use (also what argp exits with),
+ * 3 bad input; run: 141, nobody reads its rows any more.
  */
 #ifndef WEIR_CMD_H
 #define WEIR_CMD_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** A batch of one column of int64, over memory of the caller. */
-#ifndef WB_BATCH_H
-#define WB_BATCH_H
+#ifndef WL_BATCH_H
+#define WL_BATCH_H
 
 #include <stdint.h>
 
 #include <weir/batch.h>
 
-struct wb_batch {
+struct wl_batch {
     struct ArrowArray array; /* what is pushed */
     struct ArrowArray column;
     struct ArrowArray *children[1];
@@ -18,11 +18,11 @@ struct wb_batch {
 /** Point the batch at values; releasing it frees nothing.
  *  Errors: none. Blocks: never. Threads: any. Ownership: the values stay the
  *  caller's; the batch must not be moved. */
-void wb_batch_point(struct wb_batch *batch, const int64_t *values,
+void wl_batch_point(struct wl_batch *batch, const int64_t *values,
                     uint32_t rows);
 
 /** The first of the values of a batch with such a column.
  *  Errors: none. Blocks: never. Threads: any. Ownership: the batch's. */
-const int64_t *wb_batch_values(const struct ArrowArray *array);
+const int64_t *wl_batch_values(const struct ArrowArray *array);
 
-#endif /* WB_BATCH_H */
+#endif /* WL_BATCH_H */

@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/commands/bench_files.h"
+#include "bench/commands/bench_kind.h"
 #include "bench/lib/embedded.h"
 #include "bench/lib/pin.h"
 #include "bench/lib/query_series.h"
 #include "bench/opponents/duckdb.h"
 #include "bench/opponents/sockets_transport.h"
-#include "tools/bench_files.h"
-#include "tools/bench_kind.h"
-#include "tools/fail.h"
-#include "tools/rows_out.h"
+#include "cli/fail.h"
+#include "cli/rows_out.h"
 
 enum { DUCKDB_THREADS = 2, N_KNOWN = 5, VERSION_BYTES = 64 };
 

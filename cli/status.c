@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/status.h"
+#include "cli/status.h"
 
 int status_of(weir_err code)
 {

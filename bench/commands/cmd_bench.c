@@ -4,7 +4,7 @@
  * Arguments and dispatch only; bench/ does the work.
  */
 #define _GNU_SOURCE 1
-#include "tools/cmd.h"
+#include "cli/cmd.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "bench/commands/bench_kind.h"
 #include "bench/lib/idle.h"
 #include "bench/lib/latency.h"
 #include "bench/lib/simulate.h"
 #include "bench/lib/stream.h"
-#include "tools/bench_kind.h"
 
 static void init_nothing(void *args)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows as a table, CSV or JSON lines. */
-#include "tools/rows_out.h"
+#include "cli/rows_out.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/arrow_text.h"
-#include "tools/csv_field.h"
-#include "tools/fail.h"
+#include "cli/arrow_text.h"
+#include "cli/csv_field.h"
+#include "cli/fail.h"
 
 /* A table's cells lie one behind the other, each terminated. */
 struct cells {

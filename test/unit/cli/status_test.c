@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of docs/command.md. */
-#include "tools/status.h"
+#include "cli/status.h"
 
 #include <criterion/criterion.h>
 

@@ -10,7 +10,7 @@
 
 #include <weir/error.h>
 
-#include "tools/options.h"
+#include "cli/options.h"
 
 /** What the arguments of any kind begin with; results lie behind them. */
 struct bench_common {

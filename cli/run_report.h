@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "tools/run_job.h"
+#include "cli/run_job.h"
 
 /**
  * Print the tree, a line per operator, and a line per shuffle.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE 1
-#include "tools/options.h"
+#include "cli/options.h"
 
 #include <assert.h>
 #include <errno.h>

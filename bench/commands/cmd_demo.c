@@ -8,7 +8,7 @@
  * measured in this run.
  */
 #define _GNU_SOURCE 1
-#include "tools/cmd.h"
+#include "cli/cmd.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -16,15 +16,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bench/commands/demo_query.h"
 #include "bench/lib/median.h"
 #include "bench/lib/pin.h"
 #include "bench/lib/weir_engine.h"
 #include "bench/opponents/sockets.h"
+#include "cli/fail.h"
+#include "cli/options.h"
+#include "cli/progress.h"
 #include "launch/clock.h"
-#include "tools/demo_query.h"
-#include "tools/fail.h"
-#include "tools/options.h"
-#include "tools/progress.h"
 
 enum { NODES = 4, ROUNDS = 5, BAR = 32, N_WAYS = 3 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/progress.h"
+#include "cli/progress.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

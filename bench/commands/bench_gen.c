@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/commands/bench_files.h"
+#include "bench/commands/bench_kind.h"
 #include "bench/lib/median.h"
 #include "bench/lib/pin.h"
 #include "bench/lib/report.h"
-#include "tools/bench_files.h"
-#include "tools/bench_kind.h"
-#include "tools/fail.h"
+#include "cli/fail.h"
 
 enum { CUSTOMER, ORDERS, NEW_ORDER, ORDER_LINE, N_FILES };
 enum { GEN, CAT, N_RUNS, MAX_REPEAT = 1000, COLUMN_OL_CNT = 7 };

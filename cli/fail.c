@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/fail.h"
+#include "cli/fail.h"
 
 #include <errno.h>
 #include <stdarg.h>

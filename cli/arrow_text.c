@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of Arrow columns as text. */
-#include "tools/arrow_text.h"
+#include "cli/arrow_text.h"
 
 struct arrow_column arrow_column_at(const struct wi_columns *columns,
                                     const struct ArrowArray *batch,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/lib/batch.h"
+#include "launch/batch.h"
 
 #include <stddef.h>
 
@@ -9,7 +9,7 @@ static void release_nothing(struct ArrowArray *array)
     array->release = NULL;
 }
 
-void wb_batch_point(struct wb_batch *batch, const int64_t *values,
+void wl_batch_point(struct wl_batch *batch, const int64_t *values,
                     uint32_t rows)
 {
     batch->children[0] = &batch->column;
@@ -28,7 +28,7 @@ void wb_batch_point(struct wb_batch *batch, const int64_t *values,
                                        .release = release_nothing};
 }
 
-const int64_t *wb_batch_values(const struct ArrowArray *array)
+const int64_t *wl_batch_values(const struct ArrowArray *array)
 {
     const struct ArrowArray *column = array->children[0];
     const int64_t *values = column->buffers[1];

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/commands/bench_kind.h"
 #include "bench/lib/limit.h"
 #include "bench/lib/pin.h"
 #include "bench/lib/series.h"
 #include "bench/lib/weir_engine.h"
 #include "bench/opponents/mpi.h"
 #include "bench/opponents/sockets.h"
-#include "tools/bench_kind.h"
 
 struct two_stage {
     struct bench_common common;

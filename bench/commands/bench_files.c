@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs and folders of benchmarks. */
 #define _GNU_SOURCE 1
-#include "tools/bench_files.h"
+#include "bench/commands/bench_files.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/fail.h"
 #include "launch/clock.h"
-#include "tools/fail.h"
 
 enum { OPEN_FILES = 16, NOT_STARTED = 127 };
 

@@ -15,8 +15,8 @@
 #include <weir/plan.h>
 #include <weir/run.h>
 
-#include "tools/progress.h"
-#include "tools/rows_out.h"
+#include "cli/progress.h"
+#include "cli/rows_out.h"
 
 struct run_job {
     const weir_plan *plan; /* with a result */

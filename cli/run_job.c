@@ -5,7 +5,7 @@
  * so that no node leaves while another needs it.
  */
 #define _GNU_SOURCE 1
-#include "tools/run_job.h"
+#include "cli/run_job.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/fail.h"
 #include "launch/group.h"
 #include "launch/nodes.h"
-#include "tools/fail.h"
 
 /* Nothing here may be decided by the clock: the parent sees a process that
  * dies, whatever these say. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE 1
-#include "tools/progress.h"
+#include "cli/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/fail.h"
 #include "launch/clock.h"
-#include "tools/fail.h"
 
 enum { PAINT_MS = 100, BAR_WIDTH = 24, LINE_BYTES = 160 };
 

@@ -4,13 +4,13 @@
  * it reads, so that the lines are matched by walking the plan in that order.
  */
 #define _GNU_SOURCE 1
-#include "tools/run_report.h"
+#include "cli/run_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/fail.h"
+#include "cli/fail.h"
 
 enum { TREE_COLUMNS = 64, FIGURE_BYTES = 32 };
 

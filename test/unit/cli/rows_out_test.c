@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of every type as a table, CSV and JSON: to the letter. */
-#include "tools/rows_out.h"
+#include "cli/rows_out.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/arrow_text.h"
+#include "cli/arrow_text.h"
 
 __extension__ typedef __int128 i128;
 
