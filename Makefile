@@ -87,13 +87,13 @@ bench-vm: setup-vm build/bench/build.ninja ## verbs on siw against tcp and socke
 	@cmake --build build/bench -j $(JOBS) --target weir_tool
 	@test/vm/bench.sh build/bench
 
-install: ## the library alone to PREFIX, /usr/local unless set (VERBS=1: with RDMA)
-	@tools/setup.sh lib $(if $(VERBS),verbs)
-	@cmake --preset lib
+install: ## the libraries to PREFIX, /usr/local unless set (PLAN=0: libweir alone, VERBS=1: with RDMA)
+	@tools/setup.sh lib $(if $(filter 0,$(PLAN)),,plan) $(if $(VERBS),verbs)
+	@cmake --preset lib -DWEIR_PLAN=$(if $(filter 0,$(PLAN)),OFF,ON)
 	@cmake --build build/lib -j $(JOBS)
 	@cmake --install build/lib --prefix $(PREFIX)
 
-install-all: release ## the library and the weir command to PREFIX
+install-all: release ## the libraries and the weir command to PREFIX
 	@cmake --install $(REL) --prefix $(PREFIX)
 
 docs: setup-check ## HTML of the public headers in build/docs

@@ -11,19 +11,26 @@ foreach(check includes headers atomics sizes api_docs probes spdx calls
   weir_test_properties(check.${check} check 120)
 endforeach()
 
-add_test(NAME check.symbols
-         COMMAND ${weir_scripts}/check_symbols.sh ${PROJECT_SOURCE_DIR}
-                 $<TARGET_FILE:weir_shared> $<TARGET_FILE:weir_static>)
-weir_test_properties(check.symbols check 120)
+# Each library exports its own headers.
+foreach(library weir weir_plan)
+  add_test(NAME check.symbols.${library}
+           COMMAND ${weir_scripts}/check_symbols.sh ${PROJECT_SOURCE_DIR}
+                   $<TARGET_FILE:${library}_shared>
+                   $<TARGET_FILE:${library}_static> ${${library}_header_files})
+  weir_test_properties(check.symbols.${library} check 120)
+endforeach()
 
 add_test(NAME install.consumer
          COMMAND ${PROJECT_SOURCE_DIR}/test/install/run.sh
                  ${PROJECT_BINARY_DIR})
 weir_test_properties(install.consumer install 300)
 
-add_test(NAME install.lib COMMAND ${PROJECT_SOURCE_DIR}/test/install/lib.sh
-                                  ${PROJECT_SOURCE_DIR})
-weir_test_properties(install.lib install 600)
+foreach(kind weir plan)
+  add_test(NAME install.${kind}
+           COMMAND ${PROJECT_SOURCE_DIR}/test/install/lib.sh
+                   ${PROJECT_SOURCE_DIR} ${kind})
+  weir_test_properties(install.${kind} install 600)
+endforeach()
 
 # The protocol's models, checked with spin: a minute or two, so `make check` has
 # them (ctest -C model) and `make test` has not.

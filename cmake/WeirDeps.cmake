@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Libraries of others, all of them packages of Debian 12 (tools/setup.sh lists
-# and installs them). What stands under no if() is what libweir needs; test/install
-# holds it to that. The library loads jemalloc at run time and does not link
+# and installs them). What stands under no if() is what libweir needs, and under
+# WEIR_PLAN what libweir-plan does; test/install holds them to that. The library loads jemalloc at run time and does not link
 # it; our own programs carry it behind libc, so that it is there to be loaded
 # (core/ring/arena.c) and never serves malloc.
 
@@ -18,7 +18,9 @@ endmacro()
 
 weir_need(WEIR_URCU liburcu-dev liburcu-bp liburcu-cds)
 weir_need(WEIR_XXHASH libxxhash-dev libxxhash)
-weir_need(WEIR_JANSSON libjansson-dev jansson)
+if(WEIR_PLAN)
+  weir_need(WEIR_JANSSON libjansson-dev jansson)
+endif()
 
 # Looked for, not needed: without rdma-core there is no transport "verbs".
 if(WEIR_VERBS)

@@ -1,25 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-# Headers, both libraries, the command, weir.pc and the CMake package. The
-# static library has an export set of its own: whoever links the shared one
-# needs none of liburcu's development files.
+# Headers, libraries, pkg-config files and one CMake package, in components:
+# weir (libweir), weir_plan (libweir-plan), weir_tool (the command). Static
+# libraries have export sets of their own: whoever links a shared one needs no
+# development files of what it is made with.
 
 include(CMakePackageConfigHelpers)
 
 set(weir_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 
-install(DIRECTORY include/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
-install(TARGETS weir_shared EXPORT weirTargets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS weir_static EXPORT weirStaticTargets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Paths relative to the file itself, so that an installed tree can be moved.
+file(RELATIVE_PATH WEIR_PC_PREFIX
+     ${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig
+     ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" WEIR_PC_PREFIX "${WEIR_PC_PREFIX}")
+
+# weir_install(<target prefix> <file name> <export set> <packages>...): both
+# kinds of a library, its headers and its pkg-config file. Packages: of which what a static
+# link needs may lie where the linker does not look by itself.
+function(weir_install target name set)
+  install(TARGETS ${target}_shared EXPORT ${set}Targets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                  COMPONENT ${target} NAMELINK_COMPONENT ${target})
+  install(TARGETS ${target}_static EXPORT ${set}StaticTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${target})
+  foreach(kind ${set}Targets ${set}StaticTargets)
+    install(EXPORT ${kind} NAMESPACE weir:: DESTINATION ${weir_cmake_dir}
+            COMPONENT ${target})
+  endforeach()
+  install(FILES ${${target}_header_files}
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir COMPONENT ${target})
+  set(WEIR_PC_DIRS "")
+  foreach(package ${ARGN})
+    foreach(dir ${WEIR_${package}_LIBRARY_DIRS})
+      string(APPEND WEIR_PC_DIRS "-L${dir} ")
+    endforeach()
+  endforeach()
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${target})
+endfunction()
+
+weir_install(weir weir weir URCU XXHASH RDMA)
+if(WEIR_PLAN)
+  weir_install(weir_plan weir-plan weirPlan JANSSON)
+endif()
 if(TARGET weir_tool)
-  install(TARGETS weir_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS weir_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+                                    COMPONENT weir_tool)
 endif()
 
-foreach(set weirTargets weirStaticTargets)
-  install(EXPORT ${set} NAMESPACE weir:: DESTINATION ${weir_cmake_dir})
-endforeach()
 configure_package_config_file(
   cmake/weirConfig.cmake.in ${PROJECT_BINARY_DIR}/weirConfig.cmake
   INSTALL_DESTINATION ${weir_cmake_dir})
@@ -29,20 +58,4 @@ write_basic_package_version_file(
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/weirConfig.cmake
               ${PROJECT_BINARY_DIR}/weirConfigVersion.cmake
-        DESTINATION ${weir_cmake_dir})
-
-# Paths relative to the file itself, so that an installed tree can be moved.
-file(RELATIVE_PATH WEIR_PC_PREFIX
-     ${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig
-     ${CMAKE_INSTALL_PREFIX})
-string(REGEX REPLACE "/$" "" WEIR_PC_PREFIX "${WEIR_PC_PREFIX}")
-# What a static link needs may lie where the linker does not look by itself.
-set(WEIR_PC_DIRS "")
-foreach(package URCU XXHASH JANSSON RDMA)
-  foreach(dir ${WEIR_${package}_LIBRARY_DIRS})
-    string(APPEND WEIR_PC_DIRS "-L${dir} ")
-  endforeach()
-endforeach()
-configure_file(cmake/weir.pc.in ${PROJECT_BINARY_DIR}/weir.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/weir.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+        DESTINATION ${weir_cmake_dir} COMPONENT weir)

@@ -25,7 +25,7 @@ function(weir_kit target)
   target_link_libraries(
     ${target}
     PRIVATE weir_flags
-    PUBLIC weir_static PkgConfig::WEIR_JANSSON)
+    PUBLIC weir_plan_static PkgConfig::WEIR_JANSSON)
 endfunction()
 if(weir_launch_sources)
   weir_kit(weir_launch ${weir_launch_sources})
@@ -60,7 +60,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/${weir_main_source})
   target_compile_definitions(weir_tool
                              PRIVATE WEIR_VERSION="${PROJECT_VERSION}")
   target_link_libraries(
-    weir_tool PRIVATE weir_flags ${weir_kit_libraries} weir_static
+    weir_tool PRIVATE weir_flags ${weir_kit_libraries} weir_plan_static
                       ${WEIR_JEMALLOC_BEHIND_LIBC})
 endif()
 
@@ -75,7 +75,7 @@ foreach(source ${weir_micro_sources})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                            ${PROJECT_BINARY_DIR}/bench)
   target_link_libraries(${name} PRIVATE weir_flags ${weir_kit_libraries}
-                                        weir_static)
+                                        weir_plan_static)
   add_dependencies(bench-micro ${name})
 endforeach()
 
@@ -88,6 +88,6 @@ if(WEIR_MPI AND MPI_C_FOUND)
                                              ${PROJECT_BINARY_DIR})
     target_include_directories(${name} SYSTEM PRIVATE ${MPI_C_INCLUDE_DIRS})
     target_link_libraries(${name} PRIVATE weir_flags MPI::MPI_C
-                                          ${weir_kit_libraries} weir_static)
+                                          ${weir_kit_libraries} weir_plan_static)
   endforeach()
 endif()

@@ -5,6 +5,8 @@
 #include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <weir/plan.h>
+#include <weir/run.h>
 #include <weir/weir.h>
 
 enum { NUMBERS = 100000, DIGITS = 10 };

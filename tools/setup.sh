@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [lib|verbs|build|check|bench|vm]...: install the Debian packages that
-# Weir needs and that are missing: lib for the library alone, verbs for its
-# transport over RDMA, build for both and everything that is made of them. When none is, this takes milliseconds and
+# setup.sh [lib|plan|verbs|build|check|bench|vm]...: install the Debian packages
+# that Weir needs and that are missing: lib for libweir alone, plan for
+# libweir-plan, verbs for the transport over RDMA, build for all three and
+# everything that is made of them. When none is, this takes milliseconds and
 # touches nothing.
 set -eu
 
 # libjemalloc2 is loaded at run time; util-linux has setarch.
-lib="gcc libc6-dev make cmake ninja-build pkgconf liburcu-dev libxxhash-dev
-     libjansson-dev"
+lib="gcc libc6-dev make cmake ninja-build pkgconf liburcu-dev libxxhash-dev"
+plan="libjansson-dev"
 verbs="libibverbs-dev librdmacm-dev"
-build="$lib $verbs g++ libcriterion-dev libcsv-dev libsqlite3-dev libjemalloc2
+build="$lib $plan $verbs g++ libcriterion-dev libcsv-dev libsqlite3-dev libjemalloc2
        util-linux"
 # libclang-rt-14-dev: sanitizers and libFuzzer of clang
 check="clang clang-format clang-tidy libclang-rt-14-dev doxygen spin"
@@ -24,13 +25,15 @@ wanted=
 for group in "${@:-build}"; do
     case $group in
     lib) wanted="$wanted $lib" ;;
+    plan) wanted="$wanted $plan" ;;
     verbs) wanted="$wanted $verbs" ;;
     build) wanted="$wanted $build" ;;
     check) wanted="$wanted $check" ;;
     bench) wanted="$wanted $bench" ;;
     vm) wanted="$wanted $vm" ;;
     *)
-        echo "setup.sh: no group '$group' (lib, verbs, build, check, bench, vm)" >&2
+        echo "setup.sh: no group '$group'" \
+            "(lib, plan, verbs, build, check, bench, vm)" >&2
         exit 2
         ;;
     esac

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh BUILD_DIR [lib]: install that build into an empty folder, move the folder
-# (an installed tree must not remember where it was), then build and run a
-# consumer by find_package and by pkg-config, in C and C++, shared and static.
-# lib: the library alone and without verbs, so that a consumer can be linked
+# run.sh BUILD_DIR [weir|plan]: install that build into an empty folder, move the
+# folder (an installed tree must not remember where it was), then build and run
+# consumers by find_package and by pkg-config, in C and C++, shared and static:
+# one of libweir, one of libweir-plan. weir, plan: the build has no more than
+# libweir, or both libraries, and no verbs, so that consumers can be linked
 # statically to everything.
 set -eu
 
@@ -13,22 +14,89 @@ kind=${2-all}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
+built=0
+
+die() {
+    echo "$*"
+    exit 1
+}
 
 # quiet <command>...: its output only if it fails
 quiet() {
     if ! "$@" >"$work/log" 2>&1; then
         cat "$work/log"
-        echo "failed: $*"
-        exit 1
+        die "failed: $*"
     fi
 }
 
-# static_means_static <program>: it must not need libweir.so
-static_means_static() {
-    if ldd "$1" | grep libweir; then
-        echo "$1 is linked to the shared library"
-        exit 1
+# without <library> <file>: the file must not need it
+without() {
+    if ldd "$2" | grep "$1"; then
+        die "$2 needs $1"
     fi
+}
+
+# libweir_alone <prefix>: nothing of libweir-plan is there
+libweir_alone() {
+    if (cd "$1" && find . | grep -i -e plan -e 'run\.h' -e 'table\.h'); then
+        die "more than libweir"
+    fi
+}
+
+# try <folder> <consumer>: run what was built of it
+try() {
+    for how in c_shared c_static cxx_shared cxx_static; do
+        "$1/$2_$how"
+        [ "$2" = plan_consumer ] || without libjansson "$1/$2_$how"
+        built=$((built + 1))
+    done
+    without libweir "$1/$2_c_static"
+    without libweir "$1/$2_cxx_static"
+}
+
+# by_cmake <prefix> <ON|OFF: with libweir-plan>
+by_cmake() {
+    rm -rf "$work/cmake"
+    quiet cmake -S "$here" -B "$work/cmake" -G Ninja -DPLAN="$2" \
+        -DCMAKE_PREFIX_PATH="$1" -DCMAKE_BUILD_TYPE=Debug
+    quiet cmake --build "$work/cmake"
+    try "$work/cmake" consumer
+    [ "$2" = OFF ] || try "$work/cmake" plan_consumer
+}
+
+# by_pkg_config <package> <consumer>
+by_pkg_config() {
+    mkdir -p "$work/pc"
+    source=$here/$2
+    to=$work/pc/$2
+    cflags=$(pkg-config --cflags "$1")
+    libs=$(pkg-config --libs "$1")
+    static_libs=$(pkg-config --static --libs "$1" |
+        sed 's/-l\(weir[a-z-]*\)/-l:lib\1.a/g')
+    warn="-Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Werror"
+    # shellcheck disable=SC2086 # flags are words
+    {
+        quiet "${CC:-cc}" -std=c11 $warn "$source.c" $cflags $libs \
+            -o "${to}_c_shared"
+        quiet "${CC:-cc}" "$source.c" $cflags $static_libs -o "${to}_c_static"
+        quiet "${CXX:-c++}" -std=c++17 "${source}_cxx.cc" $cflags $libs \
+            -o "${to}_cxx_shared"
+        quiet "${CXX:-c++}" "${source}_cxx.cc" $cflags $static_libs \
+            -o "${to}_cxx_static"
+    }
+    try "$work/pc" "$2"
+}
+
+# all_static <package> <consumer>
+all_static() {
+    # shellcheck disable=SC2046 # flags are words
+    quiet "${CC:-cc}" -static "$here/$2.c" \
+        $(pkg-config --static --cflags --libs "$1") -o "$work/pc/$2_all_static"
+    "$work/pc/$2_all_static"
+    if ldd "$work/pc/$2_all_static" >/dev/null 2>&1; then
+        die "-static is not"
+    fi
+    built=$((built + 1))
 }
 
 quiet cmake --install "$build" --prefix "$work/first"
@@ -36,55 +104,42 @@ mv "$work/first" "$work/prefix"
 prefix=$work/prefix
 lib=$(dirname "$(find "$prefix" -name 'libweir.so')")
 
-[ -f "$prefix/include/weir/weir.h" ] || { echo "no headers"; exit 1; }
-if [ "$kind" = lib ]; then
-    [ ! -e "$prefix/bin" ] || { echo "more than the library"; exit 1; }
-else
-    [ -f "$prefix/bin/weir" ] || { echo "no weir command"; exit 1; }
-fi
-
-quiet cmake -S "$here" -B "$work/cmake" -G Ninja \
-    -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug
-quiet cmake --build "$work/cmake"
-for program in c_shared c_static cxx_shared cxx_static; do
-    "$work/cmake/$program"
-done
-static_means_static "$work/cmake/c_static"
-static_means_static "$work/cmake/cxx_static"
+[ -f "$prefix/include/weir/weir.h" ] || die "no headers"
+case $kind in
+all) [ -f "$prefix/bin/weir" ] || die "no weir command" ;;
+*) [ ! -e "$prefix/bin" ] || die "more than the libraries" ;;
+esac
+without libjansson "$lib/libweir.so"
 
 PKG_CONFIG_PATH=$lib/pkgconfig
-LD_LIBRARY_PATH=$lib
-export PKG_CONFIG_PATH LD_LIBRARY_PATH
-mkdir "$work/pc"
-cflags=$(pkg-config --cflags weir)
-libs=$(pkg-config --libs weir)
-static_libs=$(pkg-config --static --libs weir | sed 's/-lweir/-l:libweir.a/')
-warn="-Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Werror"
-# shellcheck disable=SC2086 # flags are words
-{
-    quiet "${CC:-cc}" -std=c11 $warn "$here/consumer.c" $cflags $libs \
-        -o "$work/pc/c_shared"
-    quiet "${CC:-cc}" "$here/consumer.c" $cflags $static_libs \
-        -o "$work/pc/c_static"
-    quiet "${CXX:-c++}" -std=c++17 "$here/consumer_cxx.cc" $cflags $libs \
-        -o "$work/pc/cxx_shared"
-    quiet "${CXX:-c++}" "$here/consumer_cxx.cc" $cflags $static_libs \
-        -o "$work/pc/cxx_static"
-}
-for program in c_shared c_static cxx_shared cxx_static; do
-    "$work/pc/$program"
-done
-static_means_static "$work/pc/c_static"
-static_means_static "$work/pc/cxx_static"
-
-if [ "$kind" = lib ]; then
-    # shellcheck disable=SC2046 # flags are words
-    quiet "${CC:-cc}" -static "$here/consumer.c" \
-        $(pkg-config --static --cflags --libs weir) -o "$work/pc/c_all_static"
-    "$work/pc/c_all_static"
-    if ldd "$work/pc/c_all_static" >/dev/null 2>&1; then
-        echo "-static is not"
-        exit 1
-    fi
+export PKG_CONFIG_PATH
+if [ "$kind" = weir ]; then
+    libweir_alone "$prefix"
+    by_cmake "$prefix" OFF
+else
+    by_cmake "$prefix" ON
 fi
-echo "8 consumers built and run"
+
+LD_LIBRARY_PATH=$lib
+export LD_LIBRARY_PATH
+by_pkg_config weir consumer
+[ "$kind" = weir ] || by_pkg_config weir-plan plan_consumer
+if [ "$kind" != all ]; then
+    all_static weir consumer
+    [ "$kind" = weir ] || all_static weir-plan plan_consumer
+fi
+unset LD_LIBRARY_PATH
+
+# Of a build that has more, the component weir is libweir, and all of it.
+quiet cmake --install "$build" --component weir --prefix "$work/alone"
+libweir_alone "$work/alone"
+by_cmake "$work/alone" OFF
+if cmake -S "$here" -B "$work/cmake" -DPLAN=ON \
+    -DCMAKE_PREFIX_PATH="$work/alone" >"$work/log" 2>&1; then
+    die "find_package finds a libweir-plan that is not there"
+fi
+grep -q 'libweir-plan is not installed' "$work/log" || {
+    cat "$work/log"
+    die "another reason was expected"
+}
+echo "$built consumers built and run"

@@ -17,6 +17,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include <weir/run.h>
+
 #include "test/support/team.h"
 
 #define PLAN WEIR_SOURCE_DIR "/bench/plans/join.json"

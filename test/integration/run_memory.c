@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weir/run.h>
+
 #include "test/support/cluster.h"
 
 enum {

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <weir/run.h>
+
 #include "test/support/team.h"
 
 enum { NODES = 3, DIR_BYTES = 64, PATH_BYTES = 128, RUN = 0, ROWS = 1000 };

@@ -22,6 +22,8 @@
 
 #include <stdio.h>
 
+#include <weir/run.h>
+
 #include "test/support/answer.h"
 #include "test/support/cluster.h"
 

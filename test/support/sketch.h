@@ -9,6 +9,8 @@
 #ifndef WT_SKETCH_H
 #define WT_SKETCH_H
 
+#include <weir/run.h>
+
 #include "operators/plan/node.h"
 #include "test/support/cluster.h"
 #include "test/support/rows.h"

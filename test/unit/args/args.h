@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <weir/run.h>
 #include <weir/weir.h>
 
 /** One of each: everything valid that a call may be given. */
