@@ -10,12 +10,19 @@ clang-format --version | grep -q 'version 14\.' || skip "clang-format 14"
 
 # shellcheck disable=SC2046,SC2086 # one word per folder and file
 set -- $(sources '*.[ch]' $source_folders)
-touch "$tmp/bad"
-for file; do
-    clang-format --dry-run --Werror "$file" 2>"$tmp/log" ||
-        echo "$file: $(grep -c 'error:' "$tmp/log") place(s) differ from" \
-            ".clang-format, first at line" \
-            "$(sed -n 's/^[^:]*:\([0-9]*\):.*error:.*/\1/p;' "$tmp/log" |
-                head -n 1); run make format" >>"$tmp/bad"
-done
+status=0
+clang-format --dry-run --Werror "$@" 2>"$tmp/log" || status=$?
+awk -F : '
+    / error: / {
+        first[$1] = n[$1]++ ? first[$1] : $2
+    }
+    END {
+        for (file in n) {
+            print file ": " n[file] " place(s) differ from .clang-format, " \
+                "first at line " first[file] "; run make format"
+        }
+    }' "$tmp/log" | LC_ALL=C sort >"$tmp/bad"
+if [ $status -ne 0 ] && [ ! -s "$tmp/bad" ]; then
+    cp "$tmp/log" "$tmp/bad"
+fi
 verdict "$tmp/bad"

@@ -182,7 +182,7 @@ c() {
 
 clean_tree
 for check in includes headers symbols atomics sizes api_docs probes spdx \
-             calls warnings format doxygen; do
+             calls paths warnings format doxygen; do
     passes $check
 done
 
@@ -297,6 +297,15 @@ c transport/tcp/tcp.c 'void f(void) { if (1) sleep (1); }'
 finds calls 'transport/tcp/tcp.c:2: sleep() is not'
 c test/unit/core/x_test.c 'void f(void) { sched_yield(); }'
 finds calls 'test/unit/core/x_test.c:2: sched_yield() is not'
+
+echo 'See [edges](concurency.md) for more.' >>tree/docs/concurrency.md
+finds paths 'docs/concurrency.md:4: a link to concurency.md is not in the tree'
+echo 'See `core/ring/none.c` and core/ring/*.h.' >tree/README.md
+finds paths 'README.md:1: core/ring/none.c is not in the tree'
+echo 'Below `ring/`, `ring.c`, `ring/none.h`' >tree/README.md
+finds paths 'README.md:1: ring/none.h is not in the tree'
+echo 'of the `*_none.c` in core/ring' >>tree/docs/concurrency.md
+finds paths 'docs/concurrency.md:4: *_none.c is not in the tree'
 
 c core/ring/ring.c 'int f(int a);' 'int f(int a) { unsigned b = a; return b > 1; }'
 finds warnings 'implicit conversion changes signedness'
