@@ -11,6 +11,11 @@ foreach(check includes headers atomics sizes api_docs probes spdx calls
   weir_test_properties(check.${check} check 120)
 endforeach()
 
+add_test(NAME check.rooms
+         COMMAND ${weir_scripts}/check_rooms.sh ${PROJECT_SOURCE_DIR}
+                 ${PROJECT_BINARY_DIR}/CMakeFiles/weir_objects.dir)
+weir_test_properties(check.rooms check 120)
+
 # Each library exports its own headers.
 foreach(library weir weir_plan)
   add_test(NAME check.symbols.${library}

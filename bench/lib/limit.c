@@ -9,6 +9,9 @@
 #include "core/base/cc.h"
 #include "core/base/err.h"
 #include "core/format/frame.h"
+#include "core/format/frame_build.h"
+#include "core/format/frame_check.h"
+#include "core/format/import.h"
 #include "core/partition/partition.h"
 
 /* The library's default frame (weir/node.h). */

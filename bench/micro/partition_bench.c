@@ -20,6 +20,7 @@
 #include "core/base/cc.h"
 #include "core/format/checksum.h"
 #include "core/format/frame.h"
+#include "core/format/frame_build.h"
 #include "core/format/schema.h"
 #include "core/partition/partition.h"
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/cc.h"
 #include "core/base/err.h"
 #include "core/format/schema.h"
 

@@ -4,6 +4,7 @@
  */
 #include "core/format/frame.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/base/cc.h"

@@ -12,8 +12,12 @@
  * (if the schema says nullable), then values, bits or int32 offsets, then bytes
  * (VAR). The buffer table gives {u32 offset from the frame's start, u32 length
  * in bytes} of each, in that order. All integers little endian. `bytes` is a
- * multiple of 64. docs/wire.md is the specification; this file and frame.c are
- * the only ones that know it.
+ * multiple of 64. docs/wire.md is the specification; the frame files
+ * of this folder are the only ones that know it:
+ *
+ *   frame.h         what lies where; END, PAD and CHUNK frames
+ *   frame_build.h   DATA frames are built in place
+ *   frame_check.h   received frames are checked and pointed at
  *
  * Frame kinds:
  *   DATA   rows
@@ -78,67 +82,6 @@ struct wi_frame_end {
     uint64_t frames;
 };
 
-/* ---- building ------------------------------------------------------------ */
-
-/**
- * Builds DATA frames in place, row by row, column by column. One per lane of a
- * writer; keeps what it learned of the width of VAR columns from frame to frame
- * so that a frame fills evenly.
- */
-struct wi_builder;
-
-weir_err wi_builder_open(const struct wi_schema *s, struct wi_builder **out,
-                         struct weir_error *err);
-void wi_builder_close(struct wi_builder *b);
-
-/**
- * Start a frame at mem.
- *
- * @param mem       64-byte aligned, cap_bytes writable; old contents are junk
- *                  (validity and bit buffers must be zeroed as needed)
- * @param cap_bytes multiple of 64, at least wi_frame_min_bytes()
- * @param max_rows  lay out for at most this many rows (0: as many as fit)
- */
-void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
-                      uint32_t max_rows);
-
-/** Rows in the open frame. */
-uint32_t wi_builder_rows(const struct wi_builder *b);
-
-/** Rows that still fit for sure in the open frame if no VAR bytes ran out. */
-uint32_t wi_builder_room(const struct wi_builder *b);
-
-/**
- * Append rows idx[0..n) of the viewed batch (idx NULL: rows first..first+n).
- * This is the scatter of DESIGN's row path: for each column one tight loop that
- * reads by index and writes in sequence; no check, call or branch per value in
- * FIXED columns.
- *
- * Returns: rows taken, < n when the frame is full (also 0).
- */
-uint32_t wi_builder_append(struct wi_builder *b, const struct wi_view *views,
-                           const uint32_t *idx, uint32_t first, uint32_t n);
-
-/**
- * Finish the frame: header (kind, bytes, rows, n_buffers; pos, worker and epoch
- * are left zero for the ring), table, zero padding. If less than half of the
- * space between the buffers is used, the buffers are moved together first: a
- * half-empty frame then costs half.
- *
- * @param checksum  compute it, else 0
- *
- * Returns: header.bytes, a multiple of 64; 0 if no row was appended (nothing
- *          was written, the space may be reused)
- */
-uint32_t wi_builder_finish(struct wi_builder *b, bool checksum);
-
-/** Bytes of a DATA frame that holds just this row (64-byte multiple). */
-uint64_t wi_frame_row_bytes(const struct wi_schema *s,
-                            const struct wi_view *views, uint64_t row);
-
-/** Bytes that any frame of one row without VAR bytes needs. */
-uint32_t wi_frame_min_bytes(const struct wi_schema *s);
-
 /** Write END, PAD or CHUNK frames (pos, worker and epoch are left zero).
  *  Return header.bytes. PAD: bytes >= 64, multiple of 64. CHUNK: copies
  *  chunk_bytes of the image. */
@@ -148,63 +91,10 @@ uint32_t wi_frame_put_chunk(uint8_t *mem, const uint8_t *image,
                             uint32_t total_bytes, uint32_t chunk_off,
                             uint32_t chunk_bytes, bool checksum);
 
-/* ---- receiving: every byte is untrusted --------------------------------- */
-
-/**
- * Check a header that was copied out of the ring.
- *
- * @param avail  bytes published from the frame's start
- *
- * Errors: WEIR_ERR_PEER_PROTOCOL, with the field and its value
- */
-weir_err wi_frame_check_header(const struct wi_frame_header *h, uint64_t pos,
-                               uint32_t epoch, uint64_t avail,
-                               struct weir_error *err);
-
 /** Checksum of a DATA or CHUNK frame as its header and bytes stand. */
 uint64_t wi_frame_checksum(const struct wi_frame_header *h, const uint8_t *mem);
 
 /** Copy of the END payload. */
 struct wi_frame_end wi_frame_get_end(const uint8_t *mem);
-
-/**
- * Storage for one exported batch: one ArrowArray for each column and the
- * buffer pointers, allocated once and filled again for every frame.
- */
-struct wi_export;
-struct wi_export *
-wi_export_open(const struct wi_schema *s); /* NULL: no memory */
-void wi_export_close(struct wi_export *x);
-
-/** A received frame where it lies. */
-struct wi_frame_at {
-    const struct wi_frame_header *h; /* a copy that the writer of mem cannot
-                                        change, checked */
-    const uint8_t *mem;
-    uint8_t *offsets; /* NULL: VAR offsets are used in place; else they are
-                         copied to the same places from here on, and it is the
-                         copy that is checked and pointed at */
-};
-
-/**
- * Check the contents of a DATA frame against the schema of x, and fill *out (and
- * the children in x) with it.
- *
- * Checked are: table entries inside the frame, aligned, behind header and
- * table, long enough for h->rows; VAR offsets start at 0, ascend and end inside
- * their bytes; the checksum if h->checksum is not 0. `release` and
- * `private_data` of *out are the caller's to set; children have a release that
- * only marks them released. null_count is -1 where the column is nullable.
- *
- * Whoever can write to `mem` meanwhile or afterwards changes values, and with
- * `offsets` NULL the lengths of texts, but nothing else that *out points at.
- *
- * @param at  its header was checked by wi_frame_check_header()
- *
- * Errors: WEIR_ERR_PEER_PROTOCOL, WEIR_ERR_INTEGRITY (checksum); *out is as
- * before
- */
-weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
-                         struct ArrowArray *out, struct weir_error *err);
 
 #endif /* WI_FRAME_H */

@@ -1,94 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Building DATA frames in place.
- *
- * A frame is laid out for R rows before the first row comes:
- *
- *   fixed areas of R rows | VAR areas of what is left, shared out by width
- *
- * (in column order; the drawing only groups them). R is the largest number for
- * which the fixed areas and R average VAR values fit. Averages are learned
- * from the first rows that come, then from every finished frame. A layout is
- * kept from frame to frame until the averages drift by a sixteenth.
- *
  * The frame may lie where its consumer can write (mapped rings): it is written
  * here, and what is needed again, such as lengths, is kept beside it and never
  * read back. The checksum, which has to, clamps what it finds.
  *
  * Appending never moves what is in the frame. Only an empty frame is laid out
- * anew, for a first row that does not fit: what fits a frame alone always gets
- * one.
+ * anew (frame_layout.h), for a first row that does not fit: what fits a frame
+ * alone always gets one.
  */
-#include "core/format/frame.h"
+#include "core/format/frame_build.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/cc.h"
 #include "core/base/err.h"
-#include "core/format/frame_copy.h"
+#include "core/format/frame.h"
+#include "core/format/frame_layout.h"
 #include "core/format/frame_table.h"
 
 enum {
     GUESS_BYTES = 16,  /* width of VAR values before any was seen */
     SAMPLE_ROWS = 256, /* rows looked at to learn widths */
-    AVERAGE_BITS = 8,  /* fraction bits of averages */
 };
-
-/* One column in the open frame; offsets from the frame's start. */
-struct area {
-    uint32_t validity_off;
-    uint32_t values_off;
-    uint32_t bytes_off;
-    uint32_t taken;     /* VAR: rows that `var` speaks of */
-    struct wi_var var;  /* VAR: bytes so far, and of the current append */
-    uint32_t first_len; /* VAR: layout must hold one value of this length */
-    uint64_t average;   /* VAR: learned width */
-    uint64_t laid_out;  /* VAR: average that the layout was made for */
-};
-
-struct wi_builder {
-    const struct wi_schema *s; /* constant after open */
-    uint8_t *mem;              /* open frame, NULL if none */
-    uint32_t cap_bytes;
-    uint32_t max_rows;
-    uint32_t rows;
-    uint32_t cap_rows;
-    /* What the layout in `areas` was made for; 0: none. */
-    uint32_t laid_out_bytes;
-    uint32_t laid_out_max_rows;
-    bool learned;
-    struct area areas[];
-};
-
-static uint64_t up64(uint64_t bytes)
-{
-    return wi_align_up(bytes, WI_CACHE_LINE);
-}
-
-static uint64_t bitmap_bytes(uint64_t rows)
-{
-    return (rows + 7) / 8;
-}
-
-/* Bytes of the values of a column: FIXED values, BITS bits, VAR offsets. */
-static uint64_t value_bytes(const struct wi_column *c, uint64_t rows)
-{
-    switch (c->kind) {
-    case WI_KIND_FIXED:
-        return rows * c->width;
-    case WI_KIND_BITS:
-        return bitmap_bytes(rows);
-    default:
-        return (rows + 1) * sizeof(int32_t);
-    }
-}
-
-static uint64_t fixed_area_bytes(const struct wi_column *c, uint64_t rows)
-{
-    return up64(value_bytes(c, rows)) +
-           (c->nullable ? up64(bitmap_bytes(rows)) : 0);
-}
 
 /* ---- opening ------------------------------------------------------------- */
 
@@ -102,7 +36,7 @@ weir_err wi_builder_open(const struct wi_schema *s, struct wi_builder **out,
     }
     b->s = s;
     for (uint32_t c = 0; c < s->n_columns; c++) {
-        b->areas[c].average = (uint64_t)GUESS_BYTES << AVERAGE_BITS;
+        b->areas[c].average = (uint64_t)GUESS_BYTES << WI_AVERAGE_BITS;
     }
     *out = b;
     return WEIR_OK;
@@ -113,136 +47,13 @@ void wi_builder_close(struct wi_builder *b)
     free(b);
 }
 
-/* ---- layout -------------------------------------------------------------- */
-
-static uint64_t var_area_bytes(const struct area *a, uint64_t rows)
-{
-    uint64_t want = (rows * a->average) >> AVERAGE_BITS;
-    return up64(wi_max_u64(want, a->first_len));
-}
-
-static uint64_t layout_bytes(const struct wi_builder *b, uint64_t rows)
-{
-    uint64_t bytes = wi_table_end(b->s->n_buffers);
-    for (uint32_t i = 0; i < b->s->n_columns; i++) {
-        const struct wi_column *c = &b->s->columns[i];
-        bytes += fixed_area_bytes(c, rows);
-        if (c->kind == WI_KIND_VAR) {
-            bytes += var_area_bytes(&b->areas[i], rows);
-        }
-    }
-    return bytes;
-}
-
-/* Most rows whose layout fits: 0 .. max_rows. */
-static uint32_t fit_rows(const struct wi_builder *b)
-{
-    uint64_t bits = b->s->fixed_bits;
-    uint64_t table = wi_table_end(b->s->n_buffers);
-    uint64_t lo = 0;
-    uint64_t hi;
-
-    if (b->cap_bytes <= table) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < b->s->n_columns; i++) {
-        bits += b->s->columns[i].kind == WI_KIND_VAR
-                    ? (b->areas[i].average * 8) >> AVERAGE_BITS
-                    : 0;
-    }
-    hi = (b->cap_bytes - table) * 8 / bits + 1; /* averages are rounded down */
-    hi = wi_min_u64(hi, b->max_rows == 0 ? INT32_MAX : b->max_rows);
-    /* Padding takes less than a line for each buffer: most of the way is
-     * known, and this is done for each frame where a ring ends. */
-    uint64_t padding = (uint64_t)b->s->n_buffers * WI_CACHE_LINE;
-    if (b->cap_bytes - table > padding) {
-        uint64_t guess = (b->cap_bytes - table - padding) * 8 / bits;
-        guess = wi_min_u64(guess, hi);
-        lo = layout_bytes(b, guess) <= b->cap_bytes ? guess : 0;
-    }
-    while (lo < hi) {
-        uint64_t rows = hi - (hi - lo) / 2;
-        if (layout_bytes(b, rows) <= b->cap_bytes) {
-            lo = rows;
-        } else {
-            hi = rows - 1;
-        }
-    }
-    return (uint32_t)lo;
-}
-
-/* Share of column i in `spare` bytes, by average width. */
-static uint32_t spare_share(const struct wi_builder *b, uint32_t i,
-                            uint64_t spare)
-{
-    uint64_t total = 0;
-    for (uint32_t c = 0; c < b->s->n_columns; c++) {
-        total +=
-            b->s->columns[c].kind == WI_KIND_VAR ? b->areas[c].average + 1 : 0;
-    }
-    uint64_t share = spare / WI_CACHE_LINE * (b->areas[i].average + 1) / total;
-    return (uint32_t)(share * WI_CACHE_LINE);
-}
-
-static uint32_t place_column(struct wi_builder *b, uint32_t i, uint32_t off,
-                             uint64_t spare)
-{
-    const struct wi_column *c = &b->s->columns[i];
-    struct area *a = &b->areas[i];
-
-    a->validity_off = off;
-    if (c->nullable) {
-        off += (uint32_t)up64(bitmap_bytes(b->cap_rows));
-    }
-    a->values_off = off;
-    off += (uint32_t)up64(value_bytes(c, b->cap_rows));
-    a->bytes_off = off;
-    if (c->kind == WI_KIND_VAR) {
-        a->var.cap_bytes =
-            (uint32_t)var_area_bytes(a, b->cap_rows) + spare_share(b, i, spare);
-        a->laid_out = a->average;
-        off += a->var.cap_bytes;
-    }
-    return off;
-}
-
-static void lay_out(struct wi_builder *b)
-{
-    b->cap_rows = fit_rows(b);
-    b->laid_out_bytes = b->cap_bytes;
-    b->laid_out_max_rows = b->max_rows;
-    if (b->cap_rows == 0) {
-        return;
-    }
-    uint64_t spare = b->cap_bytes - layout_bytes(b, b->cap_rows);
-    uint32_t off = wi_table_end(b->s->n_buffers);
-    for (uint32_t i = 0; i < b->s->n_columns; i++) {
-        off = place_column(b, i, off, spare);
-    }
-    assert(off <= b->cap_bytes);
-}
-
-static bool has_drifted(const struct wi_builder *b)
-{
-    for (uint32_t i = 0; b->s->n_var > 0 && i < b->s->n_columns; i++) {
-        const struct area *a = &b->areas[i];
-        uint64_t low = a->laid_out - a->laid_out / 16;
-        uint64_t high = a->laid_out + a->laid_out / 16 + (1 << AVERAGE_BITS);
-        if (b->s->columns[i].kind == WI_KIND_VAR &&
-            (a->average < low || a->average > high || a->first_len != 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
                       uint32_t max_rows)
 {
     assert((uintptr_t)mem % WI_CACHE_LINE == 0);
     assert(cap_bytes % WI_CACHE_LINE == 0 && cap_bytes <= INT32_MAX);
     bool changed = cap_bytes != b->laid_out_bytes ||
-                   max_rows != b->laid_out_max_rows || has_drifted(b);
+                   max_rows != b->laid_out_max_rows || wi_layout_has_drifted(b);
     b->mem = mem;
     b->rows = 0;
     b->cap_bytes = cap_bytes;
@@ -251,7 +62,7 @@ void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
         for (uint32_t i = 0; i < b->s->n_columns; i++) {
             b->areas[i].first_len = 0;
         }
-        lay_out(b);
+        wi_lay_out(b);
     }
     for (uint32_t i = 0; b->s->n_var > 0 && i < b->s->n_columns; i++) {
         b->areas[i].var.used = 0;
@@ -295,7 +106,7 @@ static void learn_rows(struct wi_builder *b, const struct wi_view *views,
         for (uint32_t r = 0; r < n; r++) {
             sum += value_len(&views[i], row_at(rows, r));
         }
-        b->areas[i].average = (sum << AVERAGE_BITS) / n;
+        b->areas[i].average = (sum << WI_AVERAGE_BITS) / n;
     }
     b->learned = true;
 }
@@ -303,11 +114,11 @@ static void learn_rows(struct wi_builder *b, const struct wi_view *views,
 static void learn_frame(struct wi_builder *b)
 {
     for (uint32_t i = 0; b->s->n_var > 0 && i < b->s->n_columns; i++) {
-        struct area *a = &b->areas[i];
+        struct wi_area *a = &b->areas[i];
         if (b->s->columns[i].kind != WI_KIND_VAR) {
             continue;
         }
-        uint64_t average = ((uint64_t)a->var.used << AVERAGE_BITS) / b->rows;
+        uint64_t average = ((uint64_t)a->var.used << WI_AVERAGE_BITS) / b->rows;
         a->average = (3 * a->average + average) / 4;
     }
 }
@@ -323,14 +134,14 @@ static void lay_out_for(struct wi_builder *b, const struct wi_view *views,
             b->areas[i].first_len = value_len(&views[i], row_at(rows, 0));
         }
     }
-    lay_out(b);
+    wi_lay_out(b);
     if (b->cap_rows > 0) {
         return;
     }
     for (uint32_t i = 0; i < b->s->n_columns; i++) {
         b->areas[i].average = 0;
     }
-    lay_out(b);
+    wi_lay_out(b);
     learn_rows(b, views, rows);
 }
 
@@ -341,7 +152,7 @@ static uint32_t put_offsets(struct wi_builder *b, const struct wi_view *views,
                             struct wi_rows rows)
 {
     for (uint32_t i = 0; i < b->s->n_columns && rows.n > 0; i++) {
-        struct area *a = &b->areas[i];
+        struct wi_area *a = &b->areas[i];
         if (b->s->columns[i].kind != WI_KIND_VAR) {
             continue;
         }
@@ -356,7 +167,7 @@ static uint32_t put_offsets(struct wi_builder *b, const struct wi_view *views,
     return rows.n;
 }
 
-static void put_validity(struct wi_builder *b, const struct area *a,
+static void put_validity(struct wi_builder *b, const struct wi_area *a,
                          const struct wi_view *v, const struct wi_rows *rows)
 {
     uint8_t *bits = b->mem + a->validity_off;
@@ -368,7 +179,7 @@ static void put_validity(struct wi_builder *b, const struct area *a,
 }
 
 /* A later column may have had room for fewer rows than this one. */
-static void put_bytes(struct wi_builder *b, struct area *a,
+static void put_bytes(struct wi_builder *b, struct wi_area *a,
                       const struct wi_view *v, const struct wi_rows *rows)
 {
     wi_copy_bytes(b->mem + a->bytes_off, &a->var, v, rows);
@@ -380,7 +191,7 @@ static void put_column(struct wi_builder *b, uint32_t i,
                        const struct wi_view *v, const struct wi_rows *rows)
 {
     const struct wi_column *c = &b->s->columns[i];
-    struct area *a = &b->areas[i];
+    struct wi_area *a = &b->areas[i];
     uint8_t *values = b->mem + a->values_off;
 
     switch (c->kind) {
@@ -407,7 +218,7 @@ static uint32_t fit_var(struct wi_builder *b, const struct wi_view *views,
 
     if (!b->learned) {
         learn_rows(b, views, rows);
-        lay_out(b);
+        wi_lay_out(b);
     }
     now.n = wi_min_u32(rows->n, b->cap_rows - b->rows);
     now.n = put_offsets(b, views, now);
@@ -456,7 +267,7 @@ static inline void pack_buffer(struct packer *p, uint32_t off, uint64_t len)
 {
     uint8_t *mem = p->b->mem;
     uint32_t bytes = (uint32_t)len;
-    uint32_t padded = (uint32_t)up64(len);
+    uint32_t padded = (uint32_t)wi_up_line(len);
     uint32_t to = p->compact || bytes == 0 ? p->end : off;
 
     if (p->write) {
@@ -476,11 +287,11 @@ static void pack_buffers(struct packer *p)
     struct wi_builder *b = p->b;
     for (uint32_t i = 0; i < b->s->n_columns; i++) {
         const struct wi_column *c = &b->s->columns[i];
-        const struct area *a = &b->areas[i];
+        const struct wi_area *a = &b->areas[i];
         if (c->nullable) {
-            pack_buffer(p, a->validity_off, bitmap_bytes(b->rows));
+            pack_buffer(p, a->validity_off, wi_bitmap_bytes(b->rows));
         }
-        pack_buffer(p, a->values_off, value_bytes(c, b->rows));
+        pack_buffer(p, a->values_off, wi_value_bytes(c, b->rows));
         if (c->kind == WI_KIND_VAR) {
             pack_buffer(p, a->bytes_off, a->var.used);
         }
@@ -535,7 +346,7 @@ uint32_t wi_frame_min_bytes(const struct wi_schema *s)
 {
     uint64_t bytes = wi_table_end(s->n_buffers);
     for (uint32_t i = 0; i < s->n_columns; i++) {
-        bytes += fixed_area_bytes(&s->columns[i], 1);
+        bytes += wi_fixed_area_bytes(&s->columns[i], 1);
     }
     return (uint32_t)bytes;
 }
@@ -546,7 +357,7 @@ uint64_t wi_frame_row_bytes(const struct wi_schema *s,
     uint64_t bytes = wi_frame_min_bytes(s);
     for (uint32_t i = 0; s->n_var > 0 && i < s->n_columns; i++) {
         if (s->columns[i].kind == WI_KIND_VAR) {
-            bytes += up64(value_len(&views[i], row));
+            bytes += wi_up_line(value_len(&views[i], row));
         }
     }
     return bytes;

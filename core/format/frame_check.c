@@ -5,12 +5,11 @@
  * place: pointers and lengths are kept here, and offsets of texts are copied
  * first where the transport cannot keep the peer from writing there.
  */
-#include "core/format/frame.h"
+#include "core/format/frame_check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/cc.h"
 #include "core/base/err.h"
 #include "core/format/frame_table.h"
 

@@ -5,10 +5,9 @@
  *
  * Source: Apache Arrow, "The Arrow C data interface", buffer counts per type.
  */
-#include "core/format/schema.h"
+#include "core/format/import.h"
 
 #include "core/base/bytes.h"
-#include "core/base/cc.h"
 #include "core/base/err.h"
 
 /* Stands in for a NULL buffer of length 0, so that pointers are never NULL. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/cc.h"
 #include "core/base/err.h"
 
 enum {

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "core/base/cc.h"
 #include "core/base/err.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

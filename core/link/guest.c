@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/link/handshake.h"
 #include "core/link/join.h"
+#include "core/link/seed.h"
 #include "core/link/warn.h"
 #include "core/transport.h"
 
@@ -78,7 +79,7 @@ static void guest_packet(struct wi_engine *e, struct wi_guest *g,
     if (rc == WEIR_OK && g->hello.head.type == WI_MSG_JOIN) {
         struct wi_msg_member join = g->hello.member;
         guest_leaves(e, g);
-        wi_join_message(e, ep, &join);
+        wi_seed_message(e, ep, &join);
         return;
     }
     if (rc != WEIR_OK || g->hello.head.type != WI_MSG_HELLO) {

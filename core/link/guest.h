@@ -4,7 +4,7 @@
  * only, under the node's lock.
  *
  *   ACCEPTED -> guest --HELLO--> wi_link_hello(), perhaps after a wait
- *                     --JOIN---> wi_join_message()
+ *                     --JOIN---> wi_seed_message()
  *                     --anything else--> refused
  *                     --nothing for connect_ns--> let go
  *

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/bitmap.h"
+#include "core/format/frame_check.h"
 #include "core/link/engine.h"
 #include "core/link/in_ring.h"
 #include "core/link/send.h"

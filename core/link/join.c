@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joining through a seed, both sides. */
+/* Joining through a seed: the joiner, and what both sides do. */
 #include "core/link/join.h"
 
 #include <stdio.h>
@@ -8,215 +8,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
-#include "core/link/handshake.h"
-#include "core/link/members.h"
-#include "core/link/warn.h"
-#include "core/link/worker.h"
+#include "core/link/join_list.h"
+#include "core/link/seed.h"
 #include "core/transport.h"
 
 #define RETRY_NS 50000000ull
-
-struct entry {
-    struct wi_msg_member m;
-    bool known;
-    struct wi_ep *ep; /* seed: who asked; NULL: itself, or gone */
-    uint32_t told;    /* seed: entries already sent to it */
-};
-
-struct wi_join {
-    bool seed;
-    bool ended; /* the caller has its answer */
-    uint32_t n;
-    uint32_t n_known;
-    struct entry *entries;
-    char address[WI_ADDRESS_BYTES];
-    struct wi_ep *ep;     /* joiner: to the seed */
-    bool up;              /* joiner: ep is connected */
-    uint64_t retry_ns;    /* joiner: connect (again) at */
-    uint64_t patience_ns; /* joiner: try the next way to the seed at */
-    weir_err code;        /* WEIR_AGAIN while it goes on */
-    struct weir_error error;
-};
-
-static void fill_self(const struct wi_engine *e, struct wi_msg_member *m)
-{
-    union wi_msg u;
-    wi_msg_init(&u, WI_MSG_JOIN);
-    u.member.magic = WI_WIRE_MAGIC;
-    u.member.version_min = WI_WIRE_VERSION_MIN;
-    u.member.version_max = WI_WIRE_VERSION_MAX;
-    u.member.workers = e->cfg.workers;
-    u.member.n_members = e->join != NULL ? e->join->n : 0;
-    wi_text_put(u.member.name, WI_NAME_BYTES, e->name);
-    wi_text_put(u.member.address, WI_ADDR_BYTES, e->address);
-    *m = u.member;
-}
-
-static void finish(struct wi_join *j, weir_err code, const char *text)
-{
-    if (j->code == WEIR_AGAIN) {
-        j->code = wi_fail(&j->error, code, "%s", text);
-    }
-}
-
-/* All entries are known: this node joins. */
-static void complete(struct wi_engine *e, struct wi_join *j)
-{
-    struct weir_member *list = calloc(j->n, sizeof(*list));
-    if (list == NULL) {
-        finish(j, WEIR_ERR_NO_MEMORY, "no memory for the member list");
-        return;
-    }
-    for (uint32_t i = 0; i < j->n; i++) {
-        list[i] = (struct weir_member){.name = j->entries[i].m.name,
-                                       .address = j->entries[i].m.address,
-                                       .workers = j->entries[i].m.workers};
-    }
-    j->code = wi_members_join(e, list, j->n, &j->error);
-    free(list);
-}
-
-/* ---- the seed ---------------------------------------------------------------------- */
-
-static void tell(const struct wi_join *j, struct entry *to)
-{
-    bool all = j->n_known == j->n; /* SENDABLE may come before */
-    while (to->ep != NULL && all && to->told < j->n) {
-        struct wi_msg_member m = j->entries[to->told].m;
-        m.head.type = WI_MSG_MEMBER;
-        m.idx = to->told;
-        m.n_members = j->n;
-        m.self = (uint32_t)(to - j->entries);
-        weir_err rc = to->ep->transport->ops->send(to->ep, &m, m.head.len);
-        if (rc != WEIR_OK) {
-            break; /* SENDABLE goes on, or CLOSED ends it */
-        }
-        to->told++;
-    }
-    if (to->ep != NULL) {
-        (void)to->ep->transport->ops->kick(to->ep);
-    }
-}
-
-/* Number of a name among those that are known, j->n: it is new. */
-static uint32_t find_name(const struct wi_join *j, const char *name)
-{
-    uint32_t i = 0;
-    while (i < j->n &&
-           !(j->entries[i].known && strcmp(j->entries[i].m.name, name) == 0)) {
-        i++;
-    }
-    return i;
-}
-
-/* What every entry of a list must be, whoever says so. */
-static weir_err check_entry(const struct wi_engine *e,
-                            const struct wi_msg_member *m,
-                            struct weir_error *err)
-{
-    struct weir_error why;
-    if (m->name[0] == '\0' || m->workers == 0 || m->workers > WI_WORKERS_MAX) {
-        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
-                       "\"%s\" with %u workers: a member needs a name and 1 "
-                       "to %u workers",
-                       m->name, m->workers, WI_WORKERS_MAX);
-    }
-    if (e->ops->check(e->transport, m->address, &why) != WEIR_OK) {
-        return wi_fail(err, WEIR_ERR_PEER_REFUSED, "%s: %.160s", m->name,
-                       why.message);
-    }
-    return WEIR_OK;
-}
-
-/* May this one join? The seed's own list stays as it is, whatever comes. */
-static weir_err check_join(const struct wi_engine *e,
-                           const struct wi_msg_member *m,
-                           struct weir_error *err)
-{
-    const struct wi_join *j = e->join;
-    if (m->magic != WI_WIRE_MAGIC || m->version_min > WI_WIRE_VERSION_MAX ||
-        m->version_max < WI_WIRE_VERSION_MIN) {
-        return wi_fail(err, WEIR_ERR_PEER_VERSION,
-                       "seed %s speaks wire versions %u to %u, you %u to %u",
-                       e->name, WI_WIRE_VERSION_MIN, WI_WIRE_VERSION_MAX,
-                       m->version_min, m->version_max);
-    }
-    if (j == NULL && e->n_members == 0) {
-        return wi_fail(err, WEIR_ERR_STATE, "not a seed yet");
-    }
-    if (j != NULL && j->seed && m->n_members != j->n) {
-        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
-                       "%s forms a cluster of %u members, %s expects %u",
-                       e->name, j->n, m->name, m->n_members);
-    }
-    const char *why = j == NULL || !j->seed ? "it is not waiting as a seed"
-                      : j->n_known == j->n  ? "the cluster is complete"
-                      : find_name(j, m->name) < j->n ? "the name is taken"
-                                                     : NULL;
-    return why == NULL
-               ? check_entry(e, m, err)
-               : wi_fail(err, WEIR_ERR_PEER_REFUSED,
-                         "%s cannot let %s join: %s", e->name, m->name, why);
-}
-
-void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
-                     const struct wi_msg_member *m)
-{
-    struct wi_join *j = e->join;
-    struct weir_error err;
-    weir_err rc = check_join(e, m, &err);
-    if (rc != WEIR_OK) {
-        if (rc != WEIR_ERR_STATE) {
-            wi_warn(e, WI_STRANGER, WI_CAUSE_JOIN, "refused a join: %s",
-                    err.message);
-        }
-        wi_ep_refuse(e, ep, rc, err.message);
-        return;
-    }
-    struct entry *new = &j->entries[j->n_known++];
-    new->m = *m;
-    new->known = true;
-    new->ep = ep;
-    if (j->n_known == j->n) {
-        complete(e, j);
-        for (uint32_t i = 0; j->code == WEIR_OK && i < j->n; i++) {
-            tell(j, &j->entries[i]);
-        }
-    }
-}
-
-static void seed_event(struct wi_engine *e, struct wi_join *j,
-                       const struct wi_event *ev)
-{
-    for (uint32_t i = 0; i < j->n_known; i++) {
-        struct entry *it = &j->entries[i];
-        if (it->ep != ev->ep) {
-            continue;
-        }
-        if (ev->kind == WI_EV_SENDABLE) {
-            tell(j, it);
-        } else if (ev->kind == WI_EV_CLOSED) {
-            wi_engine_disconnect(e, it->ep);
-            it->ep = NULL;
-            if (it->told < j->n && j->code == WEIR_AGAIN) {
-                /* It went before the list was complete: make room. */
-                *it = j->entries[--j->n_known];
-                memset(&j->entries[j->n_known], 0, sizeof(*it));
-            }
-        }
-        return;
-    }
-}
-
-static bool all_told(const struct wi_join *j)
-{
-    for (uint32_t i = 0; i < j->n_known; i++) {
-        if (j->entries[i].ep != NULL) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /* ---- the joiner ------------------------------------------------------------------------ */
 
@@ -232,7 +28,7 @@ static weir_err check_member(const struct wi_engine *e, const struct wi_join *j,
                        m->n_members, j->n);
     }
     if (m->idx >= j->n || m->self >= j->n || j->entries[m->idx].known ||
-        find_name(j, m->name) < j->n) {
+        wi_join_find_name(j, m->name) < j->n) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "the seed's list of %u: entry %u (%s) comes twice or is "
                        "out of it",
@@ -247,7 +43,7 @@ static weir_err check_member(const struct wi_engine *e, const struct wi_join *j,
                        e->cfg.workers);
     }
     struct weir_error why;
-    if (check_entry(e, m, &why) != WEIR_OK) {
+    if (wi_join_check_entry(e, m, &why) != WEIR_OK) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "the seed's list: %.300s",
                        why.message);
     }
@@ -260,15 +56,15 @@ static void take_member(struct wi_engine *e, struct wi_join *j,
     struct weir_error err;
     weir_err rc = check_member(e, j, m, &err);
     if (rc != WEIR_OK) {
-        finish(j, rc, err.message);
+        wi_join_finish(j, rc, err.message);
         return;
     }
-    struct entry *it = &j->entries[m->idx];
+    struct wi_join_entry *it = &j->entries[m->idx];
     j->n_known++;
     it->known = true;
     it->m = *m;
     if (j->n_known == j->n) {
-        complete(e, j);
+        wi_join_complete(e, j);
     }
 }
 
@@ -289,10 +85,10 @@ static void on_refuse(struct wi_engine *e, struct wi_join *j,
     if (m->code == WEIR_ERR_STATE) {
         retry(e, j); /* it listens, but does not wait as a seed yet */
     } else {
-        finish(j,
-               m->code == WEIR_ERR_PEER_VERSION ? WEIR_ERR_PEER_VERSION
-                                                : WEIR_ERR_PEER_REFUSED,
-               m->text);
+        wi_join_finish(j,
+                       m->code == WEIR_ERR_PEER_VERSION ? WEIR_ERR_PEER_VERSION
+                                                        : WEIR_ERR_PEER_REFUSED,
+                       m->text);
     }
 }
 
@@ -336,7 +132,7 @@ static void joiner_packet(struct wi_engine *e, struct wi_join *j,
         }
     }
     if (rc < 0) {
-        finish(j, rc, err.message);
+        wi_join_finish(j, rc, err.message);
     }
 }
 
@@ -348,7 +144,7 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
         struct wi_msg_member m;
         j->up = true;
         j->patience_ns = UINT64_MAX; /* members may come when they like */
-        fill_self(e, &m);
+        wi_join_fill_self(e, &m);
         (void)ops->send(ev->ep, &m, m.head.len);
         (void)ops->kick(ev->ep);
     } else if (ev->kind == WI_EV_MESSAGE) {
@@ -370,7 +166,7 @@ void wi_join_event(struct wi_engine *e, const struct wi_event *ev)
     if (j != NULL && j->ep == ev->ep) {
         joiner_event(e, j, ev);
     } else if (j != NULL && j->seed) {
-        seed_event(e, j, ev);
+        wi_seed_event(e, j, ev);
     }
     if (j != NULL && j->ended) {
         wi_join_end(e, true);
@@ -425,7 +221,7 @@ weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
         return wi_fail(err, WEIR_ERR_ARG, "seed_address: %.300s", why.message);
     }
     struct wi_join *j = calloc(1, sizeof(*j));
-    struct entry *entries = calloc(n, sizeof(*entries));
+    struct wi_join_entry *entries = calloc(n, sizeof(*entries));
     if (j == NULL || entries == NULL) {
         free(j);
         free(entries);
@@ -438,11 +234,11 @@ weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
     j->retry_ns = e->now_ns;
     e->join = j;
     if (j->seed) {
-        fill_self(e, &j->entries[0].m);
+        wi_join_fill_self(e, &j->entries[0].m);
         j->entries[0].known = true;
         j->n_known = 1;
         if (n == 1) {
-            complete(e, j);
+            wi_join_complete(e, j);
         }
     } else {
         (void)snprintf(j->address, sizeof(j->address), "%s", address);
@@ -493,7 +289,7 @@ void wi_join_end(struct wi_engine *e, bool ok)
         return;
     }
     j->ended = true;
-    if (ok && j->seed && !all_told(j) && !e->closing) {
+    if (ok && j->seed && !wi_seed_all_told(j) && !e->closing) {
         return; /* goes on in the background; wi_join_event ends it */
     }
     for (uint32_t i = 0; i < j->n; i++) {

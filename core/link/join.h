@@ -28,10 +28,6 @@ weir_err wi_join_timeout(struct wi_engine *e, struct weir_error *err);
  *  until everyone has taken it. */
 void wi_join_end(struct wi_engine *e, bool ok);
 
-/** JOIN from an endpoint that is not a link. */
-void wi_join_message(struct wi_engine *e, struct wi_ep *ep,
-                     const struct wi_msg_member *m);
-
 /** An event of an endpoint that is neither a link's nor a guest's. */
 void wi_join_event(struct wi_engine *e, const struct wi_event *ev);
 

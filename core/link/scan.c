@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/format/frame_check.h"
 #include "core/link/engine.h"
 #include "core/link/in_ring.h"
 #include "core/link/link.h"

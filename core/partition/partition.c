@@ -7,13 +7,18 @@
  * full length cost no pass for counting, but each lies on pages of its own, so
  * that many of them run out of TLB entries.
  */
-#include "core/partition/partition_impl.h"
+#include "core/partition/partition.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/partition/partition_avx512.h"
+#include "core/partition/partition_hash.h"
+#include "core/partition/partition_impl.h"
+#include "core/partition/partition_range.h"
+#include "core/partition/partition_vbmi2.h"
 
 enum { MAX_DEST = 65536 };
 

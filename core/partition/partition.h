@@ -22,6 +22,7 @@
 
 #include <weir/shuffle.h>
 
+#include "core/base/isa.h"
 #include "core/format/schema.h"
 
 /* Most rows of one split. Keys, lists and frames' tails then stay in L1/L2. */
@@ -73,5 +74,8 @@ void wi_partition_close(struct wi_partition *p);
 void wi_partition_split(struct wi_partition *p, const struct wi_view *views,
                         uint32_t first, uint32_t n, const uint32_t *dest,
                         struct wi_split *out);
+
+/** Use less than the machine offers, for tests: results do not change. */
+void wi_partition_set_isa(struct wi_partition *p, enum wi_isa isa);
 
 #endif /* WI_PARTITION_H */

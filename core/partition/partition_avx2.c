@@ -10,7 +10,7 @@
  * one product of 64 bits and two of 32, of which one instruction makes both
  * when the halves of k are swapped.
  */
-#include "core/partition/partition_impl.h"
+#include "core/partition/partition_avx2.h"
 
 #if WI_X86
 

@@ -3,7 +3,7 @@
  * AVX-512 forms of the partitioner's loops; see partition_impl.h for what they
  * compute. Results equal the scalar forms bit for bit.
  */
-#include "core/partition/partition_impl.h"
+#include "core/partition/partition_avx512.h"
 
 #if WI_X86
 

@@ -9,7 +9,7 @@
  * below, such as whole numbers as doubles. partition_test.c holds it to that.
  * XXH3 for bytes is Y. Collet's xxHash library.
  */
-#include "core/partition/partition_impl.h"
+#include "core/partition/partition_hash.h"
 
 #include <string.h>
 
@@ -18,6 +18,9 @@
 
 #include "core/base/bytes.h"
 #include "core/base/cc.h"
+#include "core/partition/partition_avx2.h"
+#include "core/partition/partition_avx512.h"
+#include "core/partition/partition_vbmi2.h"
 
 /* ---- words --------------------------------------------------------------- */
 

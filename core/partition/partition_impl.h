@@ -105,55 +105,7 @@ static inline uint16_t wi_hash_dest(uint64_t h, uint32_t n_dest)
     return (uint16_t)(((h >> 32) * n_dest) >> 32);
 }
 
-/** Use less than the machine offers, for tests: results do not change. */
-void wi_partition_set_isa(struct wi_partition *p, enum wi_isa isa);
-
-/* ---- partition_hash.c ---------------------------------------------------- */
-
-/**
- * The word v of each row [first, first + n) of a key column. Nulls get
- * WI_HASH_NULL; bytes and decimals are hashed with `seed`.
- */
-void wi_key_words(const struct wi_column *c, const struct wi_view *v,
-                  uint64_t first, uint32_t n, uint64_t seed,
-                  uint64_t *words_out);
-
-/** Destinations of rows [first, first + n) by hash, into p->dest. */
-void wi_hash_split(struct wi_partition *p, const struct wi_view *views,
-                   uint32_t first, uint32_t n);
-
-/** Straight to lists where there is a loop for that: then true. */
-bool wi_hash_lists(struct wi_partition *p, const struct wi_view *views,
-                   uint32_t first, uint32_t n);
-
-/** dest[i] of n hashes. */
-void wi_hash_reduce(const struct wi_partition *p, const uint64_t *hashes,
-                    uint32_t n, uint16_t *dest_out);
-
-/* ---- partition_range.c --------------------------------------------------- */
-
-/** Check and copy bounds; errors as wi_partition_open. */
-weir_err wi_bounds_open(const struct wi_schema *s, const uint32_t *key_columns,
-                        uint32_t n_keys, uint32_t n_dest,
-                        const struct ArrowArray *bounds, struct wi_bounds **out,
-                        struct weir_error *err);
-void wi_bounds_close(struct wi_bounds *b);
-
-/** Destinations of rows [first, first + n) by range, into p->dest. */
-void wi_range_split(struct wi_partition *p, const struct wi_view *views,
-                    uint32_t first, uint32_t n);
-
-/* ---- partition_avx2.c ---------------------------------------------------- */
-
-#if WI_X86
-/** Hash and reduce n non-null 64-bit keys in one go. */
-void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
-                       uint32_t n_dest, uint16_t *dest_out);
-#endif
-
-/* ---- partition_avx512.c -------------------------------------------------- */
-
-#if WI_X86
+/** What the kernels that make lists are told. */
 struct wi_hash_lists {
     uint64_t k0;
     uint64_t k1;
@@ -161,38 +113,5 @@ struct wi_hash_lists {
     uint32_t first;  /* row number of keys[0] */
     uint32_t n;
 };
-
-/** From non-null 64-bit keys to lists in one loop: the multiplications of one
- *  block overlap the compressions of another. */
-void wi_hash_lists_avx512(const void *keys, const struct wi_hash_lists *in,
-                          uint32_t *idx_out, uint32_t *count_out);
-/** Hash and reduce n non-null 64-bit keys in one go. */
-void wi_hash_keys_avx512(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
-                         uint32_t n_dest, uint16_t *dest_out);
-/** hashes[i] = H(words[i] ^ hashes[i]). */
-void wi_hash_words_avx512(const uint64_t *words, uint64_t *hashes, uint32_t n,
-                          uint64_t k0, uint64_t k1);
-void wi_hash_reduce_avx512(const uint64_t *hashes, uint32_t n, uint32_t n_dest,
-                           uint16_t *dest_out);
-/** Lists of all destinations at a stride of WI_LIST_STRIDE. */
-void wi_lists_avx512(const uint16_t *dest, uint32_t first, uint32_t n,
-                     uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
-
-/* ---- partition_vbmi2.c --------------------------------------------------- */
-
-/** Is its way the faster one? With a few destinations most of them get more
- *  than 16 of 64 rows. */
-static inline bool wi_lists_by_bytes(const struct wi_partition *p)
-{
-    return p->isa >= WI_ISA_VBMI2 && p->n_dest >= 5 &&
-           p->n_dest <= WI_LISTS_BYTES;
-}
-
-/** As wi_hash_lists_avx512() and wi_lists_avx512(). */
-void wi_hash_lists_vbmi2(const void *keys, const struct wi_hash_lists *in,
-                         uint32_t *idx_out, uint32_t *count_out);
-void wi_lists_vbmi2(const uint16_t *dest, uint32_t first, uint32_t n,
-                    uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
-#endif
 
 #endif /* WI_PARTITION_IMPL_H */

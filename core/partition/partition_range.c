@@ -9,14 +9,15 @@
  * of up to 8 bytes are compared as words whose unsigned order is the value's;
  * decimals as 16 bytes, most significant first.
  */
-#include "core/partition/partition_impl.h"
+#include "core/partition/partition_range.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/bytes.h"
-#include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/format/import.h"
+#include "core/partition/partition_hash.h"
 
 /* The bounds' values in one key column, n of them. */
 struct bound_column {

@@ -4,7 +4,7 @@
  * one vector of bytes, so that for each destination one compare and one compress
  * serve 64 rows, where partition_avx512.c needs four of each.
  */
-#include "core/partition/partition_impl.h"
+#include "core/partition/partition_vbmi2.h"
 
 #if WI_X86
 

@@ -2,6 +2,7 @@
 #include "core/query/lane.h"
 
 #include "core/base/clock.h"
+#include "core/format/frame_build.h"
 #include "core/link/edge.h"
 #include "core/link/edge_out.h"
 #include "core/link/engine.h"

@@ -16,6 +16,7 @@
 #ifndef WI_LANE_H
 #define WI_LANE_H
 
+#include "core/format/frame_build.h"
 #include "core/query/writer.h"
 
 static inline bool wi_lane_has_rows(const struct wi_lane *lane)

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 
 #include "core/base/err.h"
+#include "core/format/frame_build.h"
+#include "core/format/import.h"
 #include "core/link/engine.h"
 #include "core/query/query.h"
 #include "core/query/writer.h"

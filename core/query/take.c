@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/format/frame_check.h"
 #include "core/link/edge.h"
 #include "core/link/engine.h"
 #include "core/link/in_ring.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/err.h"
+#include "core/format/frame_build.h"
 #include "core/link/engine.h"
 #include "core/link/lock.h"
 #include "core/link/worker.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/format/frame_build.h"
 #include "core/link/edge.h"
 #include "core/link/edge_out.h"
 #include "core/link/engine.h"

@@ -10,6 +10,8 @@
 
 #include "core/base/cc.h"
 #include "core/format/frame.h"
+#include "core/format/frame_build.h"
+#include "core/format/frame_check.h"
 #include "test/fuzz/fuzz.h"
 
 enum { MAX_COLUMNS = 6, CAP_BYTES = 4096, MAX_ROWS = 40, EPOCH = 7 };

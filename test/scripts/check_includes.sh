@@ -15,7 +15,13 @@ cat >"$tmp/rules" <<'RULES'
 ^include/weir/              STDC <weir/
 ^core/transport\.h$         SYS <weir/error.h> "core/base/
 ^core/base/                 SYS <weir/error.h> <urcu "core/base/
-^core/                      SYS <weir/ <urcu <xxhash.h> "core/
+^core/ring/                 SYS <weir/ "core/transport.h" "core/base/ OWN
+^core/format/               SYS <weir/ <xxhash.h> "core/base/ OWN
+^core/partition/            SYS <weir/ <xxhash.h> "core/base/ "core/format/ OWN
+^core/link/                 SYS <weir/ "core/transport.h" "core/base/ "core/ring/ "core/format/ OWN
+^core/query/                SYS <weir/ "core/transport.h" "core/base/ "core/ring/ "core/format/ "core/partition/ "core/link/ OWN
+^core/node/                 SYS <weir/ "core/transport.h" "core/base/ "core/ring/ "core/format/ "core/link/ "core/query/ OWN
+^core/rows/                 SYS <weir/ "core/base/ "core/format/ "core/link/ "core/query/ "core/node/ OWN
 ^transport/sim/harness\.[ch]$ SYS <weir/ "core/transport.h" "core/base/ OWN
 ^transport/registry\.[ch]$  SYS <weir/error.h> "core/transport.h" "core/base/ "transport/registry.h"
 ^transport/verbs/           SYS <weir/error.h> <infiniband/ <rdma/ "core/transport.h" "core/base/ OWN

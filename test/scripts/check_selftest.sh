@@ -59,6 +59,7 @@ C
 struct wi_ring {
     _Atomic int head;
 };
+int wi_ring_peek(struct wi_ring *r);
 #endif
 C
     cat >tree/core/ring/ring.c <<'C'
@@ -143,6 +144,15 @@ run() {
         rm -f lib.a
         ar rc lib.a ring.o
     fi
+    if [ "$1" = rooms ]; then
+        set -- rooms "$tmp/objects"
+        rm -rf objects
+        for source in $(cd tree && find core -name '*.c'); do
+            mkdir -p "objects/$(dirname "$source")"
+            "${CC:-cc}" -Itree/include -Itree -c "tree/$source" \
+                -o "objects/$source.o"
+        done
+    fi
     check=$1
     shift
     "$scripts/check_$check.sh" tree "$@" >out 2>&1 || status=$?
@@ -181,7 +191,7 @@ c() {
 }
 
 clean_tree
-for check in includes headers symbols atomics sizes api_docs probes spdx \
+for check in includes rooms headers symbols atomics sizes api_docs probes spdx \
              calls paths warnings format doxygen; do
     passes $check
 done
@@ -225,6 +235,31 @@ finds includes '"ring.h" is not a path from the root'
 c core/ring/a.h '#include "core/ring/b.h"'
 c core/ring/b.h '#include "core/ring/a.h"'
 finds includes 'core/ring/a.h: in a circle of includes'
+
+c core/link/link.c '#include "core/node/node.h"'
+c core/node/node.h '#define WI_NODE_H'
+finds includes 'core/link/link.c:2: "core/node/node.h" is not below'
+c core/ring/ring.c '#include "core/format/wire.h"'
+c core/format/wire.h '#define WI_WIRE_H'
+finds includes 'core/ring/ring.c:34: "core/format/wire.h" is not below'
+
+c core/link/link.c 'void wi_step(void);' 'void wi_link(void) { wi_step(); }'
+c core/node/step.c 'void wi_step(void);' 'void wi_step(void) {}'
+finds rooms 'core/link/link.c: calls wi_step up in core/node/step.c'
+c core/link/link.h 'void wi_step(void);'
+c core/node/step.c 'void wi_step(void);' 'void wi_step(void) {}'
+finds rooms 'core/link/link.h: declares wi_step of core/node/step.c'
+c core/link/a.c 'void wi_b(void);' 'void wi_a(void);' 'void wi_a(void) { wi_b(); }'
+c core/node/b.c 'void wi_a(void);' 'void wi_b(void);' 'void wi_b(void) { wi_a(); }'
+finds rooms 'core/link/a.c: calls wi_b of core/node/b.c, which calls wi_a'
+for i in 1 2 3 4 5 6 7 8 9; do
+    c core/link/a$i.c "void wi_b$i(void);" "void wi_a$i(void) { wi_b$i(); }"
+    c core/link/b$i.c "void wi_a$i(void);" "void wi_b$i(void) { wi_a$i(); }"
+done
+finds rooms 'core: 9 pairs call each other, allowed are 8'
+c core/hall/a.c 'void wi_ring_take(void);' 'void wi_a(void) { wi_ring_take(); }'
+c core/ring/take.c 'void wi_ring_take(void) {}'
+finds rooms 'core/hall/a.c: in no room'
 
 c core/ring/needy.h 'uint64_t wi_needy;'
 finds headers 'core/ring/needy.h: does not compile alone as C'

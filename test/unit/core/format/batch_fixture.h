@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/format/import.h"
 #include "core/format/schema.h"
 #include "core/partition/partition_impl.h"
 

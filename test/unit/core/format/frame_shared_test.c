@@ -5,6 +5,8 @@
 #include <criterion/criterion.h>
 
 #include "core/format/frame.h"
+#include "core/format/frame_build.h"
+#include "core/format/frame_check.h"
 #include "test/unit/core/format/batch_fixture.h"
 
 enum { BYTES = 4096, GUARD = 65536, ROWS = 64 };

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/cc.h"
+#include "core/format/checksum.h"
 #include "core/format/frame.h"
+#include "core/format/frame_build.h"
+#include "core/format/frame_check.h"
+#include "core/format/frame_copy.h"
+#include "core/format/frame_table.h"
+#include "core/format/import.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/base/cc.h"
-#include "core/format/checksum.h"
-#include "core/format/frame_copy.h"
-#include "core/format/frame_table.h"
 #include "test/unit/core/format/batch_fixture.h"
 
 enum { FRAME_BYTES = 16384 };

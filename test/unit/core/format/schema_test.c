@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/format/import.h"
 #include "core/format/schema.h"
 #include "test/unit/core/format/batch_fixture.h"
 

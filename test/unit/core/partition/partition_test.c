@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/cc.h"
+#include "core/format/frame.h"
+#include "core/format/frame_build.h"
+#include "core/format/frame_check.h"
+#include "core/format/import.h"
 #include "core/partition/partition.h"
+#include "core/partition/partition_hash.h"
 
 #include <math.h>
 
-#include "core/base/cc.h"
-#include "core/format/frame.h"
 #include "test/unit/core/format/batch_fixture.h"
 
 static const struct weir_field int64_field = {"k", "l", 0};

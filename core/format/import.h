@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Batches of the caller, checked against a schema and viewed column by column.
+ */
+#ifndef WI_IMPORT_H
+#define WI_IMPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/batch.h>
+#include <weir/error.h>
+
+#include "core/base/isa.h"
+#include "core/format/schema.h"
+
+/**
+ * Check a batch against the schema and fill one view per column.
+ *
+ * Columns that the schema says are not nullable must hold no nulls (null_count
+ * 0, no validity buffer, or ones in it for all rows of the batch); a NULL
+ * validity buffer is allowed anywhere. A column without nulls in these rows
+ * gets a view without validity. The VAR offsets are not looked at.
+ *
+ * @param views  n_columns entries
+ *
+ * Errors:     WEIR_ERR_SCHEMA (column count, buffer count, nulls where none are
+ *             allowed, struct-level nulls, length not in 0 .. 2^31-1)
+ * Blocks:     never; O(columns), plus O(rows/64) where nulls must be counted
+ * Threads:    any.  Ownership: views borrow the batch
+ */
+weir_err wi_schema_import(const struct wi_schema *s,
+                          const struct ArrowArray *batch, struct wi_view *views,
+                          struct weir_error *err);
+
+/**
+ * Check the offsets of VAR columns: from 0 on, and not descending, in these
+ * rows. Who copies or hashes values trusts them.
+ *
+ * @param views  of wi_schema_import()
+ *
+ * Errors:     WEIR_ERR_DATA (names column and row)
+ * Blocks:     never; O(rows) of VAR columns, about a tenth of a ns each
+ * Threads:    any.  Ownership: nothing
+ */
+weir_err wi_schema_check_offsets(const struct wi_schema *s,
+                                 const struct wi_view *views, uint64_t rows,
+                                 struct weir_error *err);
+
+/** The first of n rows whose end (int32 offsets, at any address) is before its
+ *  begin; n: none. */
+uint64_t wi_offsets_descent(const uint8_t *offsets, uint64_t n,
+                            enum wi_isa isa);
+
+/**
+ * Are these the views of this batch, with so many rows: the same buffers from
+ * the same offsets on? The struct itself may be a copy.
+ *
+ * Blocks: never; O(columns).  Threads: any.  Ownership: nothing
+ */
+bool wi_schema_is_imported(const struct wi_schema *s,
+                           const struct ArrowArray *batch, uint64_t rows,
+                           const struct wi_view *views);
+
+#endif /* WI_IMPORT_H */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A join in progress: the list of members as far as it is known, at the seed
+ * and at a joiner. Engine only, under the node's lock.
+ */
+#ifndef WI_JOIN_LIST_H
+#define WI_JOIN_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/error.h>
+
+#include "core/format/wire.h"
+#include "core/transport.h"
+
+struct wi_engine;
+
+struct wi_join_entry {
+    struct wi_msg_member m;
+    bool known;
+    struct wi_ep *ep; /* seed: who asked; NULL: itself, or gone */
+    uint32_t told;    /* seed: entries already sent to it */
+};
+
+struct wi_join {
+    bool seed;
+    bool ended; /* the caller has its answer */
+    uint32_t n;
+    uint32_t n_known;
+    struct wi_join_entry *entries;
+    char address[WI_ADDRESS_BYTES];
+    struct wi_ep *ep;     /* joiner: to the seed */
+    bool up;              /* joiner: ep is connected */
+    uint64_t retry_ns;    /* joiner: connect (again) at */
+    uint64_t patience_ns; /* joiner: try the next way to the seed at */
+    weir_err code;        /* WEIR_AGAIN while it goes on */
+    struct weir_error error;
+};
+
+/** This node's own entry, as the JOIN that it sends. */
+void wi_join_fill_self(const struct wi_engine *e, struct wi_msg_member *m);
+
+/** The join has ended, badly; the first cause stands. */
+void wi_join_finish(struct wi_join *j, weir_err code, const char *text);
+
+/** All entries are known: this node joins. */
+void wi_join_complete(struct wi_engine *e, struct wi_join *j);
+
+/** Number of a name among those that are known, j->n: it is new. */
+uint32_t wi_join_find_name(const struct wi_join *j, const char *name);
+
+/** What every entry of a list must be, whoever says so. */
+weir_err wi_join_check_entry(const struct wi_engine *e,
+                             const struct wi_msg_member *m,
+                             struct weir_error *err);
+
+#endif /* WI_JOIN_LIST_H */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/link/seed.h"
+
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/link/engine.h"
+#include "core/link/handshake.h"
+#include "core/link/warn.h"
+#include "core/transport.h"
+
+static void tell(const struct wi_join *j, struct wi_join_entry *to)
+{
+    bool all = j->n_known == j->n; /* SENDABLE may come before */
+    while (to->ep != NULL && all && to->told < j->n) {
+        struct wi_msg_member m = j->entries[to->told].m;
+        m.head.type = WI_MSG_MEMBER;
+        m.idx = to->told;
+        m.n_members = j->n;
+        m.self = (uint32_t)(to - j->entries);
+        weir_err rc = to->ep->transport->ops->send(to->ep, &m, m.head.len);
+        if (rc != WEIR_OK) {
+            break; /* SENDABLE goes on, or CLOSED ends it */
+        }
+        to->told++;
+    }
+    if (to->ep != NULL) {
+        (void)to->ep->transport->ops->kick(to->ep);
+    }
+}
+
+/* May this one join? The seed's own list stays as it is, whatever comes. */
+static weir_err check_join(const struct wi_engine *e,
+                           const struct wi_msg_member *m,
+                           struct weir_error *err)
+{
+    const struct wi_join *j = e->join;
+    if (m->magic != WI_WIRE_MAGIC || m->version_min > WI_WIRE_VERSION_MAX ||
+        m->version_max < WI_WIRE_VERSION_MIN) {
+        return wi_fail(err, WEIR_ERR_PEER_VERSION,
+                       "seed %s speaks wire versions %u to %u, you %u to %u",
+                       e->name, WI_WIRE_VERSION_MIN, WI_WIRE_VERSION_MAX,
+                       m->version_min, m->version_max);
+    }
+    if (j == NULL && e->n_members == 0) {
+        return wi_fail(err, WEIR_ERR_STATE, "not a seed yet");
+    }
+    if (j != NULL && j->seed && m->n_members != j->n) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "%s forms a cluster of %u members, %s expects %u",
+                       e->name, j->n, m->name, m->n_members);
+    }
+    const char *why = j == NULL || !j->seed ? "it is not waiting as a seed"
+                      : j->n_known == j->n  ? "the cluster is complete"
+                      : wi_join_find_name(j, m->name) < j->n
+                          ? "the name is taken"
+                          : NULL;
+    return why == NULL
+               ? wi_join_check_entry(e, m, err)
+               : wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                         "%s cannot let %s join: %s", e->name, m->name, why);
+}
+
+void wi_seed_message(struct wi_engine *e, struct wi_ep *ep,
+                     const struct wi_msg_member *m)
+{
+    struct wi_join *j = e->join;
+    struct weir_error err;
+    weir_err rc = check_join(e, m, &err);
+    if (rc != WEIR_OK) {
+        if (rc != WEIR_ERR_STATE) {
+            wi_warn(e, WI_STRANGER, WI_CAUSE_JOIN, "refused a join: %s",
+                    err.message);
+        }
+        wi_ep_refuse(e, ep, rc, err.message);
+        return;
+    }
+    struct wi_join_entry *new = &j->entries[j->n_known++];
+    new->m = *m;
+    new->known = true;
+    new->ep = ep;
+    if (j->n_known == j->n) {
+        wi_join_complete(e, j);
+        for (uint32_t i = 0; j->code == WEIR_OK && i < j->n; i++) {
+            tell(j, &j->entries[i]);
+        }
+    }
+}
+
+void wi_seed_event(struct wi_engine *e, struct wi_join *j,
+                   const struct wi_event *ev)
+{
+    for (uint32_t i = 0; i < j->n_known; i++) {
+        struct wi_join_entry *it = &j->entries[i];
+        if (it->ep != ev->ep) {
+            continue;
+        }
+        if (ev->kind == WI_EV_SENDABLE) {
+            tell(j, it);
+        } else if (ev->kind == WI_EV_CLOSED) {
+            wi_engine_disconnect(e, it->ep);
+            it->ep = NULL;
+            if (it->told < j->n && j->code == WEIR_AGAIN) {
+                /* It went before the list was complete: make room. */
+                *it = j->entries[--j->n_known];
+                memset(&j->entries[j->n_known], 0, sizeof(*it));
+            }
+        }
+        return;
+    }
+}
+
+bool wi_seed_all_told(const struct wi_join *j)
+{
+    for (uint32_t i = 0; i < j->n_known; i++) {
+        if (j->entries[i].ep != NULL) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Inside of the partitioner: kernels for AVX2.
+ */
+#ifndef WI_PARTITION_AVX2_H
+#define WI_PARTITION_AVX2_H
+
+#include "core/partition/partition_impl.h"
+
+#if WI_X86
+/** Hash and reduce n non-null 64-bit keys in one go. */
+void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
+                       uint32_t n_dest, uint16_t *dest_out);
+#endif
+
+#endif /* WI_PARTITION_AVX2_H */
