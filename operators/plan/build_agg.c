@@ -16,7 +16,8 @@
 
 #include "operators/base/fail.h"
 #include "operators/plan/agg_text.h"
-#include "operators/plan/spread.h"
+#include "operators/plan/draft.h"
+#include "operators/plan/kind.h"
 
 const char *const wi_aggregate_words[] = {
     [WEIR_AGGREGATE_COMPLETE] = "complete",
@@ -176,7 +177,6 @@ static weir_err fill_hidden(struct making *m, struct wi_draft *h)
         rc = add_argument(m, h, i);
     }
     if (rc == WEIR_OK) {
-        wi_spread_project(h);
         rc = wi_draft_detail(h, "arguments of \"%s\"", m->b.op->name);
     }
     return rc;
@@ -220,8 +220,7 @@ static weir_err find_arguments(struct making *m)
 static const struct wi_plan_op *find_partial(const weir_plan *plan,
                                              const struct wi_plan_op *op)
 {
-    while (op->kind == WI_PLAN_SHUFFLE || op->kind == WI_PLAN_FILTER ||
-           op->kind == WI_PLAN_SORT || op->kind == WI_PLAN_UNION) {
+    while (wi_kind_of(op)->keeps_rows) {
         op = plan->ops[op->inputs[0]];
     }
     return op->kind == WI_PLAN_AGG && op->p.agg.mode == WEIR_AGGREGATE_PARTIAL
@@ -417,9 +416,6 @@ static weir_err fill(struct making *m)
         .aggs = m->aggs,
     };
     rc = give_columns(m);
-    if (rc == WEIR_OK) {
-        rc = wi_spread_agg(&m->b);
-    }
     if (rc == WEIR_OK) {
         rc = keep_texts(m);
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
-#include "operators/plan/spread.h"
+#include "operators/plan/draft.h"
 
 const char *const wi_join_words[] = {
     [WEIR_JOIN_INNER] = "inner",
@@ -170,9 +170,6 @@ static weir_err build_join(struct wi_draft *b,
     wi_draft_at(b, NULL);
     if (rc == WEIR_OK) {
         rc = give_columns(b);
-    }
-    if (rc == WEIR_OK) {
-        rc = wi_spread_join(b);
     }
     return rc == WEIR_OK ? join_detail(b, params) : rc;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
-#include "operators/plan/spread.h"
+#include "operators/plan/draft.h"
 #include "operators/table/table.h"
 
 /* ---- scan ---------------------------------------------------------------- */
@@ -140,9 +140,6 @@ static weir_err build_filter(struct wi_draft *b, const char *input,
     }
     wi_draft_at(b, NULL);
     rc = wi_draft_give_all(b, in);
-    if (rc == WEIR_OK) {
-        rc = wi_spread_filter(b);
-    }
     return rc == WEIR_OK ? wi_draft_detail(b, "%s", where) : rc;
 }
 
@@ -234,7 +231,6 @@ static weir_err build_project(struct wi_draft *b, const char *input,
         rc = project_column(b, in, &outputs[i], &exprs[i]);
     }
     if (rc == WEIR_OK) {
-        wi_spread_project(b);
         rc = project_detail(b, outputs, n);
     }
     return rc;
@@ -272,9 +268,6 @@ static weir_err build_limit(struct wi_draft *b, const char *input)
     }
     if (rc == WEIR_OK) {
         rc = wi_draft_give_all(b, in);
-    }
-    if (rc == WEIR_OK) {
-        rc = wi_spread_limit(b);
     }
     if (rc == WEIR_OK && p->offset == 0) {
         rc = wi_draft_detail(b, "%" PRIu64 " rows", p->rows);
@@ -369,9 +362,6 @@ static weir_err build_union(struct wi_draft *b, const char *const *inputs,
         (struct wi_union_params){.columns = &b->op->columns, .n_inputs = n};
     if (rc == WEIR_OK) {
         rc = union_columns(b);
-    }
-    if (rc == WEIR_OK) {
-        rc = wi_spread_union(b);
     }
     return rc == WEIR_OK ? wi_draft_detail(b, "of %" PRIu32 " inputs", n) : rc;
 }

@@ -84,9 +84,6 @@ static weir_err build_sort(struct wi_draft *b,
     if (rc == WEIR_OK) {
         rc = wi_draft_give_all(b, in);
     }
-    if (rc == WEIR_OK) {
-        rc = wi_spread_sort(b);
-    }
     return rc == WEIR_OK ? sort_detail(b) : rc;
 }
 
@@ -345,9 +342,6 @@ static weir_err build_shuffle(struct wi_draft *b,
         rc = range_bounds(b, params);
     }
     wi_draft_at(b, NULL);
-    if (rc == WEIR_OK) {
-        rc = wi_spread_shuffle(b);
-    }
     return rc == WEIR_OK ? shuffle_detail(b) : rc;
 }
 
@@ -385,9 +379,6 @@ static weir_err build_gather(struct wi_draft *b)
         .n_order = in->notes.n_order,
     };
     weir_err rc = wi_draft_give_all(b, in);
-    if (rc == WEIR_OK) {
-        rc = wi_spread_shuffle(b);
-    }
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -423,7 +414,7 @@ weir_err weir_plan_merge(weir_plan *plan, const char *name, const char *input,
         return given;
     }
     struct wi_draft b = {.plan = plan, .err = err};
-    weir_err rc = wi_draft_begin(&b, WI_PLAN_SHUFFLE, name);
+    weir_err rc = wi_draft_begin(&b, WI_PLAN_MERGE, name);
     return wi_draft_end(&b, rc == WEIR_OK ? build_merge(&b, input) : rc);
 }
 
@@ -431,7 +422,9 @@ weir_err wi_draft_result(weir_plan *plan, uint32_t input,
                          struct weir_error *err)
 {
     struct wi_draft b = {.plan = plan, .err = err};
-    weir_err rc = wi_draft_begin_hidden(&b, WI_PLAN_SHUFFLE, input);
+    const bool ordered = plan->ops[input]->notes.n_order > 0;
+    weir_err rc = wi_draft_begin_hidden(
+        &b, ordered ? WI_PLAN_MERGE : WI_PLAN_SHUFFLE, input);
     if (rc == WEIR_OK) {
         rc = wi_spread_result(&b, plan->ops[input]);
     }

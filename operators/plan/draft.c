@@ -9,6 +9,7 @@
 
 #include "operators/base/fail.h"
 #include "operators/base/utf8.h"
+#include "operators/plan/kind.h"
 
 /* Memory of an operator. */
 struct wi_plan_block {
@@ -17,20 +18,6 @@ struct wi_plan_block {
 };
 
 /* ---- messages ------------------------------------------------------------ */
-
-const char *wi_plan_kind_text(const struct wi_plan_op *op)
-{
-    static const char *const texts[] = {
-        [WI_PLAN_SCAN] = "scan",       [WI_PLAN_FILTER] = "filter",
-        [WI_PLAN_PROJECT] = "project", [WI_PLAN_JOIN] = "join",
-        [WI_PLAN_AGG] = "aggregate",   [WI_PLAN_SORT] = "sort",
-        [WI_PLAN_LIMIT] = "limit",     [WI_PLAN_UNION] = "union",
-        [WI_PLAN_SHUFFLE] = "shuffle",
-    };
-    return op->kind == WI_PLAN_SHUFFLE && op->p.shuffle.n_order > 0
-               ? "merge"
-               : texts[op->kind];
-}
 
 void wi_draft_at(struct wi_draft *b, const char *fmt, ...)
 {
@@ -54,7 +41,7 @@ static void place(const struct wi_draft *b, char *text, size_t bytes)
     } else if (b->op == NULL || b->op->notes.hidden) {
         (void)snprintf(text, bytes, "result: ");
     } else {
-        (void)snprintf(text, bytes, "%s%s%s%s%s%s: ", wi_plan_kind_text(b->op),
+        (void)snprintf(text, bytes, "%s%s%s%s%s%s: ", wi_kind_of(b->op)->name,
                        name[0] == '\0' ? "" : " \"", name,
                        name[0] == '\0' ? "" : "\"", field ? ", " : "",
                        b->field);
@@ -147,24 +134,14 @@ weir_err wi_draft_detail(struct wi_draft *b, const char *fmt, ...)
     return b->op->notes.detail == NULL ? wi_draft_no_memory(b) : WEIR_OK;
 }
 
-static void close_exprs(const struct wi_plan_op *op)
-{
-    if (op->kind == WI_PLAN_FILTER) {
-        wi_expr_close((struct wi_expr *)(uintptr_t)op->p.filter.where);
-    }
-    if (op->kind == WI_PLAN_PROJECT && op->p.project.exprs != NULL) {
-        for (uint32_t i = 0; op->p.project.exprs[i] != NULL; i++) {
-            wi_expr_close((struct wi_expr *)(uintptr_t)op->p.project.exprs[i]);
-        }
-    }
-}
-
 void wi_plan_op_close(struct wi_plan_op *op)
 {
     if (op == NULL) {
         return;
     }
-    close_exprs(op);
+    if (wi_kind_of(op)->close != NULL) {
+        wi_kind_of(op)->close(op);
+    }
     wi_arrow_out_close(op->notes.bounds);
     wi_columns_fini(&op->columns);
     free(op->notes.value);
@@ -274,6 +251,9 @@ weir_err wi_draft_begin_hidden(struct wi_draft *b, enum wi_plan_kind kind,
 
 weir_err wi_draft_end(struct wi_draft *b, weir_err rc)
 {
+    if (rc == WEIR_OK) {
+        rc = wi_kind_of(b->op)->spread(b);
+    }
     if (rc == WEIR_OK) {
         rc = grow(b);
     }

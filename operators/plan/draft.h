@@ -46,8 +46,9 @@ weir_err wi_draft_begin(struct wi_draft *b, enum wi_plan_kind kind,
 weir_err wi_draft_begin_hidden(struct wi_draft *b, enum wi_plan_kind kind,
                                uint32_t input);
 
-/** If rc is WEIR_OK, the operator joins the plan and uses its inputs up; else
- *  it goes. Returns rc, or WEIR_ERR_NO_MEMORY. */
+/** If rc is WEIR_OK and its rows may be where they are (spread.h), the operator
+ *  joins the plan and uses its inputs up; else it goes.
+ *  Returns rc, or WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY. */
 weir_err wi_draft_end(struct wi_draft *b, weir_err rc);
 
 /** Take the operator that came last out of the plan again. */
@@ -138,9 +139,6 @@ const char *wi_draft_list(const char *const *names, uint32_t n,
  *  the end. */
 extern const char *const wi_join_words[];
 extern const char *const wi_aggregate_words[];
-
-/** Name of a kind of operator, as in JSON. */
-const char *wi_plan_kind_text(const struct wi_plan_op *op);
 
 /** Free an operator that is in no plan (any more). NULL is allowed. */
 void wi_plan_op_close(struct wi_plan_op *op);

@@ -6,6 +6,7 @@
 
 #include "operators/base/fail.h"
 #include "operators/plan/draft.h"
+#include "operators/plan/kind.h"
 #include "operators/plan/spread.h"
 
 /* ---- operators for programs ---------------------------------------------- */
@@ -32,7 +33,7 @@ weir_err weir_plan_operator(const weir_plan *plan, uint32_t idx,
     const struct wi_plan_op *op = plan->ops[idx];
     *op_out = (struct weir_operator){
         .name = op->name,
-        .kind = wi_plan_kind_text(op),
+        .kind = wi_kind_of(op)->name,
         .detail = op->notes.detail,
         .inputs = op->inputs,
         .n_inputs = op->n_inputs,
@@ -83,7 +84,7 @@ static void print_branch(FILE *to, const bool *open, const struct turn *t)
 static void print_op(FILE *to, const struct wi_plan_op *op)
 {
     char spread[WI_SPREAD_TEXT_BYTES];
-    (void)fprintf(to, "%s \"", wi_plan_kind_text(op));
+    (void)fprintf(to, "%s \"", wi_kind_of(op)->name);
     print_name(to, op->name);
     (void)fprintf(to, "\": %s [", op->notes.detail);
     print_name(to, wi_spread_text(op, spread));
@@ -140,15 +141,15 @@ static void print_quoted(FILE *to, const char *text)
 
 static void print_node(FILE *to, const struct wi_plan_op *op, uint32_t idx)
 {
-    (void)fprintf(to, "  n%u [label=\"%s ", idx, wi_plan_kind_text(op));
+    (void)fprintf(to, "  n%u [label=\"%s ", idx, wi_kind_of(op)->name);
     print_quoted(to, op->name);
     (void)fputs("\\n", to);
     print_quoted(to, op->notes.detail);
     (void)fprintf(to, "\"%s];\n",
-                  op->kind == WI_PLAN_SHUFFLE ? ", style=rounded" : "");
+                  wi_kind_of(op)->cuts ? ", style=rounded" : "");
     for (uint32_t i = 0; i < op->n_inputs; i++) {
         (void)fprintf(to, "  n%u -> n%u%s;\n", op->inputs[i], idx,
-                      op->kind == WI_PLAN_SHUFFLE ? " [style=dashed]" : "");
+                      wi_kind_of(op)->cuts ? " [style=dashed]" : "");
     }
 }
 

@@ -100,4 +100,23 @@ weir_err wi_json_operators(struct wi_json *j, const json_t *operators);
 /** One operator, whose path is j->path. */
 weir_err wi_json_operator(struct wi_json *j, const json_t *op);
 
+/** An operator in the document. */
+struct wi_json_item {
+    struct wi_json *j;
+    const json_t *at;
+    const char *name;
+};
+
+/* Each reads its fields into the params of plan.h: the `read` of kind.h. */
+weir_err wi_json_scan(const struct wi_json_item *it);
+weir_err wi_json_filter(const struct wi_json_item *it);
+weir_err wi_json_project(const struct wi_json_item *it);
+weir_err wi_json_join(const struct wi_json_item *it);
+weir_err wi_json_aggregate(const struct wi_json_item *it);
+weir_err wi_json_sort(const struct wi_json_item *it);
+weir_err wi_json_limit(const struct wi_json_item *it);
+weir_err wi_json_union(const struct wi_json_item *it);
+weir_err wi_json_shuffle(const struct wi_json_item *it);
+weir_err wi_json_merge(const struct wi_json_item *it);
+
 #endif /* WI_OPERATORS_JSON_H */

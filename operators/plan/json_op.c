@@ -7,23 +7,18 @@
 #include "operators/base/fail.h"
 #include "operators/plan/draft.h"
 #include "operators/plan/json.h"
+#include "operators/plan/kind.h"
 #include "operators/plan/partitioning.h"
 
-/* An operator in the document. */
-struct item {
-    struct wi_json *j;
-    const json_t *at;
-    const char *name;
-};
-
-static weir_err text(const struct item *it, const char *field, const char **out)
+static weir_err text(const struct wi_json_item *it, const char *field,
+                     const char **out)
 {
     return wi_json_text(it->j, it->at, field, out);
 }
 
 /* An array of `bytes` each for the entries of a field; free() it. */
-static weir_err entries(const struct item *it, const char *field, size_t bytes,
-                        const json_t **array_out, void **out)
+static weir_err entries(const struct wi_json_item *it, const char *field,
+                        size_t bytes, const json_t **array_out, void **out)
 {
     *array_out = NULL;
     *out = NULL;
@@ -37,7 +32,7 @@ static weir_err entries(const struct item *it, const char *field, size_t bytes,
 
 /* ---- scan, filter -------------------------------------------------------- */
 
-static weir_err read_scan(const struct item *it)
+weir_err wi_json_scan(const struct wi_json_item *it)
 {
     const char *table = NULL;
     struct wi_json_texts columns = {0};
@@ -59,7 +54,7 @@ static weir_err read_scan(const struct item *it)
     return rc;
 }
 
-static weir_err read_filter(const struct item *it)
+weir_err wi_json_filter(const struct wi_json_item *it)
 {
     const char *input = NULL;
     const char *where = NULL;
@@ -92,7 +87,7 @@ static weir_err read_output(struct wi_json *j, const json_t *at, bool plain,
     return rc == WEIR_OK ? wi_json_text(j, at, "expr", &out->expr) : rc;
 }
 
-static weir_err read_outputs(const struct item *it, const char *field,
+static weir_err read_outputs(const struct wi_json_item *it, const char *field,
                              struct weir_output **out, uint32_t *n_out)
 {
     const json_t *array;
@@ -110,7 +105,7 @@ static weir_err read_outputs(const struct item *it, const char *field,
     return rc;
 }
 
-static weir_err read_project(const struct item *it)
+weir_err wi_json_project(const struct wi_json_item *it)
 {
     const char *input = NULL;
     struct weir_output *outputs = NULL;
@@ -127,7 +122,7 @@ static weir_err read_project(const struct item *it)
     return rc;
 }
 
-static weir_err read_aggregate(const struct item *it)
+weir_err wi_json_aggregate(const struct wi_json_item *it)
 {
     struct weir_aggregate_params p = {0};
     struct weir_output *outputs = NULL;
@@ -157,7 +152,8 @@ static weir_err read_aggregate(const struct item *it)
 
 /* ---- join ---------------------------------------------------------------- */
 
-static weir_err join_keys(const struct item *it, struct wi_json_texts *left,
+static weir_err join_keys(const struct wi_json_item *it,
+                          struct wi_json_texts *left,
                           struct wi_json_texts *right)
 {
     const bool both = json_object_get(it->at, "keys") != NULL;
@@ -185,7 +181,7 @@ static weir_err join_keys(const struct item *it, struct wi_json_texts *left,
     return rc;
 }
 
-static weir_err read_join(const struct item *it)
+weir_err wi_json_join(const struct wi_json_item *it)
 {
     struct weir_join_params p = {0};
     struct wi_json_texts left = {0};
@@ -246,7 +242,7 @@ static weir_err read_sort_key(struct wi_json *j, const json_t *at,
 }
 
 /* None is not what a sort without the field gives: 0 is a mistake. */
-static weir_err sort_rows(const struct item *it, uint64_t *out)
+static weir_err sort_rows(const struct wi_json_item *it, uint64_t *out)
 {
     weir_err rc = wi_json_u64(it->j, it->at, "rows", out);
     if (rc != WEIR_OK || *out != 0 || json_object_get(it->at, "rows") == NULL) {
@@ -258,7 +254,7 @@ static weir_err sort_rows(const struct item *it, uint64_t *out)
                         "are given out");
 }
 
-static weir_err read_sort(const struct item *it)
+weir_err wi_json_sort(const struct wi_json_item *it)
 {
     struct weir_sort_params p = {0};
     const json_t *array;
@@ -287,7 +283,7 @@ static weir_err read_sort(const struct item *it)
     return rc;
 }
 
-static weir_err read_limit(const struct item *it)
+weir_err wi_json_limit(const struct wi_json_item *it)
 {
     const char *input = NULL;
     uint64_t rows = 0;
@@ -300,7 +296,7 @@ static weir_err read_limit(const struct item *it)
                          : rc;
 }
 
-static weir_err read_union(const struct item *it)
+weir_err wi_json_union(const struct wi_json_item *it)
 {
     struct wi_json_texts inputs = {0};
     weir_err rc = wi_json_texts(it->j, it->at, "inputs", &inputs);
@@ -312,7 +308,7 @@ static weir_err read_union(const struct item *it)
     return rc;
 }
 
-static weir_err read_merge(const struct item *it)
+weir_err wi_json_merge(const struct wi_json_item *it)
 {
     const char *input = NULL;
     weir_err rc = text(it, "input", &input);
@@ -352,7 +348,7 @@ static weir_err read_bound(struct wi_json *j, struct bounds *b, uint32_t i)
     return rc;
 }
 
-static weir_err read_bounds(const struct item *it, struct bounds *b)
+static weir_err read_bounds(const struct wi_json_item *it, struct bounds *b)
 {
     weir_err rc = wi_json_array(it->j, it->at, "bounds", &b->array);
     b->n = (uint32_t)json_array_size(b->array);
@@ -373,7 +369,7 @@ static weir_err read_bounds(const struct item *it, struct bounds *b)
     return rc;
 }
 
-static weir_err read_shuffle(const struct item *it)
+weir_err wi_json_shuffle(const struct wi_json_item *it)
 {
     struct weir_plan_shuffle_params p = {0};
     struct wi_json_texts keys = {0};
@@ -407,81 +403,26 @@ static weir_err read_shuffle(const struct item *it)
 
 /* ---- all of them --------------------------------------------------------- */
 
-enum { FIELDS = 10 };
-
-static const struct kind {
-    const char *op;
-    const char *what;
-    weir_err (*read)(const struct item *it);
-    const char *needed[FIELDS];
-    const char *fields[FIELDS];
-} kinds[] = {
-    {"scan",
-     "a scan",
-     read_scan,
-     {"table"},
-     {"name", "op", "table", "columns"}},
-    {"filter",
-     "a filter",
-     read_filter,
-     {"input", "where"},
-     {"name", "op", "input", "where"}},
-    {"project",
-     "a project",
-     read_project,
-     {"input", "outputs"},
-     {"name", "op", "input", "outputs"}},
-    {"join",
-     "a join",
-     read_join,
-     {"left", "right"},
-     {"name", "op", "left", "right", "kind", "keys", "left_keys",
-      "right_keys"}},
-    {"aggregate",
-     "an aggregate",
-     read_aggregate,
-     {"input"},
-     {"name", "op", "input", "mode", "groups", "aggregates"}},
-    {"sort",
-     "a sort",
-     read_sort,
-     {"input", "by"},
-     {"name", "op", "input", "by", "rows"}},
-    {"limit",
-     "a limit",
-     read_limit,
-     {"input", "rows"},
-     {"name", "op", "input", "rows", "offset"}},
-    {"union", "a union", read_union, {"inputs"}, {"name", "op", "inputs"}},
-    {"shuffle",
-     "a shuffle",
-     read_shuffle,
-     {"input", "by"},
-     {"name", "op", "input", "by", "keys", "seed", "bounds"}},
-    {"merge", "a merge", read_merge, {"input"}, {"name", "op", "input"}},
-};
-enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 static weir_err find_kind(struct wi_json *j, const json_t *op,
-                          const struct kind **out)
+                          const struct wi_kind **out)
 {
-    const char *words[N_KINDS + 1] = {NULL};
-    uint32_t idx = N_KINDS;
-    for (size_t i = 0; i < N_KINDS; i++) {
-        words[i] = kinds[i].op;
+    const char *words[WI_PLAN_KINDS + 1] = {NULL};
+    uint32_t idx = WI_PLAN_KINDS;
+    for (size_t i = 0; i < WI_PLAN_KINDS; i++) {
+        words[i] = wi_kinds[i].name;
     }
     weir_err rc = wi_json_word(j, op, "op", words, &idx);
-    if (rc == WEIR_OK && idx == N_KINDS) {
+    if (rc == WEIR_OK && idx == WI_PLAN_KINDS) {
         return wi_json_missing(j, "an operator", "op");
     }
-    *out = &kinds[idx];
+    *out = &wi_kinds[idx];
     return rc;
 }
 
 weir_err wi_json_operator(struct wi_json *j, const json_t *op)
 {
-    const struct kind *kind = NULL;
-    const struct item it = {
+    const struct wi_kind *kind = NULL;
+    const struct wi_json_item it = {
         .j = j,
         .at = op,
         .name = json_string_value(json_object_get(op, "name")),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "operators/base/fail.h"
+#include "operators/plan/kind.h"
 
 static const uint32_t first_member[] = {0};
 static const uint32_t one_worker[] = {1};
@@ -23,7 +24,7 @@ static void walk(struct wi_layout *l, uint32_t root, uint32_t *todo)
         uint32_t i = todo[--n];
         const struct wi_plan_op *op = l->plan->ops[i];
         l->live[i] = true;
-        if (op->kind == WI_PLAN_SHUFFLE) {
+        if (wi_kind_of(op)->cuts) {
             l->cut[l->n_cuts++] = i;
             continue;
         }

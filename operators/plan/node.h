@@ -40,10 +40,12 @@ enum wi_plan_kind {
     WI_PLAN_SORT,
     WI_PLAN_LIMIT,
     WI_PLAN_UNION,
-    WI_PLAN_SHUFFLE, /* merge, too */
+    WI_PLAN_SHUFFLE,
+    WI_PLAN_MERGE, /* a shuffle: GATHER that keeps an order */
+    WI_PLAN_KINDS, /* how many: kind.h has a row for each */
 };
 
-/** A shuffle, and with GATHER and n_order > 0 an ordered merge. */
+/** A shuffle; n_order > 0: a merge. */
 struct wi_plan_shuffle {
     weir_partitioning partitioning;
     const char *const *keys; /* names of columns: HASH, RANGE */

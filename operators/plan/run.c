@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/plan/kind.h"
 
 #define DEFAULT_MEMORY_BYTES (1ull << 30)
 #define PROGRESS_STEPS 64u /* between two updates of the progress */
@@ -244,7 +245,7 @@ uint32_t weir_run_shuffles(const weir_plan *plan)
         return 0;
     }
     for (uint32_t i = 0; i < plan->n_ops; i++) {
-        n += plan->ops[i]->kind == WI_PLAN_SHUFFLE;
+        n += wi_kind_of(plan->ops[i])->cuts;
     }
     return n;
 }

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "operators/plan/kind.h"
+
 /* The plan's operator with statistics number idx: n_ops is "result", more is
  * none. */
 static uint32_t find(const struct weir_run *run, uint32_t idx)
@@ -28,18 +30,6 @@ uint32_t weir_run_operators(const weir_run *run)
         n += run->layout.live[i];
     }
     return n;
-}
-
-static const char *kind_name(const struct wi_plan_op *op)
-{
-    static const char *const names[] = {
-        [WI_PLAN_SCAN] = "scan",       [WI_PLAN_FILTER] = "filter",
-        [WI_PLAN_PROJECT] = "project", [WI_PLAN_JOIN] = "join",
-        [WI_PLAN_AGG] = "aggregate",   [WI_PLAN_SORT] = "sort",
-        [WI_PLAN_LIMIT] = "limit",     [WI_PLAN_UNION] = "union",
-        [WI_PLAN_SHUFFLE] = "shuffle"};
-    bool merge = op->kind == WI_PLAN_SHUFFLE && op->p.shuffle.n_order != 0;
-    return merge ? "merge" : names[op->kind];
 }
 
 static uint64_t edge_bytes(const struct wi_op *send)
@@ -100,7 +90,7 @@ static void add_worker(struct weir_op_stats *sum, const struct wi_tree *t,
         add_send(sum, t->send[i]);
     }
     if (t->op[i] != NULL) {
-        add_op(sum, t->op[i], op->kind == WI_PLAN_SHUFFLE);
+        add_op(sum, t->op[i], wi_kind_of(op)->cuts);
     }
     if (t->send[i] != NULL || t->op[i] != NULL) {
         sum->busy_ns -= inputs_ns(t, op);
@@ -132,7 +122,7 @@ weir_err weir_run_stats(const weir_run *run, uint32_t idx,
     (void)snprintf(sum.name, sizeof(sum.name), "%s",
                    result ? "result" : plan->ops[i]->name);
     (void)snprintf(sum.what, sizeof(sum.what), "%s",
-                   result ? "result" : kind_name(plan->ops[i]));
+                   result ? "result" : wi_kind_of(plan->ops[i])->name);
     for (uint32_t w = 0; w < run->n_workers && !run->broken; w++) {
         const struct wi_tree *t = &run->workers[w].tree;
         if (result) {

@@ -95,6 +95,12 @@ static bool same_rule(const struct wi_spread *a, const struct wi_spread *b)
 
 /* ---- operators that leave rows where they are ---------------------------- */
 
+weir_err wi_spread_scan(struct wi_draft *b)
+{
+    b->op->notes.spread.kind = WI_SPREAD_ANY;
+    return WEIR_OK;
+}
+
 weir_err wi_spread_filter(struct wi_draft *b)
 {
     const struct wi_plan_op *in = wi_draft_nth(b, 0);
@@ -126,12 +132,13 @@ static void keep_order(struct wi_draft *b, const struct wi_plan_op *in)
     op->notes.n_order = keys == NULL ? 0 : n;
 }
 
-void wi_spread_project(struct wi_draft *b)
+weir_err wi_spread_project(struct wi_draft *b)
 {
     const struct wi_plan_op *in = wi_draft_nth(b, 0);
     b->op->notes.spread = in->notes.spread;
     b->op->notes.cut = in->notes.cut;
     keep_order(b, in);
+    return WEIR_OK;
 }
 
 weir_err wi_spread_limit(struct wi_draft *b)

@@ -31,6 +31,7 @@
 
 /* Each checks the inputs of the operator, whose params are set, and sets its
  * notes.spread. Errors: WEIR_ERR_ARG, with what to put where. */
+weir_err wi_spread_scan(struct wi_draft *b);
 weir_err wi_spread_join(struct wi_draft *b);
 weir_err wi_spread_agg(struct wi_draft *b);
 weir_err wi_spread_union(struct wi_draft *b);
@@ -42,7 +43,7 @@ weir_err wi_spread_shuffle(struct wi_draft *b);
 weir_err wi_spread_filter(struct wi_draft *b);
 
 /** A projection's: as a filter's, but top rows stay top rows. Errors: none. */
-void wi_spread_project(struct wi_draft *b);
+weir_err wi_spread_project(struct wi_draft *b);
 
 /** May these rows be the answer? Errors: WEIR_ERR_ARG. */
 weir_err wi_spread_result(struct wi_draft *b, const struct wi_plan_op *op);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "operators/base/fail.h"
+#include "operators/plan/kind.h"
 #include "operators/table/table.h"
 
 /* Hand an operator to the one that reads it; NULL if it is not here. */
@@ -17,8 +18,8 @@ static struct wi_op *take(struct wi_tree *t, uint32_t i)
 
 /* ---- one operator -------------------------------------------------------- */
 
-static weir_err make_union(struct wi_tree *t, const struct wi_plan_op *op,
-                           struct wi_op **out)
+static weir_err make_one(struct wi_tree *t, const struct wi_plan_op *op,
+                         struct wi_op **out)
 {
     struct wi_op **inputs = calloc((size_t)op->n_inputs + 1, sizeof(*inputs));
     if (inputs == NULL) {
@@ -27,42 +28,10 @@ static weir_err make_union(struct wi_tree *t, const struct wi_plan_op *op,
     for (uint32_t k = 0; k < op->n_inputs; k++) {
         inputs[k] = take(t, op->inputs[k]);
     }
-    weir_err rc = wi_union_open(&t->ctx, &op->p.all, inputs, out);
+    weir_err rc = wi_kind_of(op)->make(&t->ctx, op, inputs, out);
     free(inputs);
     return rc;
 }
-
-static weir_err make_one(struct wi_tree *t, const struct wi_plan_op *op,
-                         struct wi_op **out)
-{
-    struct wi_ctx *ctx = &t->ctx;
-    struct wi_op *left = NULL;
-    if (op->kind == WI_PLAN_UNION) {
-        return make_union(t, op, out);
-    }
-    if (op->n_inputs != 0) {
-        left = take(t, op->inputs[0]);
-    }
-    switch (op->kind) {
-    case WI_PLAN_FILTER:
-        return wi_filter_open(ctx, &op->p.filter, left, out);
-    case WI_PLAN_PROJECT:
-        return wi_project_open(ctx, &op->p.project, left, out);
-    case WI_PLAN_JOIN:
-        return wi_join_open(ctx, &op->p.join, left, take(t, op->inputs[1]),
-                            out);
-    case WI_PLAN_AGG:
-        return wi_agg_open(ctx, &op->p.agg, left, out);
-    case WI_PLAN_SORT:
-        return wi_sort_open(ctx, &op->p.sort, left, out);
-    case WI_PLAN_LIMIT:
-        return wi_limit_open(ctx, &op->p.limit, left, out);
-    default:
-        return wi_scan_open(ctx, &op->p.scan, out);
-    }
-}
-
-/* ---- the ends of a shuffle ----------------------------------------------- */
 
 static weir_err make_send(struct wi_tree *t, const struct wi_layout *l,
                           uint32_t i)
@@ -98,7 +67,7 @@ static weir_err make_receive(struct wi_tree *t, const struct wi_layout *l,
 static weir_err make(struct wi_tree *t, const struct wi_layout *l, uint32_t i)
 {
     const struct wi_plan_op *op = l->plan->ops[i];
-    bool shuffle = op->kind == WI_PLAN_SHUFFLE;
+    bool shuffle = wi_kind_of(op)->cuts;
     t->making = i;
     uint32_t worker = t->ctx.worker;
     weir_err rc = WEIR_OK;
@@ -228,7 +197,7 @@ static weir_err measure_one(struct wi_tree *t, const struct wi_layout *l,
 {
     const struct wi_plan_op *plan_op = l->plan->ops[i];
     struct wi_op *op;
-    if (plan_op->kind == WI_PLAN_SHUFFLE) {
+    if (wi_kind_of(plan_op)->cuts) {
         return measure_shuffle(&t->ctx, &l->exchange[i], sum);
     }
     if (plan_op->kind == WI_PLAN_SCAN) {

@@ -192,6 +192,7 @@ uint32_t wt_sketch_shuffle(struct wt_sketch *s, uint32_t input,
 uint32_t wt_sketch_merge(struct wt_sketch *s, uint32_t input)
 {
     uint32_t i = wt_sketch_shuffle(s, input, WEIR_GATHER, 0);
+    s->op[i].kind = WI_PLAN_MERGE;
     s->op[i].p.shuffle.order = by_id;
     s->op[i].p.shuffle.n_order = 1;
     return i;

@@ -46,6 +46,8 @@ Test(plan, messages_of_calls_name_the_operator_and_the_field)
            "filter, name: a name of 1..63 bytes was expected, found 0");
     expect(weir_plan_limit(plan, "l", "x", 1, 0, &err), &err,
            "limit \"l\", input: no operator \"x\"; there is s");
+    expect(weir_plan_merge(plan, "m", "x", &err), &err,
+           "merge \"m\", input: no operator \"x\"; there is s");
     expect(weir_plan_result(plan, "x", &err), &err,
            "result: no operator \"x\"; there is s");
     weir_plan_close(plan);
