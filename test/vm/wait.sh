@@ -16,6 +16,20 @@ until_true() {
     done
 }
 
+# until_true_or_ended <pid> <command>...: try until it succeeds, or this child,
+# without which it cannot, has ended. The child is to end by itself.
+until_true_or_ended() {
+    child=$1
+    shift
+    until "$@"; do
+        if ! kill -0 "$child" 2>/dev/null; then
+            echo "ended before it came true: $*" >&2
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+
 # A program of that name has a listening identifier of rdma_cm.
 is_listening() {
     rdma resource show cm_id | grep -q "state LISTEN .*comm $1 "
