@@ -27,6 +27,20 @@
  * thread) finds the ring marked walks over the new frames and puts them on
  * their workers' *local queues*. One consumer of several may stop: its frames
  * are dropped on both sides while the ring goes on.
+ *
+ * Who waits, and who is told (edge E5):
+ *
+ *   producer_waits   its ring has no room (or it holds part of a frame back
+ *                    until the ring is empty): who moves the head wakes it
+ *   reader_waits     it has read everything: room is told at once from now on,
+ *                    not only when half of the ring, or all but an eighth of
+ *                    it, is free
+ *   more_follows     posted rings: the producer goes on sending, so nothing is
+ *                    told at once; it says when that is over (`hint` of NOTIFY)
+ *   credit_told      posted rings: the last credit said that the reader waits,
+ *                    so that no second one says it again
+ *   fifo_full        the reader's hands are full (WI_HELD_MAX batches): who
+ *                    releases one marks the ring again
  */
 #ifndef WI_EDGE_H
 #define WI_EDGE_H
@@ -71,10 +85,10 @@ enum wi_out_state {
 };
 
 /* What follows a frame, unless the producer says otherwise in time. */
-enum wi_more {
-    WI_MORE_NONE,
-    WI_MORE_LIKELY, /* the ring's frames are full, one after the other */
-    WI_MORE_SOON,   /* and the same push has rows for the next one */
+enum wi_follows {
+    WI_FOLLOWS_NONE,
+    WI_FOLLOWS_LIKELY, /* the ring's frames are full, one after the other */
+    WI_FOLLOWS_SOON,   /* and the same push has rows for the next one */
 };
 
 struct wi_out {
@@ -113,19 +127,19 @@ struct wi_out {
     alignas(WI_CACHE_LINE) uint64_t tail;
     uint32_t tail_off; /* its place in the ring */
     uint64_t head_seen;
-    struct wi_lane *filling; /* the one lane with an open frame, or NULL */
-    uint32_t run;            /* full frames since it last waited */
-    bool held;               /* the last frame is posted with the next one */
-    _Atomic uint32_t more;   /* wi_more: what follows the last frame */
+    struct wi_lane *filling;  /* the one lane with an open frame, or NULL */
+    uint32_t run;             /* full frames since it last waited */
+    bool held;                /* the last frame is posted with the next one */
+    _Atomic uint32_t follows; /* wi_follows: what follows the last frame */
 
     /* written by: post lock holder (posted rings) */
     alignas(WI_CACHE_LINE) uint64_t posted;
     uint64_t notified;
-    bool told_more; /* the last notification */
+    bool told_follows; /* the last notification */
 
     /* written by: engine (posted rings) */
-    _Atomic uint64_t credit; /* consumed by the peer */
-    _Atomic uint64_t wanted; /* the same, when its reader last waited */
+    _Atomic uint64_t credit;        /* consumed by the peer */
+    _Atomic uint64_t reader_waited; /* the same, when its reader last waited */
 
     struct wi_ring_ctl own_ctl;
 };
@@ -193,11 +207,12 @@ struct wi_in {
     uint64_t opened_ns;
 
     /* written by: engine */
-    _Atomic uint32_t more;    /* posted: the producer asks before it waits */
-    bool stop_sent;           /* STOP of the whole ring */
-    bool abandoned;           /* the producer writes no more, END or not */
-    bool empty;               /* nobody reads any more, nothing is held */
-    bool closed;              /* CLOSED was sent */
+    _Atomic uint32_t more_follows; /* posted: the producer said so, and sends
+                                    * word before it waits */
+    bool stop_sent;                /* STOP of the whole ring */
+    bool abandoned;                /* the producer writes no more, END or not */
+    bool empty;                    /* nobody reads any more, nothing is held */
+    bool closed;                   /* CLOSED was sent */
     bool stray;               /* over; queues or a dispatcher have it still */
     struct wi_lq_node inbox;  /* on the engine's inbox */
     _Atomic uint32_t dead;    /* link lost: release is all that still happens */
@@ -211,10 +226,10 @@ struct wi_in {
     alignas(WI_CACHE_LINE) _Atomic uint64_t scan; /* next frame to look at */
     uint32_t scan_off;                            /* its place in the ring */
     uint64_t tail_seen;
-    _Atomic uint32_t hungry;      /* its reader waits for more */
-    struct wi_held *held;         /* WI_HELD_MAX, a FIFO: */
-    _Atomic uint32_t held_end;    /* written by: who scans */
-    _Atomic uint32_t dispatching; /* node rings: the dispatcher's lock */
+    _Atomic uint32_t reader_waits; /* for more */
+    struct wi_held *held;          /* WI_HELD_MAX, a FIFO: */
+    _Atomic uint32_t held_end;     /* written by: who scans */
+    _Atomic uint32_t dispatching;  /* node rings: the dispatcher's lock */
     _Atomic uint32_t dispatch_again;
     /* written by: the dispatcher, once; read by the engine from its queue */
     struct wi_lq_node failed;
@@ -226,10 +241,10 @@ struct wi_in {
     alignas(WI_CACHE_LINE) _Atomic uint32_t advancing;
     _Atomic uint32_t again;
     _Atomic uint32_t held_begin;
-    uint64_t credited;        /* posted: last head that was sent */
-    bool told;                /* and that the reader waits */
-    _Atomic uint32_t starved; /* scanning stopped because the FIFO was full */
-    _Atomic uint32_t finish;  /* 1: tell the engine when empty; 2: told */
+    uint64_t credited;          /* posted: last head that was sent */
+    bool credit_told;           /* it said that the reader waits */
+    _Atomic uint32_t fifo_full; /* of held frames: scanning stopped */
+    _Atomic uint32_t finish;    /* 1: tell the engine when empty; 2: told */
 
     struct wi_ring_ctl own_ctl;
 };

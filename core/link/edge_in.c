@@ -206,11 +206,12 @@ weir_err wi_in_on_notify(struct wi_link *l, const union wi_msg *msg,
                        ", consumed %" PRIu64 ", ring of %u bytes",
                        m->pos, m->edge, tail, head, in->size);
     }
-    /* E5 sc: the question, then the look at `hungry` in send_credit(), and
+    /* E5 sc: the question, then the look at `reader_waits` in send_credit(), and
      * before the tail that it speaks of; pairs with E5 sc in send_credit() */
-    bool asks = m->hint == 0 && wi_xchg_sc(&in->more, 0) != 0;
+    bool asks = m->hint == 0 && wi_xchg_sc(&in->more_follows, 0) != 0;
     if (m->hint != 0) {
-        wi_store_rlx(&in->more, 1); /* rlx: too late sends a credit too many */
+        wi_store_rlx(&in->more_follows,
+                     1); /* rlx: too late sends a credit too many */
     }
     /* E1 release: the transport placed the bytes before (E4); pairs with E1
      * acquire in the reader */
@@ -232,7 +233,7 @@ weir_err wi_in_on_abandon(struct wi_link *l, const union wi_msg *msg,
     const struct wi_msg_edge *m = &msg->edge;
     struct wi_in *in = NULL;
     if (m->edge < l->engine->budget.n_units) {
-        /* rlx: as in on_notify() */
+        /* rlx: as in wi_in_on_notify() */
         in = wi_load_rlx(&l->in[m->edge]);
     }
     if (in == NULL || in->epoch != m->epoch) {

@@ -99,7 +99,7 @@ static weir_err give_memory(struct wi_link *l, struct wi_out *o,
         o->ctl = (struct wi_ring_ctl *)(void *)l->peer_area + o->edge;
         /* rlx: EDGE_OPEN, sent later, orders them */
         wi_store_rlx(&o->ctl->tail, 0);
-        wi_store_rlx(&o->ctl->want, 0); /* rlx: as above */
+        wi_store_rlx(&o->ctl->producer_waits, 0); /* rlx: as above */
         return WEIR_OK;
     }
     o->ctl = &o->own_ctl;
@@ -323,12 +323,12 @@ weir_err wi_out_on_credit(struct wi_link *l, const union wi_msg *msg,
                        m->pos, m->edge, tail, had);
     }
     if (m->hint != 0) {
-        wi_store_rlx(&o->wanted, m->pos); /* rlx: only a hint */
+        wi_store_rlx(&o->reader_waited, m->pos); /* rlx: only a hint */
     }
-    /* E5 sc: the credit, then the look at `want`; E6: the item is queued next */
+    /* E5 sc: the credit, then the look at `producer_waits`; E6: the item is queued next */
     wi_store_sc(&o->credit, m->pos);
     wi_link_post(l, &o->item);
-    if (wi_load_sc(&o->ctl->want) != 0) { /* E5 sc: as in reap() */
+    if (wi_load_sc(&o->ctl->producer_waits) != 0) { /* E5 sc: as in reap() */
         wi_worker_notify(o->worker, WI_ATTN_SPACE);
     }
     return WEIR_OK;

@@ -10,7 +10,8 @@
 void wi_in_wake_producer(struct wi_in *in)
 {
     struct wi_link *l = in->link;
-    wi_store_rlx(&in->ctl->want, 0); /* rlx: set again if still full */
+    wi_store_rlx(&in->ctl->producer_waits,
+                 0); /* rlx: set again if still full */
     if (l->self) {
         wi_worker_notify(&l->engine->workers[in->producer_worker],
                          WI_ATTN_SPACE);
@@ -33,13 +34,13 @@ void wi_in_wake_producer(struct wi_in *in)
 static void tell_producer(struct wi_in *in, uint64_t head)
 {
     /* E5 sc: `head` was stored before; pairs with E5 sc in wi_lane_room() */
-    if (wi_likely(wi_load_sc(&in->ctl->want) == 0)) {
+    if (wi_likely(wi_load_sc(&in->ctl->producer_waits) == 0)) {
         return;
     }
     /* E1 acquire: only to compare; pairs with E1 release in the producer.
-     * E5 sc: pairs with E5 sc in nothing_there(), which looks at `want` then */
+     * E5 sc: pairs with E5 sc in nothing_there(), which looks at `producer_waits` then */
     if (wi_load_acq(&in->ctl->tail) - head <= in->size / 8 ||
-        wi_load_sc(&in->hungry) != 0) { /* E5 sc: as above */
+        wi_load_sc(&in->reader_waits) != 0) { /* E5 sc: as above */
         wi_in_wake_producer(in);
     }
 }
@@ -50,12 +51,13 @@ static void tell_producer(struct wi_in *in, uint64_t head)
 static void send_credit(struct wi_in *in, uint64_t head)
 {
     uint64_t more = head - in->credited;
-    bool waits = wi_load_sc(&in->hungry) != 0; /* E5 sc: as above */
-    /* E5 sc: after `hungry`; pairs with E5 sc in on_notify() */
-    bool asked = wi_load_sc(&in->more) == 0;
-    if (more >= in->size / 2 || (waits && asked && (more != 0 || !in->told))) {
+    bool waits = wi_load_sc(&in->reader_waits) != 0; /* E5 sc: as above */
+    /* E5 sc: after `reader_waits`; pairs with E5 sc in wi_in_on_notify() */
+    bool asked = wi_load_sc(&in->more_follows) == 0;
+    if (more >= in->size / 2 ||
+        (waits && asked && (more != 0 || !in->credit_told))) {
         in->credited = head;
-        in->told = waits;
+        in->credit_told = waits;
         wi_link_post(in->link, &in->item);
     }
 }
@@ -63,7 +65,7 @@ static void send_credit(struct wi_in *in, uint64_t head)
 static void move_head(struct wi_in *in, uint64_t head)
 {
     /* E5 sc: the batch was read before this; pairs with E5 acquire in
-     * wi_lane_room(). sc, because `want` is read next. */
+     * wi_lane_room(). sc, because `producer_waits` is read next. */
     wi_store_sc(&in->ctl->head, head);
     if (wi_load_acq(&in->dead) != 0) { /* E7: nobody is there any more */
         return;
@@ -113,11 +115,11 @@ static void advance_once(struct wi_in *in)
         begin++;
     }
     if (begin != first) {
-        /* E10 sc: entries may be filled again, then the look at `starved`;
+        /* E10 sc: entries may be filled again, then the look at `fifo_full`;
          * pairs with E10 in held_slot() */
         wi_store_sc(&in->held_begin, begin);
         move_head(in, head);
-        if (wi_xchg_sc(&in->starved, 0) != 0) { /* E10 sc: FIFO has room */
+        if (wi_xchg_sc(&in->fifo_full, 0) != 0) { /* E10 sc: FIFO has room */
             scan_again(in);
         }
     }

@@ -78,19 +78,20 @@ static bool notify(struct wi_link *l, struct wi_out *o)
 {
     /* rlx: numbers of other threads; who changes them queues the item (E6) */
     uint64_t room = wi_load_rlx(&o->credit) + o->size;
-    bool more = wi_load_rlx(&o->more) != WI_MORE_NONE && /* rlx: as above */
-                wi_load_rlx(&o->ctl->tail) < room;       /* rlx: as above */
+    bool more =
+        wi_load_rlx(&o->follows) != WI_FOLLOWS_NONE && /* rlx: as above */
+        wi_load_rlx(&o->ctl->tail) < room;             /* rlx: as above */
     struct wi_msg_pos m = {.head = {WI_MSG_NOTIFY, sizeof(m)},
                            .edge = o->edge,
                            .epoch = o->epoch,
                            .hint = more ? 1 : 0,
                            .pos = o->posted};
-    if (o->notified < o->posted || (o->told_more && !more)) {
+    if (o->notified < o->posted || (o->told_follows && !more)) {
         if (!add_pos(l, &m)) {
             return false;
         }
         o->notified = o->posted;
-        o->told_more = more;
+        o->told_follows = more;
     }
     return true;
 }
@@ -106,11 +107,13 @@ static void reap(struct wi_link *l)
     while (l->completed_seen < done && l->posted_begin != l->posted_end) {
         struct wi_posted *p = &l->posted[l->posted_begin++ % WI_POSTED_MAX];
         l->completed_seen++;
-        /* E5 sc: ring space is free, then read `want`; pairs with E5 sc in
+        /* E5 sc: ring space is free, then read `producer_waits`; pairs with E5 sc in
          * wi_lane_room() */
         wi_store_sc(&p->out->ctl->head, p->pos);
-        if (wi_load_sc(&p->out->ctl->want) != 0) { /* E5 sc: as above */
-            wi_store_rlx(&p->out->ctl->want, 0);   /* rlx: set again if full */
+        if (wi_load_sc(&p->out->ctl->producer_waits) !=
+            0) { /* E5 sc: as above */
+            wi_store_rlx(&p->out->ctl->producer_waits,
+                         0); /* rlx: set again if full */
             wi_worker_notify(p->out->worker, WI_ATTN_SPACE);
         }
     }
@@ -261,12 +264,12 @@ static bool post_in(struct wi_link *l, struct wi_in *in)
 {
     /* E5 acquire: the reading of what the peer may now write over is done; it
      * may be a later head than the one that queued the item (E6); pairs with E5
-     * sc in move_head(). rlx: `hungry` is a hint */
+     * sc in move_head(). rlx: `reader_waits` is a hint */
     struct wi_msg_pos m = {.head = {WI_MSG_CREDIT, sizeof(m)},
                            .edge = in->edge,
                            .epoch = in->epoch,
-                           .hint = wi_load_rlx(&in->hungry),    /* rlx */
-                           .pos = wi_load_acq(&in->ctl->head)}; /* E5 */
+                           .hint = wi_load_rlx(&in->reader_waits), /* rlx */
+                           .pos = wi_load_acq(&in->ctl->head)};    /* E5 */
     return add_pos(l, &m);
 }
 

@@ -19,7 +19,7 @@ static struct wi_held *held_slot(struct wi_in *in)
     /* E10 acquire: the slot was released; pairs with E10 release in
      * advance_once() */
     if (end - wi_load_acq(&in->held_begin) == WI_HELD_MAX) {
-        wi_store_sc(&in->starved, 1); /* E10 sc: the wish, then the look */
+        wi_store_sc(&in->fifo_full, 1); /* E10 sc: the wish, then the look */
         /* E10 sc: as above */
         if (end - wi_load_sc(&in->held_begin) == WI_HELD_MAX) {
             return NULL;
@@ -28,12 +28,13 @@ static struct wi_held *held_slot(struct wi_in *in)
     return &in->held[end % WI_HELD_MAX];
 }
 
-void wi_in_starve(struct wi_in *in)
+void wi_in_reader_waits(struct wi_in *in)
 {
-    if (wi_load_rlx(&in->hungry) == 0) { /* rlx: only who scans writes it */
-        /* E5 sc: before the look at `want`; pairs with E5 sc in
+    if (wi_load_rlx(&in->reader_waits) ==
+        0) { /* rlx: only who scans writes it */
+        /* E5 sc: before the look at `producer_waits`; pairs with E5 sc in
          * tell_producer() */
-        wi_store_sc(&in->hungry, 1);
+        wi_store_sc(&in->reader_waits, 1);
         if (!in->mapped) {
             wi_in_advance(in); /* sends a credit that was held back */
         }
@@ -49,7 +50,7 @@ static weir_err more_to_come(struct wi_in *in)
     if (in->tail_seen != seen) {
         return WEIR_DONE;
     }
-    wi_in_starve(in);
+    wi_in_reader_waits(in);
     return WEIR_AGAIN;
 }
 
@@ -61,10 +62,10 @@ static weir_err more_to_come(struct wi_in *in)
 static weir_err nothing_there(struct wi_in *in)
 {
     if (in->mapped || in->consumer_worker == WI_ANY_WORKER) {
-        wi_in_starve(in);
+        wi_in_reader_waits(in);
     }
     /* E5 sc: as in tell_producer() */
-    if (in->mapped && wi_load_sc(&in->ctl->want) != 0 &&
+    if (in->mapped && wi_load_sc(&in->ctl->producer_waits) != 0 &&
         wi_load_acq(&in->dead) == 0) { /* E7: nobody is there any more */
         wi_in_wake_producer(in);
     }
@@ -74,8 +75,8 @@ static weir_err nothing_there(struct wi_in *in)
 static void fed(struct wi_in *in)
 {
     /* rlx: too late only tells the producer more than it needs */
-    if (wi_load_rlx(&in->hungry) != 0) {
-        wi_store_rlx(&in->hungry, 0); /* rlx: as above */
+    if (wi_load_rlx(&in->reader_waits) != 0) {
+        wi_store_rlx(&in->reader_waits, 0); /* rlx: as above */
     }
 }
 
@@ -85,7 +86,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out,
     uint64_t scan = wi_load_rlx(&in->scan); /* rlx: only who scans writes it */
     if (scan == in->tail_seen) {
         /* E1 acquire: frame bytes before tail; pairs with E1 release in
-         * wi_lane_put() (mapped) and on_notify() (posted) */
+         * wi_lane_put() (mapped) and wi_in_on_notify() (posted) */
         in->tail_seen = wi_load_acq(&in->ctl->tail);
         if (scan == in->tail_seen) {
             return nothing_there(in);

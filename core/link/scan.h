@@ -23,7 +23,7 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out,
 
 /** The reader of a ring waits for more: credits that were held back are sent,
  *  and from now on at once. By who scans the ring. */
-void wi_in_starve(struct wi_in *in);
+void wi_in_reader_waits(struct wi_in *in);
 
 /** The ring has a dispatcher (node ring): put its new frames on the local queues
  *  of their workers. A ring that is broken goes to the engine's queue of

@@ -61,7 +61,7 @@ struct wi_worker {
 /** Wake a worker for an event of the engine (WI_ATTN_*). Any thread. */
 void wi_worker_notify(struct wi_worker *w, uint32_t attn);
 
-/** A ring has data for a worker: mark its id (of wi_in_id()), wake the worker
+/** A ring has data for a worker: mark its id, wake the worker
  *  if it sleeps. Any thread. */
 void wi_worker_mark(struct wi_worker *w, uint32_t id);
 

@@ -13,7 +13,7 @@
 #include "core/query/query.h"
 #include "core/query/shuffle.h"
 
-/* So many full frames in a row, with no wait between, and more are expected. */
+/* This many full frames in a row, with no wait between, and more are expected. */
 #define MORE_AFTER 8u
 
 /* Bytes of a frame that is sent for its latency and not for its size. */
@@ -24,14 +24,15 @@
 
 /* ---- the consumer -------------------------------------------------------------- */
 
-void wi_lane_ask(struct wi_lane *lane)
+void wi_lane_ask_credit(struct wi_lane *lane)
 {
     struct wi_out *o = lane->out;
     o->run = 0;
     o->held = false;
     if (!o->mapped &&
-        wi_load_rlx(&o->more) != WI_MORE_NONE) { /* rlx: our own */
-        wi_store_rlx(&o->more, WI_MORE_NONE); /* rlx: queued behind it (E6) */
+        wi_load_rlx(&o->follows) != WI_FOLLOWS_NONE) { /* rlx: our own */
+        wi_store_rlx(&o->follows,
+                     WI_FOLLOWS_NONE); /* rlx: queued behind it (E6) */
         wi_link_post(o->link, &o->item);
     }
 }
@@ -39,7 +40,7 @@ void wi_lane_ask(struct wi_lane *lane)
 bool wi_lane_is_drained(const struct wi_lane *lane)
 {
     struct wi_out *o = lane->out;
-    /* E5 sc: read after `want` was set; pairs as in wi_lane_room() */
+    /* E5 sc: read after `producer_waits` was set; pairs as in wi_lane_room() */
     uint64_t consumed = o->mapped
                             ? wi_load_sc(&o->ctl->head)
                             : wi_load_sc(&o->credit); /* E5 sc: as above */
@@ -56,14 +57,14 @@ static struct wi_bell *consumer_bell(const struct wi_lane *lane)
                                                           l->peer_bell_stride);
 }
 
-bool wi_lane_is_wanted(const struct wi_lane *lane)
+bool wi_lane_consumer_waits(const struct wi_lane *lane)
 {
     struct wi_out *o = lane->out;
     if (o->mapped) {
         /* The line with `head` is dear while the consumer works. */
         return wi_bell_asleep(consumer_bell(lane)) && wi_lane_is_drained(lane);
     }
-    return wi_load_rlx(&o->wanted) == o->tail; /* rlx: only a hint */
+    return wi_load_rlx(&o->reader_waited) == o->tail; /* rlx: only a hint */
 }
 
 /* Tell the consumer that the ring has data. */
@@ -73,7 +74,7 @@ static void ring_consumer(struct wi_lane *lane)
     struct wi_link *l = o->link;
     if (!o->mapped) {
         /* Two at a time wake the consumer once. rlx: our own */
-        o->held = !o->held && wi_load_rlx(&o->more) == WI_MORE_SOON;
+        o->held = !o->held && wi_load_rlx(&o->follows) == WI_FOLLOWS_SOON;
         if (!o->held) {
             wi_link_post(l, &o->item);
         }
@@ -113,11 +114,11 @@ bool wi_lane_room(struct wi_lane *lane, uint32_t want, uint32_t least)
     }
     /* E5 sc: the wish, then a last look; pairs with E5 sc in move_head() and
      * tell_producer(), reap(): head, then the wish */
-    wi_store_sc(&o->ctl->want, WI_WANT_ROOM);
+    wi_store_sc(&o->ctl->producer_waits, WI_WAITS_FOR_ROOM);
     o->head_seen = wi_load_sc(&o->ctl->head); /* E5 sc: as above */
     lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
     if (lane->span.bytes == 0) {
-        wi_lane_ask(lane);
+        wi_lane_ask_credit(lane);
     }
     return lane->span.bytes != 0;
 }
@@ -179,13 +180,13 @@ static void hand_over(const uint8_t *mem, uint32_t bytes)
 }
 
 void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
-                 enum wi_more more)
+                 enum wi_follows follows)
 {
     struct wi_out *o = lane->out;
     uint8_t *mem = o->mem + lane->span.off;
-    o->run = more != WI_MORE_NONE ? o->run + 1 : 0;
+    o->run = follows != WI_FOLLOWS_NONE ? o->run + 1 : 0;
     /* rlx: the item is queued behind it (E6) */
-    wi_store_rlx(&o->more, o->run > MORE_AFTER ? more : WI_MORE_NONE);
+    wi_store_rlx(&o->follows, o->run > MORE_AFTER ? follows : WI_FOLLOWS_NONE);
     if (lane->span.pad != 0) {
         uint64_t pos = lane->span.pos - lane->span.pad;
         wi_frame_put_pad(o->mem + pos % o->size, lane->span.pad);
@@ -234,7 +235,7 @@ static WI_COLD void ring_stopped(struct weir_writer *w, struct wi_out *o)
 bool wi_lane_ready(struct weir_writer *w, struct wi_lane *lane)
 {
     struct wi_out *o = lane->out;
-    /* E7 acquire: stop-sending; pairs with E7 in on_stop() */
+    /* E7 acquire: stop-sending; pairs with E7 in wi_out_on_stop() */
     if (wi_unlikely(wi_load_acq(&o->stop_all) != 0)) {
         if (!lane->ended) {
             ring_stopped(w, o);
@@ -250,7 +251,7 @@ bool wi_lane_ready(struct weir_writer *w, struct wi_lane *lane)
 }
 
 void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
-                     enum wi_more more)
+                     enum wi_follows follows)
 {
     lane->out->filling = NULL;
     lane->open = false;
@@ -259,7 +260,7 @@ void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
     uint32_t bytes = wi_builder_finish(lane->builder, lane->out->checksum);
     if (bytes != 0) {
         lane->whole = false;
-        wi_lane_put(w, lane, bytes, more);
+        wi_lane_put(w, lane, bytes, follows);
     }
 }
 
@@ -267,7 +268,7 @@ void wi_lane_take_ring(struct weir_writer *w, struct wi_lane *lane)
 {
     struct wi_lane *other = lane->out->filling;
     if (other != NULL && other != lane) {
-        wi_lane_publish(w, other, WI_MORE_NONE);
+        wi_lane_publish(w, other, WI_FOLLOWS_NONE);
     }
 }
 

@@ -55,12 +55,12 @@ void wi_lane_take_ring(struct weir_writer *w, struct wi_lane *lane);
 
 /** Finish the open frame and put it out; without rows it is only closed. */
 void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
-                     enum wi_more more);
+                     enum wi_follows follows);
 
 /** Make the finished frame in the span, `bytes` long, visible to the consumer,
  *  and tell it. */
 void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
-                 enum wi_more more);
+                 enum wi_follows follows);
 
 /** Get the first lines of the next frames at the beginning of a push, while the
  *  batch is looked at. The consumers had them last, and later than the last
@@ -72,14 +72,14 @@ void wi_lanes_fetch(const struct weir_writer *w);
 
 /** The lane waits for its consumer: to have read, or to wait for what there is.
  *  That of a posted ring was told that more comes, and keeps its credit back. */
-void wi_lane_ask(struct wi_lane *lane);
+void wi_lane_ask_credit(struct wi_lane *lane);
 
-/** Has the consumer taken all that was published? To be asked after `want` was
+/** Has the consumer taken all that was published? To be asked after `producer_waits` was
  *  set. */
 bool wi_lane_is_drained(const struct wi_lane *lane);
 
 /** Does the consumer wait, with nothing of this lane to read? */
-bool wi_lane_is_wanted(const struct wi_lane *lane);
+bool wi_lane_consumer_waits(const struct wi_lane *lane);
 
 /** The time that lane.sent_ns is of. */
 uint64_t wi_lane_now(const struct weir_writer *w);

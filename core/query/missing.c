@@ -72,7 +72,8 @@ static bool look_at_ring(struct look *k, const struct wi_out *o, bool finished)
     k->m.bytes = over ? 0 : unreleased(o);
     /* rlx: only a look */
     if (!over && !finished && state == WI_OUT_OPEN &&
-        wi_load_rlx(&o->ctl->want) == WI_WANT_ROOM) { /* rlx: as above */
+        wi_load_rlx(&o->ctl->producer_waits) ==
+            WI_WAITS_FOR_ROOM) { /* rlx: as above */
         miss(k, WI_MISSING_ROOM);
         return true;
     }

@@ -61,7 +61,7 @@ void wi_reader_pay(struct weir_reader *r)
     struct wi_list *n;
     r->polls = 0;
     while ((n = wi_list_take(&r->owing)) != NULL) {
-        wi_in_starve(wi_container_of(n, struct wi_stream, owing)->in);
+        wi_in_reader_waits(wi_container_of(n, struct wi_stream, owing)->in);
     }
 }
 

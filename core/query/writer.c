@@ -77,7 +77,7 @@ static WI_COLD enum step send_image(struct weir_writer *w, struct wi_lane *lane)
             wi_frame_put_chunk(o->mem + lane->span.off, w->image,
                                w->image_bytes, w->image_used, n, o->checksum);
         w->image_used += n;
-        wi_lane_put(w, lane, bytes, WI_MORE_NONE);
+        wi_lane_put(w, lane, bytes, WI_FOLLOWS_NONE);
     }
     free(w->image);
     w->image = NULL;
@@ -107,15 +107,15 @@ static WI_COLD enum step large_row(struct weir_writer *w, struct wi_lane *lane,
 
 /* After a full frame. With several lanes the consumers wait for one another, and
  * the questions cost more than the credits. */
-static enum wi_more what_follows(const struct weir_writer *w,
-                                 const struct wi_lane *lane)
+static enum wi_follows what_follows(const struct weir_writer *w,
+                                    const struct wi_lane *lane)
 {
     if (w->n_lanes != 1) {
-        return WI_MORE_NONE;
+        return WI_FOLLOWS_NONE;
     }
     uint64_t left = w->batch_rows - w->row - lane->taken;
-    return left >= wi_builder_rows(lane->builder) ? WI_MORE_SOON
-                                                  : WI_MORE_LIKELY;
+    return left >= wi_builder_rows(lane->builder) ? WI_FOLLOWS_SOON
+                                                  : WI_FOLLOWS_LIKELY;
 }
 
 /* Rows [taken, n) of this lane's list into frames. */
@@ -228,7 +228,7 @@ static void next_split(struct weir_writer *w, const struct ArrowArray *batch)
 /* At the end of a push: consumers that sleep on an empty ring get what there
  * is, unless the stream is dense. A bounded look per push, round robin over the
  * lanes. */
-static void flush_hungry(struct weir_writer *w)
+static void flush_to_waiting(struct weir_writer *w)
 {
     uint32_t n = wi_min_u32(w->n_lanes, FLUSH_LOOK);
     uint64_t now_ns = wi_lane_now(w);
@@ -239,15 +239,15 @@ static void flush_hungry(struct weir_writer *w)
             (void)wi_lane_ready(w, lane);
         }
         if (lane->out->held) {
-            wi_lane_ask(lane); /* what was to follow did not */
+            wi_lane_ask_credit(lane); /* what was to follow did not */
         }
         if (!wi_lane_has_rows(lane) || now_ns - lane->sent_ns <= WI_DENSE_NS) {
             continue;
         }
-        if (wi_lane_is_wanted(lane)) {
-            wi_lane_publish(w, lane, WI_MORE_NONE);
+        if (wi_lane_consumer_waits(lane)) {
+            wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
         } else {
-            wi_lane_ask(lane);
+            wi_lane_ask_credit(lane);
         }
     }
 }
@@ -270,11 +270,11 @@ bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns)
         }
         /* E5 sc: the wish to be told when the ring is empty, then the look; as
          * in wi_lane_room() */
-        wi_store_sc(&lane->out->ctl->want, WI_WANT_ALL);
+        wi_store_sc(&lane->out->ctl->producer_waits, WI_WAITS_FOR_EMPTY);
         if (wi_lane_is_drained(lane)) {
-            wi_lane_publish(w, lane, WI_MORE_NONE);
+            wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
         } else {
-            wi_lane_ask(lane);
+            wi_lane_ask_credit(lane);
         }
     }
     return left;
@@ -288,7 +288,7 @@ weir_err weir_writer_flush(weir_writer *w)
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         struct wi_lane *lane = &w->lanes[lane_at(w, i)];
         if (wi_lane_has_rows(lane) && wi_lane_ready(w, lane) && lane->open) {
-            wi_lane_publish(w, lane, WI_MORE_NONE);
+            wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
             wi_lane_reopen(w, lane);
         }
     }
@@ -330,7 +330,7 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
         w->row += w->split.n;
     }
     w->pushing = false;
-    flush_hungry(w);
+    flush_to_waiting(w);
     return w->n_done == w->n_lanes ? WEIR_DONE : WEIR_OK;
 }
 
@@ -364,7 +364,7 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
     }
     wi_lane_take_ring(w, lane);
     if (lane->open) {
-        wi_lane_publish(w, lane, WI_MORE_NONE);
+        wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
     }
     uint32_t bytes = (uint32_t)wi_align_up(
         sizeof(struct wi_frame_header) + sizeof(struct wi_frame_end), 64);
@@ -380,7 +380,7 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
     bytes = wi_frame_put_end(lane->out->mem + lane->span.off, &end);
     lane->ended = true;
     wi_lane_drop(w, lane);
-    wi_lane_put(w, lane, bytes, WI_MORE_NONE);
+    wi_lane_put(w, lane, bytes, WI_FOLLOWS_NONE);
     return true;
 }
 

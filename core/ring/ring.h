@@ -32,14 +32,15 @@
 
 /* Why a producer wants to be woken; the consumer sees only that it does. */
 enum {
-    WI_WANT_ROOM = 1, /* for the next frame */
-    WI_WANT_ALL = 2,  /* an empty ring: then what is part-filled goes out */
+    WI_WAITS_FOR_ROOM = 1, /* for the next frame */
+    WI_WAITS_FOR_EMPTY =
+        2, /* an empty ring: then what is part-filled goes out */
 };
 
 struct wi_ring_ctl {
-    /* written by: producer (`want` is cleared by the consumer) */
+    /* written by: producer (`producer_waits` is cleared by the consumer) */
     alignas(WI_CACHE_LINE) _Atomic uint64_t tail;
-    _Atomic uint32_t want; /* producer wants to be woken when there is room */
+    _Atomic uint32_t producer_waits; /* for what: above; 0: it does not */
     /* written by: consumer (posted rings: by whoever reaps completions) */
     alignas(WI_CACHE_LINE) _Atomic uint64_t head;
 };

@@ -6,17 +6,17 @@
  * for new. What ends a link (a message for an edge that is not open, an overlap,
  * ABANDON twice) never happens between two engines that keep to the protocol.
  *
- * Mirrors core/link/edge_out.c, core/link/edge_in.c, core/query/stream.c, core/query/lane.c and
+ * Mirrors core/link/edge_out.c, core/link/edge_in.c, core/link/stream.c, core/query/lane.c and
  * core/query/writer.c, and docs/wire.md "Life of an edge":
  *
  *   producer   wi_out_place(), place_one(), wi_lane_put(), lane_end(),
- *              ring_stopped(), wi_out_abandon(), wi_out_release(), on_stop(),
- *              on_closed()
+ *              ring_stopped(), wi_out_abandon(), wi_out_release(), wi_out_on_stop(),
+ *              wi_out_on_closed()
  *   pump       send_ctl() before post_out() in core/link/post.c
- *   consumer   on_open(), wi_in_attach(), wi_in_refuse(), on_notify(),
- *              on_abandon(), take_slot(), take_end(), wi_stream_stop(),
+ *   consumer   wi_in_on_open(), wi_query_attach(), wi_in_refuse(), wi_in_on_notify(),
+ *              wi_in_on_abandon(), wi_take_frame(), take_end(), wi_stream_stop(),
  *              stop_ring(),
- *              wi_stream_ended(), wi_stream_detach(), in_over()
+ *              wi_stream_ended(), wi_stream_detach(), wi_in_over()
  *
  * QUERIES queries in a row want the same unit, each with one thread-to-thread
  * ring and at most FRAMES frames before its END. Each side may cancel a query or

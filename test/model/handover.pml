@@ -20,16 +20,16 @@
  * -DNO_SECOND_LOOK  who finds the lock taken leaves a wish and goes at once
  * -DWEAK            `again` and `advancing` are stored with release: they stay
  *                   in the store buffer while the next look is made (TSO)
- * -DWEAK_STARVED    so does `starved`
+ * -DWEAK_FIFO_FULL    so does `fifo_full`
  * -DSTALE_END       held_end is read before `finish`, not after
- * -DNO_STARVED      who advances does not mark the ring for a starved scanner
+ * -DNO_FIFO_FULL      who advances does not mark the ring for a scanner that found the FIFO full
  */
 #ifndef FRAMES
 #define FRAMES 3
 #endif
 #define MAX 2
 
-bit advancing, again, starved;
+bit advancing, again, fifo_full;
 byte finish;               /* 0 in use, 1 tell when empty, 2 told */
 byte held_begin, held_end;
 bit released[MAX];
@@ -42,7 +42,7 @@ byte holders, told;
 #define NOTHING 0
 #define LET_GO 1
 #define WISH 2
-#define STARVED 3
+#define FIFO_FULL 3
 byte buffer[3];
 
 inline drain(who)
@@ -51,7 +51,7 @@ inline drain(who)
         if
         :: buffer[who] == LET_GO -> advancing = 0
         :: buffer[who] == WISH -> again = 1
-        :: buffer[who] == STARVED -> starved = 1
+        :: buffer[who] == FIFO_FULL -> fifo_full = 1
         :: else
         fi;
         buffer[who] = NOTHING
@@ -81,8 +81,8 @@ inline once(who)
     if
     :: begin != held_begin ->
         held_begin = begin;
-#ifndef NO_STARVED
-        atomic { saw = starved; starved = 0 };
+#ifndef NO_FIFO_FULL
+        atomic { saw = fifo_full; fifo_full = 0 };
         if
         :: saw -> mark = 1
         :: else
@@ -176,10 +176,10 @@ proctype scanner()
         :: held_end - held_begin < MAX -> break
         :: else ->
             drain(0);
-#ifdef WEAK_STARVED
-            buffer[0] = STARVED;
+#ifdef WEAK_FIFO_FULL
+            buffer[0] = FIFO_FULL;
 #else
-            starved = 1;
+            fifo_full = 1;
 #endif
             if
             :: held_end - held_begin < MAX -> break
@@ -227,7 +227,7 @@ init {
         run scanner();
         run releaser(1);
         run releaser(2);
-#if defined(WEAK) || defined(WEAK_STARVED)
+#if defined(WEAK) || defined(WEAK_FIFO_FULL)
         run memory(0);
         run memory(1);
         run memory(2);

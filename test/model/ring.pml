@@ -19,7 +19,7 @@
  * a bit, and a sleep ends when it is set. `advancing` is a plain lock
  * (handover.pml). Plain stores go through a store buffer per process and become
  * visible at any later time, in order (TSO); an sc store or an exchange empties
- * the buffer of its process first. `tail` (release) and `want` = 0 (relaxed)
+ * the buffer of its process first. `tail` (release) and `producer_waits` = 0 (relaxed)
  * are such plain stores in the C source too, and hence in every run.
  *
  * SIZE words of ring, frames of FRAME or, where a flush cut them short, SHORT
@@ -38,7 +38,7 @@
  * Mutations:
  * -DNO_HUNGRY       a look that finds nothing does not say so, and a release
  *                   wakes only if little of the ring is in use
- * -DWEAK_PRODUCER   `want` = 1 with release: it stays in the store buffer
+ * -DWEAK_PRODUCER   `producer_waits` = 1 with release: it stays in the store buffer
  * -DWEAK_CONSUMER   `head` with release: it stays in the store buffer
  * -DNO_LAST_LOOK    out_room does not look again after the wish
  * -DNO_NOTHING      a look that finds nothing does not wake
@@ -60,7 +60,7 @@
 #define PAD 255
 
 byte head, tail; /* positions */
-bit want;
+bit producer_waits;
 byte mem[SIZE];  /* number of the frame that the word belongs to */
 
 bit attention;   /* of the producer's bell */
@@ -72,7 +72,7 @@ byte held_pos[HELD], held_len[HELD], held_no[HELD];
 bit released[HELD];
 bit advancing;
 bit all_taken;
-bit hungry;      /* the last look found nothing */
+bit reader_waits;      /* the last look found nothing */
 
 /* ---- store buffers ------------------------------------------------------ */
 
@@ -91,7 +91,7 @@ inline apply()
     if
     :: what == HEAD -> head = value
     :: what == TAIL -> tail = value
-    :: what == WANT -> want = value
+    :: what == WANT -> producer_waits = value
     fi
 }
 
@@ -127,7 +127,7 @@ inline out_room()
         store(P, WANT, 1);
 #else
         fence(P);
-        want = 1;
+        producer_waits = 1;
 #endif
 #ifndef NO_LAST_LOOK
         atomic { head_seen = head; reserve() }
@@ -193,9 +193,9 @@ inline move_head(who, pos)
 #endif
 #ifndef NO_EIGHTH
     if
-    :: want != 0 ->
+    :: producer_waits != 0 ->
         if
-        :: tail - pos <= SIZE / 8 || hungry -> wake_producer(who)
+        :: tail - pos <= SIZE / 8 || reader_waits -> wake_producer(who)
         :: else
         fi
     :: else
@@ -278,11 +278,11 @@ proctype consumer()
        :: scan == tail_seen ->
 #ifndef NO_HUNGRY
            fence(C);
-           hungry = 1;
+           reader_waits = 1;
 #endif
 #ifndef NO_NOTHING
            if
-           :: want != 0 -> wake_producer(C)
+           :: producer_waits != 0 -> wake_producer(C)
            :: else
            fi;
 #endif
@@ -314,10 +314,10 @@ proctype consumer()
                held_end++;
                no = (got == PAD -> no : no + 1);
                all_taken = (no == FRAMES + 1);
-               hungry = 0;
+               reader_waits = 0;
                n = 0
            };
-           /* take_slot(): what gives no batch is released at once */
+           /* wi_take_frame(): what gives no batch is released at once */
            if
            :: got == PAD -> advance(C)
            :: else
