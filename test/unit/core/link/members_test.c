@@ -27,7 +27,7 @@ static weir_err join(weir_node *node, struct weir_error *err)
 {
     const struct weir_member members[] = {
         {.name = "n0", .address = weir_node_address(node), .workers = 1},
-        {.name = "n1", .address = "127.0.0.1:9", .workers = 1},
+        {.name = "n1", .address = "tcp:127.0.0.1:9", .workers = 1},
     };
     return weir_node_join(node, members, 2, err);
 }
