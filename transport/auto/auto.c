@@ -122,9 +122,9 @@ static void note(struct auto_part *p, const char *text)
     size_t name = strlen(p->ops != NULL ? p->ops->name : "");
     if (name > 0 && strncmp(text, p->ops->name, name) == 0 &&
         strncmp(text + name, ": ", 2) == 0) {
-        text += name + 2; /* it stands in front anyway */
+        text += name + 2; /* the line begins with it anyway */
     }
-    /* What comes behind a semicolon is what to do about it. */
+    /* What follows a semicolon is what to do about it. */
     int n = (int)wi_min_u32((uint32_t)strcspn(text, ";"), AUTO_WORD_BYTES - 1);
     (void)snprintf(p->note, sizeof(p->note), "%.*s", n, text);
 }

@@ -108,7 +108,7 @@ static WI_COLD weir_err not_an_address(const char *address,
                    address);
 }
 
-/* Words behind the host; false: not of the form NAME=ADDRESS. Transports that
+/* Words after the host; false: not of the form NAME=ADDRESS. Transports that
  * this build does not know are passed over. */
 static bool take_parts(char *text, struct auto_peer *out)
 {
@@ -147,7 +147,7 @@ weir_err wi_auto_address_get(const char *address, struct auto_peer *out,
     if (strncmp(address, "auto:", 5) != 0) {
         return not_an_address(address, err);
     }
-    char *words = strchr(own, ';'); /* behind the host */
+    char *words = strchr(own, ';'); /* after the host */
     if (words != NULL) {
         *words++ = '\0';
     }

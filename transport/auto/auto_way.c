@@ -51,7 +51,7 @@ bool wi_auto_way(const struct auto_transport *t, const struct auto_peer *peer,
     } else {
         can = true;
     }
-    /* Several of them stand in a line: the node's own `why` has all of it. */
+    /* Several share one line; the node's own `why` has the whole text. */
     int len = p->t == NULL ? AUTO_NOTE_SHORT : AUTO_WORD_BYTES - 1;
     (void)snprintf(word, AUTO_WORD_BYTES, "%.*s", len, say);
     return can;

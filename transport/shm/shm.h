@@ -12,7 +12,7 @@
  *
  * "shm:NAME" is the socket "weir/NAME" in the abstract namespace of the
  * network namespace: the kernel forgets it with its last descriptor, so a
- * killed process leaves nothing behind and its name can be taken again.
+ * killed process leaves nothing and its name can be taken again.
  * Memory is a memfd: no file system, and so no size of /dev/shm, is involved.
  *
  * Packets, in host byte order since both ends are one host:
@@ -29,8 +29,8 @@
  *  - mapped bytes before a message: edge E4, the lock of the socket's queue;
  *  - EPOLLOUT: armed after an attempt failed; epoll_ctl looks at the socket
  *    again, so room that came in between is reported. The engine disarms
- *    *before* it reports SENDABLE, so a kick that lost its arming to that is
- *    followed by a SENDABLE, and the kick upon it arms again.
+ *    *before* it reports SENDABLE: if it undoes the arming of a kick, a
+ *    SENDABLE follows, and the kick that answers it arms again.
  */
 #ifndef WI_SHM_H
 #define WI_SHM_H
@@ -140,7 +140,7 @@ struct shm {
     /* written by: engine */
     uint64_t now_ns;        /* of the poll that runs */
     uint64_t due_ns;        /* when `waiting` needs a look; 0 = now */
-    uint64_t resume_ns;     /* accept is paused until; 0 = it is not */
+    uint64_t resume_ns;     /* when accept goes on; 0 = not paused */
     struct shm_ep *waiting; /* retrying, greeting, doomed */
     uint32_t n_strangers;
     uint32_t n_accepted;   /* and not CLOSED */

@@ -54,8 +54,8 @@ static void listen_again(struct shm *t)
     (void)epoll_ctl(t->epoll_fd, EPOLL_CTL_MOD, t->listen_fd, &e);
 }
 
-/* Level-triggered epoll would report the connection that cannot be taken for
- * ever: look away until a descriptor may be free. */
+/* Level-triggered epoll would report the connection that cannot be taken
+ * forever: look away until a descriptor may be free. */
 static WI_COLD void listen_later(struct shm *t)
 {
     struct epoll_event e = {.events = 0, .data.ptr = &t->listen_fd};
@@ -99,9 +99,8 @@ void wi_shm_ep_free(struct shm_ep *ep)
     for (uint32_t i = 0; i < ep->n_in; i++) {
         (void)close(ep->in[i].fd);
     }
-    /* Said to the kernel and to the peer in so many words: a child that the
-     * program forked may hold a copy of the descriptor, and then close alone
-     * does neither. */
+    /* Not by close alone: a child that the program forked may hold a copy of
+     * the descriptor, which would keep both alive. */
     (void)epoll_ctl(t->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
     (void)shutdown(ep->fd, SHUT_RDWR);
     (void)close(ep->fd);

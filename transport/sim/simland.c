@@ -49,9 +49,9 @@ void wi_simend_done(struct wi_simend *e)
     }
 }
 
-/* Writes land in order, answers land in order, and a read was at the peer
- * after everything posted before it; so all is done up to the later of the
- * two, or up to the first read that has no answer. */
+/* Writes land in order, answers land in order, and a read reaches the peer
+ * after everything posted before it. So all is done up to the later of the
+ * last write and the last answer; if a read waits for its answer, up to it. */
 static void complete(struct wi_simend *e, uint64_t seq)
 {
     e->rma_pos = wi_max_u64(e->rma_pos, seq + 1);

@@ -9,9 +9,9 @@
  *   wi_simnet_take_ready(net)                     // at this port: poll there
  *
  * Model, beyond the one of simwire.h: the operations of an endpoint that were
- * kicked and wait for the port share one transfer, and so one overhead, as far
- * as at most one of them has more than 1 KiB and they are at most 16: a frame
- * with its notifications is one transfer. A write is complete for its poster
+ * kicked and wait for the port share one transfer, and so one overhead: up to
+ * 16 operations, one of which may have more than 1 KiB. A frame with its
+ * notifications is one transfer. A write is complete for its poster
  * when it has landed; the acknowledgement is not simulated. Written bytes are
  * copied when the transfer lands, read bytes when the answer lands.
  *
@@ -96,7 +96,7 @@ uint64_t wi_simnet_trace(const struct wi_simnet *net);
 void wi_simnet_set_faults(struct wi_simnet *net,
                           const struct wi_simnet_faults *faults);
 
-/** At once: the port falls silent for ever. */
+/** At once: the port falls silent forever. */
 void wi_simnet_crash(struct wi_simnet *net, uint32_t port);
 
 void wi_simnet_cut(struct wi_simnet *net, uint32_t a, uint32_t b,

@@ -96,7 +96,7 @@ static uint64_t lane_end(const struct wi_simlane *lane)
 }
 
 /* Book `bytes` on one direction of a port; returns when they are through. A
- * lane whose end is this very nanosecond was busy until its fraction of it. */
+ * lane that ends in this nanosecond was busy until its fraction of it. */
 static uint64_t book(const struct wi_simwire *w, struct wi_simlane *lane,
                      uint64_t bytes)
 {

@@ -99,7 +99,7 @@ struct wi_simwire {
     uint64_t random; /* state of the generator */
     uint64_t trace;  /* hash of every event so far */
     uint64_t events;
-    bool no_memory; /* an event was lost for want of memory: result is void */
+    bool no_memory; /* an event was lost: no memory; the run is void */
 };
 
 /** Set up; false: no memory. fini takes a wire after either. */

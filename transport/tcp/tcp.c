@@ -5,7 +5,7 @@
  * poll first asks epoll what is new, which marks endpoints as ready, then
  * takes ready endpoints in turn while there are events left to fill. Epoll is
  * level triggered, so bytes in a socket are never forgotten; what is left in
- * memory (records behind a full event array) keeps its endpoint ready.
+ * memory (records that found the event array full) keeps its endpoint ready.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -40,7 +40,7 @@ void wi_tcp_resume(struct tcp_transport *t)
     }
 }
 
-/* The peer that waits to be accepted would make epoll report it for ever. */
+/* The peer that waits to be accepted would make epoll report it forever. */
 static WI_COLD void pause_accept(struct tcp_transport *t, int why)
 {
     struct rlimit lim = {0};

@@ -59,8 +59,8 @@ enum {
     TCP_MAX_LINGER = 64,      /* disconnected, peer has not closed yet */
 };
 
-#define TCP_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent for */
-#define TCP_LINGER_NS UINT64_C(2000000000)   /* wait for the peer's end for */
+#define TCP_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent */
+#define TCP_LINGER_NS UINT64_C(2000000000)   /* wait for the peer's end */
 #define TCP_PAUSE_NS UINT64_C(100000000)     /* between accepts without fds */
 
 enum tcp_record { TCP_MESSAGE = 1, TCP_WRITE, TCP_READ, TCP_READ_DATA };
@@ -113,7 +113,7 @@ struct tcp_transport {
 /** One piece of the stream: a range of staging, or payload. */
 struct tcp_piece {
     uint32_t stage_pos; /* staging is free up to here once it is sent */
-    uint32_t ops;       /* operations whose sending it ends */
+    uint32_t ops;       /* operations that are sent once it is */
 };
 
 /** Send side. pieces are cumulative positions head .. tail; iov[] is kept in
@@ -219,7 +219,7 @@ void wi_tcp_addr_reachable(union wi_inet *addr);
 /* ---- tcp.c --------------------------------------------------------------- */
 extern const struct wi_transport_ops wi_tcp_ops;
 
-/** A descriptor was closed: accept again if that was given up for lack. */
+/** A descriptor was closed: accept again if there were too few to do so. */
 void wi_tcp_resume(struct tcp_transport *t);
 
 /* ---- tcp_ep.c ------------------------------------------------------------ */
@@ -269,7 +269,7 @@ void wi_tcp_disconnect(struct wi_ep *base);
 weir_err wi_tcp_lookup_start(struct tcp_ep *ep, const char *text,
                              struct weir_error *err);
 
-/** The endpoint goes: its look-up is for nobody any more. */
+/** The endpoint goes: nobody waits for its look-up any more. */
 void wi_tcp_lookup_drop(struct tcp_ep *ep);
 
 /** Hand out what was found. */

@@ -236,7 +236,7 @@ void wi_tcp_ep_greeted(struct tcp_ep *ep)
         return;
     }
     if (n <= 0) {
-        ep->hung_up = rx->tail == 0; /* before a word: no room, perhaps */
+        ep->hung_up = rx->tail == 0; /* perhaps it had no room for us */
         wi_tcp_ep_lose(ep, "%s hung up before it greeted%s%s", ep->peer,
                        n < 0 ? ": " : "", n < 0 ? strerror(errno) : "");
         return;

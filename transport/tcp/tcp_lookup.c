@@ -6,9 +6,9 @@
  *   connect --> wanted --> a thread: getaddrinfo(3) --> done, news_fd --> poll
  *
  * The resolver cannot be interrupted, and may take as long as its timeouts add
- * up to. So nobody waits for it: an endpoint that goes leaves its look-up
- * behind, and a transport that closes leaves the threads that are at it behind.
- * The last of those frees what they share.
+ * up to. So nobody waits for it: an endpoint that closes abandons its look-up,
+ * and a transport that closes abandons the threads that are busy with one. The
+ * last of these threads frees what they share.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,13 +23,13 @@
 #include "core/base/thread.h"
 #include "transport/tcp/tcp.h"
 
-enum { THREADS = 4 }; /* so many names may hang before others have to wait */
+enum { THREADS = 4 }; /* names that may hang before others have to wait */
 
-/** One look-up. Under the lock, but for what the thread at it is given. */
+/** One look-up. Under the lock, except what its thread is given. */
 struct tcp_lookup {
-    struct wi_list list; /* in wanted or done; alone while a thread is at it */
+    struct wi_list list; /* in wanted or done; alone while in work */
     struct tcp_ep *ep;   /* whom it is for; NULL: nobody any more */
-    bool taken;          /* a thread is at it, or was */
+    bool taken;          /* by a thread, which may have ended it */
     char text[WI_ADDRESS_BYTES];
     union wi_inet addr;
     weir_err rc;
@@ -140,7 +140,7 @@ static weir_err staff(struct tcp_lookups *s, struct weir_error *err)
     } else if (s->threads == 0) {
         return wi_fail(err, rc, "%s", why.message);
     }
-    return WEIR_OK; /* or those that there are will do it */
+    return WEIR_OK; /* if this failed, the others do it */
 }
 
 weir_err wi_tcp_lookup_start(struct tcp_ep *ep, const char *text,
@@ -185,7 +185,7 @@ void wi_tcp_lookup_drop(struct tcp_ep *ep)
     if (!job->taken || !wi_list_empty(&job->list)) {
         wi_list_remove(&job->list);
         free(job);
-    } /* else the thread that is at it does */
+    } /* else its thread does */
     (void)pthread_mutex_unlock(&s->lock);
 }
 

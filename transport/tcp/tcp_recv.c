@@ -19,7 +19,7 @@
 enum { MAX_CALLS = 16 };
 
 struct header {
-    uint32_t type; /* with the zero bytes behind it */
+    uint32_t type; /* with the zero bytes after it */
     uint32_t bytes;
     uint64_t key;
     uint64_t off;

@@ -126,7 +126,7 @@ void wi_tcp_unblock(struct tcp_ep *ep)
     wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLIN);
     /* E41 release: the disarming above before anyone may arm again; pairs with
      * E41 acquire in flush(). The other order could undo an arming and leave
-     * the endpoint blocked for ever. */
+     * the endpoint blocked forever. */
     wi_store_rel(&ep->blocked, false);
 }
 

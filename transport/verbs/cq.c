@@ -8,7 +8,7 @@
  *
  * Notifications: arm asks for one unless one is still to come; the event that
  * a notification leaves in the channel is read at the next arm, so a sleep
- * costs two system calls beside the sleep itself. The edges are in qp.c.
+ * costs two system calls besides the sleep itself. The edges are in qp.c.
  */
 #include <endian.h>
 #include <errno.h>
@@ -144,7 +144,7 @@ void wi_vb_feed(struct vb_transport *t, struct vb_ep *ep,
 
 void wi_vb_want(struct vb_ep *ep, enum vb_ack what)
 {
-    /* E52 release: counters before the wish; pairs with E52 acquire in
+    /* E52 release: the counters, then the wish; pairs with E52 acquire in
      * add_missing() of qp.c */
     wi_store_rel(&ep->ack_now, (uint32_t)what);
     wi_vb_ep_todo(ep, VB_TODO_SENDABLE);

@@ -4,7 +4,7 @@
  *
  * disconnect may not let go of what was kicked, nor of what the device still
  * reads. Writes and reads under way are cut: the queue pair ends at once. If
- * only messages are under way, a last one (BYE) is posted behind them, and the
+ * only messages are under way, a last one (BYE) is posted after them, and the
  * queue pair lives on without its endpoint, and without grants, until BYE is
  * complete: at most VB_LINGER_NS, and at most VB_MAX_LINGER of them.
  */
@@ -56,8 +56,8 @@ static uint32_t free_idx(const struct vb_transport *t)
 
 /* ---- open and close ------------------------------------------------------ */
 
-/* All places are taken: nobody that only waits to go, or has not said who it
- * is, may keep out a node. */
+/* All places are taken: endpoints that only wait to close, or have not said
+ * who they are, make room for a node. */
 static void make_room(struct vb_transport *t)
 {
     struct wi_list *from =
@@ -139,7 +139,7 @@ void wi_vb_ep_close(struct vb_ep *ep)
 void wi_vb_ep_todo(struct vb_ep *ep, uint32_t todo)
 {
     if (ep->state == VB_LINGER || is_stranger(ep)) {
-        return; /* the core does not know it, or no more */
+        return; /* the core does not know it (any more) */
     }
     ep->todo |= todo;
     if (wi_list_empty(&ep->ready)) {
@@ -157,7 +157,7 @@ void wi_vb_ep_up(struct vb_ep *ep)
         t->n_greeting--;
         t->n_links++;
         ep->until_ns = 0;
-        ep->reported = true; /* by who called */
+        ep->reported = true; /* by the caller */
     } else if (wi_vb_say(ep, VB_FIRST)) {
         ep->reported = true;
         wi_vb_ep_todo(ep, VB_TODO_UP);
@@ -217,7 +217,7 @@ void wi_vb_all_lost(struct vb_transport *t, const char *fmt, ...)
 
 /* ---- disconnect ---------------------------------------------------------- */
 
-/* Everything that was posted, but for messages, is complete. */
+/* Everything that was posted, except messages, is complete. */
 static bool is_quiet(struct vb_ep *ep)
 {
     /* Relaxed: written by poll, which is in this thread. */

@@ -69,7 +69,7 @@ static struct rdma_cm_id *bind_any(struct vb_transport *t,
         wi_inet_set_host(&addr, &found);
         id = bind_id(t, &addr);
         if (id == NULL && !is_elsewhere(errno)) {
-            why = errno; /* what could have been, but for this */
+            why = errno; /* a device is there, this failed */
         }
     }
     freeifaddrs(list);

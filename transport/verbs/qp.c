@@ -125,7 +125,7 @@ static bool has_room(struct vb_ep *ep, uint32_t msgs)
 {
     const struct vb_tx *tx = &ep->tx;
     uint32_t depth = vb_home(ep)->sq_depth;
-    /* E50 sc: behind the store of `hungry`, see starve(); pairs with the
+    /* E50 sc: after the store of `hungry`, see starve(); pairs with the
      * stores of send_done() and take_counts() in cq.c */
     uint32_t done = wi_load_sc(&ep->wr_done);
     uint32_t freed = wi_load_sc(&ep->msg_freed); /* E50 sc: as above */
@@ -237,7 +237,7 @@ static weir_err add_rma(struct vb_ep *ep, const struct wi_rma *op,
     }
     if (wi_unlikely(key.tag != ep->peer_tag) ||
         !wi_vb_lkey(ep, op->local, op->bytes, &lkey)) {
-        return fault(ep); /* a key of another link, or memory of nobody */
+        return fault(ep); /* a key of another link, or memory not registered */
     }
     if (wi_unlikely(!has_room(ep, 0)) && !starve(ep, 0)) {
         return WEIR_AGAIN;
@@ -287,7 +287,7 @@ static bool own_room(struct vb_ep *ep, uint32_t keep)
 static bool add_own(struct vb_ep *ep, uint8_t flags, uint32_t keep)
 {
     if (!own_room(ep, keep)) {
-        /* E50 sc: as in starve(); kick comes again upon SENDABLE */
+        /* E50 sc: as in starve(); SENDABLE brings another kick */
         wi_store_sc(&ep->hungry, 1);
         if (!own_room(ep, keep)) {
             return false;
@@ -297,8 +297,8 @@ static bool add_own(struct vb_ep *ep, uint8_t flags, uint32_t keep)
     return true;
 }
 
-/* What the chain lacks: a message behind writes whose completion the peer has
- * to tell, or an acknowledgement that is due. */
+/* What the chain lacks: a message after writes whose completion the peer has
+ * to report, or an acknowledgement that is due. */
 static void add_missing(struct vb_ep *ep)
 {
     struct vb_tx *tx = &ep->tx;

@@ -49,8 +49,8 @@ static inline bool vb_reached(uint32_t a, uint32_t b)
     return (int32_t)(a - b) >= 0;
 }
 
-/** An acknowledgement is due, though nothing else goes: half of the window
- *  was freed since the peer was told. */
+/** Is an acknowledgement due even if nothing else is sent? It is when half of
+ *  the window was freed since the peer was told. */
 static inline bool vb_ack_due(uint32_t freed, uint32_t told, uint32_t window)
 {
     return freed - told >= window / 2;

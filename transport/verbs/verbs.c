@@ -125,7 +125,7 @@ static void flush_linger(struct vb_transport *t)
     }
 }
 
-/* Everything that is held of the device, but for endpoints. */
+/* Everything that is held of the device, except endpoints. */
 static void release(struct vb_transport *t)
 {
     if (t->released) {
@@ -210,8 +210,8 @@ static weir_err verbs_open(const struct wi_transport_params *params,
         }
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a transport");
     }
-    /* Kernels before 5.12 would copy registered pages upon a write after fork;
-     * for later ones this does nothing. */
+    /* Keeps kernels before 5.12 from copying registered pages that are
+     * written after a fork; later ones need nothing. */
     (void)ibv_fork_init();
     weir_err rc = wi_vb_listen(t, params->listen, params->advertise, err);
     if (rc == WEIR_OK) {
@@ -308,8 +308,8 @@ static void look(struct vb_transport *t)
     }
 }
 
-/* Acknowledgements that have waited for a message to ride on, until now or
- * for nearly as long: a sleep is not to be cut short for them. */
+/* Send acknowledgements that found no message to travel with, and are due or
+ * nearly so: a sleep should not be cut short for them. */
 static void pay(struct vb_transport *t, uint64_t soon_ns)
 {
     struct wi_list *n;
@@ -381,7 +381,7 @@ static uint32_t step(struct vb_transport *t, struct vb_ep *ep,
     uint32_t n = report(ep, VB_TODO_UP, WI_EV_CONNECTED, events, max);
     n += report_reads(ep, events + n, max - n);
     n += report(ep, VB_TODO_SENDABLE, WI_EV_SENDABLE, events + n, max - n);
-    /* Last, and behind every message that came before. */
+    /* Last: after every message that came before it. */
     if (ep->todo == VB_TODO_CLOSED && (t->dead || wi_vb_cq_idle(t))) {
         n += report(ep, VB_TODO_CLOSED, WI_EV_CLOSED, events + n, max - n);
     }
@@ -441,7 +441,7 @@ static uint32_t verbs_poll(struct wi_transport *base, uint64_t now_ns,
         uint32_t before = n;
         n += wi_vb_cq_poll(t, events + n, max - n);
         if (n != before) {
-            t->napped = false; /* that is what the sleep has ended for */
+            t->napped = false; /* that is what ended the sleep */
         }
         if (look_due(t)) {
             look(t);
@@ -490,7 +490,7 @@ static void set_timer(struct vb_transport *t)
 {
     uint64_t first = first_deadline(t);
     if (first == UINT64_MAX || (t->timer_ns != 0 && t->timer_ns <= first)) {
-        return; /* an earlier ring does no harm */
+        return; /* to fire early does no harm */
     }
     /* Relative: the engine's clock need not be this one. */
     uint64_t left = first > t->now_ns ? first - t->now_ns : 1;

@@ -34,7 +34,7 @@
  * TCP has taken the bytes, and Soft-iWARP takes pages of unsignaled requests
  * without copying them. There, `got` of a message that was posted after the
  * write says so: the write has been placed at the peer by then. A kick whose
- * last write has no message behind it adds a message of its own.
+ * last write has no message after it adds a message of its own.
  *
  * Keys. One 64-bit word holds all that a peer needs to write to a grant:
  *
@@ -91,7 +91,7 @@ enum {
     VB_PORT_TRIES = 32, /* TCP may have a port that rdma_cm thinks is free */
 };
 
-#define VB_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent for */
+#define VB_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent */
 #define VB_LINGER_NS UINT64_C(2000000000)   /* for the last message to go */
 #define VB_ACK_DELAY_NS UINT64_C(100000000) /* an acknowledgement may wait */
 #define VB_ACK_SOON_NS UINT64_C(20000000)   /* or go before a sleep */
@@ -194,13 +194,13 @@ struct vb_transport {
     /* written by: engine */
     uint64_t now_ns;
     uint64_t looked_ns; /* last look at the descriptors */
-    uint64_t timer_ns;  /* the timer is set to; 0: it is not */
+    uint64_t timer_ns;  /* when the timer fires; 0: not set */
     bool napped;        /* armed since that look */
     bool notify;        /* the completion queue will notify */
     bool event_due;     /* it did or will have, and was not read */
     uint32_t unacked;   /* notifications read, not acknowledged */
     bool dead;          /* the device has gone */
-    bool released;      /* and all that we held of it */
+    bool released;      /* and we hold nothing of it any more */
     char dead_reason[WI_REASON_BYTES];
     uint32_t next_tag;
     uint32_t n_eps;
@@ -212,7 +212,7 @@ struct vb_transport {
     struct wi_list linger;   /* disconnected, last message under way */
     struct wi_list ready;    /* endpoints with something to report */
     struct wi_list owing;    /* endpoints that owe an acknowledgement */
-    uint64_t owing_ns;       /* their time is up */
+    uint64_t owing_ns;       /* when these go without a message */
     struct wi_list unheard;  /* connected, and the peer has said nothing */
     struct vb_ep **by_idx;   /* max_eps */
     struct vb_ep **by_qp;    /* hash of queue pair numbers */
@@ -510,7 +510,7 @@ void wi_vb_ep_index(struct vb_transport *t);
 void wi_vb_ep_todo(struct vb_ep *ep, uint32_t todo);
 
 /** The connecting or accepting is over; reports CONNECTED (ACCEPTED is reported
- *  by the caller, before the messages that come behind). */
+ *  by the caller, before the messages that follow). */
 void wi_vb_ep_up(struct vb_ep *ep);
 
 /** The endpoint is lost; the reason is formatted. Engine only. The first
