@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "cli/arrow_text.h"
-#include "cli/csv_field.h"
 #include "cli/fail.h"
+#include "operators/base/csv_field.h"
 
 /* A table's cells lie one behind the other, each terminated. */
 struct cells {
@@ -67,7 +67,7 @@ static void csv_header(const struct rows_out *out)
     for (uint32_t c = 0; c < out->columns.n; c++) {
         const char *name = out->columns.at[c].name;
         (void)fputs(c == 0 ? "" : ",", out->to);
-        csv_field(name, strlen(name), put, out->to);
+        wi_csv_field_put(name, strlen(name), put, out->to);
     }
     (void)fputc('\n', out->to);
 }
@@ -81,7 +81,7 @@ static bool csv_row(struct rows_out *out, int64_t row)
         }
         (void)fputs(c == 0 ? "" : ",", out->to);
         if (value.text != NULL) {
-            csv_field(value.text, value.n_bytes, put, out->to);
+            wi_csv_field_put(value.text, value.n_bytes, put, out->to);
         }
     }
     (void)fputc('\n', out->to);

@@ -202,13 +202,17 @@ static weir_err take_rows(void *arg, const struct ArrowArray *batch,
                           struct weir_error *err)
 {
     struct job *j = arg;
+    const struct run_job *p = j->params;
+    if (p->rows != NULL) {
+        return p->rows(p->rows_arg, batch, err);
+    }
     check_output(j, rows_out_put(j->out, batch, err), err);
     return WEIR_OK;
 }
 
 static weir_err open_out(struct job *j, struct weir_error *err)
 {
-    if (j->self != 0) {
+    if (j->self != 0 || j->params->rows != NULL) {
         return WEIR_OK;
     }
     weir_err rc = weir_plan_schema(j->params->plan, NULL, &j->schema, err);
@@ -300,6 +304,7 @@ static void fill_nodes(struct job *j, size_t stats_bytes)
             {
                 .transport = p->transport,
                 .workers = p->workers,
+                .memory_bytes = p->ring_bytes,
                 .max_shuffles = weir_run_shuffles(p->plan),
                 .detect_ns = PATIENCE_NS,
                 .connect_ns = PATIENCE_NS,

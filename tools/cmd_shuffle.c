@@ -134,8 +134,7 @@ static int compare_rows(const void *a, const void *b)
 {
     const struct csv_tally *x = a;
     const struct csv_tally *y = b;
-    return (x->rows_written > y->rows_written) -
-           (x->rows_written < y->rows_written);
+    return (x->rows > y->rows) - (x->rows < y->rows);
 }
 
 static void print_summary(const struct shuffle_args *a,
@@ -145,11 +144,10 @@ static void print_summary(const struct shuffle_args *a,
     const uint32_t n = plan->n_parts;
     uint64_t written = 0;
     for (uint32_t i = 0; i < n; i++) {
-        written += tally[i].bytes_written;
+        written += tally[i].bytes;
     }
     qsort(tally, n, sizeof(*tally), compare_rows);
-    uint64_t median =
-        (tally[(n - 1) / 2].rows_written + tally[n / 2].rows_written) / 2;
+    uint64_t median = (tally[(n - 1) / 2].rows + tally[n / 2].rows) / 2;
     (void)printf("%" PRIu64 " rows, %" PRIu64 " bytes read, %" PRIu64
                  " written, in %.2f s (%u process%s over %s)\n",
                  plan->rows, plan->bytes, written, seconds, a->nodes,
@@ -162,8 +160,8 @@ static void print_summary(const struct shuffle_args *a,
     }
     (void)printf("\n%u partition%s by %s: rows min %" PRIu64 ", median %" PRIu64
                  ", max %" PRIu64 "\n",
-                 n, n == 1 ? "" : "s", a->by, tally[0].rows_written, median,
-                 tally[n - 1].rows_written);
+                 n, n == 1 ? "" : "s", a->by, tally[0].rows, median,
+                 tally[n - 1].rows);
     (void)printf("%s/part-00000.csv .. part-%05u.csv\n", a->out, n - 1);
 }
 
@@ -226,8 +224,8 @@ static int run_shown(const struct shuffle_args *a, struct csv_plan *plan,
     if (csv_dir_check(a->out, a->force, err) != WEIR_OK) {
         return STATUS_USAGE;
     }
-    if (progress_open(STDERR_FILENO, a->nodes * a->workers, phases, &progress,
-                      err) != WEIR_OK) {
+    if (progress_open(STDERR_FILENO, a->nodes, phases, &progress, err) !=
+        WEIR_OK) {
         return STATUS_FAILED;
     }
     int status = run(a, plan, progress, tally, err);
@@ -250,8 +248,7 @@ int cmd_shuffle(int argc, char **argv)
     struct csv_plan plan = {.fd = -1};
     int status = STATUS_FAILED;
     options_parse(&options, argc, argv, &a);
-    struct csv_tally *tally = aligned_alloc(
-        _Alignof(struct csv_tally), a.nodes * a.workers * sizeof(*tally));
+    struct csv_tally *tally = calloc(a.nodes * a.workers, sizeof(*tally));
     if (tally != NULL) {
         status = run_shown(&a, &plan, tally, &err);
     }

@@ -23,8 +23,10 @@ struct csv_dir {
     uint32_t parts;
     bool numbered; /* not named */
     pid_t owner;
-    char (*temporary)[CSV_PART_NAME_BYTES]; /* spelled out for the handler:
-                                               ".NAME.tmp" */
+    /* [parts], spelled out for the handler */
+    char (*temporary)[CSV_PART_NAME_BYTES]; /* ".NAME.tmp" */
+    char (*final)[CSV_PART_NAME_BYTES];
+    uint32_t renamed; /* so many have their final name */
 };
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -42,6 +44,9 @@ static void remove_files(const struct csv_dir *dir)
     }
     for (uint32_t i = 0; i < dir->parts; i++) {
         (void)unlinkat(dir->fd, dir->temporary[i], 0);
+    }
+    for (uint32_t i = 0; i < dir->renamed; i++) {
+        (void)unlinkat(dir->fd, dir->final[i], 0);
     }
     if (dir->made) {
         (void)rmdir(dir->path);
@@ -81,11 +86,6 @@ static void release_signals(void)
         }
     }
     to_clean = NULL;
-}
-
-void csv_dir_forked(void)
-{
-    release_signals();
 }
 
 /* ---- names -------------------------------------------------------------------- */
@@ -223,30 +223,51 @@ static weir_err make_temporaries(struct csv_dir *dir, struct weir_error *err)
     return WEIR_OK;
 }
 
+/* NULL is allowed. */
+static void free_names(struct csv_dir *dir)
+{
+    if (dir != NULL) {
+        free(dir->temporary);
+        free(dir->final);
+        free(dir);
+    }
+}
+
+static bool make_names(struct csv_dir *dir, const char *const *names,
+                       uint32_t parts)
+{
+    dir->temporary = calloc(parts, sizeof(*dir->temporary));
+    dir->final = calloc(parts, sizeof(*dir->final));
+    if (dir->temporary == NULL || dir->final == NULL) {
+        return false;
+    }
+    dir->parts = parts;
+    dir->numbered = names == NULL;
+    for (uint32_t i = 0; i < parts; i++) {
+        csv_dir_part_name(i, dir->final[i]);
+        if (names != NULL) {
+            (void)snprintf(dir->final[i], CSV_PART_NAME_BYTES, "%.26s",
+                           names[i]);
+        }
+        (void)snprintf(dir->temporary[i], CSV_PART_NAME_BYTES, ".%.26s.tmp",
+                       dir->final[i]);
+    }
+    return true;
+}
+
 weir_err csv_dir_open(const char *path, const char *const *names,
                       uint32_t parts, struct csv_dir **out,
                       struct weir_error *err)
 {
     struct csv_dir *dir = calloc(1, sizeof(*dir));
-    char(*temporary)[CSV_PART_NAME_BYTES] = calloc(parts, sizeof(*temporary));
-    if (dir == NULL || temporary == NULL) {
-        free(dir);
-        free(temporary);
+    if (dir == NULL || !make_names(dir, names, parts)) {
+        free_names(dir);
         return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u parts",
                          parts);
     }
-    *dir = (struct csv_dir){.path = path,
-                            .fd = -1,
-                            .parts = parts,
-                            .numbered = names == NULL,
-                            .owner = getpid(),
-                            .temporary = temporary};
-    for (uint32_t i = 0; i < parts; i++) {
-        char number[CSV_PART_NAME_BYTES];
-        csv_dir_part_name(i, number);
-        (void)snprintf(temporary[i], CSV_PART_NAME_BYTES, ".%.26s.tmp",
-                       names == NULL ? number : names[i]);
-    }
+    dir->path = path;
+    dir->fd = -1;
+    dir->owner = getpid();
     weir_err rc = open_directory(dir, err);
     if (rc == WEIR_OK) {
         rc = own_directory(dir, err);
@@ -283,8 +304,7 @@ static void free_dir(struct csv_dir *dir)
     if (dir->fd >= 0) {
         (void)close(dir->fd);
     }
-    free(dir->temporary);
-    free(dir);
+    free_names(dir);
 }
 
 void csv_dir_abandon(struct csv_dir *dir)
@@ -295,31 +315,31 @@ void csv_dir_abandon(struct csv_dir *dir)
     }
 }
 
-/* The name without the dot before it and the ".tmp" behind. */
-static void final_name(const struct csv_dir *dir, uint32_t part,
-                       char name[CSV_PART_NAME_BYTES])
+static weir_err rename_each(struct csv_dir *dir, struct weir_error *err)
 {
-    const char *temporary = dir->temporary[part];
-    (void)snprintf(name, CSV_PART_NAME_BYTES, "%.*s",
-                   (int)strlen(temporary) - 5, temporary + 1);
-}
-
-static weir_err rename_all(const struct csv_dir *dir, struct weir_error *err)
-{
-    char name[CSV_PART_NAME_BYTES];
     for (uint32_t i = 0; i < dir->parts; i++) {
-        final_name(dir, i, name);
-        if (renameat(dir->fd, dir->temporary[i], dir->fd, name) == 0) {
-            continue;
+        if (renameat(dir->fd, dir->temporary[i], dir->fd, dir->final[i]) != 0) {
+            return tool_fail_errno(err, "rename to %s/%s", dir->path,
+                                   dir->final[i]);
         }
-        weir_err rc = tool_fail_errno(err, "rename to %s/%s", dir->path, name);
-        while (i > 0) {
-            final_name(dir, --i, name);
-            (void)unlinkat(dir->fd, name, 0);
-        }
-        return rc;
+        dir->renamed = i + 1;
     }
     return WEIR_OK;
+}
+
+/* A signal waits, so that its handler knows which names there are. */
+static weir_err rename_all(struct csv_dir *dir, struct weir_error *err)
+{
+    sigset_t ends;
+    sigset_t before;
+    (void)sigemptyset(&ends);
+    for (int i = 0; i < N_SIGNALS; i++) {
+        (void)sigaddset(&ends, end_signals[i]);
+    }
+    (void)sigprocmask(SIG_BLOCK, &ends, &before);
+    weir_err rc = rename_each(dir, err);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return rc;
 }
 
 weir_err csv_dir_commit(struct csv_dir *dir, struct weir_error *err)

@@ -55,9 +55,6 @@ weir_err csv_dir_part_open(const struct csv_dir *dir, uint32_t part,
 #define CSV_PART_NAME_BYTES 32
 void csv_dir_part_name(uint32_t part, char name[CSV_PART_NAME_BYTES]);
 
-/** In a child: leave signals to the parent. Errors: none. Blocks: never. */
-void csv_dir_forked(void);
-
 /**
  * Give all files their names, and remove parts of an earlier run beyond these.
  *

@@ -1,280 +1,201 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One process per node, forked before any node is opened. They meet three
- * times: when all addresses are known, when all workers have ended, and when
- * all queries are closed, so that no node leaves while another needs it.
- */
 #define _GNU_SOURCE 1
 #include "tools/csv_job.h"
 
-#include <inttypes.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <weir/weir.h>
+#include <sys/mman.h>
 
 #include "cli/fail.h"
-#include "launch/group.h"
-#include "launch/nodes.h"
-#include "tools/csv_worker.h"
+#include "cli/run_job.h"
+#include "operators/plan/write.h"
 
-/* Nothing here may be decided by the clock: the parent sees a process that
- * dies, whatever these say. */
-#define PATIENCE_NS UINT64_C(60000000000)
-#define LINK_IDLE_NS UINT64_C(86400000000000)
-#define NO_TIMEOUT_NS (UINT64_MAX / 4)
-#define GRACE_MS 10000
+/* Nothing that the plan holds grows with the data. */
+#define OPERATOR_BYTES (UINT64_C(1) << 40)
 
-/* One run: the parent's, and a copy in each process. */
-struct run {
-    const struct csv_job *job;
-    struct wl_group *group;
-    struct wl_nodes nodes;
-    struct csv_tally *tally; /* shared */
-    uint32_t self;
-    weir_node *node;
-    weir_query *query;
-    weir_shuffle *shuffle;
-    struct ArrowSchema schema;
-};
+/* ---- the plan --------------------------------------------------------------- */
 
-struct thread {
-    struct run *run;
-    uint32_t worker;
-    pthread_t id;
-};
-
-/* ---- one process ---------------------------------------------------------------- */
-
-/* A lost peer is another process of this run: what became of it says more than
- * that it is lost. The parent knows soon, and ends this process. */
-static void let_cause_speak(const struct weir_error *err)
+static weir_err open_part(void *arg, uint32_t part, struct wi_write_file *out,
+                          struct weir_error *err)
 {
-    if (weir_err_scope(err->code) == WEIR_SCOPE_PEER) {
-        (void)poll(NULL, 0, GRACE_MS);
-    }
+    csv_dir_part_name(part, out->name);
+    return csv_dir_part_open(arg, part, &out->fd, err);
 }
 
-static void fail_run(struct run *r, struct weir_error *err)
-    __attribute__((noreturn));
-
-static void fail_run(struct run *r, struct weir_error *err)
+static weir_err add_table(const struct csv_job *job, weir_plan *plan,
+                          struct weir_error *err)
 {
-    let_cause_speak(err);
-    if (weir_err_scope(err->code) == WEIR_SCOPE_QUERY) { /* all have this one */
-        wl_group_end(r->group, err);
-    }
-    wl_group_die(r->group, r->self, err);
-}
-
-static weir_err step_to_end(struct run *r, struct csv_worker *w,
-                            uint32_t worker, struct weir_error *err)
-{
-    for (;;) {
-        weir_err rc = csv_worker_step(w, err);
-        if (rc == WEIR_DONE) {
-            return WEIR_OK;
-        }
-        if (rc == WEIR_AGAIN) {
-            (void)weir_worker_wait(r->node, worker, WEIR_FOREVER);
-        } else if (rc != WEIR_OK) {
-            if (weir_query_status(r->query, NULL) != WEIR_OK) {
-                return weir_query_status(r->query, err);
-            }
-            return err->message[0] != '\0'
-                       ? rc
-                       : tool_fail(err, rc, "%s", weir_err_text(rc));
-        }
-    }
-}
-
-static void work(struct run *r, uint32_t worker)
-{
-    const uint32_t id = r->self * r->job->workers + worker;
-    const struct csv_worker_params params = {
-        .job = r->job,
-        .shuffle = r->shuffle,
-        .schema = &r->schema,
-        .worker = worker,
-        .id = id,
-        .tally = &r->tally[id],
-    };
-    struct weir_error err = {.code = WEIR_OK};
-    struct csv_worker *w = NULL;
-    weir_err rc = csv_worker_open(&params, &w, &err);
-    if (rc == WEIR_OK) {
-        rc = step_to_end(r, w, worker, &err);
-    }
+    weir_table *table;
+    weir_err rc = csv_plan_table(job->plan, &table, err);
     if (rc != WEIR_OK) {
-        /* Before anything is closed: closing would abort the query, and others
-         * would report that. */
-        err.code = rc;
-        fail_run(r, &err);
+        return rc;
     }
-    csv_worker_close(w);
+    rc = weir_plan_table(plan, "file", table, err);
+    if (rc != WEIR_OK) {
+        weir_table_close(table);
+    }
+    return rc;
 }
 
-static void *thread_main(void *arg)
+static weir_err add_shuffle(const struct csv_job *job, weir_plan *plan,
+                            struct weir_error *err)
 {
-    const struct thread *t = arg;
-    work(t->run, t->worker);
-    return NULL;
-}
-
-static weir_err run_workers(struct run *r, struct weir_error *err)
-{
-    uint32_t n = r->job->workers;
-    struct thread *threads = calloc(n, sizeof(*threads));
-    if (threads == NULL) {
-        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u workers",
-                         n);
-    }
-    for (uint32_t w = 1; w < n; w++) {
-        threads[w] = (struct thread){.run = r, .worker = w};
-        int rc = pthread_create(&threads[w].id, NULL, thread_main, &threads[w]);
-        if (rc != 0) {
-            (void)tool_fail(err, WEIR_ERR_SYSTEM, "start worker %u: %s", w,
-                            strerror(rc));
-            fail_run(r, err); /* with the threads that run already */
-        }
-    }
-    work(r, 0);
-    for (uint32_t w = 1; w < n; w++) {
-        (void)pthread_join(threads[w].id, NULL);
-    }
-    free(threads);
-    return WEIR_OK;
-}
-
-static weir_err open_shuffle(struct run *r, struct weir_error *err)
-{
-    uint32_t n = r->job->n_keys;
+    const uint32_t n = job->n_keys;
     char(*names)[CSV_COLUMN_NAME_BYTES] = calloc(n, sizeof(*names));
     const char **keys = calloc(n, sizeof(*keys));
-    const struct weir_query_params query = {.id = 1};
-    weir_err rc = weir_query_open(r->node, &query, &r->query, err);
-    if (rc == WEIR_OK && (names == NULL || keys == NULL)) {
-        rc = tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u keys", n);
-    }
-    if (rc == WEIR_OK) {
+    weir_err rc = WEIR_ERR_NO_MEMORY;
+    if (names == NULL || keys == NULL) {
+        (void)tool_fail(err, rc, "no memory for %u keys", n);
+    } else {
         for (uint32_t i = 0; i < n; i++) {
-            csv_plan_column_name(r->job->keys[i], names[i]);
+            csv_plan_column_name(job->keys[i], names[i]);
             keys[i] = names[i];
         }
-        const struct weir_shuffle_params params = {
-            .id = 1,
-            .schema = &r->schema,
-            .partitioning = WEIR_HASH,
-            .keys = keys,
-            .n_keys = n,
-        };
-        rc = weir_shuffle_open(r->query, &params, &r->shuffle, err);
+        const struct weir_plan_shuffle_params p = {.input = "rows",
+                                                   .partitioning = WEIR_HASH,
+                                                   .keys = keys,
+                                                   .n_keys = n};
+        rc = weir_plan_shuffle(plan, "partitions", &p, err);
     }
     free(keys);
     free(names);
     return rc;
 }
 
-static weir_err member(struct wl_group *group, uint32_t self, void *arg,
-                       struct weir_error *err)
+static weir_err add_write(const struct csv_job *job, weir_plan *plan,
+                          struct weir_error *err)
 {
-    struct run *r = arg;
-    r->self = self;
-    csv_dir_forked();
-    weir_err rc = wl_nodes_open(&r->nodes, self, &r->node, err);
-    if (rc != WEIR_OK) {
-        return rc;
+    const uint32_t n = job->plan->n_columns;
+    struct wi_str *header = calloc(n, sizeof(*header));
+    if (header == NULL) {
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u names", n);
     }
-    wl_group_meet(group);
-    rc = wl_nodes_join(&r->nodes, r->node, err);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct csv_column *c = &job->plan->columns[i];
+        header[i] = (struct wi_str){c->name_len == 0 ? NULL : c->name,
+                                    (uint32_t)c->name_len};
+    }
+    const struct wi_plan_write_params p = {.input = "partitions",
+                                           .header = header,
+                                           .file = open_part,
+                                           .arg = (void *)(uintptr_t)job->dir};
+    weir_err rc = wi_plan_write(plan, "files", &p, err);
+    free(header);
+    return rc;
+}
+
+static weir_err build(const struct csv_job *job, weir_plan *plan,
+                      struct weir_error *err)
+{
+    weir_err rc = add_table(job, plan, err);
     if (rc == WEIR_OK) {
-        rc = csv_plan_schema(r->job->plan, &r->schema, err);
+        rc = weir_plan_scan(plan, "rows", "file", NULL, 0, err);
     }
     if (rc == WEIR_OK) {
-        rc = open_shuffle(r, err);
+        rc = add_shuffle(job, plan, err);
     }
     if (rc == WEIR_OK) {
-        rc = run_workers(r, err);
+        rc = add_write(job, plan, err);
     }
-    if (rc != WEIR_OK) {
-        return rc;
+    return rc == WEIR_OK ? weir_plan_result(plan, "files", err) : rc;
+}
+
+/* ---- the run ---------------------------------------------------------------- */
+
+static int64_t number(const struct ArrowArray *batch, uint32_t column,
+                      int64_t row)
+{
+    const struct ArrowArray *a = batch->children[column];
+    return ((const int64_t *)a->buffers[1])[batch->offset + a->offset + row];
+}
+
+static weir_err take_tally(void *arg, const struct ArrowArray *batch,
+                           struct weir_error *err)
+{
+    struct csv_tally *tally = arg;
+    (void)err;
+    for (int64_t row = 0; row < batch->length; row++) {
+        tally[number(batch, WI_WRITE_PART, row)] = (struct csv_tally){
+            .rows = (uint64_t)number(batch, WI_WRITE_ROWS, row),
+            .bytes = (uint64_t)number(batch, WI_WRITE_BYTES, row),
+        };
     }
-    wl_group_meet(group);
-    weir_query_close(r->query);
-    r->schema.release(&r->schema);
-    wl_group_meet(group);
-    wl_nodes_close(r->node);
     return WEIR_OK;
 }
 
-/* ---- the parent ------------------------------------------------------------------- */
+/* The plan is the command's own: which of its operators failed is nothing that a
+ * user could know. */
+static void leave_out_operator(struct weir_error *err)
+{
+    char *name = strstr(err->message, "operator ");
+    const char *after = name == NULL ? NULL : strstr(name, ": ");
+    if (after != NULL) {
+        memmove(name, after + 2, strlen(after + 2) + 1);
+    }
+}
 
 static weir_err check_rows(const struct csv_job *job,
                            const struct csv_tally *tally,
                            struct weir_error *err)
 {
-    uint64_t read = 0;
-    uint64_t written = 0;
+    uint64_t rows = 0;
     for (uint32_t i = 0; i < job->nodes * job->workers; i++) {
-        read += tally[i].rows_read;
-        written += tally[i].rows_written;
+        rows += tally[i].rows;
     }
-    if (read != job->plan->rows || written != job->plan->rows) {
-        return tool_fail(err, WEIR_ERR_INTEGRITY,
-                         "%" PRIu64 " rows in the file, %" PRIu64
-                         " sent, %" PRIu64 " written",
-                         job->plan->rows, read, written);
-    }
-    return WEIR_OK;
+    return rows == job->plan->rows
+               ? WEIR_OK
+               : tool_fail(err, WEIR_ERR_DATA,
+                           "%s: the file was changed while it was read",
+                           job->plan->path);
 }
 
-static void fill_nodes(struct run *r, size_t tally_bytes)
+static weir_err run(const struct csv_job *job, const weir_plan *plan,
+                    struct csv_tally *tally, struct weir_error *err)
 {
-    const struct csv_job *job = r->job;
-    r->tally = wl_group_shared(r->group);
-    r->nodes = (struct wl_nodes){
-        .kind = "shuffle",
-        .n = job->nodes,
-        .address = (void *)((char *)wl_group_shared(r->group) + tally_bytes),
-        .params =
-            {
-                .transport = job->transport,
-                .workers = job->workers,
-                .max_shuffles = 1,
-                .memory_bytes = job->memory_bytes,
-                .detect_ns = PATIENCE_NS,
-                .connect_ns = PATIENCE_NS,
-                .idle_close_ns = LINK_IDLE_NS,
-            },
+    const struct run_job params = {
+        .plan = plan,
+        .nodes = job->nodes,
+        .workers = job->workers,
+        .transport = job->transport,
+        .memory_bytes = OPERATOR_BYTES,
+        .ring_bytes = job->memory_bytes,
+        .stopped_ns = job->stopped_ns,
+        .rows = take_tally,
+        .rows_arg = tally,
+        .progress = job->progress,
     };
+    struct run_op *ops = calloc(run_job_operators(plan), sizeof(*ops));
+    if (ops == NULL) {
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for figures");
+    }
+    weir_err rc = run_job_run(&params, ops, err);
+    free(ops);
+    if (rc != WEIR_OK) {
+        leave_out_operator(err);
+        return rc;
+    }
+    return check_rows(job, tally, err);
 }
 
 weir_err csv_job_run(const struct csv_job *job, struct csv_tally *tally_out,
                      struct weir_error *err)
 {
-    const uint32_t workers = job->nodes * job->workers;
-    const size_t tally_bytes = workers * sizeof(struct csv_tally);
-    const struct wl_group_params params = {
-        .members = job->nodes,
-        .shared_bytes = tally_bytes + job->nodes * (size_t)WL_ADDRESS_BYTES,
-        .timeout_ns = NO_TIMEOUT_NS,
-        .stopped_ns = job->stopped_ns,
-    };
-    struct run run = {.job = job};
-    weir_err rc = wl_group_open(&params, &run.group, err);
-    if (rc != WEIR_OK) {
-        return rc;
+    const size_t bytes = job->nodes * job->workers * sizeof(*tally_out);
+    struct csv_tally *tally = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    weir_plan *plan;
+    if (tally == MAP_FAILED) {
+        return tool_fail_errno(err, "shared memory");
     }
-    fill_nodes(&run, tally_bytes);
-    rc = wl_group_run(run.group, member, &run, err);
+    weir_err rc = weir_plan_open(&plan, err);
     if (rc == WEIR_OK) {
-        rc = check_rows(job, run.tally, err);
+        rc = build(job, plan, err);
+        rc = rc == WEIR_OK ? run(job, plan, tally, err) : rc;
+        weir_plan_close(plan);
     }
     if (rc == WEIR_OK) {
-        memcpy(tally_out, run.tally, tally_bytes);
+        memcpy(tally_out, tally, bytes);
     }
-    wl_group_close(run.group);
+    (void)munmap(tally, bytes);
     return rc;
 }

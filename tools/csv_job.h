@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The second pass: node processes that read their parts of the file, shuffle
- * the rows, and write a file each worker.
+ * The second pass: a plan that reads the file, shuffles its rows, and writes a
+ * file of each worker (run_job.h).
  *
- *   worker k: part k of the file --rows--> shuffle --rows--> .part-k.csv.tmp
- *
- * A process that fails or dies ends the others at once.
+ *   scan --> shuffle by hash --> write --> a row about each file
  */
 #ifndef WEIR_CSV_JOB_H
 #define WEIR_CSV_JOB_H
@@ -21,7 +19,7 @@
 struct csv_job {
     const struct csv_plan *plan; /* scanned, nodes x workers parts */
     const struct csv_dir *dir;
-    struct progress *progress; /* counters: rows written by each worker */
+    struct progress *progress; /* a counter per node: rows sent */
     const char *transport;
     uint32_t nodes;
     uint32_t workers;      /* of each node */
@@ -31,21 +29,20 @@ struct csv_job {
     uint32_t n_keys;
 };
 
-/** What a worker did. */
+/** What a worker wrote. */
 struct csv_tally {
-    _Alignas(64) uint64_t rows_read;
-    uint64_t rows_written;
-    uint64_t bytes_written;
+    uint64_t rows;
+    uint64_t bytes;
 };
 
 /**
  * Run all nodes to their end.
  *
  * @param tally_out  [out] nodes x workers entries; set on WEIR_OK, and then
- *                   rows written are rows read are rows of the plan
+ *                   the rows are those of job->plan
  *
  * Errors:     what failed first, with the number of its process; how a process
- *             died; WEIR_ERR_INTEGRITY
+ *             died; WEIR_ERR_DATA (the file was changed)
  * Blocks:     until all processes have ended
  * Threads:    the only one of the process
  * Ownership:  nothing

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "tools/csv_plan.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/fail.h"
+#include "operators/table/csv.h"
 #include "operators/table/csv_file.h"
 #include "operators/table/csv_part.h"
 
@@ -70,8 +72,8 @@ weir_err csv_plan_open(struct csv_plan *plan, const char *path,
                        uint32_t n_parts, struct weir_error *err)
 {
     *plan = (struct csv_plan){.path = path, .fd = -1};
-    plan->parts = calloc(n_parts, sizeof(*plan->parts));
-    if (plan->parts == NULL) {
+    plan->begins = calloc(n_parts, sizeof(*plan->begins));
+    if (plan->begins == NULL) {
         return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u parts",
                          n_parts);
     }
@@ -90,7 +92,7 @@ void csv_plan_close(struct csv_plan *plan)
         free(plan->columns[i].name);
     }
     free(plan->columns);
-    free(plan->parts);
+    free(plan->begins);
     wi_csv_scan_close(plan->scan);
     if (plan->fd >= 0) {
         (void)close(plan->fd);
@@ -99,32 +101,18 @@ void csv_plan_close(struct csv_plan *plan)
 
 /* ---- the scan --------------------------------------------------------------- */
 
-/* Part k begins with the first record at or behind k n-ths of the file. */
+/* Part k begins with the first record at or after k n-ths of the file. */
 static uint32_t cut(struct csv_plan *plan, uint32_t begun,
                     const struct wi_csv_record *r)
 {
+    if (begun == 0) {
+        plan->first_line = r->line;
+    }
     while (begun < plan->n_parts &&
            r->begin >= plan->bytes * begun / plan->n_parts) {
-        if (begun > 0) {
-            plan->parts[begun - 1].end = r->begin;
-        }
-        plan->parts[begun].begin = r->begin;
-        plan->parts[begun].line = r->line;
-        begun++;
+        plan->begins[begun++] = r->begin;
     }
     return begun;
-}
-
-/* Parts that no record was left for are empty. */
-static void end_parts(struct csv_plan *plan, uint32_t begun)
-{
-    if (begun > 0) {
-        plan->parts[begun - 1].end = plan->bytes;
-    }
-    for (uint32_t i = begun; i < plan->n_parts; i++) {
-        plan->parts[i].begin = plan->bytes;
-        plan->parts[i].end = plan->bytes;
-    }
 }
 
 weir_err csv_plan_scan(struct csv_plan *plan, _Atomic uint64_t *done_bytes,
@@ -135,7 +123,6 @@ weir_err csv_plan_scan(struct csv_plan *plan, _Atomic uint64_t *done_bytes,
     weir_err rc;
     while ((rc = wi_csv_scan_next(plan->scan, &r, err)) == WEIR_OK) {
         begun = cut(plan, begun, &r);
-        plan->parts[begun - 1].rows++;
         for (uint32_t i = 0; i < plan->n_columns; i++) {
             const struct wi_csv_field *f = &r.fields[i];
             wi_csv_guess_add(&plan->columns[i].guess,
@@ -149,7 +136,9 @@ weir_err csv_plan_scan(struct csv_plan *plan, _Atomic uint64_t *done_bytes,
         return rc;
     }
     *done_bytes = plan->bytes;
-    end_parts(plan, begun);
+    for (; begun < plan->n_parts; begun++) {
+        plan->begins[begun] = plan->bytes;
+    }
     for (uint32_t i = 0; i < plan->n_columns; i++) {
         plan->columns[i].type = wi_csv_guess_type(&plan->columns[i].guess);
     }
@@ -202,18 +191,61 @@ void csv_plan_column_name(uint32_t column, char name[CSV_COLUMN_NAME_BYTES])
     (void)snprintf(name, CSV_COLUMN_NAME_BYTES, "c%u", column);
 }
 
-weir_err csv_plan_schema(const struct csv_plan *plan,
-                         struct ArrowSchema *schema_out, struct weir_error *err)
+/* ---- the table -------------------------------------------------------------- */
+
+static weir_err add_columns(const struct csv_plan *plan, struct wi_csv *csv)
 {
     char name[CSV_COLUMN_NAME_BYTES];
-    struct wi_columns columns = {0};
     weir_err rc = WEIR_OK;
     for (uint32_t i = 0; rc == WEIR_OK && i < plan->n_columns; i++) {
+        struct wi_type type = plan->columns[i].type;
+        type.kind = type.kind == WI_TYPE_UTF8 ? WI_TYPE_BINARY : type.kind;
         csv_plan_column_name(i, name);
-        rc = wi_columns_add(&columns, name, &plan->columns[i].type);
+        csv->field_of[i] = i;
+        rc = wi_columns_add(&csv->columns, name, &type);
     }
-    rc = rc == WEIR_OK ? wi_columns_to_arrow(&columns, schema_out, err)
-                       : tool_fail(err, rc, "no memory for the columns");
-    wi_columns_fini(&columns);
+    return rc;
+}
+
+/* What the scans of the table read by. */
+static weir_err fill(const struct csv_plan *plan, struct wi_csv *csv,
+                     struct weir_error *err)
+{
+    csv->path = strdup(plan->path);
+    csv->null_text = strdup("");
+    csv->field_of = calloc(plan->n_columns, sizeof(*csv->field_of));
+    csv->begins = calloc(plan->n_parts, sizeof(*csv->begins));
+    if (csv->path == NULL || csv->null_text == NULL || csv->field_of == NULL ||
+        csv->begins == NULL || add_columns(plan, csv) != WEIR_OK) {
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the columns");
+    }
+    memcpy(csv->begins, plan->begins, plan->n_parts * sizeof(*csv->begins));
+    csv->n_begins = plan->n_parts;
+    csv->n_fields = plan->n_columns;
+    csv->data = plan->begins[0];
+    csv->data_line = plan->first_line;
+    csv->seen = true;
+    csv->file = (struct wi_csv_file){fcntl(plan->fd, F_DUPFD_CLOEXEC, 0),
+                                     csv->path, plan->bytes, ','};
+    return csv->file.fd >= 0 ? WEIR_OK : tool_fail_errno(err, "%s", csv->path);
+}
+
+weir_err csv_plan_table(const struct csv_plan *plan, weir_table **table_out,
+                        struct weir_error *err)
+{
+    struct wi_csv *csv = calloc(1, sizeof(*csv));
+    if (csv == NULL) {
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a table");
+    }
+    csv->file.fd = -1;
+    weir_err rc = fill(plan, csv, err);
+    struct wi_columns columns = csv->columns;
+    if (rc == WEIR_OK) {
+        rc = wi_table_open(&columns, &wi_csv_ops, csv, table_out, err);
+    }
+    if (rc != WEIR_OK) {
+        wi_columns_fini(&columns);
+        wi_csv_ops.free(csv);
+    }
     return rc;
 }

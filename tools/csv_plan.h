@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <weir/batch.h>
 #include <weir/error.h>
+#include <weir/table.h>
 
 #include "operators/table/csv_scan.h"
 #include "operators/table/csv_type.h"
@@ -27,14 +27,6 @@ struct csv_column {
     struct wi_type type;
 };
 
-/** Records [begin, end) of the file, the first on `line`. */
-struct csv_part {
-    uint64_t begin;
-    uint64_t end;
-    uint64_t line;
-    uint64_t rows;
-};
-
 struct csv_plan {
     const char *path; /* the caller's */
     int fd;
@@ -42,8 +34,10 @@ struct csv_plan {
     uint64_t rows;
     uint32_t n_columns;
     struct csv_column *columns;
+    uint64_t first_line; /* that the first record begins on */
     uint32_t n_parts;
-    struct csv_part *parts;
+    uint64_t *begins; /* [n_parts] where the first record of each begins; the
+                         file's end if there is none */
     struct wi_csv_scan *scan; /* behind the header, until csv_plan_scan */
 };
 
@@ -82,16 +76,17 @@ weir_err csv_plan_scan(struct csv_plan *plan, _Atomic uint64_t *done_bytes,
 weir_err csv_plan_find(const struct csv_plan *plan, const char *name,
                        uint32_t *column_out, struct weir_error *err);
 
-/** The schema of the rows. Columns are named by their number, as names in a
- *  file may be empty, twice there, or hold a NUL.
- *  Errors: as weir_schema_build. Blocks: never. Threads: any.
- *  Ownership: the caller releases it. */
-weir_err csv_plan_schema(const struct csv_plan *plan,
-                         struct ArrowSchema *schema_out,
-                         struct weir_error *err);
+/** The records as a table. Columns are named by their number, as names in a
+ *  file may be empty, twice there, or hold a NUL; texts are bytes, as they may
+ *  be of any encoding. A value that is not of the type that was found for its
+ *  column is told as a change of the file.
+ *  Errors: WEIR_ERR_NO_MEMORY, WEIR_ERR_SYSTEM. Blocks: never. Threads: any.
+ *  Ownership: weir_table_close; plan may be closed before. */
+weir_err csv_plan_table(const struct csv_plan *plan, weir_table **table_out,
+                        struct weir_error *err);
 
 #define CSV_COLUMN_NAME_BYTES 12
-/** The name in the schema of a column: "c0", "c1" ... */
+/** The name in the table of a column: "c0", "c1" ... */
 void csv_plan_column_name(uint32_t column, char name[CSV_COLUMN_NAME_BYTES]);
 
 #endif /* WEIR_CSV_PLAN_H */

@@ -145,6 +145,36 @@ struct wi_union_params {
 weir_err wi_union_open(struct wi_ctx *ctx, const struct wi_union_params *p,
                        struct wi_op *const *inputs, struct wi_op **out);
 
+/* ---- write: a CSV file of each worker ------------------------------------- */
+
+#define WI_WRITE_NAME_BYTES 32
+
+struct wi_write_file {
+    int fd;                         /* open to write, empty */
+    char name[WI_WRITE_NAME_BYTES]; /* for messages */
+};
+
+/** Opens the file of the worker with that number (wi_ctx.part).
+ *  Errors: any. Blocks: shortly. Threads: each worker. */
+typedef weir_err (*wi_write_fn)(void *arg, uint32_t part,
+                                struct wi_write_file *out,
+                                struct weir_error *err);
+
+/** Gives out a row of each worker when its file is on the disk: its number, the
+ *  rows and the bytes that it wrote. Texts and bytes are written as they are. */
+struct wi_write_params {
+    const struct wi_columns *columns; /* given out: WI_WRITE_COLUMNS, int64 */
+    const struct wi_columns *in;
+    const struct wi_str *header; /* a name for each column; data NULL: none */
+    wi_write_fn file;
+    void *arg;
+};
+
+enum { WI_WRITE_PART, WI_WRITE_ROWS, WI_WRITE_BYTES, WI_WRITE_COLUMNS };
+
+weir_err wi_write_open(struct wi_ctx *ctx, const struct wi_write_params *p,
+                       struct wi_op *input, struct wi_op **out);
+
 /* ---- shuffle ends -------------------------------------------------------- */
 
 struct wi_send_params {
@@ -157,13 +187,13 @@ weir_err wi_send_open(struct wi_ctx *ctx, const struct wi_send_params *p,
                       weir_writer *writer, struct wi_op *input,
                       struct wi_op **out);
 
-struct wi_receive_params {
-    const struct wi_columns *columns;
-};
 /** What a send operator has sent to a destination. As weir_writer_stats. */
 weir_err wi_send_stats(const struct wi_op *op, uint32_t dest,
                        struct weir_edge_stats *stats_out);
 
+struct wi_receive_params {
+    const struct wi_columns *columns;
+};
 /** Rows as they arrive. Takes the reader over. */
 weir_err wi_receive_open(struct wi_ctx *ctx, const struct wi_receive_params *p,
                          weir_reader *reader, struct wi_op **out);

@@ -406,13 +406,13 @@ weir_err wi_json_shuffle(const struct wi_json_item *it)
 static weir_err find_kind(struct wi_json *j, const json_t *op,
                           const struct wi_kind **out)
 {
-    const char *words[WI_PLAN_KINDS + 1] = {NULL};
-    uint32_t idx = WI_PLAN_KINDS;
-    for (size_t i = 0; i < WI_PLAN_KINDS; i++) {
+    const char *words[WI_KINDS_JSON + 1] = {NULL};
+    uint32_t idx = WI_KINDS_JSON;
+    for (size_t i = 0; i < WI_KINDS_JSON; i++) {
         words[i] = wi_kinds[i].name;
     }
     weir_err rc = wi_json_word(j, op, "op", words, &idx);
-    if (rc == WEIR_OK && idx == WI_PLAN_KINDS) {
+    if (rc == WEIR_OK && idx == WI_KINDS_JSON) {
         return wi_json_missing(j, "an operator", "op");
     }
     *out = &wi_kinds[idx];

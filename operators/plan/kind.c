@@ -56,6 +56,12 @@ static weir_err make_union(struct wi_ctx *ctx, const struct wi_plan_op *op,
     return wi_union_open(ctx, &op->p.all, inputs, out);
 }
 
+static weir_err make_write(struct wi_ctx *ctx, const struct wi_plan_op *op,
+                           struct wi_op *const *inputs, struct wi_op **out)
+{
+    return wi_write_open(ctx, &op->p.write, inputs[0], out);
+}
+
 /* ---- close --------------------------------------------------------------- */
 
 static void close_filter(struct wi_plan_op *op)
@@ -154,4 +160,8 @@ const struct wi_kind wi_kinds[WI_PLAN_KINDS] = {
                        .spread = wi_spread_shuffle,
                        .cuts = true,
                        .keeps_rows = true},
+    [WI_PLAN_WRITE] = {.name = "write",
+                       .what = "a write",
+                       .spread = wi_spread_write,
+                       .make = make_write},
 };

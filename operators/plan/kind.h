@@ -25,8 +25,8 @@ struct wi_kind {
     const char *needed[WI_KIND_FIELDS]; /* in JSON, NULL at the end */
     const char *fields[WI_KIND_FIELDS]; /* all that it may have there */
 
-    /** Add the operator of this JSON object to the plan, by a call of plan.h.
-     *  Errors: as that, WEIR_ERR_DATA. */
+    /** Add the operator of this JSON object to the plan, by a call of plan.h;
+     *  NULL: JSON has none (WI_KINDS_JSON). Errors: as that, WEIR_ERR_DATA. */
     weir_err (*read)(const struct wi_json_item *it);
 
     /** Say where the rows are, in notes.spread: params, columns and inputs are
@@ -51,6 +51,9 @@ struct wi_kind {
 };
 
 extern const struct wi_kind wi_kinds[WI_PLAN_KINDS];
+
+/** How many of them JSON has: the first ones. */
+#define WI_KINDS_JSON WI_PLAN_WRITE
 
 /** The row of an operator. */
 static inline const struct wi_kind *wi_kind_of(const struct wi_plan_op *op)

@@ -42,6 +42,7 @@ enum wi_plan_kind {
     WI_PLAN_UNION,
     WI_PLAN_SHUFFLE,
     WI_PLAN_MERGE, /* a shuffle: GATHER that keeps an order */
+    WI_PLAN_WRITE, /* the first that JSON does not have */
     WI_PLAN_KINDS, /* how many: kind.h has a row for each */
 };
 
@@ -110,6 +111,7 @@ struct wi_plan_op {
         struct wi_sort_params sort;
         struct wi_limit_params limit;
         struct wi_union_params all; /* union */
+        struct wi_write_params write;
         struct wi_plan_shuffle shuffle;
     } p;
     struct wi_plan_notes notes;

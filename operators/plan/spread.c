@@ -110,6 +110,16 @@ weir_err wi_spread_filter(struct wi_draft *b)
     return check_whole(b, in);
 }
 
+weir_err wi_spread_write(struct wi_draft *b)
+{
+    const struct wi_plan_op *in = wi_draft_nth(b, 0);
+    if (in->notes.spread.kind == WI_SPREAD_SINGLE) {
+        b->op->notes.spread.kind = WI_SPREAD_SINGLE;
+    }
+    weir_err rc = check_whole(b, in);
+    return rc == WEIR_OK ? check_once(b, in) : rc;
+}
+
 /* The sort keys by the new columns, or no order if one is gone. */
 static void keep_order(struct wi_draft *b, const struct wi_plan_op *in)
 {

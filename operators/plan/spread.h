@@ -42,6 +42,9 @@ weir_err wi_spread_shuffle(struct wi_draft *b);
 /** A filter's: rows stay where they are. */
 weir_err wi_spread_filter(struct wi_draft *b);
 
+/** A write's: rows come once, and what it gives out is about workers. */
+weir_err wi_spread_write(struct wi_draft *b);
+
 /** A projection's: as a filter's, but top rows stay top rows. Errors: none. */
 weir_err wi_spread_project(struct wi_draft *b);
 

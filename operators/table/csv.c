@@ -79,6 +79,16 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
     return rc;
 }
 
+/* The last record before `at` that is known, to look from there. */
+static uint64_t known_begin(const struct wi_csv *csv, uint64_t at)
+{
+    uint64_t known = csv->data;
+    for (uint32_t i = 0; i < csv->n_begins && csv->begins[i] < at; i++) {
+        known = csv->begins[i];
+    }
+    return known;
+}
+
 /* Here and not in open: it reads the file, and each worker does that for
  * itself. */
 static weir_err begin(struct scan *s, struct weir_error *err)
@@ -86,11 +96,11 @@ static weir_err begin(struct scan *s, struct weir_error *err)
     const struct wi_csv *csv = s->csv;
     const struct wi_row_range bytes = wi_table_cut(
         csv->file.bytes - csv->data, s->part.part, s->part.n_parts);
+    const uint64_t at = csv->data + bytes.first;
     uint64_t first;
     weir_err rc = wi_csv_scan_open(&csv->file, csv->n_fields, &s->records, err);
     if (rc == WEIR_OK) {
-        rc = wi_csv_find(&csv->file, csv->data, csv->data + bytes.first, &first,
-                         err);
+        rc = wi_csv_find(&csv->file, known_begin(csv, at), at, &first, err);
     }
     if (rc == WEIR_OK) {
         wi_csv_scan_range(s->records, first, csv->data + bytes.end,
@@ -128,6 +138,12 @@ static weir_err say_value(const struct scan *s,
     const struct wi_csv_field *f = &record->fields[put->field];
     const struct wi_named_type *c = &s->csv->columns.at[s->build.which[column]];
     const struct shown v = show(c, f);
+    if (s->csv->seen) {
+        return wi_exec_fail(err, WEIR_ERR_DATA,
+                            "%s:%" PRIu64 ": the file was changed while it was "
+                            "read",
+                            s->csv->path, record->line);
+    }
     if (put->utf8) {
         return wi_csv_fail_text(s->csv, record->line, c->name, f, err);
     }
@@ -260,6 +276,7 @@ static void csv_free(void *arg)
     free(csv->path);
     free(csv->null_text);
     free(csv->field_of);
+    free(csv->begins);
     free(csv);
 }
 

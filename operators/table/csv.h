@@ -18,6 +18,9 @@ struct wi_csv {
     uint32_t n_fields;         /* of each record */
     uint32_t *field_of;        /* of each column */
     struct wi_columns columns; /* a view of the table's */
+    bool seen;                 /* all of its values were, and had these types */
+    uint64_t *begins; /* where some records begin, ascending; from malloc */
+    uint32_t n_begins;
 };
 
 /** arg is a struct wi_csv, from malloc. */

@@ -33,7 +33,7 @@ cat >"$tmp/rules" <<'RULES'
 ^cli/                       SYS <weir/ <jansson.h> "operators/base/ "launch/ "cli/
 ^bench/micro/               SYS <weir/ "core/ "operators/ "bench/
 ^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "launch/ "cli/ "bench/
-^tools/                     SYS <weir/ <jansson.h> "operators/base/ "operators/table/ "launch/ "cli/ "tools/
+^tools/                     SYS <weir/ <jansson.h> "operators/base/ "operators/table/ "operators/plan/write.h" "launch/ "cli/ "tools/
 ^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/ "test/
 ^test/unit/transport/       SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/conformance/spi_sockets SYS <weir/ <criterion/ "bench/opponents/ "test/

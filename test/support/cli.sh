@@ -50,6 +50,20 @@ under_way()
     done
 }
 
+# stopped PID...: wait until each is; false if one has ended instead.
+stopped()
+{
+    for process; do
+        while :; do
+            state=$(sed 's/.*) \(.\).*/\1/' "/proc/$process/stat" 2>/dev/null)
+            case $state in
+            T) break ;;
+            Z | X | '') return 1 ;;
+            esac
+        done
+    done
+}
+
 # start_stopped N COMMAND...: start a run that cannot end: N processes that are
 # stopped as soon as they are under way. Sets `pid` and `nodes`. A run that was over
 # before is tried again, without the dir that it made.
@@ -66,7 +80,9 @@ start_stopped()
             # shellcheck disable=SC2086 # a list
             if [ "$(echo "$nodes" | wc -w)" -eq "$n_nodes" ] &&
                 under_way $nodes; then
-                kill -STOP $nodes && return 0
+                kill -STOP $nodes 2>/dev/null && stopped $nodes && return 0
+                # shellcheck disable=SC2086
+                kill -CONT $nodes 2>/dev/null || true # over too early
             fi
         done
         wait $pid || fail "the run before it was stopped"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/csv_out.h"
+#include "operators/base/csv_out.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/csv_field.h"
-#include "cli/fail.h"
+#include "operators/base/csv_field.h"
+#include "operators/base/fail.h"
 
-void csv_out_init(struct csv_out *out, int fd)
+void wi_csv_out_init(struct wi_csv_out *out, int fd)
 {
     out->fd = fd;
     out->failed = 0;
@@ -17,7 +17,7 @@ void csv_out_init(struct csv_out *out, int fd)
     out->bytes = 0;
 }
 
-static void flush(struct csv_out *out)
+static void flush(struct wi_csv_out *out)
 {
     size_t done = 0;
     while (done < out->used && out->failed == 0) {
@@ -33,52 +33,52 @@ static void flush(struct csv_out *out)
 
 static void put(void *to, const char *text, size_t len)
 {
-    struct csv_out *out = to;
+    struct wi_csv_out *out = to;
     out->bytes += len;
     while (len > 0) {
-        size_t room = CSV_OUT_BYTES - out->used;
+        size_t room = WI_CSV_OUT_BYTES - out->used;
         size_t n = len < room ? len : room;
         memcpy(out->buffer + out->used, text, n);
         out->used += n;
         text += n;
         len -= n;
-        if (out->used == CSV_OUT_BYTES) {
+        if (out->used == WI_CSV_OUT_BYTES) {
             flush(out);
         }
     }
 }
 
-void csv_out_field(struct csv_out *out, const char *text, size_t len)
+void wi_csv_out_field(struct wi_csv_out *out, const char *text, size_t len)
 {
     if (out->fields++ > 0) {
         put(out, ",", 1);
     }
     if (text != NULL) {
-        csv_field(text, len, put, out);
+        wi_csv_field_put(text, len, put, out);
     }
 }
 
-void csv_out_end(struct csv_out *out)
+void wi_csv_out_end(struct wi_csv_out *out)
 {
     put(out, "\n", 1);
     out->fields = 0;
 }
 
-int csv_out_failed(const struct csv_out *out)
+int wi_csv_out_failed(const struct wi_csv_out *out)
 {
     return out->failed;
 }
 
-weir_err csv_out_sync(struct csv_out *out, const char *name,
-                      struct weir_error *err)
+weir_err wi_csv_out_sync(struct wi_csv_out *out, const char *name,
+                         struct weir_error *err)
 {
     flush(out);
     if (out->failed == 0 && fsync(out->fd) != 0) {
         out->failed = errno;
     }
     if (out->failed != 0) {
-        errno = out->failed;
-        return tool_fail_errno(err, "write %s", name);
+        return wi_exec_fail(err, WEIR_ERR_SYSTEM, "write %s: %s", name,
+                            strerror(out->failed));
     }
     return WEIR_OK;
 }

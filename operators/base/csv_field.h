@@ -4,14 +4,14 @@
  * is empty but not null, and where it begins or ends with a space, which some
  * readers drop.
  */
-#ifndef WEIR_CSV_FIELD_H
-#define WEIR_CSV_FIELD_H
+#ifndef WI_OPERATORS_CSV_FIELD_H
+#define WI_OPERATORS_CSV_FIELD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-static inline bool csv_field_needs_quotes(const char *text, size_t len)
+static inline bool wi_csv_needs_quotes(const char *text, size_t len)
 {
     if (len == 0 || text[0] == ' ' || text[len - 1] == ' ') {
         return true;
@@ -29,10 +29,10 @@ static inline bool csv_field_needs_quotes(const char *text, size_t len)
  *  no call through a pointer. Errors, Blocks, Threads: put's. Ownership:
  *  nothing. */
 static inline void
-csv_field(const char *text, size_t len,
-          void (*put)(void *to, const char *text, size_t len), void *to)
+wi_csv_field_put(const char *text, size_t len,
+                 void (*put)(void *to, const char *text, size_t len), void *to)
 {
-    if (!csv_field_needs_quotes(text, len)) {
+    if (!wi_csv_needs_quotes(text, len)) {
         put(to, text, len);
         return;
     }
@@ -50,4 +50,4 @@ csv_field(const char *text, size_t len,
     put(to, "\"", 1);
 }
 
-#endif /* WEIR_CSV_FIELD_H */
+#endif /* WI_OPERATORS_CSV_FIELD_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Written CSV, and that it is read back as what was written. */
-#include "tools/csv_out.h"
+#include "operators/base/csv_out.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "operators/table/csv_scan.h"
 
-static struct csv_out out;
+static struct wi_csv_out out;
 
 static int new_file(void)
 {
@@ -24,7 +24,7 @@ static int new_file(void)
 
 static void put(const char *text)
 {
-    csv_out_field(&out, text, text == NULL ? 0 : strlen(text));
+    wi_csv_out_field(&out, text, text == NULL ? 0 : strlen(text));
 }
 
 Test(csv_out, quotes_where_a_reader_needs_them)
@@ -34,20 +34,20 @@ Test(csv_out, quotes_where_a_reader_needs_them)
         "\"c\rr\",in side\n";
     char text[sizeof(expected) + 1] = "";
     int fd = new_file();
-    csv_out_init(&out, fd);
+    wi_csv_out_init(&out, fd);
     put("plain");
     put(NULL);
     put("");
     put("a,b");
     put("say \"hi\"");
-    csv_out_end(&out);
+    wi_csv_out_end(&out);
     put(" lead");
     put("trail ");
     put("l\nf");
     put("c\rr");
     put("in side");
-    csv_out_end(&out);
-    cr_assert_eq(csv_out_sync(&out, "file", NULL), WEIR_OK);
+    wi_csv_out_end(&out);
+    cr_assert_eq(wi_csv_out_sync(&out, "file", NULL), WEIR_OK);
     cr_assert_eq(out.bytes, sizeof(expected) - 1);
     cr_assert_eq(pread(fd, text, sizeof(text), 0), sizeof(expected) - 1);
     cr_assert_str_eq(text, expected);
@@ -58,7 +58,7 @@ Test(csv_out, quotes_where_a_reader_needs_them)
  * every edge falls inside a pair some time. */
 Test(csv_out, long_fields_come_back_across_the_buffer)
 {
-    enum { MOST = CSV_OUT_BYTES + 40 };
+    enum { MOST = WI_CSV_OUT_BYTES + 40 };
     char *text = malloc(MOST);
     struct wi_csv_scan *scan;
     struct wi_csv_record r;
@@ -66,13 +66,13 @@ Test(csv_out, long_fields_come_back_across_the_buffer)
     uint32_t rows = 0;
     cr_assert_not_null(text);
     memset(text, '"', MOST);
-    csv_out_init(&out, fd);
+    wi_csv_out_init(&out, fd);
     for (size_t len = MOST - 80; len < MOST; len += 7) {
-        csv_out_field(&out, text, len);
-        csv_out_field(&out, "x", 1);
-        csv_out_end(&out);
+        wi_csv_out_field(&out, text, len);
+        wi_csv_out_field(&out, "x", 1);
+        wi_csv_out_end(&out);
     }
-    cr_assert_eq(csv_out_sync(&out, "file", NULL), WEIR_OK);
+    cr_assert_eq(wi_csv_out_sync(&out, "file", NULL), WEIR_OK);
     const struct wi_csv_file file = {fd, "file", out.bytes, ','};
     cr_assert_eq(wi_csv_scan_open(&file, 2, &scan, NULL), WEIR_OK);
     wi_csv_scan_range(scan, 0, out.bytes, 1);
@@ -96,12 +96,12 @@ Test(csv_out, a_full_disk_is_kept_and_told_with_the_name)
     if (fd < 0) {
         cr_skip_test("no /dev/full: %s", strerror(errno));
     }
-    csv_out_init(&out, fd);
-    for (int i = 0; i < CSV_OUT_BYTES; i++) {
-        csv_out_field(&out, "x", 1);
+    wi_csv_out_init(&out, fd);
+    for (int i = 0; i < WI_CSV_OUT_BYTES; i++) {
+        wi_csv_out_field(&out, "x", 1);
     }
-    cr_assert_eq(csv_out_failed(&out), ENOSPC);
-    cr_assert_eq(csv_out_sync(&out, "part-7", &err), WEIR_ERR_SYSTEM);
+    cr_assert_eq(wi_csv_out_failed(&out), ENOSPC);
+    cr_assert_eq(wi_csv_out_sync(&out, "part-7", &err), WEIR_ERR_SYSTEM);
     cr_assert(strstr(err.message, "part-7") != NULL, "%s", err.message);
     cr_assert(strstr(err.message, "No space") != NULL, "%s", err.message);
     (void)close(fd);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The operator that writes files. It is no part of weir/plan.h, because whoever
+ * runs the plan has to make the files, and to remove them if the run fails.
+ */
+#ifndef WI_OPERATORS_PLAN_WRITE_H
+#define WI_OPERATORS_PLAN_WRITE_H
+
+#include <weir/plan.h>
+
+#include "operators/op/ops.h"
+
+struct wi_plan_write_params {
+    const char *input;
+    const struct wi_str *header; /* [columns of the input], copied; data NULL:
+                                    an empty name */
+    wi_write_fn file;
+    void *arg; /* of file */
+};
+
+/** Add one: each worker writes its rows to a file, and gives out a row "part",
+ *  "rows", "bytes" (int64). Errors, Blocks, Threads, Ownership: as
+ *  weir_plan_limit. */
+weir_err wi_plan_write(weir_plan *plan, const char *name,
+                       const struct wi_plan_write_params *params,
+                       struct weir_error *err);
+
+#endif /* WI_OPERATORS_PLAN_WRITE_H */
