@@ -30,21 +30,21 @@
  * WEIR_ERR_SCHEMA, which names the column.
  *
  * Rules for batches that Weir hands out:
- *  - columns point into the receive ring: no copy was made (but of the offsets
- *    of utf8 and binary columns, see below), and the space goes back to the
- *    sender when `release` is called;
+ *  - columns point into the receive ring: no copy was made (except of the
+ *    offsets of utf8 and binary columns, see below), and the space goes back to
+ *    the sender when `release` is called;
  *  - release from any thread, in any order; a batch held for long stalls its
  *    sender, so detach it (weir_batch_detach) before keeping it;
  *  - column buffers start on 64-byte boundaries.
  *
- * What holds whatever a peer does, also one that breaks the protocol while a
- * batch is in use: pointers, lengths and offsets stay as they were checked, so
- * that every value lies inside of its buffer. Where the transport places each
- * write itself (tcp) the values stay, too: it refuses writes to rows that were
- * published. Where a peer writes by itself (RDMA, shared memory) offsets are a
- * copy that it cannot reach, but it can change values under their reader. Who
- * does not trust its peers that far, and reads a value twice, detaches the
- * batch first: what was detached does not change.
+ * A peer may break the protocol while a batch is in use. Even then pointers,
+ * lengths and offsets stay as they were checked, so every value lies inside its
+ * buffer. Where the transport places each write itself (tcp) the values stay,
+ * too: it refuses writes to rows that were published. Where a peer writes by
+ * itself (RDMA, shared memory) the offsets are a copy that it cannot reach, but
+ * it can change values while they are read. A program that does not trust its
+ * peers that far, and reads a value twice, detaches the batch first: a detached
+ * batch does not change.
  */
 #ifndef WEIR_BATCH_H
 #define WEIR_BATCH_H
@@ -107,7 +107,8 @@ struct weir_field {
  * @param n_fields    1..1024
  * @param schema_out  [out] set on WEIR_OK only
  *
- * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA (names the column), WEIR_ERR_NO_MEMORY
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA (names the column),
+ *             WEIR_ERR_NO_MEMORY
  * Blocks:     never
  * Threads:    any
  * Ownership:  the caller calls schema_out->release(schema_out)
@@ -125,8 +126,8 @@ WEIR_API weir_err weir_schema_build(const struct weir_field *fields,
  *               memory and its release frees it
  *
  * Errors:     WEIR_ERR_ARG (no batch, or a released one), WEIR_ERR_NO_MEMORY,
- *             WEIR_ERR_PEER_PROTOCOL: its peer has changed
- *             it meanwhile (either way the batch is unchanged)
+ *             WEIR_ERR_PEER_PROTOCOL (its peer has changed it meanwhile). The
+ *             batch is then as before
  * Blocks:     never
  * Threads:    any, one at a time per batch
  * Ownership:  as before: the caller releases the batch

@@ -4,8 +4,8 @@
  * and what to do about it.
  *
  *   0            done
- *   positive     not an error: try later (WEIR_AGAIN), nothing more (WEIR_DONE),
- *                give batches back first (WEIR_HELD)
+ *   positive     not an error: try later (WEIR_AGAIN), nothing more
+ *                (WEIR_DONE), give batches back first (WEIR_HELD)
  *   -1 .. -99    scope CALL    this call failed; every object is as before
  *   -100 .. -199 scope QUERY   the query failed on every member; close it
  *   -200 .. -299 scope PEER    a peer is lost; its queries failed, others go on

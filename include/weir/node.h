@@ -43,7 +43,7 @@ extern "C" {
 
 typedef struct weir_node weir_node;
 
-/** Wait for ever. */
+/** Wait forever. */
 #define WEIR_FOREVER UINT64_MAX
 
 typedef enum weir_log_level {
@@ -150,11 +150,11 @@ WEIR_API const char *weir_node_plan(const weir_node *node);
  * Join a cluster whose members are all known (a static list). The list is the
  * same on every node; an index in it is the number of that member everywhere.
  *
- * @param members    n entries, copied; one of them has this node's name
- *
  * Names of hosts in addresses are looked up when the link is needed.
  *
- * Errors:     WEIR_ERR_ARG (own name not in the list, names double, not an
+ * @param members    n entries, copied; one of them has this node's name
+ *
+ * Errors:     WEIR_ERR_ARG (own name not in the list, a name twice, not an
  *             address of this transport: names the member),
  *             WEIR_ERR_BUDGET (more than max_members), WEIR_ERR_STATE (joined)
  * Blocks:     never; links open when first needed
@@ -190,8 +190,8 @@ WEIR_API uint32_t weir_node_members(const weir_node *node);
  *  Blocks: never. Threads: any. Ownership: nothing. */
 WEIR_API uint32_t weir_node_self(const weir_node *node);
 
-/** A member by number. Errors: WEIR_ERR_NOT_FOUND, WEIR_ERR_ARG. Blocks: never. Threads: any.
- *  Ownership: the strings are the node's, valid until its close. */
+/** A member by number. Errors: WEIR_ERR_NOT_FOUND, WEIR_ERR_ARG. Blocks: never.
+ *  Threads: any. Ownership: the strings are the node's, until its close. */
 WEIR_API weir_err weir_node_member(const weir_node *node, uint32_t idx,
                                    struct weir_member *member_out);
 
@@ -201,10 +201,11 @@ WEIR_API weir_err weir_node_member(const weir_node *node, uint32_t idx,
  * what the worker's writers hold in partly filled frames before it sleeps.
  *
  * A signal does not end it: handlers run, with and without SA_RESTART, and the
- * wait goes on for what is left of timeout_ns. What a handler wants done, the
- * worker sees after a timeout; or another thread wakes it (weir_query_cancel).
+ * wait goes on for what is left of timeout_ns. The worker notices what a
+ * handler has done after a timeout, or when another thread wakes it
+ * (weir_query_cancel).
  *
- * @param timeout_ns  relative; 0 = only look, WEIR_FOREVER = none
+ * @param timeout_ns  relative; 0 = only look, WEIR_FOREVER = no limit
  *
  * Returns:    WEIR_OK (something happened, or may have) | WEIR_AGAIN (timeout)
  * Errors:     WEIR_ERR_ARG (no such worker)

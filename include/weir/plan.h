@@ -141,7 +141,7 @@ typedef enum weir_join_kind {
 
 /** Hash join: the right input is kept in memory, so it should be the smaller.
  *  Null keys never match. Gives the left columns, then (INNER, LEFT) the right
- *  ones; names must not meet, except that right keys named as their left key
+ *  ones; all names must differ, except that right keys named as their left key
  *  are left out. */
 struct weir_join_params {
     const char *left;
@@ -252,8 +252,8 @@ WEIR_API weir_err weir_plan_result(weir_plan *plan, const char *input,
                                    struct weir_error *err);
 
 /** Columns that an operator gives out. @param name  [NULL: the result's]
- *  Errors: WEIR_ERR_NOT_FOUND, WEIR_ERR_NO_MEMORY. Blocks: never. Threads: any. Ownership: the caller
- *  releases schema_out. */
+ *  Errors: WEIR_ERR_NOT_FOUND, WEIR_ERR_NO_MEMORY. Blocks: never. Threads: any.
+ *  Ownership: the caller releases schema_out. */
 WEIR_API weir_err weir_plan_schema(const weir_plan *plan, const char *name,
                                    struct ArrowSchema *schema_out,
                                    struct weir_error *err);

@@ -15,9 +15,9 @@
  *   rows lost or damaged    WEIR_ERR_INTEGRITY
  *   failed by the program   what it says, with the member's name
  *
- * How a member was lost looks different from every other one: the message says
- * who saw what, the logs have the rest. Members that lost each other may end with different causes, if the
- * query's first member is lost, too.
+ * How a member was lost looks different from each of the others: the message
+ * says who saw what, the logs have the rest. Members that lost each other may
+ * end with different causes if the query's first member is lost, too.
  *
  * Other queries on the same links go on.
  */
@@ -108,13 +108,16 @@ WEIR_API weir_err weir_query_fail(weir_query *query,
 WEIR_API weir_err weir_query_status(weir_query *query, struct weir_error *err);
 
 /**
- * Close a query. Its writers and readers are closed with it. The query is
- * aborted on all members if something is missing here: a writer of a producing
- * worker that was not opened or not finished, a reader of a consuming one that
- * was not opened, or neither drained nor stopped nor closed, or a shuffle whose
- * weir_shuffle_open failed and was not made good, or that other members have
- * opened, or open later, and want rows of this one for. So after an error simply
- * close. Rows that were sent are still delivered after this returns.
+ * Close a query. Its writers and readers are closed with it. Rows that were
+ * sent are still delivered after this returns. The query is aborted on all
+ * members if something is missing here (so after an error simply close):
+ *
+ *  - a writer of a producing worker was not opened, or not finished;
+ *  - a reader of a consuming worker was not opened, or neither drained nor
+ *    stopped nor closed;
+ *  - weir_shuffle_open failed, and was not called again with success;
+ *  - a shuffle was not opened here, and other members that open it, now or
+ *    later, want rows of this member.
  *
  * Errors:     none
  * Blocks:     shortly

@@ -50,9 +50,10 @@ WEIR_API weir_err weir_row_writer_open(weir_writer *writer,
  * _double both floats, _bytes utf8, binary, fixed-size binary and decimal128
  * (16 bytes, little endian).
  *
- * Errors:     WEIR_ERR_ARG (no such column, bytes is NULL), WEIR_ERR_SCHEMA (other type),
- *             WEIR_ERR_DATA (out of range, wrong length), WEIR_ERR_NO_MEMORY,
- *             WEIR_ERR_STATE (a batch waits for weir_row_writer_flush)
+ * Errors:     WEIR_ERR_ARG (no such column, bytes is NULL), WEIR_ERR_SCHEMA
+ *             (other type), WEIR_ERR_DATA (out of range, wrong length),
+ *             WEIR_ERR_NO_MEMORY, WEIR_ERR_STATE (a batch waits for
+ *             weir_row_writer_flush)
  * Blocks:     never
  * Threads:    the worker's thread
  * Ownership:  bytes are copied
@@ -95,8 +96,8 @@ WEIR_API weir_err weir_row_end_wait(weir_row_writer *rw);
 WEIR_API weir_err weir_row_writer_flush_wait(weir_row_writer *rw);
 
 /**
- * What the last call of this row writer that failed has to say: which row of its
- * batch, which column, what was found and expected. Of a failed query, what
+ * Why the last call of this row writer that failed did so: which row of its
+ * batch, which column, what was found and expected. If the query failed, what
  * failed it.
  *
  * @param err  [out] code and message, may be NULL
@@ -131,9 +132,9 @@ weir_row_cursor_at(const struct ArrowArray *batch,
  *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
 WEIR_API int weir_row_next(struct weir_row_cursor *cursor);
 
-/** Values of the current row; cursor, batch, schema and len_out are not NULL, the
- *  column exists and has a type that fits (asserted). _bytes points into the
- *  batch.
+/** Values of the current row; cursor, batch, schema and len_out are not NULL,
+ *  the column exists and has a type that fits (asserted). _bytes points into
+ *  the batch.
  *  Errors: none. Blocks: never. Threads: any. Ownership: the batch's. */
 WEIR_API int weir_row_is_null(const struct weir_row_cursor *c, uint32_t column);
 WEIR_API int64_t weir_row_int64(const struct weir_row_cursor *c,

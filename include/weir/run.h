@@ -46,7 +46,7 @@ typedef weir_err (*weir_rows_fn)(void *arg, const struct ArrowArray *batch,
 struct weir_run_params {
     uint64_t query_id;     /* as weir_query_params.id; not 0 */
     uint64_t deadline_ns;  /* from now [none] */
-    uint64_t memory_bytes; /* that all operators of this node may hold, beside
+    uint64_t memory_bytes; /* that all operators of this node may hold, besides
                                the node's rings and the rows that tables keep;
                                shared out equally to its workers. Too little
                                for what operators take when they open fails the
@@ -101,9 +101,8 @@ WEIR_API weir_err weir_run_fail(weir_node *node, uint64_t query_id,
                                 struct weir_error *err);
 
 /**
- * Work for one worker, for a while.
- *
- * Always the runnable operator farthest downstream; never blocks on others.
+ * Do some of the work of one worker: that of the operator farthest downstream
+ * which can move. Never blocks on others.
  *
  * Returns:    WEIR_OK (it moved, call again) | WEIR_AGAIN (nothing could move:
  *             weir_worker_wait, then call again) | WEIR_DONE (this worker's
@@ -150,8 +149,8 @@ struct weir_op_stats {
     uint64_t rows_most;      /* the most rows: skew; shuffles: received */
 };
 
-/** Number of operators with statistics: those that run, and "result". Errors: none. Blocks: never. Threads:
- *  any. Ownership: nothing. */
+/** Number of operators with statistics: those that run, and "result".
+ *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
 WEIR_API uint32_t weir_run_operators(const weir_run *run);
 
 /** Statistics of one operator, in the plan's order, "result" last; once no
@@ -161,8 +160,8 @@ WEIR_API uint32_t weir_run_operators(const weir_run *run);
 WEIR_API weir_err weir_run_stats(const weir_run *run, uint32_t idx,
                                  struct weir_op_stats *stats_out);
 
-/** What a worker of this node sent to a destination of a shuffle; idx as in
- *  weir_run_stats, when as there.
+/** What a worker of this node sent to a destination of a shuffle; idx, and when
+ *  to call it, as for weir_run_stats.
  *  Errors: WEIR_ERR_NOT_FOUND (no shuffle, or the worker sends nothing there).
  *  Blocks: never. Threads: one. Ownership: nothing. */
 WEIR_API weir_err weir_run_edge(const weir_run *run, uint32_t idx,

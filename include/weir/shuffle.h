@@ -87,8 +87,8 @@ WEIR_API weir_err weir_shuffle_open(weir_query *query,
                                     weir_shuffle **shuffle_out,
                                     struct weir_error *err);
 
-/** Number of destinations, 0 without a shuffle. Errors: none. Blocks: never. Threads: any.
- *  Ownership: nothing. */
+/** Number of destinations, 0 without a shuffle. Errors: none. Blocks: never.
+ *  Threads: any. Ownership: nothing. */
 WEIR_API uint32_t weir_shuffle_destinations(const weir_shuffle *shuffle);
 
 /* ---- producing ---------------------------------------------------------- */
@@ -111,8 +111,9 @@ WEIR_API weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
  * Push a batch: partition its rows and copy them into the outgoing rings.
  *
  * After WEIR_AGAIN some rows may have gone out already: push the same batch,
- * unchanged, until the answer is another one. It is known by its length, offsets
- * and buffers; another one is refused, and the first can still be pushed on.
+ * unchanged, until the answer is another one. A batch is recognized by its
+ * length, offsets and buffers: a different one is refused, and the first can
+ * still be pushed.
  *
  * @param batch  struct array with the shuffle's columns, not released (its
  *               `release` is not NULL, as Arrow has it); only read
@@ -183,8 +184,8 @@ WEIR_API weir_err weir_writer_finish(weir_writer *writer);
 WEIR_API weir_err weir_writer_finish_wait(weir_writer *writer);
 
 /**
- * What the last call of this writer that failed has to say: which column, which
- * row, what was found and expected. Of a failed query, what failed it.
+ * Why the last call of this writer that failed did so: which column, which row,
+ * what was found and expected. If the query failed, what failed it.
  *
  * @param err  [out] code and message, may be NULL
  *
@@ -244,8 +245,8 @@ WEIR_API weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
  *             other workers hold, and this says WEIR_AGAIN) | WEIR_DONE (all
  *             producers have ended, and every row was received exactly once)
  * Errors:     WEIR_ERR_ARG, what failed the query
- * Blocks:     never.  Cost: no syscall, no allocation; no copy but of offsets of
- *             texts where a peer writes by itself (batch.h)
+ * Blocks:     never.  Cost: no syscall, no allocation; no copy, except of
+ *             offsets of texts where a peer writes by itself (batch.h)
  * Threads:    the worker's thread
  * Ownership:  the caller releases the batch, from any thread, before the
  *             node is closed
@@ -282,8 +283,8 @@ WEIR_API void weir_reader_source(const weir_reader *reader,
 
 /**
  * Has this producer ended: has weir_reader_next come to the end of its stream,
- * and do its counts agree? For who merges ordered streams and must know of
- * which producers more may come.
+ * and do its counts agree? For programs that merge ordered streams and must
+ * know which producers may send more.
  *
  * @param member  number of a producing member
  * @param worker  number of a worker of it

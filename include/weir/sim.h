@@ -101,8 +101,8 @@ WEIR_API void weir_sim_busy(weir_sim *sim, uint64_t ns);
  * Heartbeats never end, so "nothing is on its way" also means: no task moved
  * for 60 virtual seconds, and none is busy or stalled.
  *
- * @param limit_ns  virtual time, counted from weir_sim_open; WEIR_FOREVER =
- *                  none
+ * @param limit_ns  virtual time, counted from weir_sim_open; WEIR_FOREVER = no
+ *                  limit
  *
  * Returns:    WEIR_OK: all tasks are done (tasks of crashed nodes count as
  *             done)

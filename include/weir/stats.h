@@ -77,7 +77,7 @@ WEIR_API weir_err weir_link_stats_get(weir_node *node, uint32_t member,
 /**
  * Say which transport a link to an address would take first, and why:
  * "shm: same host". On a node that was opened with the transport "auto" this
- * is its choice; others have but one.
+ * is its choice; others have only one.
  *
  * @param address  as weir_node_address() of that node gives it; NULL: say what
  *                 this node can use at all

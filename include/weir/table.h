@@ -48,7 +48,8 @@ struct weir_table_ops {
     /** The next rows, in the columns asked for. WEIR_OK | WEIR_DONE.
      *  Errors: any, with a message. Blocks: on the source, for a batch.
      *  A batch that is malformed (columns, buffers, lengths, offsets of texts,
-     *  texts of utf8 columns that are not UTF-8) fails the run with a message that names the column.
+     *  texts of utf8 columns that are not UTF-8) fails the run with a message
+     *  that names the column.
      *  Ownership: batch_out is the caller's, which releases it before the next
      *  call; it may point into the scan. */
     weir_err (*next)(void *scan, struct ArrowArray *batch_out,
@@ -61,8 +62,8 @@ struct weir_table_ops {
 /**
  * Make a table of your own.
  *
- * @param schema     struct of columns; copied. Here as in all tables, each has
- *                   a name, in UTF-8, of its own
+ * @param schema     struct of columns; copied. In this as in all tables, each
+ *                   column has a name of its own, in UTF-8
  * @param ops        copied
  * @param arg        handed to ops->open and ops->free
  * @param table_out  [out] set on WEIR_OK only
@@ -108,7 +109,7 @@ struct weir_csv_params {
     char delimiter;   /* [','] */
     int no_header;    /* 1: the first line is a row already; needs `fields` */
     const struct weir_field *fields; /* columns wanted, of the header, in any
-                                        order; without one: all that a row has
+                                        order; without a header: all of a row
                                         [those of the header, with types that
                                         print every value as it stands in the
                                         file: docs/plan.md] */
@@ -122,7 +123,7 @@ struct weir_csv_params {
  * A CSV file as a table.
  *
  * Values are read exactly or refused: numbers that do not fit their type, dates
- * that are none, texts of utf8 columns that are not UTF-8 (binary takes any
+ * that do not exist, texts of utf8 columns that are not UTF-8 (binary takes any
  * bytes). Only regular files are read, up to the size that they have when the
  * table is opened. Timestamps are `2013-07-01 12:30:00.5`, also
  * with a T or without seconds or time, in UTC. A record ends at LF, CR LF or
@@ -142,8 +143,8 @@ WEIR_API weir_err weir_table_csv_open(const struct weir_csv_params *params,
 
 /**
  * Batches in memory as a table: this node's rows. Its workers share them; other
- * nodes have their own. Their form is checked: lengths, nulls, offsets, and that
- * texts of utf8 columns are UTF-8.
+ * nodes have their own. Their form is checked: lengths, nulls, offsets, and
+ * that texts of utf8 columns are UTF-8.
  *
  * @param batches  struct arrays with the schema's columns. Taken over on
  *                 WEIR_OK: released by the table, and marked released here

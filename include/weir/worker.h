@@ -31,10 +31,10 @@ struct weir_step {
     /**
      * Move what can be moved, without waiting.
      *
-     * Returns: WEIR_OK (moved: call again soon) | WEIR_AGAIN (nothing can move:
-     * call when something happened for the worker; so does WEIR_HELD: a step that
-     * holds batches releases some itself) | WEIR_DONE (never again) |
-     * an error, which ends the run
+     * Returns: WEIR_OK (moved: call again soon) | WEIR_AGAIN or WEIR_HELD
+     * (nothing can move: call again when something has happened for the
+     * worker; a step that holds batches releases some of them itself) |
+     * WEIR_DONE (never again) | an error, which ends the run
      */
     weir_err (*fn)(void *arg);
     void *arg;
@@ -46,7 +46,7 @@ struct weir_step {
  *
  * @param steps       n of them; the fn of one that is done is set to
  *                    NULL, so that a run that was left can be taken up again
- * @param timeout_ns  relative; WEIR_FOREVER = none
+ * @param timeout_ns  relative; WEIR_FOREVER = no limit
  *
  * Returns:    WEIR_OK (all are done) | WEIR_AGAIN (timeout)
  * Errors:     what a step returned; WEIR_ERR_ARG (NULL, no such worker)
