@@ -169,7 +169,7 @@ static weir_err run_cat(struct gen *g, uint32_t round, struct weir_error *err)
     weir_err rc = bench_program(argv, copy, &usage, err);
     note(g, CAT, round, &usage);
     rc = rc == WEIR_OK ? check_copy(g, copy, err) : rc;
-    (void)remove(copy); /* gen makes its files anew, too */
+    (void)remove(copy); /* gen replaces its files, too */
     return rc;
 }
 

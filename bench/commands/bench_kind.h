@@ -12,7 +12,7 @@
 
 #include "cli/options.h"
 
-/** What the arguments of any kind begin with; results lie behind them. */
+/** What the arguments of any kind begin with; results follow them. */
 struct bench_common {
     bool json;
 };

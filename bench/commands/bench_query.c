@@ -188,7 +188,7 @@ static weir_err print_json(const void *args, struct weir_error *err)
                                       stdout, err);
 }
 
-/* Opponents with other answers have figures all the same. */
+/* Opponents with different answers still have figures. */
 static void print_wrong(const struct query *q)
 {
     if (q->common.json) {

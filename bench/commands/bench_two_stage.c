@@ -139,7 +139,7 @@ static void init_two_stage(void *args)
         .opponents = {opponent(SHM), opponent(TCP), opponent(SOCKETS)}};
 }
 
-/* What --limit has parked comes behind the others. */
+/* What --limit has parked comes after the others. */
 static void place_limit(struct wb_series *s)
 {
     struct wb_opponent *last = &s->opponents[WB_MAX_OPPONENTS - 1];

@@ -142,7 +142,7 @@ static const struct option_row idle_options[] = {
     {.name = NULL},
 };
 
-/* Without sleep it is the memory that is wanted. */
+/* Without a sleep only the memory is looked at. */
 static const struct option_row memory_options[] = {
     IDLE_ROWS,
     {.name = NULL},

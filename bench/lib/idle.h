@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What nodes cost that have nothing to do, and what memory they hold.
+ * What idle nodes cost, and what memory they hold.
  *
  *   N processes, a node each --> one small two-stage shuffle: all links open
  *   --> all meet --> sleep --> all meet
@@ -22,7 +22,7 @@ struct wb_idle_params {
     const char *transport; /* ["shm"] */
     uint32_t nodes;        /* [8], 2..64 */
     uint64_t rows;         /* that each node makes [10000] */
-    uint64_t sleep_ns;     /* 0: do not sleep, only the memory is wanted */
+    uint64_t sleep_ns;     /* 0: do not sleep, look at the memory only */
     uint32_t frame_bytes;  /* [the node's] */
     uint64_t memory_bytes; /* cap of each node [the node's] */
 };

@@ -2,7 +2,7 @@
 /*
  * Keys, destinations and sums, each loop once as plain C and compiled for
  * three instruction sets. Dispatch is a predictable branch per batch of 2048
- * rows; no ifunc, which sanitizers do not bear.
+ * rows; no ifunc: sanitizers do not support it.
  */
 #include "bench/lib/keys.h"
 
@@ -47,8 +47,9 @@ INLINE void dest_body(uint16_t *restrict dest, const int64_t *restrict keys,
     }
 }
 
-/* Few destinations: one vector pass for each beats increments, which wait for
- * each other's stores. A 16-bit counter holds what a batch can have. */
+/* With few destinations one vector pass for each is faster than increments,
+ * which wait for each other's stores. A 16-bit counter holds what a batch can
+ * have. */
 INLINE void count_body(uint32_t *restrict count, const uint16_t *restrict dest,
                        uint32_t n, uint32_t n_dest)
 {

@@ -14,7 +14,7 @@
 #include "core/format/import.h"
 #include "core/partition/partition.h"
 
-/* The library's default frame (weir/node.h). */
+/* Smaller than the library's default frame of 61440 bytes (weir/node.h). */
 #define FRAME_BYTES 16384u
 
 /* The open frame of one destination. */

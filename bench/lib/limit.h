@@ -9,7 +9,7 @@
  * does, with as many destinations, into frames of its own that stay in cache;
  * a full frame is consumed at once, by the same worker, as a reader's program
  * would. No ring, no other process, no waiting, no checksum, no check of what
- * arrives: what is left is what any exchange of this design must cost. Both
+ * arrives: what remains is what any exchange of this design must cost. Both
  * stages are run, so that seconds compare with those of the other opponents.
  */
 #ifndef WB_LIMIT_H

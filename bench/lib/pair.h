@@ -14,7 +14,7 @@
 #include "launch/nodes.h"
 
 struct wb_pair {
-    struct wl_nodes nodes; /* filled in by the caller, but for n */
+    struct wl_nodes nodes; /* filled in by the caller, except n */
     uint32_t self;         /* 0 or 1; likewise */
     weir_node *node;
     weir_query *query;

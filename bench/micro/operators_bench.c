@@ -40,8 +40,8 @@ static void die(const char *what, const char *why)
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* A column: number of the row divided by `repeat`, then, but for SEQUENCE,
- * scattered; modulo `values`. */
+/* A column: number of the row divided by `repeat`, then scattered (unless
+ * SEQUENCE), modulo `values`. */
 enum order { SEQUENCE, SCATTERED };
 struct spec {
     enum order order;

@@ -4,8 +4,8 @@
  * do is in sockets_worker.c.
  *
  * A socket per pair of workers of different nodes: the node with the higher
- * number connects, and says in a hello which two workers it is for. A listen
- * backlog takes the connects, so that all nodes connect first and accept then.
+ * number connects, and says in a hello which two workers it is for. The listen
+ * backlog takes the connects, so all nodes connect first and accept afterwards.
  */
 #define _GNU_SOURCE 1
 #include "bench/opponents/sockets.h"

@@ -13,8 +13,8 @@
  *   - workers of one node hand buffers over without any socket;
  *   - the reader thread waits for all sockets with epoll and receives straight
  *     into the buffers that it queues: no copy after the kernel's;
- *   - a message fills its buffer, so a receive ends at a message's end but for
- *     the last ones;
+ *   - a message fills its buffer, so a receive ends at a message's end, except
+ *     for the last ones;
  *   - destinations are computed by the same vectorised code as for MPI;
  *   - buffers come from a last-in first-out pool and stay in cache;
  *   - workers take the last stage's rows first.

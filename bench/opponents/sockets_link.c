@@ -37,8 +37,8 @@ weir_err wb_link_open(struct wb_sockets_node *t, int fd, struct wb_link **out,
     return WEIR_OK;
 }
 
-/* Who has much that nobody polls is not read any more, so that the sockets fill
- * up and the peer's queue does. */
+/* A link with many messages that nobody polls is not read any more, so that the
+ * sockets fill up, and then the peer's queue. */
 static void set_interest(struct wb_sockets_node *t, struct wb_link *l)
 {
     bool full = l->waiting_bytes >= WB_LINK_WAITING_BYTES;
@@ -61,7 +61,7 @@ static struct wb_record *queue(struct wb_link *l, const void *from,
 
 static weir_err may_queue(struct wb_link *l, bool room)
 {
-    if (wi_load_rlx(&l->ended)) { /* a CLOSED event says the rest */
+    if (wi_load_rlx(&l->ended)) { /* a CLOSED event says why */
         return WEIR_ERR_PEER_LOST;
     }
     if (!room || l->n_queued == WB_LINK_RECORDS) {
@@ -132,7 +132,7 @@ static void count_sent(struct wb_link *l, size_t bytes)
         writes += r->kind == WB_RECORD_WRITE;
         l->n_sent++;
     }
-    /* Relaxed: who kicks holds the post lock, and so does who reads it. */
+    /* Relaxed: writer and reader of it hold the post lock. */
     (void)wi_add_rlx(&l->base.completed, writes);
 }
 

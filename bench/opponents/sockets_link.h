@@ -43,7 +43,7 @@ struct wb_link {
     struct wb_record queued[WB_LINK_RECORDS];
     const void *from[WB_LINK_RECORDS]; /* of a message: in `text` */
     uint32_t n_queued;
-    uint32_t n_sent;     /* of those queued; all start anew when all are */
+    uint32_t n_sent;     /* of those queued; reset when all are */
     uint64_t sent_bytes; /* of the next one, header included */
     uint8_t text[WB_LINK_RECORDS / 4][WB_LINK_MESSAGE_BYTES];
     uint32_t n_text;

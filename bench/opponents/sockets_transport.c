@@ -37,8 +37,8 @@ static void take_peer(struct wb_sockets_node *t)
     }
 }
 
-/* Events at hand may name a link that was disconnected since: only here, when
- * there are none at hand, is it freed. */
+/* Events that epoll has handed out may name a link that was disconnected since.
+ * It is freed here, when there are none. */
 static void free_gone(struct wb_sockets_node *t)
 {
     while (t->gone != NULL) {
@@ -314,7 +314,7 @@ static uint32_t node_poll(struct wi_transport *base, uint64_t now_ns,
     }
     if (wi_list_empty(&t->events)) {
         ssize_t r = read(t->news, &news, sizeof(news));
-        (void)r; /* nothing there is nothing to take back */
+        (void)r; /* empty already is as good */
     }
     (void)pthread_mutex_unlock(&t->lock);
     return n;

@@ -64,7 +64,7 @@ static weir_err fill_slot(struct wb_sockets *s, struct slot *slot,
 }
 
 /* Send the buffer of one destination: over its socket, or, to a worker of this
- * node, by handing it over. Leaves an empty buffer behind. */
+ * node, by handing it over. Leaves an empty one in its place. */
 static weir_err send_buffer(struct task *t, uint32_t stage, uint32_t dest,
                             bool end, struct weir_error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Members that leave a query in any way at any time, on the simulator: nobody
- * waits for ever, who did nothing wrong hears a cause, and where one member alone
- * did, all hear the same one.
+ * waits forever. Members that did nothing wrong hear a cause; where one member
+ * alone did, all hear the same one.
  */
 #include "test/conformance/api.h"
 
@@ -69,7 +69,7 @@ static weir_err open_query(struct actor *a)
     struct world *w = a->world;
     uint32_t mine[MOST];
     struct weir_query_params p = {.id = 1};
-    for (uint32_t i = 0; i < w->n; i++) { /* all but the one behind it */
+    for (uint32_t i = 0; i < w->n; i++) { /* all but the next one */
         mine[p.n_members] = i;
         p.n_members += i != (a->node + 1) % w->n;
     }

@@ -24,7 +24,7 @@ static void run_once(struct wt_cluster *c, uint64_t id,
     wt_flow_close(&f);
 }
 
-/* ---- nothing is left behind ----------------------------------------------- */
+/* ---- nothing is left ----------------------------------------------- */
 
 struct held {
     uint64_t heap;

@@ -59,7 +59,7 @@ static void refuse_other(const struct wt_source *s,
     says(s->writer, WEIR_ERR_STATE, "another batch");
 }
 
-/* The same struct but for one buffer of the last column. */
+/* The same struct except for one buffer of the last column. */
 static void refuse_buffer(const struct wt_source *s, uint32_t buffer)
 {
     static const uint8_t elsewhere[8];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A member that keeps to the bytes of the protocol and breaks its sense: it
- * opens edges that it may not, and writes frames that are refused. Node 2 does
- * it, with its own library behind its back; the queries that it belongs to fail
- * with its name, the others are exact, and nothing is left behind.
+ * A member whose messages are well-formed and forbidden: it opens edges that it
+ * may not open, and writes frames that are refused. Node 2 does it, and its own
+ * library does not know. The queries that it belongs to fail with its name, the
+ * others are exact, and nothing of them is left.
  */
 #include "test/conformance/api.h"
 
@@ -95,7 +95,7 @@ static void check_blamed(struct stage *s, const char *what)
     }
 }
 
-/* A producer that is late for ever, unless its query fails. */
+/* A producer that never comes, unless its query fails. */
 static weir_err late_step(void *arg)
 {
     const struct wt_source *s = arg;

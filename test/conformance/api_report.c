@@ -387,7 +387,7 @@ void wt_api_report_says_that_all_units_are_in_use(const struct wt_place *place)
 }
 
 /* It goes out when the consumer has released what came before: so its writer
- * waits for that, but for no room. */
+ * waits for that, not for room. */
 void wt_api_part_filled_frame_waits_for_no_room(const struct wt_place *place)
 {
     struct weir_error err = {0};

@@ -58,7 +58,7 @@ void wt_api_one_reader_stops_others_go_on(const struct wt_place *place)
     }
 }
 
-/* Sources that would push for ever end: rows for a worker that stopped cost
+/* Sources that would push forever end: rows for a worker that stopped cost
  * them next to nothing, so no number of rows is large enough to be sure that all
  * have stopped before. */
 static void stop_all(const struct wt_place *place,
@@ -125,8 +125,8 @@ void wt_api_stop_before_an_edge_is_open(const struct wt_place *place)
     free(w);
 }
 
-/* The reader stops while a row that is many times its ring is on its way; the
- * same writer has rows for others behind it. */
+/* The reader stops while a row that is many times its ring is on its way; after
+ * it the same writer has rows for others. */
 void wt_api_stop_in_the_midst_of_a_large_row(const struct wt_place *place)
 {
     const struct wt_cluster_params cluster = {

@@ -12,7 +12,7 @@
 static const struct weir_field fields[] = {{"id", "l", 0}};
 
 static struct wt_lone lone;
-static struct wi_transport_ops spied; /* the simulator's, but for two */
+static struct wi_transport_ops spied; /* the simulator's, except two */
 static uint32_t opened;               /* EDGE_OPENs that were sent */
 static uint32_t writes;
 

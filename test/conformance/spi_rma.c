@@ -441,7 +441,7 @@ void wt_spi_reads_and_writes_complete_in_order(
         struct wi_rma in = piece(&p, pieces + i);
         cr_assert(wt_end_read(p.a, &in) && wt_end_write(p.a, &out));
         cr_assert(wt_end_kick(p.a));
-        /* The write behind a read completes after it. */
+        /* A write that was posted after a read completes after it. */
         cr_assert_leq(wt_end_completed(p.a), 2 * p.a->reads_done + 2);
     }
     WT_UNTIL(&p.spi, wt_end_completed(p.a) == 2 * pieces);

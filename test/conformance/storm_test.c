@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thousands of queries that fail in every way there is leave nothing behind:
+/* Thousands of queries that fail in every way there is leave nothing:
  * memory, rings, descriptors are as before, and the next query is good. */
 #include <criterion/criterion.h>
 

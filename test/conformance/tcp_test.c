@@ -513,7 +513,7 @@ struct tally {
     const struct wi_mem *mem;
 };
 
-/* Message i is behind write i, which fills slot i of 16 KiB. */
+/* Message i follows write i, which fills slot i of 16 KiB. */
 static void expect_slot(struct wt_end *end, const uint8_t *bytes, uint32_t len)
 {
     struct tally *tally = end->arg;
@@ -577,7 +577,7 @@ Test(tcp, tiny_socket_buffers_change_nothing, .timeout = 120)
 /* ---- disconnect ---------------------------------------------------------- */
 
 /* What the kernel of the disconnecting side still holds must arrive, though
- * that side leaves bytes unread, upon which a plain close sends a reset. */
+ * that side leaves bytes unread, for which a plain close sends a reset. */
 Test(tcp, disconnect_delivers_what_the_kernel_holds, .timeout = 60)
 {
     static uint8_t bytes[TCP_MESSAGE_BYTES];

@@ -130,7 +130,7 @@ static void scene_ends(struct scene *s, const char *word)
     wt_spi_close(&s->spi);
 }
 
-/* Post bytes as they are, behind the back of the transport. */
+/* Post bytes as they are, past the transport. */
 static void post_raw(struct wt_end *end, const void *bytes, uint32_t len)
 {
     struct vb_ep *ep = vb_ep_of(end->ep);

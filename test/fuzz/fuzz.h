@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
         }                                                                      \
     } while (0)
 
-/** What is left of an input; it goes on as zeros behind its end. */
+/** What is left of an input; after its end it goes on as zeros. */
 struct fz_input {
     const uint8_t *at;
     size_t left;

@@ -259,7 +259,7 @@ static weir_err rest_at(weir_node *node, uint64_t now_ns, weir_query *q)
 }
 
 /* A process that is stopped while it connects (a debugger, SIGSTOP) gives the
- * next way its time, and not for ever. */
+ * next way its time, and not forever. */
 Test(auto_ways, deadline_that_passed_in_a_stop_is_moved, .timeout = 60)
 {
     static const uint64_t second = 1000000000u;

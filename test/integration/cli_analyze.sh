@@ -23,8 +23,9 @@ status 0 "$weir" run plan.json -n 2 -w 2 -f csv --analyze
 [ "$(wc -l <out)" -eq 8001 ] || fail "rows"
 rm out # what fail shows
 
-# field NAME BACK: so many words from the end of a line of the second table:
-# bytes edges least most skew stalled, quantities in two words but for 0B
+# field NAME BACK: the word that is BACK words before the last one of a line of
+# the second table: bytes edges least most skew stalled. Quantities are two words,
+# except 0B.
 sed '1,/^$/d' err >shuffles
 field() { awk -v name="shuffle \"$1\"" -v back="$2" \
     'index($0, name) == 1 { print $(NF - back) }' shuffles; }

@@ -2,8 +2,8 @@
 /*
  * As fault_kill, but the third node lives on and breaks the rules of RDMA
  * towards node 0: query A has to fail on both others with its name, unless there
- * is nothing to harm where it wrote; B and C have to be exact. It uses the queue pair of its own link, behind the back of
- * its own library.
+ * is nothing to harm where it wrote; B and C have to be exact. It uses the queue
+ * pair of its own link, and its own library does not know.
  */
 #define KILL_ON_VERBS 1
 #include "test/integration/fault_kill.c"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A user who may have only so many threads. Root may have any number, so a
+ * A user who may have few threads only. Root may have any number, so a
  * child becomes somebody else first.
  */
 #include <criterion/criterion.h>

@@ -59,7 +59,7 @@ static void run_case(struct wt_oracle *o, struct wt_cluster *c,
     json_decref(file);
 }
 
-/* Each so many of the cases. */
+/* Every `every`-th of the cases. */
 static void run_each(const struct wt_place *place,
                      const struct wt_cluster_params *params, int every)
 {

@@ -28,7 +28,7 @@ static const char join_sql[] =
     "group by ol_o_id, ol_w_id, ol_d_id, o_entry_d "
     "having sum(ol_amount) > 8000000 order by revenue desc, o_entry_d";
 
-/* The average amount has six digits behind the point, rounded. */
+/* The average amount has six digits after the point, rounded. */
 static const char aggregation_sql[] =
     "select ol_number, sum(ol_quantity), sum(ol_amount), "
     "sum(ol_quantity) * 1.0 / count(*), "

@@ -12,7 +12,7 @@
 #include "test/support/oracle_data.h"
 #include "test/support/random_plan.h"
 
-/* So many seeds share data and cluster. */
+/* Seeds that share data and cluster. */
 enum { BLOCK = 10 };
 
 static const struct wt_place shm = {.transport = "shm"};
@@ -36,7 +36,7 @@ static void run_seed(struct wt_oracle *o, struct wt_cluster *c, uint64_t seed)
 }
 
 /* Every number of nodes with one worker and with two, in turn. Data of several
- * batches for each worker are dear in SQLite: now and then. */
+ * batches for each worker take SQLite long: now and then. */
 static void run_block(const struct wt_place *place,
                       const struct weir_node_params *node, uint64_t block,
                       uint64_t only)

@@ -66,7 +66,7 @@ static struct weir_op_stats shuffle_stats(struct wt_proc *p,
     wt_proc_die(p, "the plan has %u shuffles, not %u", found, STAGES);
 }
 
-/* It got rows, and, but for those who only take the answer, sent some. */
+/* It got rows, and sent some, unless it only takes the answer. */
 static bool is_there(struct wt_proc *p, const weir_run *run)
 {
     const struct scene *scene = p->arg;

@@ -15,8 +15,8 @@
 
 enum {
     PLAN_BYTES = 1 << 14,
-    /* From so little, so many runs: one names what operators take when they
-     * open, every later one twice as much. */
+    /* With this little memory this many runs fail: the first names what
+     * operators take when they open, every later one twice as much. */
     TOO_LITTLE_BYTES = 1 << 16,
     MOST_FAILURES = 6,
 };

@@ -3,8 +3,8 @@
  * Answers of queries as text, from Weir and from SQLite, to be compared
  * exactly.
  *
- * A row is a line of cells with a bar in between, which no cell has in it. A cell's text is the same
- * wherever the value comes from:
+ * A row is a line of cells with a bar in between, which no cell has in it. A
+ * cell's text is the same wherever the value comes from:
  *
  *   null                 "NULL"
  *   integer, bool        decimal digits

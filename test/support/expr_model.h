@@ -100,7 +100,7 @@ bool wt_model_check(struct wt_model *m);
 /** A type for both: false if there is none. */
 bool wt_model_common(const struct wt_model *x, const struct wt_model *y,
                      struct wi_type *out);
-/** Digits of a number before and behind the point. */
+/** Digits of a number before and after the point. */
 void wt_model_digits(const struct wt_model *m, int *before, int *scale);
 /** Without columns, and no error. */
 bool wt_model_constant(const struct wt_model *m);

@@ -63,7 +63,7 @@ struct wt_sink {
     uint32_t hold; /* batches kept before the oldest is released */
     bool detach;
     bool stubborn; /* gives none back before it is told WEIR_HELD */
-    uint32_t told; /* so often it was */
+    uint32_t told; /* how often it was */
     bool keep;     /* held batches are the test's in the end */
     struct ArrowArray held[WT_HOLD];
     uint32_t held_begin;

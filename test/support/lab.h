@@ -62,7 +62,7 @@ void wt_lab_meet(struct wt_lab *lab);
 /** The rogue has gone: its connections are closed. */
 void wt_lab_part(struct wt_lab *lab);
 
-/** Begin a query of this kind on both nodes; each makes so many rows. */
+/** Begin a query of this kind on both nodes; each makes `rows` rows. */
 void wt_lab_begin(struct wt_lab *lab, int kind, uint64_t rows);
 
 /** Both nodes' queries of this kind have ended. */

@@ -166,7 +166,7 @@ const struct wt_offence wt_frame_offences[] = {
     FRAME("a buffer in the header", 64, 4, 0),
     FRAME("a buffer over the table", 64, 4, 64),
     FRAME("a buffer that is not aligned", 64, 4, 136),
-    FRAME("a buffer behind its frame", 64, 4, 8192),
+    FRAME("a buffer beyond its frame", 64, 4, 8192),
     FRAME("a buffer far away", 64, 4, 0xffffffc0),
     FRAME("a buffer that is too short", 68, 4, 8),
     FRAME("a buffer longer than its frame", 68, 4, 0xffffffff),

@@ -27,7 +27,7 @@ static void message(struct wt_lab *lab, const struct wt_offence *o)
     send_patched(lab, &m, o);
 }
 
-/* A JOIN as it has to be, but for the patch. */
+/* A JOIN as it has to be, except for the patch. */
 static void join(struct wt_lab *lab, const struct wt_offence *o)
 {
     struct wt_msg m = wt_msg(WT_JOIN);
@@ -140,7 +140,7 @@ const struct wt_offence wt_stranger_offences[] = {
     MESSAGE("a FAIL as the first word", WT_FAIL),
     MESSAGE("a PING as the first word", WT_PING),
     MESSAGE("a MEMBER as the first word", WT_MEMBER),
-    {.name = "a HELLO behind a PING",
+    {.name = "a HELLO after a PING",
      .outcome = WT_LINK_ENDS,
      .play = two_in_a_packet},
     JOIN("a JOIN when all are there", {0, 0, 0}),

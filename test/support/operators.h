@@ -47,7 +47,7 @@ struct wt_value *wt_op_rows_new(struct wt_op_rows *rows);
 void wt_op_rows_clear(struct wt_op_rows *rows);
 
 /** n rows of small random values, some of them null: about `spread` different
- *  ones per column, but of bool. */
+ *  ones per column, except of bool. */
 void wt_op_rows_random(struct wt_op_rows *rows, uint32_t n, uint64_t *state,
                        uint64_t spread);
 

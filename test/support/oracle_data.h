@@ -3,7 +3,7 @@
  * The tables of the oracle tests, from a seed: nulls, duplicates, empty and
  * quoted strings, skew.
  *
- *   facts  so many rows: id unique, g few values or null, h 0..99, text, decimal,
+ *   facts  the main table: id unique, g few values or null, h 0..99, text, decimal,
  *          float (sums of its values are exact), date, timestamp, bool
  *   dims   keys h -5..94, some twice, some not there; name, weight
  *   same   500 rows with one key

@@ -197,7 +197,7 @@ static void sort(struct wt_maker *m, struct wt_relation *r, bool limited)
     free(order);
 }
 
-/* Any rows, but so many of them: only their number can be told. */
+/* Any rows, up to a limit: only their number can be compared. */
 static void count_limited(struct wt_maker *m, struct wt_relation *r)
 {
     char *sql = NULL;

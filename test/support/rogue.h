@@ -93,7 +93,7 @@ struct wt_rogue {
     struct wt_rogue_link link[WT_ROGUE_LINKS];
 };
 
-/** A new connection to a node, without a word over it. */
+/** A new connection to a node; nothing is sent over it. */
 struct wt_rogue_link *wt_rogue_dial(struct wt_rogue *r, uint32_t peer,
                                     const char *address);
 

@@ -35,7 +35,7 @@ void wt_ring_write(struct wt_ring *r, const void *bytes, uint32_t len);
 /** NOTIFY that the position is `len` further. */
 void wt_ring_publish(struct wt_ring *r, uint64_t len);
 
-/** A right DATA frame of so many rows, and its NOTIFY. */
+/** A right DATA frame of `rows` rows, and its NOTIFY. */
 void wt_ring_rows(struct wt_ring *r, uint32_t rows);
 
 /** The right END frame, and its NOTIFY. */

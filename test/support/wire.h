@@ -63,7 +63,7 @@ static inline uint64_t wt_get(const void *at, uint32_t bytes)
 /** A message of this type, all fields zero. */
 struct wt_msg wt_msg(enum wt_msg_type type);
 
-/** Its field of so many bytes at this offset. */
+/** Its field of this many bytes at this offset. */
 static inline void wt_set(struct wt_msg *m, uint32_t off, uint32_t bytes,
                           uint64_t value)
 {
@@ -73,7 +73,7 @@ static inline void wt_set(struct wt_msg *m, uint32_t off, uint32_t bytes,
 void wt_set_text(struct wt_msg *m, uint32_t off, uint32_t bytes,
                  const char *text);
 
-/** Put another message behind those that are there. */
+/** Put another message after those that are there. */
 void wt_append(struct wt_msg *packet, const struct wt_msg *m);
 
 /* ---- frames --------------------------------------------------------------- */

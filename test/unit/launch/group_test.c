@@ -61,7 +61,7 @@ static weir_err one_fails(struct wl_group *g, uint32_t self, void *arg,
     if (self == 2) {
         return wi_fail(err, WEIR_ERR_BUDGET, "too small by 7");
     }
-    wl_group_meet(g); /* for ever: one is missing */
+    wl_group_meet(g); /* forever: one is missing */
     return WEIR_OK;
 }
 

@@ -225,7 +225,7 @@ static void make_socket(const char *path)
     (void)close(fd);
 }
 
-/* Without a writer, opening the pipe would wait for ever. */
+/* Without a writer, opening the pipe would wait forever. */
 Test(csv_dirty, what_is_no_regular_file_is_refused_at_once, .timeout = 60)
 {
     cr_assert_eq(mkfifo("pipe", 0600), 0);

@@ -73,7 +73,7 @@ static void close_doc(struct doc *d)
     free(d->text);
 }
 
-/* The first document with a block's operators behind its own. */
+/* The first document with a block's operators after its own. */
 static char *framed(const char *frame, const char *operators)
 {
     json_error_t err;

@@ -106,7 +106,7 @@ Test(shm_hostile, silent_stranger_is_dropped_in_time)
     ops->close(n.t);
 }
 
-/* Strangers are bounded, and do not keep out a node for ever. */
+/* Strangers are bounded, and do not keep out a node forever. */
 Test(shm_hostile, crowd_of_strangers_ends)
 {
     struct wt_node n, a;

@@ -525,7 +525,7 @@ Test(sim, cut_is_learnt_by_both_ends_and_the_link_opens_again)
     net_close(n);
 }
 
-/* What a cut leaves behind of a write is the front of it. */
+/* What a cut leaves of a write is the front of it. */
 Test(sim, cut_tears_a_write_anywhere)
 {
     bool torn_inside = false;
