@@ -14,7 +14,8 @@ set(weir_fuzz_support test/support/lab.c test/support/plan.c
                       test/support/rogue_tcp.c test/support/rows.c
                       test/support/wire.c)
 add_library(weir_fuzz_support STATIC ${weir_fuzz_support})
-target_link_libraries(weir_fuzz_support PRIVATE weir_flags weir_plan_static)
+target_link_libraries(weir_fuzz_support PRIVATE weir_flags weir_chbench
+                                                weir_plan_static)
 
 add_custom_target(fuzz)
 foreach(source ${weir_fuzz_sources})
@@ -25,7 +26,8 @@ foreach(source ${weir_fuzz_sources})
   set_target_properties(
     ${target} PROPERTIES OUTPUT_NAME fuzz.${name} RUNTIME_OUTPUT_DIRECTORY
                                                   ${PROJECT_BINARY_DIR}/test)
-  target_link_libraries(${target} PRIVATE weir_flags weir_fuzz_support weir_plan_static)
+  target_link_libraries(${target} PRIVATE weir_flags weir_fuzz_support weir_chbench
+                                          weir_plan_static)
   add_dependencies(fuzz ${target})
   if(WEIR_FUZZ)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)

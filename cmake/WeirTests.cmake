@@ -23,7 +23,7 @@ if(NOT WEIR_RDMA_FOUND)
   endforeach()
 endif()
 
-set(weir_test_libraries weir_plan_static ${WEIR_CSV_LIBRARY}
+set(weir_test_libraries weir_chbench weir_plan_static ${WEIR_CSV_LIBRARY}
                         ${WEIR_JEMALLOC_BEHIND_LIBC})
 if(WEIR_TOOLS)
   list(PREPEND weir_test_libraries ${weir_kit_libraries})
@@ -33,7 +33,7 @@ if(weir_support_sources)
   add_library(weir_test_support STATIC ${weir_support_sources})
   target_link_libraries(
     weir_test_support
-    PRIVATE weir_flags weir_plan_static PkgConfig::WEIR_CRITERION
+    PRIVATE weir_flags weir_chbench weir_plan_static PkgConfig::WEIR_CRITERION
             PkgConfig::WEIR_SQLITE ${WEIR_CSV_LIBRARY})
   set(weir_support_library weir_test_support)
 endif()

@@ -25,7 +25,7 @@ function(weir_kit target)
   target_link_libraries(
     ${target}
     PRIVATE weir_flags
-    PUBLIC weir_plan_static PkgConfig::WEIR_JANSSON)
+    PUBLIC weir_chbench weir_plan_static PkgConfig::WEIR_JANSSON)
 endfunction()
 if(weir_launch_sources)
   weir_kit(weir_launch ${weir_launch_sources})

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "chbench/chbench.h"
 #include "cli/cmd.h"
 #include "cli/fail.h"
 #include "cli/options.h"
@@ -104,8 +105,8 @@ static weir_err open_tables(struct run *r, struct weir_error *err)
         if (!a->wanted[i]) {
             continue;
         }
-        weir_err rc = weir_table_chbench_open(table_names[i], a->warehouses,
-                                              a->seed, &r->tables[r->n], err);
+        weir_err rc = ch_open(table_names[i], a->warehouses, a->seed,
+                              &r->tables[r->n], err);
         if (rc != WEIR_OK) {
             return rc;
         }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chbench/chbench.h"
 #include "cli/fail.h"
 
 enum { READ_BYTES = 1 << 16 };
@@ -101,7 +102,8 @@ static weir_err read_file(const char *path, char **text_out, size_t *n_out,
 weir_err plan_file_read(const char *path, const char *data_dir,
                         weir_plan **plan_out, struct weir_error *err)
 {
-    const struct weir_plan_read_params params = {.data_dir = data_dir};
+    const struct weir_plan_read_params params = {
+        .data_dir = data_dir, .kinds = &ch_kind, .n_kinds = 1};
     char *text;
     size_t n;
     weir_err rc = read_file(path, &text, &n, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/lib/embedded.h"
+#include "chbench/chbench.h"
 #include "cli/fail.h"
 #include "cli/run_job.h"
 #include "cli/run_report.h"
@@ -37,7 +38,7 @@ static weir_err read_plan(weir_plan **out, struct weir_error *err)
     if (text == NULL) {
         return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a plan");
     }
-    weir_err rc = weir_plan_read(text, strlen(text), NULL, out, err);
+    weir_err rc = weir_plan_read(text, strlen(text), &ch_params, out, err);
     free(text);
     return rc;
 }

@@ -12,6 +12,7 @@
 #include <weir/plan.h>
 #include <weir/run.h>
 
+#include "chbench/chbench.h"
 #include "core/base/err.h"
 #include "launch/clock.h"
 #include "launch/group.h"
@@ -164,7 +165,7 @@ static weir_err phase(struct member *m, uint64_t id, struct weir_error *err)
 static weir_err run_phases(struct member *m, struct weir_error *err)
 {
     const char *text = m->query->plan_text;
-    weir_err rc = weir_plan_read(text, strlen(text), NULL, &m->plan, err);
+    weir_err rc = weir_plan_read(text, strlen(text), &ch_params, &m->plan, err);
     if (rc != WEIR_OK) {
         return rc;
     }

@@ -58,9 +58,36 @@ WEIR_API weir_err weir_plan_open(weir_plan **plan_out, struct weir_error *err);
  *  Errors: none. Blocks: never. Threads: any. Ownership: frees plan. */
 WEIR_API void weir_plan_close(weir_plan *plan);
 
+/** A field of a table in JSON: an integer, 0 or more. */
+struct weir_table_number {
+    const char *name;
+    uint64_t value; /* where the field is left out */
+};
+
+/** A kind of table of the program's own in JSON, as `{"orders": {"shop":
+ *  "orders", "year": 2013}}` with the field "shop" and the number "year". All
+ *  of it is borrowed by weir_plan_read. */
+struct weir_table_kind {
+    const char
+        *field;       /* not csv, series, rows or keep; its value is a string */
+    const char *what; /* "a table of the shop", for messages */
+    const struct weir_table_number *numbers;
+    uint32_t n_numbers; /* at most WEIR_TABLE_NUMBERS */
+    /** Open the table. @param text  of the field  @param numbers  n_numbers, in
+     *  their order. Errors: any, with a message. Blocks: as it likes.
+     *  Ownership: *table_out is the plan's. */
+    weir_err (*open)(void *arg, const char *text, const uint64_t *numbers,
+                     weir_table **table_out, struct weir_error *err);
+    void *arg;
+};
+#define WEIR_TABLE_NUMBERS 8
+
 /** Options of weir_plan_read. Zero means the default in brackets. */
 struct weir_plan_read_params {
     const char *data_dir; /* relative paths of files start here ["."] */
+    const struct weir_table_kind
+        *kinds; /* beside csv, series and rows [none] */
+    uint32_t n_kinds;
     uint64_t reserved[4]; /* must be zero */
 };
 

@@ -5,7 +5,6 @@
  *   weir_table_csv_open(...)      a file, split by byte range
  *   weir_table_memory_open(...)   batches of this node
  *   weir_table_series_open(...)   computed numbers, for tests and trials
- *   weir_table_chbench_open(...)  a table of the CH-benCHmark, computed
  *   weir_table_open(ops)          your own
  *        |
  *   weir_plan_table(plan, "orders", table)        (plan.h) takes it over
@@ -186,25 +185,6 @@ struct weir_series_column {
 WEIR_API weir_err weir_table_series_open(
     const struct weir_series_column *columns, uint32_t n_columns, uint64_t rows,
     uint64_t seed, weir_table **table_out, struct weir_error *err);
-
-/**
- * A table of the CH-benCHmark, computed: the same rows as in the files of
- * `weir gen chbench` with these parameters.
- *
- * @param name        "customer", "orders", "new_order", "order_line"
- * @param warehouses  1..100000
- *
- * Errors:     WEIR_ERR_NOT_FOUND (lists the tables), WEIR_ERR_ARG,
- *             WEIR_ERR_NO_MEMORY
- * Blocks:     never
- * Threads:    any
- * Ownership:  as weir_table_csv_open
- * Source:     TPC Benchmark C, revision 5.11, clauses 1.3, 4.3.3;
- *             docs/chbench.md
- */
-WEIR_API weir_err weir_table_chbench_open(const char *name, uint32_t warehouses,
-                                          uint64_t seed, weir_table **table_out,
-                                          struct weir_error *err);
 
 #ifdef __cplusplus
 }

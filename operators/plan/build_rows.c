@@ -11,12 +11,12 @@
 
 /* ---- scan ---------------------------------------------------------------- */
 
-/* Tables that can be computed have no names before a plan gives them one. */
-static const char *table_hint(const char *name, uint32_t n_tables)
+/* For who takes the name of a file, or of a generator, for that of a table. */
+static const char *table_hint(uint32_t n_tables)
 {
-    return n_tables == 0 || strcmp(name, "chbench") == 0
+    return n_tables == 0
                ? ": declare it first, by weir_plan_table or in JSON as "
-                 "\"tables\": {\"orders\": {\"chbench\": \"orders\"}}"
+                 "\"tables\": {\"orders\": {\"csv\": \"orders.csv\"}}"
                : "";
 }
 
@@ -32,7 +32,7 @@ static weir_err fail_table(struct wi_draft *b, const char *name)
     name = name == NULL ? "" : name;
     weir_err rc = wi_draft_fail(
         b, WEIR_ERR_NOT_FOUND, "no table \"%s\"; there is %s%s", name,
-        wi_draft_list(names, n, list), table_hint(name, plan->n_tables));
+        wi_draft_list(names, n, list), table_hint(plan->n_tables));
     free(names);
     return rc;
 }

@@ -289,11 +289,23 @@ static weir_err check_params(const struct weir_plan_read_params *params,
                              struct weir_error *err)
 {
     static const struct weir_plan_read_params none = {0};
-    if (params != NULL &&
-        memcmp(params->reserved, none.reserved, sizeof(none.reserved)) != 0) {
+    if (memcmp(params->reserved, none.reserved, sizeof(none.reserved)) != 0) {
         return wi_exec_fail(err, WEIR_ERR_ARG, "reserved must be zero");
     }
-    return WEIR_OK;
+    weir_err rc =
+        wi_exec_check_list(err, params->kinds, params->n_kinds, "kinds");
+    for (uint32_t i = 0; rc == WEIR_OK && i < params->n_kinds; i++) {
+        const struct weir_table_kind *kind = &params->kinds[i];
+        if (kind->field == NULL || kind->what == NULL || kind->open == NULL ||
+            kind->n_numbers > WEIR_TABLE_NUMBERS ||
+            (kind->numbers == NULL) != (kind->n_numbers == 0)) {
+            return wi_exec_fail(err, WEIR_ERR_ARG,
+                                "kinds[%" PRIu32 "] needs field, what, open, "
+                                "and numbers up to %d",
+                                i, WEIR_TABLE_NUMBERS);
+        }
+    }
+    return rc;
 }
 
 weir_err weir_plan_read(const char *json, size_t n_bytes,
@@ -305,11 +317,14 @@ weir_err weir_plan_read(const char *json, size_t n_bytes,
     if (given != WEIR_OK) {
         return given;
     }
+    static const struct weir_plan_read_params defaults = {0};
     struct weir_error ignored = {.code = WEIR_OK};
+    params = params == NULL ? &defaults : params;
     struct wi_json j = {
         .err = err == NULL ? &ignored : err,
-        .data_dir =
-            params == NULL || params->data_dir == NULL ? "." : params->data_dir,
+        .data_dir = params->data_dir == NULL ? "." : params->data_dir,
+        .kinds = params->kinds,
+        .n_kinds = params->n_kinds,
         .path = "$",
     };
     weir_err rc = check_params(params, j.err);

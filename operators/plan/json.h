@@ -22,6 +22,8 @@
 struct wi_json {
     weir_plan *plan;
     const char *data_dir;
+    const struct weir_table_kind *kinds; /* the program's */
+    uint32_t n_kinds;
     struct weir_error *err;
     char path[WI_JSON_PATH_BYTES]; /* cut to fit */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables from JSON: which kind it is says the one field of csv, chbench,
- * series and rows that it has. */
+/* Tables from JSON: which kind it is says the one field of csv, series
+ * and rows, or of the program's own kinds, that it has. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,30 +81,6 @@ weir_err wi_json_columns(struct wi_json *j, const json_t *at,
 }
 
 static const char *const column_fields[] = {"name", "type", NULL};
-
-/* ---- chbench ------------------------------------------------------------- */
-
-static weir_err read_chbench(struct wi_json *j, const json_t *at,
-                             weir_table **out)
-{
-    const char *name = NULL;
-    uint64_t warehouses = 1;
-    uint64_t seed = 1; /* as `weir gen` */
-    weir_err rc = wi_json_text(j, at, "chbench", &name);
-    if (rc == WEIR_OK) {
-        rc = wi_json_u64(j, at, "warehouses", &warehouses);
-    }
-    if (rc == WEIR_OK) {
-        rc = wi_json_u64(j, at, "seed", &seed);
-    }
-    if (rc == WEIR_OK) {
-        const uint32_t n =
-            warehouses > UINT32_MAX ? UINT32_MAX : (uint32_t)warehouses;
-        rc = weir_table_chbench_open(name, n, seed, out, j->err);
-        rc = rc == WEIR_OK ? rc : wi_json_fail_in(j, rc);
-    }
-    return rc;
-}
 
 /* ---- series -------------------------------------------------------------- */
 
@@ -296,32 +272,68 @@ static const struct kind {
      "a table of a CSV file",
      wi_json_csv,
      {"csv", "columns", "delimiter", "header", "null", "keep"}},
-    {"chbench",
-     "a table of the CH-benCHmark",
-     read_chbench,
-     {"chbench", "warehouses", "seed", "keep"}},
     {"series", "a series table", read_series, {"series", "keep"}},
     {"rows", "a table of rows", read_rows, {"rows", "columns", "keep"}},
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
+/* ---- kinds of the program ------------------------------------------------ */
+
+static weir_err read_own(struct wi_json *j, const json_t *at,
+                         const struct weir_table_kind *kind, weir_table **out)
+{
+    const char *fields[WEIR_TABLE_NUMBERS + 3] = {kind->field};
+    uint64_t numbers[WEIR_TABLE_NUMBERS + 1];
+    const char *text = NULL;
+    for (uint32_t i = 0; i < kind->n_numbers; i++) {
+        fields[i + 1] = kind->numbers[i].name;
+        numbers[i] = kind->numbers[i].value;
+    }
+    fields[kind->n_numbers + 1] = "keep";
+    weir_err rc = wi_json_check(j, at, kind->what, fields);
+    if (rc == WEIR_OK) {
+        rc = wi_json_text(j, at, kind->field, &text);
+    }
+    for (uint32_t i = 0; rc == WEIR_OK && i < kind->n_numbers; i++) {
+        rc = wi_json_u64(j, at, kind->numbers[i].name, &numbers[i]);
+    }
+    if (rc == WEIR_OK) {
+        rc = kind->open(kind->arg, text, numbers, out, j->err);
+        rc = rc == WEIR_OK ? rc : wi_json_fail_in(j, rc);
+    }
+    return rc;
+}
+
+static weir_err fail_no_kind(struct wi_json *j)
+{
+    char text[WEIR_ERROR_MESSAGE_BYTES] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < N_KINDS + j->n_kinds && used < sizeof(text); i++) {
+        used += (size_t)snprintf(
+            text + used, sizeof(text) - used, "%s\"%s\"", i == 0 ? "" : ", ",
+            i < N_KINDS ? kinds[i].field : j->kinds[i - N_KINDS].field);
+    }
+    return wi_json_fail(j, WEIR_ERR_DATA, "a table needs one of %s", text);
+}
+
 static weir_err read_table(struct wi_json *j, const json_t *at,
                            weir_table **out)
 {
-    const struct kind *kind = NULL;
     if (!json_is_object(at)) {
         return wi_json_fail_type(j, "an object", at);
     }
-    for (size_t i = 0; kind == NULL && i < N_KINDS; i++) {
-        kind = json_object_get(at, kinds[i].field) == NULL ? NULL : &kinds[i];
+    for (size_t i = 0; i < N_KINDS; i++) {
+        if (json_object_get(at, kinds[i].field) != NULL) {
+            weir_err rc = wi_json_check(j, at, kinds[i].what, kinds[i].fields);
+            return rc == WEIR_OK ? kinds[i].read(j, at, out) : rc;
+        }
     }
-    if (kind == NULL) {
-        return wi_json_fail(j, WEIR_ERR_DATA,
-                            "a table needs one of \"csv\", \"chbench\", "
-                            "\"series\", \"rows\"");
+    for (uint32_t i = 0; i < j->n_kinds; i++) {
+        if (json_object_get(at, j->kinds[i].field) != NULL) {
+            return read_own(j, at, &j->kinds[i], out);
+        }
     }
-    weir_err rc = wi_json_check(j, at, kind->what, kind->fields);
-    return rc == WEIR_OK ? kind->read(j, at, out) : rc;
+    return fail_no_kind(j);
 }
 
 static weir_err add_table(struct wi_json *j, const char *name, const json_t *at)

@@ -3,6 +3,7 @@
  * can be explained and says its columns. */
 #include <weir/plan.h>
 
+#include "chbench/chbench.h"
 #include "test/fuzz/fuzz.h"
 
 enum { MAX_BYTES = 8192 };
@@ -34,8 +35,8 @@ static void look_at(const weir_plan *plan)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static const struct weir_plan_read_params params = {.data_dir =
-                                                            "/nonexistent"};
+    static const struct weir_plan_read_params params = {
+        .data_dir = "/nonexistent", .kinds = &ch_kind, .n_kinds = 1};
     struct weir_error err = {.message = ""};
     weir_plan *plan = NULL;
     if (n > MAX_BYTES) {

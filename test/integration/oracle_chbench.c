@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chbench/chbench.h"
 #include "test/support/oracle.h"
 
 enum { TYPE_BYTES = 48, COMMAND_BYTES = 1024 };
@@ -66,7 +67,7 @@ static void chbench_schema(const char *name, struct ArrowSchema *schema)
 {
     struct weir_error err = {0};
     weir_table *table = NULL;
-    cr_assert_eq(weir_table_chbench_open(name, 1, 1, &table, &err), WEIR_OK);
+    cr_assert_eq(ch_open(name, 1, 1, &table, &err), WEIR_OK);
     cr_assert_eq(weir_table_schema(table, schema, &err), WEIR_OK);
     cr_assert_leq(schema->n_children, COLUMNS);
     weir_table_close(table);

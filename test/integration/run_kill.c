@@ -19,6 +19,7 @@
 
 #include <weir/run.h>
 
+#include "chbench/chbench.h"
 #include "test/support/team.h"
 
 #define PLAN WEIR_SOURCE_DIR "/bench/plans/join.json"
@@ -43,7 +44,7 @@ static weir_plan *read_plan(struct wt_proc *p)
     size_t n = fread(text, 1, sizeof(text), f);
     (void)fclose(f);
     wt_proc_check(p, n < sizeof(text), "%s is too long", PLAN);
-    weir_err rc = weir_plan_read(text, n, NULL, &plan, &err);
+    weir_err rc = weir_plan_read(text, n, &ch_params, &plan, &err);
     wt_proc_check(p, rc == WEIR_OK, "plan: %s", err.message);
     return plan;
 }

@@ -11,6 +11,7 @@
 
 #include <weir/run.h>
 
+#include "chbench/chbench.h"
 #include "test/support/cluster.h"
 
 enum {
@@ -47,8 +48,8 @@ static weir_plan *read_join(void)
     const size_t n = fread(text, 1, sizeof(text), from);
     (void)fclose(from);
     cr_assert_lt(n, sizeof(text));
-    cr_assert_eq(weir_plan_read(text, n, NULL, &plan, &err), WEIR_OK, "%s",
-                 err.message);
+    cr_assert_eq(weir_plan_read(text, n, &ch_params, &plan, &err), WEIR_OK,
+                 "%s", err.message);
     return plan;
 }
 

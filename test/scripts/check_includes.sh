@@ -30,16 +30,17 @@ cat >"$tmp/rules" <<'RULES'
 ^operators/                 SYS <weir/ <jansson.h> "operators/
 ^examples/                  SYS <weir/ OWN
 ^launch/                    SYS <weir/ "core/base/ "launch/
+^chbench/                   SYS <weir/ "operators/base/ "operators/table/ "chbench/
 ^cli/                       SYS <weir/ <jansson.h> "operators/base/ "launch/ "cli/
 ^bench/micro/               SYS <weir/ "core/ "operators/ "bench/
-^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "launch/ "cli/ "bench/
-^tools/                     SYS <weir/ <jansson.h> "operators/base/ "operators/table/ "operators/plan/write.h" "launch/ "cli/ "tools/
+^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "chbench/ "launch/ "cli/ "bench/
+^tools/                     SYS <weir/ <jansson.h> "operators/base/ "operators/table/ "operators/plan/write.h" "chbench/ "launch/ "cli/ "tools/
 ^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/ "test/
 ^test/unit/transport/       SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/conformance/spi_sockets SYS <weir/ <criterion/ "bench/opponents/ "test/
 ^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/install/              SYS <weir/
-^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h> <criterion/ "core/ "transport/ "operators/ "launch/ "cli/ "tools/ "bench/ "test/
+^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h> <criterion/ "core/ "transport/ "operators/ "chbench/ "launch/ "cli/ "tools/ "bench/ "test/
 RULES
 
 # shellcheck disable=SC2086 # one word per folder and file

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "chbench/chbench.h"
 #include "test/support/exact.h"
 
 enum {
@@ -346,7 +347,8 @@ static void run(struct wt_oracle *o, struct wt_cluster *c,
 static weir_plan *read_plan(const struct wt_oracle *o, const char *json,
                             weir_plan *plans[WT_NODES])
 {
-    const struct weir_plan_read_params params = {.data_dir = o->dir};
+    const struct weir_plan_read_params params = {
+        .data_dir = o->dir, .kinds = &ch_kind, .n_kinds = 1};
     struct weir_error err = {0};
     weir_plan *plan = NULL;
     cr_assert_eq(weir_plan_read(json, strlen(json), &params, &plan, &err),

@@ -44,9 +44,6 @@ Test(args, table)
     REFUSES(weir_table_series_open, columns, NULL, 1, 1, 1, &t, &w->err);
     REFUSES(weir_table_series_open, columns, &column, 0, 1, 1, &t, &w->err);
     REFUSES(weir_table_series_open, table_out, &column, 1, 1, 1, NULL, &w->err);
-    REFUSES(weir_table_chbench_open, name, NULL, 1, 1, &t, &w->err);
-    REFUSES(weir_table_chbench_open, warehouses, "orders", 0, 1, &t, &w->err);
-    REFUSES(weir_table_chbench_open, table_out, "orders", 1, 1, NULL, &w->err);
     cr_assert_null(t);
     wt_args_close(w);
 }

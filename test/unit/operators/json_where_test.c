@@ -74,7 +74,7 @@ Test(json_where, a_mistake_says_line_column_and_operator)
             " \"result\": \"s\"}",
             "line 4, column 27: $.operators[0].table of \"s\": no table "
             "\"t\"; there is none: declare it first, by weir_plan_table or in "
-            "JSON as \"tables\": {\"orders\": {\"chbench\": \"orders\"}}");
+            "JSON as \"tables\": {\"orders\": {\"csv\": \"orders.csv\"}}");
     refuses("{\"weir\": 1,\n \"operators\": [],\n \"result\": \"s\"}",
             "line 3, column 12: $.result: no operator \"s\"; there is none");
     refuses("{\"weir\": 1, \"operators\": [\n {\"name\": \"\", \"op\": 5}],\n"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <weir/plan.h>
+#include "chbench/chbench.h"
 
 /* Blocks of the document: ```KIND\nTEXT```. Those of kind "csv FILE" are files,
  * in a folder of the test's own, which it works in. */
@@ -121,7 +121,7 @@ static void expect(const char *json, const char *failure)
     char got[sizeof(struct weir_error) + 64];
     struct weir_error err = {.code = WEIR_OK};
     weir_plan *plan = NULL;
-    weir_err rc = weir_plan_read(json, strlen(json), NULL, &plan, &err);
+    weir_err rc = weir_plan_read(json, strlen(json), &ch_params, &plan, &err);
     weir_plan_close(plan);
     if (failure == NULL) {
         cr_expect_eq(rc, WEIR_OK, "%s\n%s", err.message, json);
@@ -237,7 +237,7 @@ static void expect_path(const char *json, uint32_t seed)
 {
     struct weir_error err = {.code = WEIR_OK};
     weir_plan *plan = NULL;
-    weir_err rc = weir_plan_read(json, strlen(json), NULL, &plan, &err);
+    weir_err rc = weir_plan_read(json, strlen(json), &ch_params, &plan, &err);
     if (rc == WEIR_OK) {
         weir_plan_close(plan);
         return;

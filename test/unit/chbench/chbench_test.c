@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "chbench/chbench.h"
 #include "test/unit/operators/table_fixture.h"
 #include "tools/gen.h"
 
@@ -15,7 +16,7 @@ static weir_table *open_table(const char *name, uint32_t warehouses,
 {
     struct weir_error err = {0};
     weir_table *table = NULL;
-    weir_err rc = weir_table_chbench_open(name, warehouses, seed, &table, &err);
+    weir_err rc = ch_open(name, warehouses, seed, &table, &err);
     cr_assert_eq(rc, WEIR_OK, "%s", err.message);
     return table;
 }
@@ -321,12 +322,9 @@ Test(chbench, wrong_names_and_sizes_are_refused)
 {
     struct weir_error err = {0};
     weir_table *table = NULL;
-    cr_expect_eq(weir_table_chbench_open("stock", 1, 1, &table, &err),
-                 WEIR_ERR_NOT_FOUND);
+    cr_expect_eq(ch_open("stock", 1, 1, &table, &err), WEIR_ERR_NOT_FOUND);
     cr_expect(strstr(err.message, "order_line") != NULL, "%s", err.message);
-    cr_expect_eq(weir_table_chbench_open("orders", 0, 1, &table, &err),
-                 WEIR_ERR_ARG);
-    cr_expect_eq(weir_table_chbench_open("orders", 100001, 1, &table, &err),
-                 WEIR_ERR_ARG);
+    cr_expect_eq(ch_open("orders", 0, 1, &table, &err), WEIR_ERR_ARG);
+    cr_expect_eq(ch_open("orders", 100001, 1, &table, &err), WEIR_ERR_ARG);
     cr_expect_null(table);
 }

@@ -3,10 +3,10 @@
  * Values of the CH-benCHmark's columns. Clauses are those of TPC Benchmark C,
  * revision 5.11; docs/chbench.md says where and why values differ.
  */
-#include "operators/table/chbench.h"
+#include "chbench/fill.h"
 #include "operators/table/random.h"
 
-enum { PAIRS = WI_CH_LETTERS * WI_CH_LETTERS, BLOCK = 8, NAME_A = 255 };
+enum { PAIRS = CH_LETTERS * CH_LETTERS, BLOCK = 8, NAME_A = 255 };
 
 /* Orders are entered between 2010-01-01 and 2016-12-31, in seconds. */
 #define ENTRY_FIRST INT64_C(1262304000)
@@ -32,19 +32,19 @@ static uint8_t make_name(uint32_t number, char *to)
     return (uint8_t)len;
 }
 
-void wi_ch_init(struct wi_ch *ch)
+void ch_init(struct ch *ch)
 {
     static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "abcdefghijklmnopqrstuvwxyz";
     for (uint32_t i = 0; i < PAIRS; i++) {
-        ch->pairs[i][0] = letters[i / WI_CH_LETTERS];
-        ch->pairs[i][1] = letters[i % WI_CH_LETTERS];
+        ch->pairs[i][0] = letters[i / CH_LETTERS];
+        ch->pairs[i][1] = letters[i % CH_LETTERS];
     }
     for (uint32_t i = 0; i < 100; i++) {
         ch->digits[i][0] = letters[i / 10];
         ch->digits[i][1] = letters[i % 10];
     }
-    for (uint32_t i = 0; i < WI_CH_NAMES; i++) {
+    for (uint32_t i = 0; i < CH_NAMES; i++) {
         ch->name_bytes[i] = make_name(i, ch->names[i]);
     }
 }
@@ -85,7 +85,7 @@ struct alphabet {
 
 /* Clause 4.3.2.2: a-strings and n-strings. */
 static bool fill_random(const struct alphabet *a, uint64_t key,
-                        const struct wi_ch_rows *rows, struct wi_build_col *out)
+                        const struct ch_rows *rows, struct wi_build_col *out)
 {
     for (uint32_t i = 0; i < rows->n; i++) {
         uint64_t number = wi_random_at(key, rows->key[i]);
@@ -103,7 +103,7 @@ static bool fill_random(const struct alphabet *a, uint64_t key,
     return true;
 }
 
-static bool fill_word(const char *word, const struct wi_ch_rows *rows,
+static bool fill_word(const char *word, const struct ch_rows *rows,
                       struct wi_build_col *out)
 {
     bool ok = true;
@@ -114,7 +114,7 @@ static bool fill_word(const char *word, const struct wi_ch_rows *rows,
 }
 
 /* Two capitals: the queries ask for `c_state like 'A%'`. */
-static bool fill_state(uint64_t key, const struct wi_ch_rows *rows,
+static bool fill_state(uint64_t key, const struct ch_rows *rows,
                        struct wi_build_col *out)
 {
     bool ok = true;
@@ -128,8 +128,8 @@ static bool fill_state(uint64_t key, const struct wi_ch_rows *rows,
 }
 
 /* Clause 4.3.2.7. */
-static bool fill_zip(const struct wi_ch *ch, uint64_t key,
-                     const struct wi_ch_rows *rows, struct wi_build_col *out)
+static bool fill_zip(const struct ch *ch, uint64_t key,
+                     const struct ch_rows *rows, struct wi_build_col *out)
 {
     bool ok = true;
     for (uint32_t i = 0; i < rows->n; i++) {
@@ -143,7 +143,7 @@ static bool fill_zip(const struct wi_ch *ch, uint64_t key,
 }
 
 /* Clause 4.3.3.1: "BC" for 10 % of the customers. */
-static bool fill_credit(uint64_t key, const struct wi_ch_rows *rows,
+static bool fill_credit(uint64_t key, const struct ch_rows *rows,
                         struct wi_build_col *out)
 {
     bool ok = true;
@@ -155,23 +155,22 @@ static bool fill_credit(uint64_t key, const struct wi_ch_rows *rows,
 }
 
 /* Clause 2.1.6: NURand(255, 0, 999). */
-static uint32_t non_uniform_name(const struct wi_ch *ch, uint64_t number)
+static uint32_t non_uniform_name(const struct ch *ch, uint64_t number)
 {
     uint64_t a = wi_random_below(number, NAME_A + 1);
-    uint64_t b = wi_random_below(wi_random_mix(number), WI_CH_NAMES);
-    return (uint32_t)(((a | b) + ch->name_c) % WI_CH_NAMES);
+    uint64_t b = wi_random_below(wi_random_mix(number), CH_NAMES);
+    return (uint32_t)(((a | b) + ch->name_c) % CH_NAMES);
 }
 
 /* Clause 4.3.3.1: every name once for the first customers. */
-static bool fill_last_name(const struct wi_ch *ch, uint64_t key,
-                           const struct wi_ch_rows *rows,
-                           struct wi_build_col *out)
+static bool fill_last_name(const struct ch *ch, uint64_t key,
+                           const struct ch_rows *rows, struct wi_build_col *out)
 {
     bool ok = true;
     for (uint32_t i = 0; i < rows->n; i++) {
         uint32_t id = (uint32_t)rows->id[i];
         uint32_t name =
-            id <= WI_CH_NAMES
+            id <= CH_NAMES
                 ? id - 1
                 : non_uniform_name(ch, wi_random_at(key, rows->key[i]));
         ok = ok && wi_build_text(out, i, ch->names[name], ch->name_bytes[name]);
@@ -181,15 +180,14 @@ static bool fill_last_name(const struct wi_ch *ch, uint64_t key,
 
 /* ---- numbers --------------------------------------------------------------- */
 
-static void copy_int(const int32_t *from, const struct wi_ch_rows *rows,
+static void copy_int(const int32_t *from, const struct ch_rows *rows,
                      struct wi_build_col *out)
 {
     memcpy(out->values, from, rows->n * sizeof(*from));
 }
 
 static void fill_between(uint64_t key, int32_t a, int32_t b,
-                         const struct wi_ch_rows *rows,
-                         struct wi_build_col *out)
+                         const struct ch_rows *rows, struct wi_build_col *out)
 {
     const uint64_t n = (uint64_t)(b - a) + 1;
     int32_t *small = out->values;
@@ -207,7 +205,7 @@ static void fill_between(uint64_t key, int32_t a, int32_t b,
     }
 }
 
-static void fill_number(int32_t value, const struct wi_ch_rows *rows,
+static void fill_number(int32_t value, const struct ch_rows *rows,
                         struct wi_build_col *out)
 {
     int32_t *small = out->values;
@@ -222,32 +220,32 @@ static void fill_number(int32_t value, const struct wi_ch_rows *rows,
 }
 
 /* Clause 4.3.3.1: 1..10 if the order is delivered, else null. */
-static void fill_carrier(uint64_t key, const struct wi_ch_rows *rows,
+static void fill_carrier(uint64_t key, const struct ch_rows *rows,
                          struct wi_build_col *out)
 {
     int32_t *to = out->values;
     fill_between(key, 1, 10, rows, out);
     for (uint32_t i = 0; i < rows->n; i++) {
-        if (rows->id[i] > WI_CH_DELIVERED) {
+        if (rows->id[i] > CH_DELIVERED) {
             to[i] = 0;
             wi_build_null(out, i);
         }
     }
 }
 
-uint32_t wi_ch_lines(const struct wi_ch *ch, uint64_t order)
+uint32_t ch_lines(const struct ch *ch, uint64_t order)
 {
-    return WI_CH_LINES_LEAST +
+    return CH_LINES_LEAST +
            (uint32_t)wi_random_below(wi_random_at(ch->lines_key, order),
-                                     WI_CH_LINES_MOST - WI_CH_LINES_LEAST + 1);
+                                     CH_LINES_MOST - CH_LINES_LEAST + 1);
 }
 
-static void fill_lines(const struct wi_ch *ch, const struct wi_ch_rows *rows,
+static void fill_lines(const struct ch *ch, const struct ch_rows *rows,
                        struct wi_build_col *out)
 {
     int32_t *to = out->values;
     for (uint32_t i = 0; i < rows->n; i++) {
-        to[i] = (int32_t)wi_ch_lines(ch, rows->unit[i]);
+        to[i] = (int32_t)ch_lines(ch, rows->unit[i]);
     }
 }
 
@@ -256,10 +254,10 @@ static void fill_lines(const struct wi_ch *ch, const struct wi_ch_rows *rows,
 /* Clause 4.3.3.1: a random permutation of a district's customers. Fisher and
  * Yates: each of the remaining ones in turn is as likely. */
 static void shuffle_customers(uint64_t key, uint64_t district,
-                              struct wi_ch_rows *rows)
+                              struct ch_rows *rows)
 {
     uint64_t own = wi_random_key(key, district);
-    for (uint32_t i = 0; i < WI_CH_CUSTOMERS; i++) {
+    for (uint32_t i = 0; i < CH_CUSTOMERS; i++) {
         uint32_t j = (uint32_t)wi_random_below(wi_random_at(own, i), i + 1);
         rows->customer[i] = rows->customer[j];
         rows->customer[j] = (uint16_t)(i + 1);
@@ -267,12 +265,12 @@ static void shuffle_customers(uint64_t key, uint64_t district,
     rows->shuffled = district + 1;
 }
 
-static void fill_customer(uint64_t key, struct wi_ch_rows *rows,
+static void fill_customer(uint64_t key, struct ch_rows *rows,
                           struct wi_build_col *out)
 {
     int32_t *to = out->values;
     for (uint32_t i = 0; i < rows->n; i++) {
-        uint64_t district = rows->unit[i] / WI_CH_CUSTOMERS;
+        uint64_t district = rows->unit[i] / CH_CUSTOMERS;
         if (rows->shuffled != district + 1) {
             shuffle_customers(key, district, rows);
         }
@@ -282,14 +280,14 @@ static void fill_customer(uint64_t key, struct wi_ch_rows *rows,
 
 /* ---- dates ----------------------------------------------------------------- */
 
-static int64_t entry(const struct wi_ch *ch, uint64_t order)
+static int64_t entry(const struct ch *ch, uint64_t order)
 {
     uint64_t number = wi_random_at(ch->entry_key, order);
     return (ENTRY_FIRST + (int64_t)wi_random_below(number, ENTRY_SECONDS)) *
            MICROS;
 }
 
-static void fill_entry(const struct wi_ch *ch, const struct wi_ch_rows *rows,
+static void fill_entry(const struct ch *ch, const struct ch_rows *rows,
                        struct wi_build_col *out)
 {
     int64_t *to = out->values;
@@ -299,12 +297,12 @@ static void fill_entry(const struct wi_ch *ch, const struct wi_ch_rows *rows,
 }
 
 /* Clause 4.3.3.1: the date of entry if the order is delivered, else null. */
-static void fill_delivery(const struct wi_ch *ch, const struct wi_ch_rows *rows,
+static void fill_delivery(const struct ch *ch, const struct ch_rows *rows,
                           struct wi_build_col *out)
 {
     int64_t *to = out->values;
     for (uint32_t i = 0; i < rows->n; i++) {
-        if (rows->id[i] > WI_CH_DELIVERED) {
+        if (rows->id[i] > CH_DELIVERED) {
             to[i] = 0;
             wi_build_null(out, i);
         } else {
@@ -313,7 +311,7 @@ static void fill_delivery(const struct wi_ch *ch, const struct wi_ch_rows *rows,
     }
 }
 
-static void fill_since(const struct wi_ch_rows *rows, struct wi_build_col *out)
+static void fill_since(const struct ch_rows *rows, struct wi_build_col *out)
 {
     int64_t *to = out->values;
     for (uint32_t i = 0; i < rows->n; i++) {
@@ -323,73 +321,73 @@ static void fill_since(const struct wi_ch_rows *rows, struct wi_build_col *out)
 
 /* ---- by kind --------------------------------------------------------------- */
 
-static void fill_numbers(const struct wi_ch *ch, const struct wi_ch_column *c,
-                         uint64_t key, struct wi_ch_rows *rows,
+static void fill_numbers(const struct ch *ch, const struct ch_column *c,
+                         uint64_t key, struct ch_rows *rows,
                          struct wi_build_col *out)
 {
     switch (c->fill) {
-    case WI_CH_WAREHOUSE:
+    case CH_WAREHOUSE:
         copy_int(rows->warehouse, rows, out);
         break;
-    case WI_CH_DISTRICT:
+    case CH_DISTRICT:
         copy_int(rows->district, rows, out);
         break;
-    case WI_CH_ID:
+    case CH_ID:
         copy_int(rows->id, rows, out);
         break;
-    case WI_CH_LINE:
+    case CH_LINE:
         copy_int(rows->line, rows, out);
         break;
-    case WI_CH_BETWEEN:
+    case CH_BETWEEN:
         fill_between(key, c->a, c->b, rows, out);
         break;
-    case WI_CH_SINCE:
+    case CH_SINCE:
         fill_since(rows, out);
         break;
-    case WI_CH_CUSTOMER:
+    case CH_CUSTOMER:
         fill_customer(key, rows, out);
         break;
-    case WI_CH_ENTRY:
+    case CH_ENTRY:
         fill_entry(ch, rows, out);
         break;
-    case WI_CH_DELIVERY:
+    case CH_DELIVERY:
         fill_delivery(ch, rows, out);
         break;
-    case WI_CH_CARRIER:
+    case CH_CARRIER:
         fill_carrier(key, rows, out);
         break;
-    case WI_CH_LINES:
+    case CH_LINES:
         fill_lines(ch, rows, out);
         break;
-    default: /* WI_CH_NUMBER */
+    default: /* CH_NUMBER */
         fill_number(c->a, rows, out);
         break;
     }
 }
 
-bool wi_ch_fill_column(const struct wi_ch *ch, uint32_t column,
-                       struct wi_ch_rows *rows, struct wi_build_col *out)
+bool ch_fill_column(const struct ch *ch, uint32_t column, struct ch_rows *rows,
+                    struct wi_build_col *out)
 {
-    const struct wi_ch_column *c = &ch->columns[column];
+    const struct ch_column *c = &ch->columns[column];
     const uint64_t key = wi_random_key(ch->seed, ch->table * 64 + column);
     const struct alphabet letters = {ch->pairs, PAIRS, (uint32_t)c->a,
                                      (uint32_t)c->b};
     const struct alphabet digits = {ch->digits, 100, (uint32_t)c->a,
                                     (uint32_t)c->a};
     switch (c->fill) {
-    case WI_CH_LETTERS_DIGITS:
+    case CH_LETTERS_DIGITS:
         return fill_random(&letters, key, rows, out);
-    case WI_CH_DIGITS:
+    case CH_DIGITS:
         return fill_random(&digits, key, rows, out);
-    case WI_CH_WORD:
+    case CH_WORD:
         return fill_word("OE", rows, out);
-    case WI_CH_LAST_NAME:
+    case CH_LAST_NAME:
         return fill_last_name(ch, key, rows, out);
-    case WI_CH_STATE:
+    case CH_STATE:
         return fill_state(key, rows, out);
-    case WI_CH_ZIP:
+    case CH_ZIP:
         return fill_zip(ch, key, rows, out);
-    case WI_CH_CREDIT:
+    case CH_CREDIT:
         return fill_credit(key, rows, out);
     default:
         fill_numbers(ch, c, key, rows, out);
