@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/arrow_text.h"
 #include "cli/fail.h"
+#include "operators/base/arrow.h"
 #include "operators/base/csv_field.h"
+#include "operators/base/value_text.h"
 
-/* A table's cells lie one behind the other, each terminated. */
+/* A table's cells lie one after the other, each terminated. */
 struct cells {
     char *text;
     size_t used;
@@ -22,8 +23,10 @@ struct rows_out {
     FILE *to;
     enum rows_format format;
     struct wi_columns columns;
-    struct arrow_column *now; /* of the batch under way */
-    size_t *widths;           /* characters */
+    struct wi_op_mem mem;
+    struct wi_arrow_in *in;
+    struct wi_chunk now; /* rows of the batch under way */
+    size_t *widths;      /* characters */
     struct cells cells;
     uint64_t rows;
     char *hex; /* of one value */
@@ -32,26 +35,53 @@ struct rows_out {
 
 /* ---- cells of any format ------------------------------------------------- */
 
-/* The value as printable text; false: no memory. */
-static bool cell(struct rows_out *out, uint32_t col, int64_t row,
-                 struct arrow_text *value)
+struct text {
+    const char *text; /* NULL: null */
+    size_t n_bytes;
+    char memory[WI_VALUE_TEXT_BYTES]; /* of values that are not strings */
+};
+
+/* Two digits a byte; NULL: no memory. */
+static const char *hex(struct rows_out *out, struct wi_str s)
 {
-    arrow_text(&out->now[col], row, value);
-    if (!value->bytes || value->text == NULL) {
-        return true;
-    }
-    const size_t need = 2 * value->n_bytes + 1;
+    static const char digits[] = "0123456789abcdef";
+    const size_t need = 2 * (size_t)s.n_bytes + 1;
     if (need > out->hex_room) {
-        char *hex = realloc(out->hex, need);
-        if (hex == NULL) {
-            return false;
+        char *more = realloc(out->hex, need);
+        if (more == NULL) {
+            return NULL;
         }
-        out->hex = hex;
+        out->hex = more;
         out->hex_room = need;
     }
-    arrow_text_hex(value->text, value->n_bytes, out->hex);
-    value->text = out->hex;
-    value->n_bytes *= 2;
+    for (size_t i = 0; i < s.n_bytes; i++) {
+        const unsigned char byte = (unsigned char)s.data[i];
+        out->hex[2 * i] = digits[byte >> 4];
+        out->hex[2 * i + 1] = digits[byte & 15];
+    }
+    return out->hex;
+}
+
+/* The value as printable text; false: no memory. */
+static bool cell(struct rows_out *out, uint32_t col, uint32_t row,
+                 struct text *value)
+{
+    const struct wi_type *type = &out->columns.at[col].type;
+    const struct wi_value v = wi_value_at(&out->now.col[col], row);
+    value->n_bytes = 0;
+    if (v.null) {
+        value->text = NULL;
+    } else if (wi_type_rep(type) != WI_STR) {
+        value->text = value->memory;
+        value->n_bytes = wi_value_text(type, &v, value->memory);
+    } else if (type->kind != WI_TYPE_UTF8) {
+        value->text = hex(out, v.s);
+        value->n_bytes = 2 * (size_t)v.s.n_bytes;
+        return value->text != NULL;
+    } else {
+        value->text = v.s.n_bytes == 0 ? "" : v.s.data;
+        value->n_bytes = v.s.n_bytes;
+    }
     return true;
 }
 
@@ -72,10 +102,10 @@ static void csv_header(const struct rows_out *out)
     (void)fputc('\n', out->to);
 }
 
-static bool csv_row(struct rows_out *out, int64_t row)
+static bool csv_row(struct rows_out *out, uint32_t row)
 {
     for (uint32_t c = 0; c < out->columns.n; c++) {
-        struct arrow_text value;
+        struct text value;
         if (!cell(out, c, row, &value)) {
             return false;
         }
@@ -109,19 +139,18 @@ static void json_string(FILE *to, const char *text, size_t n)
 }
 
 /* JSON has no inf and no nan; decimals would be rounded by readers. */
-static bool is_json_number(const struct wi_type *type,
-                           const struct arrow_text *value)
+static bool is_json_number(const struct wi_type *type, const struct text *value)
 {
     return type->kind == WI_TYPE_BOOL ||
            (wi_type_is_number(type) && type->kind != WI_TYPE_DECIMAL &&
             memchr(value->text, 'n', value->n_bytes) == NULL);
 }
 
-static bool json_row(struct rows_out *out, int64_t row)
+static bool json_row(struct rows_out *out, uint32_t row)
 {
     for (uint32_t c = 0; c < out->columns.n; c++) {
         const char *name = out->columns.at[c].name;
-        struct arrow_text value;
+        struct text value;
         if (!cell(out, c, row, &value)) {
             return false;
         }
@@ -176,11 +205,11 @@ static bool keep(struct cells *cells, const char *text, size_t n)
     return true;
 }
 
-static bool table_row(struct rows_out *out, int64_t row)
+static bool table_row(struct rows_out *out, uint32_t row)
 {
     static const char null[] = "null";
     for (uint32_t c = 0; c < out->columns.n; c++) {
-        struct arrow_text value;
+        struct text value;
         if (!cell(out, c, row, &value)) {
             return false;
         }
@@ -273,9 +302,13 @@ weir_err rows_out_open(FILE *to, enum rows_format format,
         rows_out_close(o);
         return rc;
     }
-    o->now = calloc(o->columns.n + 1u, sizeof(*o->now));
+    rc = wi_arrow_in_open(&o->columns, &o->mem, &o->in, err);
+    if (rc != WEIR_OK) {
+        rows_out_close(o);
+        return rc;
+    }
     o->widths = calloc(o->columns.n + 1u, sizeof(*o->widths));
-    if (o->now == NULL || o->widths == NULL) {
+    if (o->widths == NULL) {
         rows_out_close(o);
         return no_memory(err);
     }
@@ -293,21 +326,24 @@ weir_err rows_out_open(FILE *to, enum rows_format format,
 weir_err rows_out_put(struct rows_out *out, const struct ArrowArray *batch,
                       struct weir_error *err)
 {
-    static bool (*const rows[])(struct rows_out *, int64_t) = {
+    static bool (*const rows[])(struct rows_out *, uint32_t) = {
         [ROWS_TABLE] = table_row,
         [ROWS_CSV] = csv_row,
         [ROWS_JSON] = json_row,
     };
-    for (uint32_t c = 0; c < out->columns.n; c++) {
-        out->now[c] = arrow_column_at(&out->columns, batch, c);
-    }
-    for (int64_t row = 0; row < batch->length; row++) {
-        if (!rows[out->format](out, row)) {
-            return no_memory(err);
-        }
-        weir_err rc = check_stream(out, err);
-        if (rc != WEIR_OK) {
-            return rc;
+    for (int64_t at = 0; at < batch->length; at += out->now.n) {
+        const int64_t left = batch->length - at;
+        const uint32_t n =
+            left < WI_CHUNK_ROWS ? (uint32_t)left : WI_CHUNK_ROWS;
+        wi_arrow_in_slice(out->in, batch, at, n, &out->now);
+        for (uint32_t row = 0; row < n; row++) {
+            if (!rows[out->format](out, row)) {
+                return no_memory(err);
+            }
+            weir_err rc = check_stream(out, err);
+            if (rc != WEIR_OK) {
+                return rc;
+            }
         }
     }
     out->rows += (uint64_t)batch->length;
@@ -325,8 +361,8 @@ weir_err rows_out_end(struct rows_out *out, struct weir_error *err)
 void rows_out_close(struct rows_out *out)
 {
     if (out != NULL) {
+        wi_arrow_in_close(out->in);
         wi_columns_fini(&out->columns);
-        free(out->now);
         free(out->widths);
         free(out->cells.text);
         free(out->hex);

@@ -63,6 +63,50 @@ void wi_vecs_close(struct wi_vec *vecs, uint32_t n, struct wi_op_mem *mem)
     free(vecs);
 }
 
+struct wi_value wi_value_at(const struct wi_vec *vec, uint32_t pos)
+{
+    struct wi_value value = {.null = vec->null != NULL && vec->null[pos] != 0};
+    switch (vec->rep) {
+    case WI_BOOL:
+        value.b = wi_vec_bool(vec)[pos];
+        break;
+    case WI_I64:
+        value.i = wi_vec_i64(vec)[pos];
+        break;
+    case WI_I128:
+        value.w = wi_vec_i128(vec)[pos];
+        break;
+    case WI_F64:
+        value.f = wi_vec_f64(vec)[pos];
+        break;
+    case WI_STR:
+        value.s = wi_vec_str(vec)[pos];
+        break;
+    }
+    return value;
+}
+
+void wi_vec_set(struct wi_vec *vec, uint64_t pos, const struct wi_value *value)
+{
+    switch (vec->rep) {
+    case WI_BOOL:
+        ((uint8_t *)vec->values)[pos] = value->b;
+        break;
+    case WI_I64:
+        ((int64_t *)vec->values)[pos] = value->i;
+        break;
+    case WI_I128:
+        ((wi_i128 *)vec->values)[pos] = value->w;
+        break;
+    case WI_F64:
+        ((double *)vec->values)[pos] = value->f;
+        break;
+    case WI_STR:
+        ((struct wi_str *)vec->values)[pos] = value->s;
+        break;
+    }
+}
+
 #define GATHER(T)                                                              \
     do {                                                                       \
         const T *from_values = in->values;                                     \

@@ -27,7 +27,7 @@
 #define WI_OPERATORS_VEC_H
 
 #include "operators/base/mem.h"
-#include "operators/base/type.h"
+#include "operators/base/value.h"
 
 #define WI_CHUNK_ROWS 2048u
 
@@ -90,6 +90,13 @@ void wi_vec_fini(struct wi_vec *vec, struct wi_op_mem *mem);
 weir_err wi_vecs_open(const struct wi_columns *columns, struct wi_op_mem *mem,
                       struct wi_vec **out, struct weir_error *err);
 void wi_vecs_close(struct wi_vec *vecs, uint32_t n, struct wi_op_mem *mem);
+
+/** The value at a position; strings point where they did. */
+struct wi_value wi_value_at(const struct wi_vec *vec, uint32_t pos);
+
+/** Put one there that is not null, into memory of the vector's own. Strings are
+ *  not copied, only where they are. `null` is left alone. */
+void wi_vec_set(struct wi_vec *vec, uint64_t pos, const struct wi_value *value);
 
 /** Copy positions from[0..n) of `in` to positions 0..n-1 of `out`. Strings are
  *  not copied, only where they are. Never fails. */

@@ -7,27 +7,6 @@
 #include "operators/expr/eval.h"
 #include "operators/expr/value.h"
 
-static void store(const struct wi_value *v, struct wi_vec *out, uint32_t p)
-{
-    switch (out->rep) {
-    case WI_BOOL:
-        ((uint8_t *)out->values)[p] = v->b;
-        break;
-    case WI_I64:
-        ((int64_t *)out->values)[p] = v->i;
-        break;
-    case WI_I128:
-        ((wi_i128 *)out->values)[p] = v->w;
-        break;
-    case WI_F64:
-        ((double *)out->values)[p] = v->f;
-        break;
-    case WI_STR:
-        ((struct wi_str *)out->values)[p] = v->s;
-        break;
-    }
-}
-
 static weir_err read_values(struct wi_call *c)
 {
     const struct wi_str *x = wi_vec_str(&c->arg[0]);
@@ -38,7 +17,7 @@ static weir_err read_values(struct wi_call *c)
             wi_value_read(x[p], to, &v) != WI_READ_OK) {
             return wi_eval_blame(c, p);
         }
-        store(&v, c->out, p);
+        wi_vec_set(c->out, p, &v);
     });
     return WEIR_OK;
 }

@@ -231,29 +231,6 @@ struct wi_value wi_value_null(const struct wi_type *type)
     return value;
 }
 
-struct wi_value wi_value_at(const struct wi_vec *vec, uint32_t pos)
-{
-    struct wi_value value = {.null = vec->null != NULL && vec->null[pos] != 0};
-    switch (vec->rep) {
-    case WI_BOOL:
-        value.b = wi_vec_bool(vec)[pos];
-        break;
-    case WI_I64:
-        value.i = wi_vec_i64(vec)[pos];
-        break;
-    case WI_I128:
-        value.w = wi_vec_i128(vec)[pos];
-        break;
-    case WI_F64:
-        value.f = wi_vec_f64(vec)[pos];
-        break;
-    case WI_STR:
-        value.s = wi_vec_str(vec)[pos];
-        break;
-    }
-    return value;
-}
-
 void wi_value_fill(const struct wi_value *value, struct wi_vec *vec, uint32_t n)
 {
     size_t bytes = wi_rep_bytes(vec->rep);

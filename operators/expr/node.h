@@ -23,7 +23,6 @@
 #include <stddef.h>
 
 #include "operators/base/fail.h"
-#include "operators/base/value.h"
 #include "operators/base/vec.h"
 #include "operators/expr/expr.h"
 
@@ -194,8 +193,7 @@ static inline bool wi_node_is_const(const struct wi_node *node)
 /** null, with a value that may be read: 0, or an empty string. */
 struct wi_value wi_value_null(const struct wi_type *type);
 
-/** Value at a position of a vector, and a vector of one value. */
-struct wi_value wi_value_at(const struct wi_vec *vec, uint32_t pos);
+/** Make n positions of a vector hold one value. */
 void wi_value_fill(const struct wi_value *value, struct wi_vec *vec,
                    uint32_t n);
 

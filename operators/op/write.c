@@ -15,7 +15,6 @@
 #include "operators/base/csv_out.h"
 #include "operators/base/fail.h"
 #include "operators/base/value_text.h"
-#include "operators/expr/eval.h"
 #include "operators/op/ops.h"
 
 struct write {
@@ -56,7 +55,7 @@ static void write_value(struct write *w, const struct wi_type *type,
                         const struct wi_vec *vec, uint32_t pos)
 {
     char text[WI_VALUE_TEXT_BYTES];
-    if (wi_is_null(vec->null, pos)) {
+    if (vec->null != NULL && vec->null[pos] != 0) {
         wi_csv_out_field(w->out, NULL, 0);
     } else if (vec->rep == WI_STR) {
         const struct wi_str s = wi_vec_str(vec)[pos];

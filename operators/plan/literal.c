@@ -78,23 +78,10 @@ weir_err wi_literals_row(struct wi_literals *lit, struct weir_error *err)
     return WEIR_OK;
 }
 
-static weir_err store(struct wi_vec *v, uint64_t row,
-                      const struct wi_value *value, struct weir_error *err)
+static weir_err store(struct wi_vec *v, uint64_t row, struct wi_value *value,
+                      struct weir_error *err)
 {
-    switch (v->rep) {
-    case WI_BOOL:
-        ((uint8_t *)v->values)[row] = value->b;
-        break;
-    case WI_I64:
-        ((int64_t *)v->values)[row] = value->i;
-        break;
-    case WI_I128:
-        ((wi_i128 *)v->values)[row] = value->w;
-        break;
-    case WI_F64:
-        ((double *)v->values)[row] = value->f;
-        break;
-    case WI_STR: {
+    if (v->rep == WI_STR) {
         char *copy = malloc(value->s.n_bytes + 1u);
         if (copy == NULL) {
             return wi_exec_no_memory(err, value->s.n_bytes);
@@ -102,11 +89,9 @@ static weir_err store(struct wi_vec *v, uint64_t row,
         if (value->s.n_bytes > 0) {
             memcpy(copy, value->s.data, value->s.n_bytes);
         }
-        ((struct wi_str *)v->values)[row] =
-            (struct wi_str){.data = copy, .n_bytes = value->s.n_bytes};
-        break;
+        value->s.data = copy;
     }
-    }
+    wi_vec_set(v, row, value);
     v->null[row] = 0;
     return WEIR_OK;
 }
