@@ -3,9 +3,9 @@
 # `make test` are enough: they install what is missing, build, and run.
 
 .DEFAULT_GOAL := release
-.PHONY: release demo test test-sanitizers check bench install install-all docs format \
-        bench-query fuzz tidy coverage clean setup setup-build setup-check setup-bench \
-        setup-vm vm test-vm bench-vm help
+.PHONY: release demo test test-sanitizers check bench install install-all \
+        docs format bench-query fuzz tidy coverage clean setup setup-build \
+        setup-check setup-bench setup-vm vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -14,7 +14,8 @@ REL := build/release
 help: ## list these names
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
-setup: setup-build setup-check setup-bench setup-vm ## install all Debian packages
+setup: ## install all Debian packages
+setup: setup-build setup-check setup-bench setup-vm
 
 setup-build setup-check setup-bench setup-vm: setup-%:
 	@tools/setup.sh $*
@@ -33,13 +34,15 @@ demo: $(REL)/build.ninja ## build and show a shuffle at work
 test: release ## build and run every test
 	@test/scripts/run_tests.sh $(REL)
 
-test-sanitizers: build/asan/build.ninja build/tsan/build.ninja ## unit and conformance tests under asan, ubsan, tsan
+test-sanitizers: ## unit and conformance tests under asan, ubsan, tsan
+test-sanitizers: build/asan/build.ninja build/tsan/build.ninja
 	@cmake --build build/asan -j $(JOBS)
 	@test/scripts/run_tests.sh build/asan -L 'unit|conformance'
 	@cmake --build build/tsan -j $(JOBS)
 	@test/scripts/run_tests.sh build/tsan -L 'unit|conformance'
 
-check: setup-check release ## rules of the house (layers, labels, sizes ...), models
+check: ## rules of the house (layers, labels, sizes ...), models
+check: setup-check release
 	@WEIR_MAX_SKIPPED=0 test/scripts/run_tests.sh $(REL) -C model \
 	    -L 'check|install|model'
 
@@ -53,17 +56,20 @@ fuzz: build/fuzz/build.ninja ## feed each fuzz target for SECONDS=60
 tidy: setup-check release ## clang-tidy over the library
 	@test/scripts/tidy.sh $(REL) $(JOBS)
 
-coverage: build/coverage/build.ninja ## lines executed by unit and conformance tests
+coverage: ## lines executed by unit and conformance tests
+coverage: build/coverage/build.ninja
 	@cmake --build build/coverage -j $(JOBS)
 	@test/scripts/run_tests.sh build/coverage -L 'unit|conformance'
 	@test/scripts/coverage.sh build/coverage
 
-bench: setup-bench build/bench/build.ninja ## the comparison with opponents and the limit
+bench: ## the comparison with opponents and the limit
+bench: setup-bench build/bench/build.ninja
 	@cmake --build build/bench -j $(JOBS)
 	@build/bench/weir bench two-stage --nodes 8 --workers 1 --rows 5000000 \
 	    --transports shm,tcp,sockets,mpi --repeat 5 --limit $(ARGS)
 
-bench-query: setup-bench build/bench/build.ninja build/duckdb/bin/python ## whole queries against DuckDB, and the tables
+bench-query: ## whole queries against DuckDB, and the tables
+bench-query: setup-bench build/bench/build.ninja build/duckdb/bin/python
 	@cmake --build build/bench -j $(JOBS) --target weir_tool
 	@build/bench/weir bench gen
 	@for plan in join aggregation; do \
@@ -83,11 +89,13 @@ vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 test-vm: setup-vm release ## the verbs transport on real drivers, siw and rxe
 	@test/vm/test.sh $(REL)
 
-bench-vm: setup-vm build/bench/build.ninja ## verbs on siw against tcp and sockets, by instructions
+bench-vm: ## verbs on siw against tcp and sockets, by instructions
+bench-vm: setup-vm build/bench/build.ninja
 	@cmake --build build/bench -j $(JOBS) --target weir_tool
 	@test/vm/bench.sh build/bench
 
-install: ## the libraries to PREFIX, /usr/local unless set (PLAN=0: libweir alone, VERBS=1: with RDMA)
+# PLAN=0: libweir alone, VERBS=1: with RDMA.
+install: ## the libraries to PREFIX, /usr/local unless set (PLAN=0, VERBS=1)
 	@tools/setup.sh lib $(if $(filter 0,$(PLAN)),,plan) $(if $(VERBS),verbs)
 	@cmake --preset lib -DWEIR_PLAN=$(if $(filter 0,$(PLAN)),OFF,ON)
 	@cmake --build build/lib -j $(JOBS)

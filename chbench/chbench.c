@@ -101,7 +101,7 @@ struct scan {
     struct ch_rows rows;
 };
 
-/* ---- rows ------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------- */
 
 /* Where a unit is: a row for each of its lines, or its only one. */
 static void put_unit(const struct ch *ch, uint64_t unit, uint32_t first,
@@ -208,7 +208,7 @@ static const struct weir_table_ops ops = {
     .free = free,
 };
 
-/* ---- opening --------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static weir_err make_columns(uint32_t table, struct wi_columns *out,
                              struct weir_error *err)
@@ -290,7 +290,7 @@ weir_err ch_open(const char *name, uint32_t warehouses, uint64_t seed,
     return rc;
 }
 
-/* ---- in plans -------------------------------------------------------------- */
+/* ---- in plans ------------------------------------------------------------ */
 
 enum { WAREHOUSES, SEED, N_NUMBERS };
 

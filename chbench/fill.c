@@ -13,7 +13,7 @@ enum { PAIRS = CH_LETTERS * CH_LETTERS, BLOCK = 8, NAME_A = 255 };
 #define ENTRY_SECONDS UINT64_C(220924800)
 #define MICROS INT64_C(1000000)
 
-/* ---- tables of texts ------------------------------------------------------- */
+/* ---- tables of texts ----------------------------------------------------- */
 
 /* Clause 4.3.2.3. */
 static const char *const syllables[] = {"BAR",   "OUGHT", "ABLE", "PRI",
@@ -49,7 +49,7 @@ void ch_init(struct ch *ch)
     }
 }
 
-/* ---- texts ----------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
 /* Four times the high part of number * n, going on with the low part: as good
  * as four numbers below n. */
@@ -178,7 +178,7 @@ static bool fill_last_name(const struct ch *ch, uint64_t key,
     return ok;
 }
 
-/* ---- numbers --------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------- */
 
 static void copy_int(const int32_t *from, const struct ch_rows *rows,
                      struct wi_build_col *out)
@@ -249,7 +249,7 @@ static void fill_lines(const struct ch *ch, const struct ch_rows *rows,
     }
 }
 
-/* ---- the customers of orders ----------------------------------------------- */
+/* ---- the customers of orders --------------------------------------------- */
 
 /* Clause 4.3.3.1: a random permutation of a district's customers. Fisher and
  * Yates: each of the remaining ones in turn is as likely. */
@@ -278,7 +278,7 @@ static void fill_customer(uint64_t key, struct ch_rows *rows,
     }
 }
 
-/* ---- dates ----------------------------------------------------------------- */
+/* ---- dates --------------------------------------------------------------- */
 
 static int64_t entry(const struct ch *ch, uint64_t order)
 {
@@ -319,7 +319,7 @@ static void fill_since(const struct ch_rows *rows, struct wi_build_col *out)
     }
 }
 
-/* ---- by kind --------------------------------------------------------------- */
+/* ---- by kind ------------------------------------------------------------- */
 
 static void fill_numbers(const struct ch *ch, const struct ch_column *c,
                          uint64_t key, struct ch_rows *rows,

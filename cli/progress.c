@@ -39,7 +39,7 @@ struct progress {
     int stop;      /* pipe to the painter */
 };
 
-/* ---- texts ------------------------------------------------------------------ */
+/* ---- texts --------------------------------------------------------------- */
 
 char *progress_figure(double value, char text[PROGRESS_TEXT_BYTES])
 {
@@ -69,7 +69,7 @@ char *progress_bar(double part, uint32_t width, char fill, char rest,
     return text;
 }
 
-/* ---- the painter -------------------------------------------------------------- */
+/* ---- the painter --------------------------------------------------------- */
 
 static void write_all(int fd, const char *text, size_t len)
 {
@@ -178,7 +178,7 @@ static weir_err start_painter(struct progress *p, struct weir_error *err)
     return WEIR_OK;
 }
 
-/* ---- the work's side ------------------------------------------------------------ */
+/* ---- the work's side ----------------------------------------------------- */
 
 weir_err progress_open(int fd, uint32_t counters,
                        const struct progress_phase *phases,

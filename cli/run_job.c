@@ -38,7 +38,7 @@ struct job {
     struct rows_out *out; /* member 0 */
 };
 
-/* ---- what runs ----------------------------------------------------------------- */
+/* ---- what runs ----------------------------------------------------------- */
 
 /* Inputs have lower numbers than what reads them. */
 uint32_t run_job_operators(const weir_plan *plan)
@@ -60,7 +60,7 @@ uint32_t run_job_operators(const weir_plan *plan)
     return count;
 }
 
-/* ---- progress ------------------------------------------------------------------ */
+/* ---- progress ------------------------------------------------------------ */
 
 /* A thread that copies the run's count, until `stop` is readable. */
 struct counting {
@@ -97,7 +97,7 @@ static weir_err wait_counting(struct job *j, struct weir_error *err)
     return rc;
 }
 
-/* ---- statistics ---------------------------------------------------------------- */
+/* ---- statistics ---------------------------------------------------------- */
 
 static void add_edges(const struct job *j, uint32_t idx, struct run_op *op)
 {
@@ -160,7 +160,7 @@ static void sum_stats(const struct job *j, struct run_op *ops_out)
     }
 }
 
-/* ---- one process --------------------------------------------------------------- */
+/* ---- one process --------------------------------------------------------- */
 
 /* A lost peer is another process of this run: what became of it says more than
  * that it is lost. The parent knows soon, and ends this process. */
@@ -183,8 +183,8 @@ static void check_output(const struct job *j, weir_err rc,
 }
 
 /* Rows at fault may be found by several processes at a time. Which of them is
- * the first says nothing of the rows, and the message is to be the same in every
- * run. Who has no memory left is worth to know. */
+ * the first says nothing of the rows, and the message is to be the same in
+ * every run. Who has no memory left is worth to know. */
 static void end_query(const struct job *j, const struct weir_error *err)
     __attribute__((noreturn));
 
@@ -290,7 +290,7 @@ static weir_err member(struct wl_group *group, uint32_t self, void *arg,
     return WEIR_OK;
 }
 
-/* ---- the parent ---------------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 static void fill_nodes(struct job *j, size_t stats_bytes)
 {

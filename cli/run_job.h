@@ -29,8 +29,8 @@ struct run_job {
     uint64_t stopped_ns;   /* as of wl_group_params */
     enum rows_format format;
     FILE *to;          /* where the rows go; nothing is buffered yet */
-    weir_rows_fn rows; /* takes them instead, in the process of member
-                                  0; what it writes has to be in shared memory */
+    weir_rows_fn rows; /* takes them instead, in the process of member 0;
+                          what it writes has to be in shared memory */
     void *rows_arg;
     struct progress *progress; /* a counter per node, or NULL */
     bool timed;                /* measure times, too */

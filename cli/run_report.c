@@ -14,7 +14,7 @@
 
 enum { TREE_COLUMNS = 64, FIGURE_BYTES = 32 };
 
-/* ---- figures ------------------------------------------------------------------- */
+/* ---- figures ------------------------------------------------------------- */
 
 static const char *ms(uint64_t ns, char text[FIGURE_BYTES])
 {
@@ -60,7 +60,7 @@ static void print_op(FILE *to, const struct run_op *op)
                   bytes(s->memory_bytes, memory));
 }
 
-/* ---- tree ---------------------------------------------------------------------- */
+/* ---- tree ---------------------------------------------------------------- */
 
 /* numbers[i]: place of operator i among those that run, in the plan's order. */
 static bool number(const weir_plan *plan, uint32_t *order, uint32_t n_live,
@@ -141,7 +141,7 @@ static void print_tree(FILE *to, const struct walked *w, const char *text,
     }
 }
 
-/* ---- shuffles ------------------------------------------------------------------ */
+/* ---- shuffles ------------------------------------------------------------ */
 
 /* Most rows of a worker over their mean: 1 is even. */
 static void print_skew(FILE *to, const struct run_job *job,

@@ -2,8 +2,8 @@
 /**
  * Exit statuses, the same for all subcommands: docs/command.md has the table.
  *
- *   reading what the user gave --> status_of_input: it is bad, unless the machine
- *                                  lacks something
+ *   reading what the user gave --> status_of_input: it is bad, unless the
+ *                                  machine lacks something
  *   everything behind that     --> status_of: it failed, unless data are bad
  */
 #ifndef WEIR_STATUS_H

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Libraries of others, all of them packages of Debian 12 (tools/setup.sh lists
 # and installs them). What stands under no if() is what libweir needs, and under
-# WEIR_PLAN what libweir-plan does; test/install holds them to that. The library loads jemalloc at run time and does not link
-# it; our own programs carry it behind libc, so that it is there to be loaded
-# (core/ring/arena.c) and never serves malloc.
+# WEIR_PLAN what libweir-plan does; test/install holds them to that. The library
+# loads jemalloc at run time and does not link it; our own programs carry it
+# behind libc, so that it is there to be loaded (core/ring/arena.c) and never
+# serves malloc.
 
 find_package(PkgConfig REQUIRED)
 

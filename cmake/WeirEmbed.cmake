@@ -3,7 +3,8 @@
 # wb_embedded_<name>, with '_' for whatever is no letter or digit.
 
 function(weir_embed out)
-  set(text "/* Made by cmake/WeirEmbed.cmake. */\n#include \"bench/lib/embedded.h\"\n")
+  set(text "/* Made by cmake/WeirEmbed.cmake. */\n")
+  string(APPEND text "#include \"bench/lib/embedded.h\"\n")
   foreach(file ${ARGN})
     get_filename_component(name ${file} NAME)
     string(MAKE_C_IDENTIFIER ${name} symbol)

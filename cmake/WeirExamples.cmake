@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program per file, against the shared libraries as a stranger would have
-# them: public headers only, and libweir alone but for *_plan.c. Each is run as a
-# test.
+# them: public headers only, and libweir alone but for *_plan.c. Each is run as
+# a test.
 
 weir_glob(weir_example_sources examples/*.c)
 if(NOT WEIR_PLAN)
@@ -11,8 +11,9 @@ foreach(source ${weir_example_sources})
   get_filename_component(name ${source} NAME_WE)
   add_executable(example_${name} ${source})
   set_target_properties(
-    example_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY
-                                                   ${PROJECT_BINARY_DIR}/examples)
+    example_${name}
+    PROPERTIES OUTPUT_NAME ${name}
+               RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
   set(library weir_shared)
   if(name MATCHES "_plan$")
     set(library weir_plan_shared)

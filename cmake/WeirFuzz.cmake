@@ -26,8 +26,8 @@ foreach(source ${weir_fuzz_sources})
   set_target_properties(
     ${target} PROPERTIES OUTPUT_NAME fuzz.${name} RUNTIME_OUTPUT_DIRECTORY
                                                   ${PROJECT_BINARY_DIR}/test)
-  target_link_libraries(${target} PRIVATE weir_flags weir_fuzz_support weir_chbench
-                                          weir_plan_static)
+  target_link_libraries(${target} PRIVATE weir_flags weir_fuzz_support
+                                          weir_chbench weir_plan_static)
   add_dependencies(fuzz ${target})
   if(WEIR_FUZZ)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)

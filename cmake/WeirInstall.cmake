@@ -15,8 +15,8 @@ file(RELATIVE_PATH WEIR_PC_PREFIX
 string(REGEX REPLACE "/$" "" WEIR_PC_PREFIX "${WEIR_PC_PREFIX}")
 
 # weir_install(<target prefix> <file name> <export set> <packages>...): both
-# kinds of a library, its headers and its pkg-config file. Packages: of which what a static
-# link needs may lie where the linker does not look by itself.
+# kinds of a library, its headers and its pkg-config file. Packages: of which
+# what a static link needs may lie where the linker does not look by itself.
 function(weir_install target name set)
   install(TARGETS ${target}_shared EXPORT ${set}Targets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

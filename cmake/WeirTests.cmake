@@ -90,13 +90,13 @@ if(WEIR_SANITIZE)
   weir_criterion(unit.sanitizer unit 120 SOURCES
                  test/sanitizer/planted_test.c)
   # An overflow or a race; with addresses also a leak and a use after free.
-  set(planted 1)
+  set(n 1)
   if(WEIR_SANITIZE MATCHES "address")
-    set(planted 3)
+    set(n 3)
   endif()
   set_tests_properties(
-    unit.sanitizer
-    PROPERTIES PASS_REGULAR_EXPRESSION "Tested: ${planted} . Failing: ${planted} ")
+    unit.sanitizer PROPERTIES PASS_REGULAR_EXPRESSION
+                              "Tested: ${n} . Failing: ${n} ")
 endif()
 
 # The simulator's harness is tested against stand-ins of the public functions,

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The `weir` command: what starts the processes of a cluster, what subcommands
-# share, the benchmark kit and its subcommands, the other subcommands. Then micro
-# benchmarks and opponents that are programs of their own.
+# share, the benchmark kit and its subcommands, the other subcommands. Then
+# micro benchmarks and opponents that are programs of their own.
 
 weir_glob(weir_bench_sources bench/*.c)
 set(weir_micro_sources ${weir_bench_sources})
 set(weir_mpi_sources ${weir_bench_sources})
 list(FILTER weir_micro_sources INCLUDE REGEX "^bench/micro/.*_bench\\.c$")
-list(FILTER weir_mpi_sources INCLUDE REGEX "^bench/opponents/.*_mpi[^/]*\\.c$")
+set(weir_mpi_programs "^bench/opponents/.*_mpi[^/]*\\.c$")
+list(FILTER weir_mpi_sources INCLUDE REGEX ${weir_mpi_programs})
 list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/micro/")
-list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/opponents/.*_mpi[^/]*\\.c$")
+list(FILTER weir_bench_sources EXCLUDE REGEX ${weir_mpi_programs})
 
 weir_glob(weir_launch_sources launch/*.c)
 weir_glob(weir_cli_sources cli/*.c)
@@ -87,7 +88,8 @@ if(WEIR_MPI AND MPI_C_FOUND)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR})
     target_include_directories(${name} SYSTEM PRIVATE ${MPI_C_INCLUDE_DIRS})
-    target_link_libraries(${name} PRIVATE weir_flags MPI::MPI_C
-                                          ${weir_kit_libraries} weir_plan_static)
+    target_link_libraries(
+      ${name} PRIVATE weir_flags MPI::MPI_C ${weir_kit_libraries}
+                      weir_plan_static)
   endforeach()
 endif()

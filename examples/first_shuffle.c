@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A first shuffle: three processes have the same numbers each, and exchange them
- * so that equal ones meet in one process. */
+/* A first shuffle: three processes have the same numbers each, and exchange
+ * them so that equal ones meet in one process. */
 #include <err.h>
 #include <stdio.h>
 #include <sys/wait.h>

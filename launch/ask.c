@@ -18,7 +18,7 @@
 
 enum { MAX_NODES = 64 };
 
-/* ---- the parent ---------------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 /* Read by the handler, which runs in the thread that writes it. */
 static volatile sig_atomic_t members[WL_MAX_MEMBERS];
@@ -51,7 +51,7 @@ void wl_ask_block(int block)
     (void)pthread_sigmask(block != 0 ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-/* ---- a member --------------------------------------------------------------------- */
+/* ---- a member ------------------------------------------------------------ */
 
 static struct {
     pthread_mutex_t lock; /* held while they are reported */

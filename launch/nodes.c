@@ -13,8 +13,8 @@
 
 #define NAME_BYTES 64
 
-/* All links are made at once, on few cores: 64 nodes clear gigabytes, perhaps in
- * an emulated machine. */
+/* All links are made at once, on few cores: 64 nodes clear gigabytes, perhaps
+ * in an emulated machine. */
 #define CONNECT_NS UINT64_C(30000000000)
 
 /* What messages call a process, as those of the group do. */

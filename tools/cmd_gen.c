@@ -38,7 +38,7 @@ struct gen_args {
     bool force;
 };
 
-/* ---- arguments ------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 static void take_tables(struct argp_state *state, void *args, const char *list)
 {
@@ -87,7 +87,7 @@ static void check_args(struct argp_state *state, void *args)
     }
 }
 
-/* ---- the run --------------------------------------------------------------- */
+/* ---- the run ------------------------------------------------------------- */
 
 /* The files of one run. */
 struct run {

@@ -31,7 +31,7 @@ struct run_args {
     bool analyze;
 };
 
-/* ---- arguments ------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 static void take_format(struct argp_state *state, void *args, const char *text)
 {
@@ -85,7 +85,7 @@ static const char doc[] =
     "read or computed); 141 (128 + SIGPIPE) whoever reads the rows has closed "
     "the pipe: the run ends, and nothing is said.";
 
-/* ---- steps ----------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 static weir_err copy(FILE *from, struct weir_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weir shuffle: a CSV file in, a CSV file per partition out. Arguments, order of
- * steps, summary; the steps themselves are in csv_plan, csv_dir and csv_job.
+ * weir shuffle: a CSV file in, a CSV file per partition out. Arguments, order
+ * of steps, summary; the steps themselves are in csv_plan, csv_dir and csv_job.
  */
 #define _GNU_SOURCE 1
 #include "cli/cmd.h"
@@ -41,7 +41,7 @@ struct shuffle_args {
     uint64_t stopped_ns;
 };
 
-/* ---- arguments -------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 static const struct option_row rows[] = {
     {"by", 'b', "COL[,COL]", "Columns whose values decide the partition",
@@ -102,7 +102,7 @@ static void check_args(struct argp_state *state, void *args)
     }
 }
 
-/* ---- steps ------------------------------------------------------------------------ */
+/* ---- steps --------------------------------------------------------------- */
 
 /* Steps return an exit status; their message is printed when the progress line
  * is gone. */

@@ -34,7 +34,7 @@ enum { N_SIGNALS = sizeof(end_signals) / sizeof(end_signals[0]) };
 
 static struct csv_dir *to_clean; /* set while the handlers are */
 
-/* ---- signals ---------------------------------------------------------------- */
+/* ---- signals ------------------------------------------------------------- */
 
 /* Only calls that are safe in a signal handler. */
 static void remove_files(const struct csv_dir *dir)
@@ -88,7 +88,7 @@ static void release_signals(void)
     to_clean = NULL;
 }
 
-/* ---- names -------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 void csv_dir_part_name(uint32_t part, char name[CSV_PART_NAME_BYTES])
 {
@@ -150,7 +150,7 @@ static weir_err remove_old(const struct csv_dir *dir,
     return rc;
 }
 
-/* ---- opening ------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------- */
 
 /* Not in the way: temporary files are removed by open, or refused as in use. */
 static bool is_passed_over(const char *name)
@@ -296,7 +296,7 @@ weir_err csv_dir_part_open(const struct csv_dir *dir, uint32_t part,
     return WEIR_OK;
 }
 
-/* ---- the end ------------------------------------------------------------------ */
+/* ---- the end ------------------------------------------------------------- */
 
 static void free_dir(struct csv_dir *dir)
 {

@@ -3,7 +3,8 @@
  * The output directory: all files or none.
  *
  *   csv_dir_check ... csv_dir_open --> csv_dir_part_open ... --> csv_dir_commit
- *                                                            \-> csv_dir_abandon
+ *                                                            \->
+ *                                                            csv_dir_abandon
  *
  * Rows go to DIR/.part-00000.csv.tmp ..., which become DIR/part-00000.csv ...
  * when all are on the disk; or to files with names of their own. Between open

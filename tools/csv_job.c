@@ -13,7 +13,7 @@
 /* Nothing that the plan holds grows with the data. */
 #define OPERATOR_BYTES (UINT64_C(1) << 40)
 
-/* ---- the plan --------------------------------------------------------------- */
+/* ---- the plan ------------------------------------------------------------ */
 
 static weir_err open_part(void *arg, uint32_t part, struct wi_write_file *out,
                           struct weir_error *err)
@@ -100,7 +100,7 @@ static weir_err build(const struct csv_job *job, weir_plan *plan,
     return rc == WEIR_OK ? weir_plan_result(plan, "files", err) : rc;
 }
 
-/* ---- the run ---------------------------------------------------------------- */
+/* ---- the run ------------------------------------------------------------- */
 
 static int64_t number(const struct ArrowArray *batch, uint32_t column,
                       int64_t row)
@@ -123,8 +123,8 @@ static weir_err take_tally(void *arg, const struct ArrowArray *batch,
     return WEIR_OK;
 }
 
-/* The plan is the command's own: which of its operators failed is nothing that a
- * user could know. */
+/* The plan is the command's own: which of its operators failed is nothing that
+ * a user could know. */
 static void leave_out_operator(struct weir_error *err)
 {
     char *name = strstr(err->message, "operator ");

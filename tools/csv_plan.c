@@ -99,7 +99,7 @@ void csv_plan_close(struct csv_plan *plan)
     }
 }
 
-/* ---- the scan --------------------------------------------------------------- */
+/* ---- the scan ------------------------------------------------------------ */
 
 /* Part k begins with the first record at or after k n-ths of the file. */
 static uint32_t cut(struct csv_plan *plan, uint32_t begun,
@@ -145,7 +145,7 @@ weir_err csv_plan_scan(struct csv_plan *plan, _Atomic uint64_t *done_bytes,
     return WEIR_OK;
 }
 
-/* ---- columns ---------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------- */
 
 static weir_err say_not_found(const struct csv_plan *plan, const char *name,
                               struct weir_error *err)
@@ -191,7 +191,7 @@ void csv_plan_column_name(uint32_t column, char name[CSV_COLUMN_NAME_BYTES])
     (void)snprintf(name, CSV_COLUMN_NAME_BYTES, "c%u", column);
 }
 
-/* ---- the table -------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 static weir_err add_columns(const struct csv_plan *plan, struct wi_csv *csv)
 {

@@ -12,7 +12,7 @@
 
 enum { PATH_BYTES = 512 };
 
-/* ---- findings ------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------ */
 
 static const char *const levels[] = {"ok", "note", "problem"};
 
@@ -80,7 +80,7 @@ int doctor_end(struct doctor *d)
     return d->problems == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* ---- facts ---------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------- */
 
 static bool make_path(const struct doctor *d, char *path, const char *fmt,
                       va_list args)

@@ -41,7 +41,8 @@ struct doctor {
 };
 
 /** One finding. fix: a command, or NULL. data: numbers for JSON, taken over;
- *  may be NULL. Errors: none. Blocks: shortly. Threads: one. Ownership: data. */
+ *  may be NULL. Errors: none. Blocks: shortly. Threads: one. Ownership:
+ *  data. */
 void doctor_say_data(struct doctor *d, enum doctor_level level,
                      const char *check, const char *fix, json_t *data,
                      const char *fmt, ...)
@@ -52,7 +53,7 @@ void doctor_say_data(struct doctor *d, enum doctor_level level,
 /** Print the JSON object, if that was asked for. The exit status: 0 or 1. */
 int doctor_end(struct doctor *d);
 
-/* ---- facts ---------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------- */
 
 /** First line of a file below root, without blanks around it; false: it cannot
  *  be read (text is ""). */
@@ -73,7 +74,7 @@ void doctor_list(const struct doctor *d, struct doctor_names *names,
 bool doctor_may_use(const struct doctor *d, bool *exists_out, const char *fmt,
                     ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- checks --------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
 /** RDMA devices, ports, GIDs, device files, network devices (doctor_dev.c).
  *  Sets d->devices. */

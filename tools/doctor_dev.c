@@ -22,7 +22,7 @@ struct device {
     bool iwarp;
 };
 
-/* ---- network devices -------------------------------------------------------- */
+/* ---- network devices ----------------------------------------------------- */
 
 static bool net_is_up(const struct doctor *d, const char *netdev)
 {
@@ -94,7 +94,7 @@ static void net_of_port(const struct doctor *d, const char *device,
     net_of_guid(d, device, netdev);
 }
 
-/* ---- ports ------------------------------------------------------------------ */
+/* ---- ports --------------------------------------------------------------- */
 
 static unsigned count_gids(const struct doctor *d, const char *device,
                            const char *port, char *first, size_t bytes)
@@ -224,7 +224,7 @@ static void check_port(struct doctor *d, struct device *v, const char *port)
     }
 }
 
-/* ---- device files ------------------------------------------------------------ */
+/* ---- device files -------------------------------------------------------- */
 
 static void check_file(struct doctor *d, const char *file, const char *of,
                        const char *module)
@@ -269,7 +269,7 @@ static void check_uverbs(struct doctor *d, const struct device *v)
                "%s has no uverbs file: programs cannot use it", v->name);
 }
 
-/* ---- devices ------------------------------------------------------------------ */
+/* ---- devices ------------------------------------------------------------- */
 
 static void check_device(struct doctor *d, struct device *v)
 {

@@ -44,7 +44,7 @@ struct end {
     char heard[256]; /* what the node logged last of the seed */
 };
 
-/* ---- an end --------------------------------------------------------------------- */
+/* ---- an end -------------------------------------------------------------- */
 
 static void hear(void *arg, weir_log_level level, const char *line)
 {
@@ -152,7 +152,7 @@ static weir_err take(struct end *e, int64_t *rows_out, int64_t *value_out)
     return WEIR_OK;
 }
 
-/* ---- listening -------------------------------------------------------------------- */
+/* ---- listening ----------------------------------------------------------- */
 
 /* Rows of 0 are counted; any other is a ping and goes back. */
 static weir_err serve(struct end *e)
@@ -222,7 +222,7 @@ void doctor_listen(struct doctor *d, const char *where, bool once)
     }
 }
 
-/* ---- asking ----------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -347,7 +347,8 @@ static const char *behind(const char *address, const char *key)
     return at != NULL ? at + strlen(key) : NULL;
 }
 
-/* HOST of an address: "tcp:HOST:PORT", "auto:HOST:PORT", "auto:X;tcp=HOST:1". */
+/* HOST of an address: "tcp:HOST:PORT", "auto:HOST:PORT",
+ * "auto:X;tcp=HOST:1". */
 static void host_of(char *host, const char *address)
 {
     const char *at = behind(address, ";tcp=");
@@ -405,7 +406,8 @@ void doctor_peer(struct doctor *d, const char *where)
         doctor_say(d, DOCTOR_PROBLEM, "peer", NULL, "%s is too long", where);
         return;
     }
-    /* The peer may have to connect to us, and on the device that leads there. */
+    /* The peer may have to connect to us, and on the device that leads
+     * there. */
     if (inet) {
         local_address(listen, address);
     }

@@ -36,7 +36,7 @@ static const char *limit_text(char *text, size_t bytes, rlim_t limit)
     return size_text(text, bytes, limit);
 }
 
-/* ---- locked memory --------------------------------------------------------- */
+/* ---- locked memory ------------------------------------------------------- */
 
 static bool may_lock_all(void)
 {
@@ -92,7 +92,7 @@ static void check_memlock(struct doctor *d)
                soft, hard, need);
 }
 
-/* ---- pages ----------------------------------------------------------------- */
+/* ---- pages --------------------------------------------------------------- */
 
 static uint64_t meminfo(const struct doctor *d, const char *key)
 {
@@ -157,7 +157,7 @@ static void check_dev_shm(struct doctor *d)
         size_text(left, sizeof(left), (uint64_t)fs.f_bavail * fs.f_frsize));
 }
 
-/* ---- descriptors ------------------------------------------------------------ */
+/* ---- descriptors --------------------------------------------------------- */
 
 static void check_files(struct doctor *d)
 {

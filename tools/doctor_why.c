@@ -12,7 +12,7 @@
 
 enum { ADDRESS_BYTES = 256 };
 
-/* ---- addresses ---------------------------------------------------------------- */
+/* ---- addresses ----------------------------------------------------------- */
 
 static bool has_port(const char *text)
 {
@@ -83,7 +83,7 @@ static int is_here(const char *host)
     return here;
 }
 
-/* ---- nodes --------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------- */
 
 static weir_node *open_node(struct doctor *d, const char *transport)
 {
@@ -115,7 +115,7 @@ void doctor_node(struct doctor *d)
     weir_node_close(node);
 }
 
-/* ---- why ------------------------------------------------------------------------ */
+/* ---- why ----------------------------------------------------------------- */
 
 static void why_host(struct doctor *d, weir_node *node, const char *where)
 {

@@ -40,7 +40,7 @@ static bool make_room(struct gen_text *text, size_t n)
     return true;
 }
 
-/* ---- values ---------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static size_t text_bytes(const struct view *v, size_t at)
 {
@@ -73,7 +73,7 @@ static char *put_value(char *to, const struct view *v, size_t at)
     }
 }
 
-/* ---- rows ------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------- */
 
 static bool is_null(const struct view *v, size_t at)
 {

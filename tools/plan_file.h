@@ -11,8 +11,8 @@
  * @param data_dir  where its relative paths begin
  *
  * Errors:     WEIR_ERR_SYSTEM (the file), WEIR_ERR_DATA (a directory, a pipe
- *             that nobody writes to), WEIR_ERR_NO_MEMORY; as weir_plan_read, with the file's
- *             name in front
+ *             that nobody writes to), WEIR_ERR_NO_MEMORY; as weir_plan_read,
+ *             with the file's name in front
  * Blocks:     on files
  * Threads:    any
  * Ownership:  weir_plan_close

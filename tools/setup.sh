@@ -11,8 +11,8 @@ set -eu
 lib="gcc libc6-dev make cmake ninja-build pkgconf liburcu-dev libxxhash-dev"
 plan="libjansson-dev"
 verbs="libibverbs-dev librdmacm-dev"
-build="$lib $plan $verbs g++ libcriterion-dev libcsv-dev libsqlite3-dev libjemalloc2
-       util-linux"
+build="$lib $plan $verbs g++ libcriterion-dev libcsv-dev libsqlite3-dev
+       libjemalloc2 util-linux"
 # libclang-rt-14-dev: sanitizers and libFuzzer of clang
 check="clang clang-format clang-tidy libclang-rt-14-dev doxygen spin"
 bench="openmpi-bin libopenmpi-dev python3-venv"

@@ -41,7 +41,8 @@ void bench_dir_remove(const char *dir);
 weir_err bench_program(const char *const *argv, const char *out,
                        struct bench_usage *usage_out, struct weir_error *err);
 
-/** `weir gen chbench --seed 1` with a thread, into a folder. As bench_program. */
+/** `weir gen chbench --seed 1` with a thread, into a folder. As
+ *  bench_program. */
 weir_err bench_generate(const char *dir, uint32_t warehouses,
                         struct bench_usage *usage_out, struct weir_error *err);
 

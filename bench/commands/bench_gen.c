@@ -55,7 +55,7 @@ static const struct option_row options[] = {
     {.name = NULL},
 };
 
-/* ---- what was written -------------------------------------------------------- */
+/* ---- what was written ---------------------------------------------------- */
 
 /* Field n (from 1) of a line without quotes, as a number. */
 static uint64_t number_at(const char *line, uint32_t n)
@@ -135,7 +135,7 @@ static weir_err check_copy(const struct gen *g, const char *copy,
                            g->bytes);
 }
 
-/* ---- runs ---------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
 static void note(struct gen *g, uint32_t run, uint32_t round,
                  const struct bench_usage *usage)
@@ -204,7 +204,7 @@ static void init(void *args)
         (struct gen){.parent = "/tmp", .warehouses = 10, .repeat = 5};
 }
 
-/* ---- report ---------------------------------------------------------------------- */
+/* ---- report -------------------------------------------------------------- */
 
 static double rate(const struct gen *g, double seconds)
 {

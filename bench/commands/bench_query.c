@@ -34,7 +34,7 @@ struct query {
     char dir[BENCH_DIR_BYTES];
 };
 
-/* ---- arguments ------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 static void take_transports(struct argp_state *state, void *args,
                             const char *list)
@@ -100,7 +100,7 @@ static const struct option_row options[] = {
     {.name = NULL},
 };
 
-/* ---- the answer as text ------------------------------------------------------ */
+/* ---- the answer as text -------------------------------------------------- */
 
 static weir_err print(void **printer, const struct ArrowSchema *schema,
                       const struct ArrowArray *batch, FILE *out,
@@ -122,7 +122,7 @@ static weir_err print(void **printer, const struct ArrowSchema *schema,
     return rc;
 }
 
-/* ---- DuckDB -------------------------------------------------------------------- */
+/* ---- DuckDB -------------------------------------------------------------- */
 
 static weir_err run_duckdb(void *arg, double *seconds_out, char *answer_out,
                            struct weir_error *err)
@@ -158,7 +158,7 @@ static weir_err open_duckdb(struct query *a, struct weir_error *err)
     return rc;
 }
 
-/* ---- the command ------------------------------------------------------------------ */
+/* ---- the command --------------------------------------------------------- */
 
 static void init(void *args)
 {

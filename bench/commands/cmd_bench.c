@@ -23,7 +23,7 @@ static void init_nothing(void *args)
     (void)args;
 }
 
-/* ---- latency ------------------------------------------------------------------------------- */
+/* ---- latency ------------------------------------------------------------- */
 
 struct latency {
     struct bench_common common;
@@ -69,7 +69,7 @@ static const struct bench_kind latency_kind = {
     .print = print_latency,
     .print_json = json_latency};
 
-/* ---- stream -------------------------------------------------------------------------------- */
+/* ---- stream -------------------------------------------------------------- */
 
 struct stream {
     struct bench_common common;
@@ -117,7 +117,7 @@ static const struct bench_kind stream_kind = {
     .print = print_stream,
     .print_json = json_stream};
 
-/* ---- idle and memory ----------------------------------------------------------------------- */
+/* ---- idle and memory ----------------------------------------------------- */
 
 struct idle {
     struct bench_common common;
@@ -196,7 +196,7 @@ static const struct bench_kind memory_kind = {
     .print = print_idle,
     .print_json = json_idle};
 
-/* ---- sim ----------------------------------------------------------------------------------- */
+/* ---- sim ----------------------------------------------------------------- */
 
 struct sim {
     struct bench_common common;
@@ -249,7 +249,7 @@ static const struct bench_kind sim_kind = {
     .print = print_sim,
     .print_json = json_sim};
 
-/* ---- dispatch ------------------------------------------------------------------------------ */
+/* ---- dispatch ------------------------------------------------------------ */
 
 static const struct bench_kind *const kinds[] = {
     &bench_two_stage, &latency_kind, &stream_kind, &idle_kind,

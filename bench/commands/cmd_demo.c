@@ -64,7 +64,7 @@ struct demo {
     struct way ways[N_WAYS];
 };
 
-/* ---- runs ------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
 static weir_err run_way(const struct way *way, uint64_t rows,
                         double *seconds_out, struct weir_error *err)
@@ -135,7 +135,7 @@ static weir_err run_comparison(struct demo *d, struct weir_error *err)
     return rc;
 }
 
-/* ---- what is printed ---------------------------------------------------------------- */
+/* ---- what is printed ----------------------------------------------------- */
 
 /* Whoever has more threads gets more of a busy machine, so ratios shift too. */
 static void print_load(void)
@@ -227,7 +227,7 @@ static void print_comparison(const struct demo *d)
                  "  More of them: weir bench two-stage\n");
 }
 
-/* ---- the command -------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------- */
 
 static weir_err run_part(struct demo *d,
                          weir_err (*part)(struct demo *d,

@@ -224,7 +224,7 @@ weir_err wb_idle_run(const struct wb_idle_params *params, struct wb_idle *out,
     return rc;
 }
 
-/* ---- the report ----------------------------------------------------------- */
+/* ---- the report ---------------------------------------------------------- */
 
 void wb_idle_print(const struct wb_idle *r, FILE *out)
 {

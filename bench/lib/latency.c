@@ -52,7 +52,7 @@ static uint32_t samples_of(const struct wb_latency_params *p)
     return p->blocks * WB_LATENCY_SAMPLES;
 }
 
-/* ---- one trip ------------------------------------------------------------------------ */
+/* ---- one trip ------------------------------------------------------------ */
 
 static void bare_serve(struct player *p)
 {
@@ -83,8 +83,9 @@ static weir_err send_row(struct player *p, uint64_t value)
     return rc == WEIR_OK ? weir_writer_flush(p->writer) : rc;
 }
 
-/* Give back the batch of the last row, if there is one. A row is readable before
- * its batch is released, so this is done once the next row is on its way. */
+/* Give back the batch of the last row, if there is one. A row is readable
+ * before its batch is released, so this is done once the next row is on its
+ * way. */
 static void release_last(struct player *p)
 {
     if (p->last.release != NULL) {
@@ -125,7 +126,7 @@ static weir_err row_answer(struct player *p)
     return rc;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------- */
 
 static weir_err trips(struct player *p, enum kind kind)
 {
@@ -173,7 +174,7 @@ static weir_err play(struct player *p)
     return rc;
 }
 
-/* ---- a run ------------------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------- */
 
 static weir_err open_streams(struct player *p, struct weir_error *err)
 {
@@ -253,7 +254,7 @@ static weir_err member(struct wl_group *group, uint32_t self, void *arg,
     return WEIR_OK;
 }
 
-/* ---- the parent -------------------------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 static struct wb_latency_one summary(double *v, uint32_t n)
 {

@@ -37,7 +37,7 @@ struct limit {
     struct wb_worker *worker;
 };
 
-/* ---- the loops ------------------------------------------------------------------------ */
+/* ---- the loops ----------------------------------------------------------- */
 
 static weir_err push(struct limit *l, uint32_t stage,
                      const struct wi_view *view, uint32_t rows);
@@ -149,7 +149,7 @@ static weir_err make_all(struct limit *l)
     return WEIR_OK;
 }
 
-/* ---- open and close ------------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 static weir_err open_stage(struct limit *l, struct stage *s, uint64_t seed,
                            struct weir_error *err)
@@ -228,7 +228,7 @@ static void close_limit(struct limit *l)
     }
 }
 
-/* ---- the engine: one struct limit per worker ---------------------------------------------- */
+/* ---- the engine: one struct limit per worker ----------------------------- */
 
 struct engine {
     uint32_t workers;

@@ -55,7 +55,7 @@ uint64_t wb_worker_rows(uint64_t rows, uint32_t workers, uint32_t worker)
     return rows / workers + (worker < rows % workers ? 1 : 0);
 }
 
-/* ---- the board ------------------------------------------------------------ */
+/* ---- the board ----------------------------------------------------------- */
 
 static uint64_t edge_of(const struct wb_board *b, uint32_t stage,
                         uint32_t producer, uint32_t consumer)
@@ -183,7 +183,7 @@ static void board_clear(const struct wb_board *b, struct wb_worker *w)
     }
 }
 
-/* ---- one process ------------------------------------------------------------ */
+/* ---- one process --------------------------------------------------------- */
 
 static void work_one(struct thread *t)
 {
@@ -312,7 +312,7 @@ static weir_err member(struct wl_group *group, uint32_t self, void *arg,
     return rc;
 }
 
-/* ---- the parent --------------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 static weir_err check_params(const struct wb_plan_params *p,
                              struct weir_error *err)

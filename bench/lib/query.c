@@ -42,7 +42,7 @@ struct member {
     void *printer;
 };
 
-/* ---- the plan -------------------------------------------------------------- */
+/* ---- the plan ------------------------------------------------------------ */
 
 /* Every table in memory, of the wanted size. */
 static weir_err set_tables(json_t *plan, uint32_t warehouses,
@@ -84,7 +84,7 @@ static weir_err make_text(struct query *q, struct weir_error *err)
     return rc;
 }
 
-/* ---- a member ---------------------------------------------------------------- */
+/* ---- a member ------------------------------------------------------------ */
 
 static weir_err take_rows(void *arg, const struct ArrowArray *batch,
                           struct weir_error *err)
@@ -209,7 +209,7 @@ static weir_err member(struct wl_group *group, uint32_t self, void *arg,
     return rc;
 }
 
-/* ---- the parent ------------------------------------------------------------------ */
+/* ---- the parent ---------------------------------------------------------- */
 
 weir_err wb_query_run(const struct wb_query_params *params, double *seconds_out,
                       char *answer_out, struct weir_error *err)

@@ -24,7 +24,8 @@
 #define WB_ANSWER_BYTES (UINT32_C(4) << 20)
 
 /** Print an answer as CSV: a line with the names of the columns, then the rows
- *  of each batch. *printer is NULL in the first call; batch is NULL in the last.
+ *  of each batch. *printer is NULL in the first call; batch is NULL in the
+ *  last.
  *  Errors: any, with a message. */
 typedef weir_err (*wb_print_fn)(void **printer,
                                 const struct ArrowSchema *schema,
@@ -46,8 +47,9 @@ struct wb_query_params {
  *
  * @param answer_out  [out] lines of CSV, NUL-terminated, WB_ANSWER_BYTES long
  *
- * Errors:     WEIR_ERR_ARG, as weir_plan_read and weir_run_wait, as wl_group_run;
- *             WEIR_ERR_BUDGET: the answer is longer than WB_ANSWER_BYTES
+ * Errors:     WEIR_ERR_ARG, as weir_plan_read and weir_run_wait, as
+ *             wl_group_run; WEIR_ERR_BUDGET: the answer is longer than
+ *             WB_ANSWER_BYTES
  * Blocks:     until the run has ended, at most timeout_ns
  * Threads:    one, the only one of the process
  * Ownership:  answer_out is the caller's

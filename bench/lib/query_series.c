@@ -113,7 +113,7 @@ weir_err wb_query_series_run(struct wb_query_series *s, FILE *note,
     return rc;
 }
 
-/* ---- report ------------------------------------------------------------------ */
+/* ---- report -------------------------------------------------------------- */
 
 static const struct wb_query_opponent *base_of(const struct wb_query_series *s)
 {

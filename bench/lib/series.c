@@ -98,7 +98,7 @@ double wb_series_ratio(const struct wb_series *series, const char *over,
     return a->seconds.median / b->seconds.median;
 }
 
-/* ---- for people ---------------------------------------------------------------------- */
+/* ---- for people ---------------------------------------------------------- */
 
 static void print_verdict(const struct wb_series *s,
                           const struct wb_opponent *o, FILE *out)
@@ -147,7 +147,7 @@ void wb_series_print(const struct wb_series *series, FILE *out)
     }
 }
 
-/* ---- for programs -------------------------------------------------------------------- */
+/* ---- for programs -------------------------------------------------------- */
 
 static json_t *results_of(const struct wb_series *s)
 {

@@ -217,7 +217,7 @@ weir_err wb_simulate_run(const struct wb_simulate_params *params,
     return rc;
 }
 
-/* ---- the report ----------------------------------------------------------- */
+/* ---- the report ---------------------------------------------------------- */
 
 void wb_simulate_print(const struct wb_simulate *s, FILE *out)
 {

@@ -42,7 +42,7 @@ struct end {
     int64_t values[BATCH_ROWS];
 };
 
-/* ---- rows ------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------- */
 
 static void make_batch(struct end *e)
 {
@@ -94,7 +94,7 @@ static weir_err take_rows(struct end *e, weir_reader *reader, uint64_t rows,
     }
 }
 
-/* ---- a run --------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------- */
 
 static weir_err move(struct end *e, uint32_t i, uint64_t rows,
                      struct weir_error *err)
@@ -177,7 +177,7 @@ static weir_err member(struct wl_group *group, uint32_t self, void *arg,
     return WEIR_OK;
 }
 
-/* ---- the parent ------------------------------------------------------------------ */
+/* ---- the parent ---------------------------------------------------------- */
 
 static void summarise(const struct shared *s, const struct wb_stream_params *p,
                       struct wb_stream *out)

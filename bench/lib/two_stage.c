@@ -49,7 +49,7 @@ struct wb_two_stage {
     struct wb_task *tasks[];
 };
 
-/* ---- open ---------------------------------------------------------------------------- */
+/* ---- open ---------------------------------------------------------------- */
 
 static weir_err open_shuffles(struct wb_two_stage *p,
                               const struct ArrowSchema *schema,
@@ -181,7 +181,7 @@ struct wb_task *wb_two_stage_task(struct wb_two_stage *plan,
     return t;
 }
 
-/* ---- one round --------------------------------------------------------------------------- */
+/* ---- one round ----------------------------------------------------------- */
 
 /* Note that a batch came over an edge. */
 static weir_err note_source(struct wb_task *t, uint32_t stage, uint64_t rows)

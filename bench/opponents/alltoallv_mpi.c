@@ -107,7 +107,7 @@ static void exchange_open(struct exchange *x, int ranks, uint64_t send_rows,
     x->request = MPI_REQUEST_NULL;
 }
 
-/* ---- partition ---------------------------------------------------------------- */
+/* ---- partition ----------------------------------------------------------- */
 
 static void count_dests(struct bench *b, uint32_t *count, uint64_t first,
                         const int64_t *keys, uint32_t n, uint64_t seed)
@@ -196,7 +196,7 @@ static void consume(struct bench *b, const struct exchange *x)
     b->got_sum += wb_keys_sum(x->recv, rows);
 }
 
-/* ---- shapes ---------------------------------------------------------------------- */
+/* ---- shapes -------------------------------------------------------------- */
 
 static void swap_rows(struct exchange *x)
 {
@@ -273,7 +273,7 @@ static void run_chunked(struct bench *b, uint64_t rows)
     }
 }
 
-/* ---- set-up, timing, check ---------------------------------------------------------- */
+/* ---- set-up, timing, check ----------------------------------------------- */
 
 static void open_bulk(struct bench *b)
 {

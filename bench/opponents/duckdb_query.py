@@ -27,7 +27,8 @@ def load(connection, folder):
         if extension == ".csv":
             connection.execute(
                 f"create table {name} as select * from read_csv(?, "
-                "header = true, sample_size = -1)", [os.path.join(folder, file)])
+                "header = true, sample_size = -1)",
+                [os.path.join(folder, file)])
 
 
 def run(connection, query, out):

@@ -30,7 +30,7 @@
 
 static const char executable[] = "alltoallv_mpi";
 
-/* ---- what must be there ----------------------------------------------------------- */
+/* ---- what must be there -------------------------------------------------- */
 
 static bool find_in_path(const char *name)
 {
@@ -105,7 +105,7 @@ weir_err wb_mpi_check(struct weir_error *err)
     return find_all(file, err);
 }
 
-/* ---- the child ---------------------------------------------------------------------- */
+/* ---- the child ----------------------------------------------------------- */
 
 static void exec_mpirun(const char *file, const struct wb_plan_params *p,
                         const char *shape, int out) __attribute__((noreturn));

@@ -36,7 +36,7 @@ struct hello {
     uint32_t to;   /* worker of the listening node, by id */
 };
 
-/* ---- connections -------------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------- */
 
 static weir_err listen_loopback(int *fd_out, uint16_t *port_out,
                                 struct weir_error *err)
@@ -130,7 +130,7 @@ static weir_err accept_one(struct wb_sockets *s, struct weir_error *err)
     return add_socket(s, fd, h.to, h.from, err);
 }
 
-/* ---- the reader thread ---------------------------------------------------------- */
+/* ---- the reader thread --------------------------------------------------- */
 
 /* The message in c->buffer is complete: queue it, and go on with what was
  * received beyond its end. */
@@ -234,7 +234,7 @@ static void *reader_main(void *arg)
     }
 }
 
-/* ---- the engine -------------------------------------------------------------------- */
+/* ---- the engine ---------------------------------------------------------- */
 
 static weir_err open_memory(struct wb_sockets *s, struct weir_error *err)
 {

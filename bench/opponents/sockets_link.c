@@ -47,7 +47,7 @@ static void set_interest(struct wb_sockets_node *t, struct wb_link *l)
     (void)epoll_ctl(t->epoll, EPOLL_CTL_MOD, l->fd, &ev);
 }
 
-/* ---- out --------------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------- */
 
 static struct wb_record *queue(struct wb_link *l, const void *from,
                                uint32_t bytes, uint32_t kind)
@@ -194,7 +194,7 @@ weir_err wb_link_grant(struct wi_ep *ep, const struct wi_mem *mem,
                           WB_LINK_GRANTS);
 }
 
-/* ---- in ------------------------------------------------------------------------ */
+/* ---- in ------------------------------------------------------------------ */
 
 struct wb_event *wb_event_make(enum wi_event_kind kind, struct wb_link *link,
                                uint32_t bytes)

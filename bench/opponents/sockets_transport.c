@@ -21,7 +21,7 @@
 static const char prefix[] = "sockets:";
 enum { EVENTS = 64 };
 
-/* ---- the reader thread ---------------------------------------------------------- */
+/* ---- the reader thread --------------------------------------------------- */
 
 static void take_peer(struct wb_sockets_node *t)
 {
@@ -82,7 +82,7 @@ static void *reader_main(void *arg)
     return NULL;
 }
 
-/* ---- node ------------------------------------------------------------------------ */
+/* ---- node ---------------------------------------------------------------- */
 
 static weir_err watch(struct wb_sockets_node *t, int fd, void *what,
                       struct weir_error *err)
@@ -212,7 +212,7 @@ static void mem_close(struct wi_transport *base, struct wi_mem *mem)
     wi_pages_close(mem->base, mem->bytes);
 }
 
-/* ---- links ------------------------------------------------------------------------- */
+/* ---- links --------------------------------------------------------------- */
 
 static weir_err decode(const char *address, union wi_inet *out,
                        struct weir_error *err)
@@ -291,7 +291,7 @@ static void link_disconnect(struct wi_ep *ep)
     (void)pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- events -------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------- */
 
 static uint32_t node_poll(struct wi_transport *base, uint64_t now_ns,
                           struct wi_event *events, uint32_t max)

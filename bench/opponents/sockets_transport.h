@@ -7,8 +7,9 @@
  *   reader thread of the node <-- epoll, recv(2) --> rings, or a locked queue
  *   of messages, which the engine polls
  *
- * It keeps all that core/transport.h asks for: a full socket is WEIR_AGAIN, and a
- * peer whose messages nobody polls is not read. test/conformance has its suite.
+ * It keeps all that core/transport.h asks for: a full socket is WEIR_AGAIN, and
+ * a peer whose messages nobody polls is not read. test/conformance has its
+ * suite.
  *
  * It is at an advantage over the opponent of the two-stage bench (sockets.h):
  * rows are not serialized, because partitioning has written columns already,

@@ -52,7 +52,8 @@ struct weir_shuffle_params {
     const char *const *keys; /* names of key columns, for HASH and RANGE */
     uint32_t n_keys;
     uint64_t seed; /* of the hash or the generator [0]; chained
-                                  shuffles by the same key need different ones */
+                                  shuffles by the same key need different
+                                  ones */
     const struct ArrowArray *bounds; /* RANGE: struct array of the key columns,
                                   0..D-1 rows, ascending; copied. Row i is the
                                   first key that goes to destination i+1;
@@ -238,9 +239,9 @@ WEIR_API weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
  * @param batch_out  [out] filled on WEIR_OK only; zero copy, see batch.h
  *
  * Shape:      1 .. frame rows, the shuffle's columns
- * Returns:    WEIR_OK | WEIR_AGAIN (nothing there yet) | WEIR_HELD (nothing there
- *             yet, and the batches that the caller holds leave a producer no
- *             room for its next frame: release some, or detach them. On
+ * Returns:    WEIR_OK | WEIR_AGAIN (nothing there yet) | WEIR_HELD (nothing
+ *             there yet, and the batches that the caller holds leave a producer
+ *             no room for its next frame: release some, or detach them. On
  *             thread-to-thread rings only: a node ring may be full of what
  *             other workers hold, and this says WEIR_AGAIN) | WEIR_DONE (all
  *             producers have ended, and every row was received exactly once)

@@ -35,8 +35,8 @@ void wi_arrow_in_close(struct wi_arrow_in *in);
  *
  * @param number  of the batch, for the message
  *
- * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_DATA (offsets, UTF-8): names the
- *             batch, the column and the row
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_DATA (offsets, UTF-8):
+ *             names the batch, the column and the row
  * Blocks:     never; O(rows) of texts, and of nulls where there may be none
  * Threads:    any
  * Ownership:  nothing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrow batches of the program: what is wrong with them is found before anything
- * reads their buffers. */
+/* Arrow batches of the program: what is wrong with them is found before
+ * anything reads their buffers. */
 #include <inttypes.h>
 
 #include "operators/base/arrow.h"
@@ -52,8 +52,8 @@ static int64_t find_descent(const int32_t *offsets, int64_t n)
     return row;
 }
 
-/* The first of n rows whose text is not UTF-8; n: none. What lies below nulls is
- * no text. */
+/* The first of n rows whose text is not UTF-8; n: none. What lies below nulls
+ * is no text. */
 static int64_t find_no_utf8(const struct ArrowArray *a, int64_t first,
                             int64_t n)
 {

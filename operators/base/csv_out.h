@@ -13,8 +13,8 @@
 
 enum { WI_CSV_OUT_BYTES = 1 << 17 };
 
-/** Fill with wi_csv_out_init; `failed` keeps the first errno, so that callers may
- *  look once, in wi_csv_out_sync. */
+/** Fill with wi_csv_out_init; `failed` keeps the first errno, so that callers
+ *  may look once, in wi_csv_out_sync. */
 struct wi_csv_out {
     int fd;
     int failed;

@@ -8,8 +8,8 @@
 
 #include <weir/error.h>
 
-/** Write code and message (cut to fit, one line of text: wi_utf8_clean) into err
- *  unless NULL; returns code. The function that detects the fault calls it,
+/** Write code and message (cut to fit, one line of text: wi_utf8_clean) into
+ *  err unless NULL; returns code. The function that detects the fault calls it,
  *  once; callers pass the code on. */
 weir_err wi_exec_fail(struct weir_error *err, weir_err code, const char *fmt,
                       ...) __attribute__((format(printf, 3, 4), cold));

@@ -11,8 +11,8 @@
  *   wi_probe_begin            all rows are to do
  *   wi_index_walk             slots give candidates; new keys claim free slots
  *     (the caller appends the rows that claimed a slot to the store)
- *   wi_probe_settle           candidates with the same key are found; the others
- *                             go on from the next slot: walk again
+ *   wi_probe_settle           candidates with the same key are found; the
+ *                             others go on from the next slot: walk again
  *
  * Rules
  *  - At most half of the slots are used.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all operators have in common: stepping and counting, stopping, closing. */
+/* What all operators have in common: stepping and counting, stopping,
+ * closing. */
 #include "operators/op/op.h"
 
 #include <stdlib.h>

@@ -145,7 +145,7 @@ struct wi_union_params {
 weir_err wi_union_open(struct wi_ctx *ctx, const struct wi_union_params *p,
                        struct wi_op *const *inputs, struct wi_op **out);
 
-/* ---- write: a CSV file of each worker ------------------------------------- */
+/* ---- write: a CSV file of each worker ------------------------------------ */
 
 #define WI_WRITE_NAME_BYTES 32
 
@@ -161,7 +161,8 @@ typedef weir_err (*wi_write_fn)(void *arg, uint32_t part,
                                 struct weir_error *err);
 
 /** Gives out a row of each worker when its file is on the disk: its number, the
- *  rows and the bytes that it wrote. Texts and bytes are written as they are. */
+ *  rows and the bytes that it wrote. Texts and bytes are written as they
+ *  are. */
 struct wi_write_params {
     const struct wi_columns *columns; /* given out: WI_WRITE_COLUMNS, int64 */
     const struct wi_columns *in;
@@ -220,8 +221,8 @@ struct wi_result_params {
     wi_result_fn fn; /* WEIR_OK | WEIR_DONE (enough) | an error */
     void *arg;
 };
-/** Root of the last fragment. Gives out no rows; its statistics count those that
- *  it handed over. */
+/** Root of the last fragment. Gives out no rows; its statistics count those
+ *  that it handed over. */
 weir_err wi_result_open(struct wi_ctx *ctx, const struct wi_result_params *p,
                         struct wi_op *input, struct wi_op **out);
 

@@ -6,8 +6,8 @@
  *                                                      | the input has ended
  *                              one row: number, rows, bytes
  *
- * Whoever runs the plan decides where the files are, and what becomes of them if
- * the run fails: a worker cannot know that.
+ * Whoever runs the plan decides where the files are, and what becomes of them
+ * if the run fails: a worker cannot know that.
  */
 #include <stdlib.h>
 #include <unistd.h>

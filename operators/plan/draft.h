@@ -122,7 +122,8 @@ weir_err wi_draft_give(struct wi_draft *b, const char *name,
 weir_err wi_draft_give_all(struct wi_draft *b, const struct wi_plan_op *of);
 
 /** The plan's result: a gather above operator `input`, which keeps its order.
- *  Errors: WEIR_ERR_ARG (rows that cannot be the answer), WEIR_ERR_NO_MEMORY. */
+ *  Errors: WEIR_ERR_ARG (rows that cannot be the answer),
+ *  WEIR_ERR_NO_MEMORY. */
 weir_err wi_draft_result(weir_plan *plan, uint32_t input,
                          struct weir_error *err);
 

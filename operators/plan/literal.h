@@ -23,7 +23,8 @@ struct wi_literals {
 };
 
 /** @param columns  stays the caller's, unchanged until fini.
- *  Errors: WEIR_ERR_NO_MEMORY. Ownership: wi_literals_fini, after errors too. */
+ *  Errors: WEIR_ERR_NO_MEMORY. Ownership: wi_literals_fini, after errors
+ *  too. */
 weir_err wi_literals_init(struct wi_literals *lit,
                           const struct wi_columns *columns,
                           struct weir_error *err);

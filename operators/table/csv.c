@@ -29,7 +29,7 @@ struct scan {
     struct wi_csv_scan *records; /* NULL: not begun */
 };
 
-/* ---- scans ----------------------------------------------------------------- */
+/* ---- scans --------------------------------------------------------------- */
 
 static void scan_close(void *arg)
 {
@@ -215,7 +215,7 @@ static weir_err put_records(struct scan *s, uint32_t *rows,
     return WEIR_OK;
 }
 
-/* ---- the first fault of the file ------------------------------------------- */
+/* ---- the first fault of the file ----------------------------------------- */
 
 static weir_err read_all(struct scan *s, struct weir_error *err)
 {

@@ -205,7 +205,7 @@ static weir_err guess_types(const struct wi_csv *csv, struct header *h,
     return rc == WEIR_DONE ? WEIR_OK : rc;
 }
 
-/* ---- columns --------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------- */
 
 static weir_err build_columns(const struct weir_field *fields, uint32_t n,
                               struct wi_columns *out, struct weir_error *err)
@@ -310,7 +310,7 @@ static weir_err columns_of_fields(struct wi_csv *csv,
     return build_columns(p->fields, p->n_fields, out, err);
 }
 
-/* ---- opening --------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static weir_err check_params(const struct weir_csv_params *p,
                              struct weir_error *err)

@@ -98,7 +98,7 @@ void wi_csv_scan_columns(struct wi_csv_scan *scan, uint32_t columns)
     scan->columns = columns;
 }
 
-/* ---- the buffer ------------------------------------------------------------ */
+/* ---- the buffer ---------------------------------------------------------- */
 
 static bool at_end(const struct wi_csv_scan *s)
 {
@@ -153,7 +153,7 @@ static weir_err read_more(struct wi_csv_scan *s, struct weir_error *err)
     return WEIR_AGAIN;
 }
 
-/* ---- special bytes --------------------------------------------------------- */
+/* ---- special bytes ------------------------------------------------------- */
 
 #if defined(__SSE2__)
 static uint64_t special_bytes(const char *at, char delimiter)
@@ -210,7 +210,7 @@ static inline size_t next_special(struct wi_csv_scan *s)
     return at;
 }
 
-/* ---- fields ---------------------------------------------------------------- */
+/* ---- fields -------------------------------------------------------------- */
 
 /* What became of a field or record. */
 enum outcome {
@@ -330,7 +330,7 @@ static enum outcome take_fields(struct wi_csv_scan *s, size_t *at)
     return found;
 }
 
-/* ---- records --------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------- */
 
 static weir_err say_stray(const struct wi_csv_scan *s, struct weir_error *err)
 {

@@ -28,7 +28,7 @@ struct scan {
     const void *buffers[1];
 };
 
-/* ---- scans ----------------------------------------------------------------- */
+/* ---- scans --------------------------------------------------------------- */
 
 static void scan_close(void *arg)
 {
@@ -120,7 +120,7 @@ static weir_err scan_next(void *scan, struct ArrowArray *batch_out,
     return WEIR_OK;
 }
 
-/* ---- the table ------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 static void memory_free(void *arg)
 {

@@ -56,7 +56,7 @@ static bool null_at(const struct column *c, uint64_t row)
     return wi_random_below(wi_random_at(c->null_key, row), 100) < c->null_pct;
 }
 
-/* ---- scans ----------------------------------------------------------------- */
+/* ---- scans --------------------------------------------------------------- */
 
 #define FILL(TYPE)                                                             \
     do {                                                                       \
@@ -205,7 +205,7 @@ static const struct weir_table_ops ops = {
     .free = series_free,
 };
 
-/* ---- opening --------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 /* Smallest and largest number that a type holds; false: it holds none. */
 static bool limits(const struct wi_type *type, wi_i128 *least, wi_i128 *most)

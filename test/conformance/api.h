@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The conformance suite of the public interface: what its headers promise, on
- * any transport. It is written against those headers alone, runs on threads and on
- * the simulator alike, and is instantiated by one small file per transport:
+ * any transport. It is written against those headers alone, runs on threads and
+ * on the simulator alike, and is instantiated by one small file per transport:
  *
  *   static const struct wt_place place = {.transport = "shm"};
  *   WT_API_CONFORMANCE(api_shm, &place)

@@ -42,7 +42,7 @@ struct talk {
 static const struct weir_field fields[] = {{"id", "l", 0}};
 static const struct wt_rows rows = {.fields = fields, .n_fields = 1};
 
-/* ---- what both know ------------------------------------------------------- */
+/* ---- what both know ------------------------------------------------------ */
 
 /* For a while of STEADY pushes rows come as fast as they are taken, in frames
  * that are mostly full; then for a while anyhow. */
@@ -77,7 +77,7 @@ static void dawdle(const struct talk *t, bool steady, uint64_t x)
     }
 }
 
-/* ---- the producer --------------------------------------------------------- */
+/* ---- the producer -------------------------------------------------------- */
 
 static weir_err end_step(struct talk *t)
 {
@@ -122,7 +122,7 @@ static weir_err talk_step(void *arg)
     return WEIR_OK;
 }
 
-/* ---- the consumer --------------------------------------------------------- */
+/* ---- the consumer -------------------------------------------------------- */
 
 /* To the end of the next burst, if there is one. */
 static void hear(struct talk *t)
@@ -189,7 +189,7 @@ static weir_err listen_step(void *arg)
     return rc;
 }
 
-/* ---- runs ----------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
 /* From one node to the other, by the shuffle with the number of the first. */
 static void open_way(struct talk *t, uint32_t from)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A producer that waits for room in one ring holds rows for another consumer,
- * in a frame that is not full. They come to it, though the ring stays full until
- * they have.
+ * in a frame that is not full. They come to it, though the ring stays full
+ * until they have.
  */
 #include "test/conformance/api.h"
 
 #include <string.h>
 
 enum { FRAME_BYTES = 4096, FRAME_ROWS = FRAME_BYTES / 8, PUSHES = 40 };
-/* A full frame, so that the stream counts as dense, and the beginning of one. */
+/* A full frame, so that the stream counts as dense, and the beginning of
+ * one. */
 enum { FREE_ROWS = FRAME_ROWS + 10 };
 enum { FULL_LANE, FREE_LANE, LANES };
 

@@ -101,7 +101,7 @@ static void expect(struct plan *p, weir_err code, const char *const *texts)
     }
 }
 
-/* ---- what one of them could not open -------------------------------------- */
+/* ---- what one of them could not open ------------------------------------- */
 
 static void refuse_way(struct plan *p, uint32_t node, uint32_t id,
                        weir_err code)
@@ -180,7 +180,7 @@ void wt_api_reader_never_opened_aborts(const struct wt_place *place)
     close_plan(&p);
 }
 
-/* ---- what one of them never opened ----------------------------------------- */
+/* ---- what one of them never opened --------------------------------------- */
 
 enum { READS, WRITES };               /* what node 2 does in shuffle 8 */
 enum { BEFORE, AFTER, AFTER_A_REST }; /* the close of node 1 */
@@ -258,7 +258,7 @@ void wt_api_close_with_rows_of_an_unopened_shuffle(const struct wt_place *place)
     close_plan(&p);
 }
 
-/* ---- strangers ------------------------------------------------------------- */
+/* ---- strangers ----------------------------------------------------------- */
 
 static bool link_is_up(void *arg)
 {
@@ -315,7 +315,7 @@ void wt_api_strangers_poison_no_query(const struct wt_place *place)
     let_stranger_cancel(place, true);
 }
 
-/* ---- deadlines ------------------------------------------------------------ */
+/* ---- deadlines ----------------------------------------------------------- */
 
 /* All say the same, and who waits for what of whom. */
 void wt_api_deadline_says_what_was_missing(const struct wt_place *place)
@@ -337,7 +337,7 @@ void wt_api_deadline_says_what_was_missing(const struct wt_place *place)
     close_plan(&p);
 }
 
-/* ---- what is said of nodes ------------------------------------------------- */
+/* ---- what is said of nodes ----------------------------------------------- */
 
 static _Atomic uint32_t said;
 

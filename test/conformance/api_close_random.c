@@ -52,7 +52,7 @@ struct world {
 
 static const struct weir_field fields[] = {{"id", "l", 0}};
 
-/* ---- what a member does ------------------------------------------------------ */
+/* ---- what a member does -------------------------------------------------- */
 
 static weir_err end(struct actor *a)
 {
@@ -192,7 +192,7 @@ static weir_err act(void *arg)
     return rc == WEIR_AGAIN && !skips ? rc : end(a);
 }
 
-/* ---- a run ------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------- */
 
 static void make_list(struct world *w, uint32_t k, int side)
 {
@@ -249,9 +249,9 @@ static void open_world(struct world *w, const struct wt_place *place)
     }
 }
 
-/* What members heard: nothing if nobody did anything wrong, and one thing if one
- * did. Who has another list of members tells those that are not in it something
- * else. */
+/* What members heard: nothing if nobody did anything wrong, and one thing if
+ * one did. Who has another list of members tells those that are not in it
+ * something else. */
 static void check(const struct world *w, uint32_t wrong)
 {
     const struct weir_error *first = NULL;

@@ -39,7 +39,7 @@ static void close_and_move_on(struct wt_query *q, struct wt_flow *f)
     wt_cluster_close(c);
 }
 
-/* ---- cancelling ----------------------------------------------------------- */
+/* ---- cancelling ---------------------------------------------------------- */
 
 static weir_err cancel_step(void *arg)
 {
@@ -131,7 +131,7 @@ void wt_api_deadline_ends_a_query(const struct wt_place *place)
     close_and_move_on(&q, &f);
 }
 
-/* ---- ending too early ----------------------------------------------------- */
+/* ---- ending too early ---------------------------------------------------- */
 
 struct quitter {
     struct wt_query *q;
@@ -225,7 +225,7 @@ void wt_api_writer_never_opened_aborts(const struct wt_place *place)
     close_and_move_on(&q, &f);
 }
 
-/* ---- calls that are refused ------------------------------------------------ */
+/* ---- calls that are refused ---------------------------------------------- */
 
 void wt_api_ids_are_used_once(const struct wt_place *place)
 {
@@ -361,7 +361,7 @@ void wt_api_bad_batches_are_refused(const struct wt_place *place)
     close_and_move_on(&q, &f);
 }
 
-/* ---- members that disagree ------------------------------------------------ */
+/* ---- members that disagree ----------------------------------------------- */
 
 static void disagree(const struct wt_place *place,
                      const struct weir_shuffle_params *theirs,

@@ -73,7 +73,7 @@ void wt_api_link_closes_beside_ended_streams(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
-/* ---- reports that cross a goodbye (simulator) ----------------------------- */
+/* ---- reports that cross a goodbye (simulator) ---------------------------- */
 
 enum judge { NEVER_OPENS, HAS_CLOSED };
 
@@ -276,7 +276,7 @@ void wt_api_cancel_that_crosses_a_goodbye_is_heard(const struct wt_place *place)
     }
 }
 
-/* ---- nodes that close (threads) ------------------------------------------- */
+/* ---- nodes that close (threads) ------------------------------------------ */
 
 static void *close_node(void *node)
 {

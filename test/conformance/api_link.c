@@ -66,7 +66,7 @@ static void expect_no_link(struct wt_cluster *c, weir_err code,
     schema.release(&schema);
 }
 
-/* ---- late, or different --------------------------------------------------- */
+/* ---- late, or different -------------------------------------------------- */
 
 void wt_api_late_member_is_waited_for(const struct wt_place *place)
 {
@@ -191,8 +191,8 @@ static bool has_link(void *arg)
     return st.links_open != 0;
 }
 
-/* Node 0 only consumes, and node 1 leaves in good order before it has opened the
- * query: that is a loss like any other. */
+/* Node 0 only consumes, and node 1 leaves in good order before it has opened
+ * the query: that is a loss like any other. */
 void wt_api_producer_that_leaves_before_it_opens_is_lost(
     const struct wt_place *place)
 {
@@ -384,7 +384,7 @@ void wt_api_join_names_the_member_with_a_bad_address(
     wt_cluster_close(&c);
 }
 
-/* ---- another version: a peer made of the transport alone ------------------- */
+/* ---- another version: a peer made of the transport alone ----------------- */
 
 struct stranger {
     const struct wi_transport_ops *ops;
@@ -541,7 +541,7 @@ void wt_api_other_version_is_refused(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
-/* ---- something that is not a node ----------------------------------------- */
+/* ---- something that is not a node ---------------------------------------- */
 
 static void *answer_http(void *arg)
 {

@@ -89,7 +89,7 @@ void wt_api_a_thousand_shuffles_leave_nothing_behind(
     wt_cluster_close(&c);
 }
 
-/* ---- counters ------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------ */
 
 void wt_api_counters_add_up(const struct wt_place *place)
 {
@@ -165,7 +165,7 @@ void wt_api_reader_names_the_source(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
-/* ---- ends and edges -------------------------------------------------------- */
+/* ---- ends and edges ------------------------------------------------------ */
 
 /* Node 1 does not finish before the reader has seen the others end. */
 static weir_err ends_step(void *arg)
@@ -248,7 +248,7 @@ void wt_api_writer_counts_by_destination(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
-/* ---- publishing ----------------------------------------------------------- */
+/* ---- publishing ---------------------------------------------------------- */
 
 static weir_err push_and_flush_step(void *arg)
 {
@@ -288,7 +288,7 @@ void wt_api_flush_publishes(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
-/* ---- links at rest -------------------------------------------------------- */
+/* ---- links at rest ------------------------------------------------------- */
 
 static bool no_links(void *arg)
 {
@@ -427,7 +427,7 @@ void wt_api_query_after_a_long_rest(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
-/* ---- a foreign event loop ------------------------------------------------- */
+/* ---- a foreign event loop ------------------------------------------------ */
 
 struct loop {
     struct wt_flow *f;

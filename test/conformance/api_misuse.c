@@ -48,7 +48,7 @@ static void says(const weir_writer *w, weir_err code, const char *text)
                        err.message);
 }
 
-/* ---- another batch after WEIR_AGAIN --------------------------------------- */
+/* ---- another batch after WEIR_AGAIN -------------------------------------- */
 
 static void refuse_other(const struct wt_source *s,
                          const struct ArrowArray *other, const uint32_t *dest)
@@ -108,7 +108,7 @@ void wt_api_another_batch_after_again_is_refused(const struct wt_place *place)
     close_world(w);
 }
 
-/* ---- ends of streams ------------------------------------------------------ */
+/* ---- ends of streams ----------------------------------------------------- */
 
 static weir_err finish_only(void *arg)
 {
@@ -175,7 +175,7 @@ void wt_api_ends_are_opened_once(const struct wt_place *place)
     close_world(w);
 }
 
-/* ---- readers that are closed before their producers come ------------------ */
+/* ---- readers that are closed before their producers come ----------------- */
 
 static void close_sink(struct wt_sink *s)
 {
@@ -216,14 +216,15 @@ void wt_api_node_ring_goes_on_beside_a_closed_reader(
     close_world(w);
 }
 
-/* ---- malformed texts ------------------------------------------------------ */
+/* ---- malformed texts ----------------------------------------------------- */
 
 static void borrowed(struct ArrowArray *array)
 {
     array->release = NULL;
 }
 
-/* One row's end is before its begin: the batch is refused, the next is taken. */
+/* One row's end is before its begin: the batch is refused, the next is
+ * taken. */
 void wt_api_offsets_that_descend_are_refused(const struct wt_place *place)
 {
     const struct wt_flow_params flow = {.n_rows = 500, .batch_rows = 500};

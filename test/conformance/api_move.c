@@ -85,7 +85,7 @@ void wt_api_fewer_bounds_leave_destinations_empty(const struct wt_place *place)
     move_by_range(place, 0);
 }
 
-/* ---- types and shapes ----------------------------------------------------- */
+/* ---- types and shapes ---------------------------------------------------- */
 
 /* Each type once as it is and once nullable. */
 static const struct weir_field typed[] = {
@@ -203,7 +203,7 @@ void wt_api_one_row_arrives(const struct wt_place *place)
     wt_flow_once(place, &cluster, &flow);
 }
 
-/* ---- rings and topologies ------------------------------------------------- */
+/* ---- rings and topologies ------------------------------------------------ */
 
 void wt_api_tiny_rings_move_everything(const struct wt_place *place)
 {
@@ -367,7 +367,7 @@ void wt_api_node_ring_goes_on_when_held_frames_come_back(
     free(l);
 }
 
-/* ---- a reader that keeps batches while it waits for more ------------------- */
+/* ---- a reader that keeps batches while it waits for more ----------------- */
 
 enum { KEEP = 64 };
 
@@ -534,7 +534,7 @@ void wt_api_equal_keys_go_to_one_destination(const struct wt_place *place)
     wt_flow_once(place, &cluster, &flow);
 }
 
-/* ---- plans ---------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 enum { PLAN_NODES = 3, PLAN_WORKERS = 2, PLAN_MOST = 6 };
 
@@ -602,7 +602,7 @@ void wt_api_diamond_ends(const struct wt_place *place)
     run_plan(place, 3, true);
 }
 
-/* ---- side by side --------------------------------------------------------- */
+/* ---- side by side -------------------------------------------------------- */
 
 void wt_api_several_queries_and_shuffles_at_once(const struct wt_place *place)
 {
@@ -671,7 +671,7 @@ void wt_api_stalled_consumer_holds_up_nobody_else(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
-/* ---- large rows ----------------------------------------------------------- */
+/* ---- large rows ---------------------------------------------------------- */
 
 static const struct weir_field large_fields[] = {
     {"id", "l", 0}, {"k", "l", 0}, {"u", "u", 1}, {"z", "z", 0}};

@@ -113,7 +113,7 @@ static void be_late(struct stage *s)
     }
 }
 
-/* ---- edges ------------------------------------------------------------------ */
+/* ---- edges --------------------------------------------------------------- */
 
 /* A second writer of worker 0, as if there were none yet. */
 static weir_writer *open_double(weir_shuffle *shuffle)
@@ -274,7 +274,7 @@ void wt_api_edge_from_outside_the_query_harms_nobody(
     end(&s);
 }
 
-/* ---- frames ------------------------------------------------------------------ */
+/* ---- frames -------------------------------------------------------------- */
 
 /* Pushes rows, and damages each frame on its way: the simulator reads what is
  * written when it arrives. In turns its table, its values. */

@@ -59,7 +59,7 @@ static void hear(void *arg, weir_log_level level, const char *line)
     note(arg, line);
 }
 
-/* ---- a scene --------------------------------------------------------------- */
+/* ---- a scene ------------------------------------------------------------- */
 
 static void open_small(struct scene *s, const struct wt_place *place,
                        uint64_t stall_ns, uint32_t max_shuffles)
@@ -178,7 +178,7 @@ static void take_all(struct scene *s)
     cr_assert(rc == WEIR_AGAIN || rc == WEIR_HELD, "%s", weir_err_name(rc));
 }
 
-/* ---- what is said ------------------------------------------------------------ */
+/* ---- what is said -------------------------------------------------------- */
 
 static void look(struct scene *s, uint32_t node)
 {
@@ -222,7 +222,7 @@ static void says(struct scene *s, uint32_t node, const char *line)
     }
 }
 
-/* ---- each way of waiting ------------------------------------------------------- */
+/* ---- each way of waiting ------------------------------------------------- */
 
 void wt_api_report_names_the_consumer_that_takes_nothing(
     const struct wt_place *place)
@@ -440,7 +440,7 @@ void wt_api_report_says_no_more_of_what_is_done(const struct wt_place *place)
     close_scene(&s);
 }
 
-/* ---- stalls --------------------------------------------------------------------- */
+/* ---- stalls -------------------------------------------------------------- */
 
 void wt_api_stall_is_logged_once(const struct wt_place *place)
 {
@@ -496,7 +496,7 @@ void wt_api_stall_is_not_logged_if_not_wanted(const struct wt_place *place)
     close_scene(&s);
 }
 
-/* ---- workers ----------------------------------------------------------------------- */
+/* ---- workers ------------------------------------------------------------- */
 
 static void *read_one(void *arg)
 {

@@ -7,7 +7,7 @@
 
 enum { BATCHES = 200, BATCH_ROWS = 97 };
 
-/* ---- two nodes that send to each other -------------------------------------- */
+/* ---- two nodes that send to each other ----------------------------------- */
 
 struct side {
     struct pair *pair;
@@ -169,7 +169,7 @@ void wt_api_run_ends_with_the_query(const struct wt_place *place)
     close_pair(&p);
 }
 
-/* ---- steps without rows ------------------------------------------------------- */
+/* ---- steps without rows -------------------------------------------------- */
 
 struct relay {
     bool ready; /* what the first waits for */
@@ -210,8 +210,8 @@ static weir_err bad_step(void *arg)
     return WEIR_ERR_DATA;
 }
 
-/* The first had its turn when the second did what it waits for, and nothing else
- * will ever wake this worker. */
+/* The first had its turn when the second did what it waits for, and nothing
+ * else will ever wake this worker. */
 void wt_api_run_goes_on_after_a_step_has_ended(const struct wt_place *place)
 {
     struct wt_cluster c;

@@ -369,7 +369,7 @@ void wt_api_stall_longer_than_detection(const struct wt_place *place)
     stall(place, DETECT_NS * 3ull, false);
 }
 
-/* ---- seeds ---------------------------------------------------------------- */
+/* ---- seeds --------------------------------------------------------------- */
 
 /* Everything about a run from its seed: who, over which rings, what is held,
  * who stops. */
@@ -425,7 +425,7 @@ void wt_api_seeds_with_jitter_and_small_rings(const struct wt_place *place)
     }
 }
 
-/* ---- a peer that writes where it should not ------------------------------- */
+/* ---- a peer that writes where it should not ------------------------------ */
 
 /* A sink of node 0. Before each step its peers write to the memory that they
  * were granted: to the control blocks, which only mapped links use. */

@@ -35,7 +35,7 @@ static void close_world(struct world *w)
     wt_cluster_close(&w->c);
 }
 
-/* ---- stopping ------------------------------------------------------------- */
+/* ---- stopping ------------------------------------------------------------ */
 
 void wt_api_one_reader_stops_others_go_on(const struct wt_place *place)
 {
@@ -59,8 +59,8 @@ void wt_api_one_reader_stops_others_go_on(const struct wt_place *place)
 }
 
 /* Sources that would push forever end: rows for a worker that stopped cost
- * them next to nothing, so no number of rows is large enough to be sure that all
- * have stopped before. */
+ * them next to nothing, so no number of rows is large enough to be sure that
+ * all have stopped before. */
 static void stop_all(const struct wt_place *place,
                      const struct wt_flow_params *flow, uint64_t after)
 {
@@ -199,7 +199,7 @@ void wt_api_rows_of_a_sleeping_worker_go_with_the_query(
     free(w);
 }
 
-/* ---- holding -------------------------------------------------------------- */
+/* ---- holding ------------------------------------------------------------- */
 
 static bool still_right(const struct wt_sink *s)
 {

@@ -16,7 +16,7 @@ static bool logged(const char *text)
     return strstr(lone.log, text) != NULL;
 }
 
-/* ---- peers that do not read ------------------------------------------------ */
+/* ---- peers that do not read ---------------------------------------------- */
 
 static size_t heap_bytes(void)
 {
@@ -80,7 +80,7 @@ Test(hostile, peer_that_reads_no_answers_is_dropped, .timeout = 60)
     wt_lone_close(&lone);
 }
 
-/* ---- strangers -------------------------------------------------------------- */
+/* ---- strangers ----------------------------------------------------------- */
 
 static uint32_t count_open(void)
 {
@@ -126,7 +126,7 @@ Test(hostile, greetings_that_wait_are_bounded, .timeout = 60)
     wt_lone_close(&lone);
 }
 
-/* ---- connecting to a peer that hangs up ------------------------------------- */
+/* ---- connecting to a peer that hangs up ---------------------------------- */
 
 static weir_query *query_of_both(void)
 {
@@ -204,7 +204,7 @@ Test(hostile, peer_that_always_hangs_up_is_lost_in_time, .timeout = 60)
     wt_lone_close(&lone);
 }
 
-/* ---- the log ------------------------------------------------------------------ */
+/* ---- the log ------------------------------------------------------------- */
 
 Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)
 {
@@ -256,7 +256,7 @@ Test(hostile, member_outside_a_query_fills_no_log, .timeout = 60)
     wt_lone_close(&lone);
 }
 
-/* ---- joining ------------------------------------------------------------------ */
+/* ---- joining ------------------------------------------------------------- */
 
 static struct wi_engine *engine(void)
 {

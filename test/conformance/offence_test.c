@@ -2,8 +2,8 @@
 /*
  * Peers that break the rules, one offence after the other against the same two
  * nodes: honest queries stay exact, a query with the offender ends with its
- * name, memory and rings are as before, and the next query is good. The offender
- * is a second implementation of docs/wire.md (test/support/rogue.h).
+ * name, memory and rings are as before, and the next query is good. The
+ * offender is a second implementation of docs/wire.md (test/support/rogue.h).
  */
 #include <criterion/criterion.h>
 
@@ -56,7 +56,7 @@ Test(offence, strangers_hurt_nobody, .timeout = 120)
                 wt_n_stranger_offences);
 }
 
-/* ---- with threads and sockets --------------------------------------------------- */
+/* ---- with threads and sockets -------------------------------------------- */
 
 static const struct wt_lab_params over_tcp = {.tcp = true, .rogue = 2};
 

@@ -28,7 +28,7 @@ __attribute__((constructor)) static void on_device(void)
     fixture.listen = wt_verbs_listen();
 }
 
-/* ---- listening ------------------------------------------------------------ */
+/* ---- listening ----------------------------------------------------------- */
 
 Test(verbs, a_port_in_use_is_told_whichever_device_it_would_be, .timeout = 60)
 {

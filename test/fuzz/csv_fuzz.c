@@ -28,7 +28,7 @@ struct outcome {
     uint64_t sum; /* of all bytes of all values, whatever the cut */
 };
 
-/* ---- rows ----------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t sum, const uint8_t *at, uint64_t n)
 {
@@ -130,7 +130,7 @@ static void compare(weir_table *t, bool found)
     }
 }
 
-/* ---- files ------------------------------------------------------------------------ */
+/* ---- files --------------------------------------------------------------- */
 
 static int file_of(const uint8_t *bytes, size_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expressions: any text is refused with a place, or computed. What it gives for
- * all rows at once is what it gives for each of them alone, and an error for one
- * of them is an error for all.
+ * all rows at once is what it gives for each of them alone, and an error for
+ * one of them is an error for all.
  */
 #include "operators/expr/expr.h"
 #include "operators/expr/value.h"
@@ -73,7 +73,7 @@ static void open_rows(struct rows *r)
         (struct wi_chunk){.n = N_ROWS, .n_cols = N_COLUMNS, .col = r->vecs};
 }
 
-/* ---- what it gives ---------------------------------------------------------- */
+/* ---- what it gives ------------------------------------------------------- */
 
 /* A value as bytes that do not move: of a string its characters. */
 struct value {

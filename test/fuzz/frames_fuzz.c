@@ -41,7 +41,7 @@ static struct wi_schema *take_schema(struct fz_input *in)
     return s;
 }
 
-/* ---- a frame as a producer builds it --------------------------------------- */
+/* ---- a frame as a producer builds it ------------------------------------- */
 
 /* Columns of a few rows, whatever the schema: values, offsets and bytes are cut
  * out of the same junk. */
@@ -97,7 +97,7 @@ static void change(struct fz_input *in, uint8_t *mem, uint32_t bytes)
     }
 }
 
-/* ---- reading all of it -------------------------------------------------------- */
+/* ---- reading all of it --------------------------------------------------- */
 
 static void read_bytes(const uint8_t *p, uint64_t n)
 {

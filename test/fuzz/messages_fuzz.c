@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control messages: any packet is taken apart, or refused with a reason; what is
- * taken is of a known type, complete, and its texts are of one line. */
+/* Control messages: any packet is taken apart, or refused with a reason; what
+ * is taken is of a known type, complete, and its texts are of one line. */
 #include "core/format/wire.h"
 #include "test/fuzz/fuzz.h"
 

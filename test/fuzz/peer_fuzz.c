@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hostile peer at live nodes, over the simulated network: the input is what it
- * does, one thing after the other, while two honest nodes run a query of their
- * own and one that includes it. Whatever it does, the honest query is exact, the
- * other one ends when the peer has gone, and nothing of both is left.
+ * A hostile peer at live nodes, over the simulated network: the input is what
+ * it does, one thing after the other, while two honest nodes run a query of
+ * their own and one that includes it. Whatever it does, the honest query is
+ * exact, the other one ends when the peer has gone, and nothing of both is
+ * left.
  */
 #include "test/fuzz/fuzz.h"
 #include "test/support/rogue_ring.h"
@@ -24,7 +25,7 @@ struct peer {
     uint32_t node;      /* that it deals with */
 };
 
-/* ---- messages ------------------------------------------------------------------ */
+/* ---- messages ------------------------------------------------------------ */
 
 static struct wt_rogue_link *link_of(struct peer *p)
 {
@@ -129,7 +130,7 @@ static void say_again(struct peer *p)
     wt_rogue_send(link_of(p), &p->last);
 }
 
-/* ---- rings ---------------------------------------------------------------------- */
+/* ---- rings --------------------------------------------------------------- */
 
 static void open_ring(struct peer *p)
 {
@@ -203,7 +204,7 @@ static void write_anywhere(struct peer *p)
     wt_rogue_write(link_of(p), off, bytes, len);
 }
 
-/* ---- connections ----------------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------- */
 
 static void dial_again(struct peer *p)
 {
@@ -248,7 +249,7 @@ static void act(struct peer *p)
     acts[fz_u8(&p->in) % (sizeof(acts) / sizeof(acts[0]))](p);
 }
 
-/* ---- a run ------------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------- */
 
 static void finish(struct peer *p)
 {

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh BUILD_DIR [weir|plan]: install that build into an empty folder, move the
-# folder (an installed tree must not remember where it was), then build and run
-# consumers by find_package and by pkg-config, in C and C++, shared and static:
-# one of libweir, one of libweir-plan. weir, plan: the build has no more than
-# libweir, or both libraries, and no verbs, so that consumers can be linked
+# run.sh BUILD_DIR [weir|plan]: install that build into an empty folder, move
+# the folder (an installed tree must not remember where it was), then build and
+# run consumers by find_package and by pkg-config, in C and C++, shared and
+# static: one of libweir, one of libweir-plan. weir, plan: the build has no more
+# than libweir, or both libraries, and no verbs, so that consumers can be linked
 # statically to everything.
 set -eu
 

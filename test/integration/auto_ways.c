@@ -37,7 +37,7 @@ struct scene {
     const char *why;                   /* part of the text for links over tcp */
 };
 
-/* ---- members -------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------- */
 
 static void go_to_net(struct wt_proc *p, int net_fd)
 {
@@ -143,7 +143,7 @@ static void member(struct wt_proc *p)
     weir_node_close(node);
 }
 
-/* ---- the parent ----------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 static void play(struct scene *scene)
 {
@@ -338,7 +338,7 @@ Test(auto_ways, two_network_namespaces_meet_over_tcp, .timeout = 60)
     play(&s);
 }
 
-/* ---- a lost member ---------------------------------------------------------- */
+/* ---- a lost member ------------------------------------------------------- */
 
 enum { ENDLESS = 1000000000 };
 

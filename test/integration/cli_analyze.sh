@@ -24,15 +24,17 @@ status 0 "$weir" run plan.json -n 2 -w 2 -f csv --analyze
 rm out # what fail shows
 
 # field NAME BACK: the word that is BACK words before the last one of a line of
-# the second table: bytes edges least most skew stalled. Quantities are two words,
-# except 0B.
+# the second table: bytes edges least most skew stalled. Quantities are two
+# words, except 0B.
 sed '1,/^$/d' err >shuffles
 field() { awk -v name="shuffle \"$1\"" -v back="$2" \
     'index($0, name) == 1 { print $(NF - back) }' shuffles; }
 
 [ "$(field narrow 2)" = 4.00 ] || fail "skew of all to one"
 [ "$(field all 2)" = - ] || fail "skew of a gather"
-awk '/^shuffle "narrow"/ { ok = $5 == 16 && $6 == "0B" && $7 > 20 && $8 == "kB" }
+awk '/^shuffle "narrow"/ {
+         ok = $5 == 16 && $6 == "0B" && $7 > 20 && $8 == "kB"
+     }
      END { exit !ok }' shuffles || fail "edges, least and most of narrow"
 awk '/^shuffle "all"/ { ok = $5 == 4 && $6 == "0B" && $7 > 20 && $8 == "kB" }
      END { exit !ok }' shuffles || fail "edges, least and most of a gather"

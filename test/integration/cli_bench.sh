@@ -22,8 +22,8 @@ query="bench query --warehouses 1 --repeat 1 --nodes 2 --json"
 status 0 "$weir" $query --plan aggregation --transports shm,sockets
 has '"benchmark": "query"' '"plan": "aggregation"' '"nodes": 2' \
     '"workers": 1' '"warehouses": 1' '"repeat": 1' '"answer_rows": 15' \
-    "\"cores\": $(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" '"name": "shm"' '"name": "sockets"' \
-    '"sockets/shm": '
+    "\"cores\": $(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" \
+    '"name": "shm"' '"name": "sockets"' '"sockets/shm": '
 [ "$(grep -o '"rows_ok": true' out | wc -l)" -eq 2 ] || fail "rows_ok"
 
 # What fails a query fails it everywhere: it is said once, of the whole run.
@@ -68,7 +68,7 @@ grep -q '^shm .* the same$' out || fail "shm is blamed"
 status 1 "$weir" $query $against --python /bin/false
 grep -q 'pip install duckdb' err || fail "the remedy is not said"
 
-# ---- generating ----------------------------------------------------------------
+# ---- generating --------------------------------------------------------------
 
 # Rows are counted, and what is held does not grow with what is written.
 peak() { sed 's/.*"gen_peak_rss_bytes": \([0-9]*\).*/\1/' out; }

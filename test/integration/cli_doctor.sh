@@ -241,7 +241,8 @@ tcp:127.0.0.5:[1-9]*) ;;
 esac
 status 0 "$weir" doctor -t tcp --peer "${address#tcp:}"
 served
-# Nobody listens at port 1; the one that was just given back may have a new owner.
+# Nobody listens at port 1; the one that was just given back may have a new
+# owner.
 status 1 "$weir" doctor --peer tcp:127.0.0.1:1 --timeout 0.3
 line problem peer 'not reached: .*Connection refused' 'weir doctor --listen'
 
@@ -270,7 +271,7 @@ if unshare -n true 2>/dev/null; then
     line problem peer 'not reached: .*nothing answers' 'weir doctor --listen'
 fi
 
-# ---- wrong use -----------------------------------------------------------------
+# ---- wrong use ---------------------------------------------------------------
 
 status 2 "$weir" doctor --peer a --why b
 status 2 "$weir" doctor --timeout never

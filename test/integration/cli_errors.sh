@@ -5,7 +5,8 @@
 set -eu
 . "$(dirname "$0")/../support/cli.sh"
 
-# helps COMMAND...: --help exits well, on stdout, and says what the status means.
+# helps COMMAND...: --help exits well, on stdout, and says what the status
+# means.
 helps()
 {
     timeout 20 "$@" --help >out 2>err || fail "$* --help"
@@ -43,7 +44,8 @@ expect 2 'no FILE' "$weir" shuffle --by a --out dir
 expect 2 'no --by' "$weir" shuffle good.csv --out dir
 expect 2 'no --out' "$weir" shuffle --by a good.csv
 expect 2 'one FILE only' "$weir" shuffle --by a good.csv good.csv --out dir
-expect 2 'must be a number, 1..256' "$weir" shuffle --nodes 0 --by a good.csv --out dir
+expect 2 'must be a number, 1..256' \
+    "$weir" shuffle --nodes 0 --by a good.csv --out dir
 expect 2 'must be a number' "$weir" shuffle --nodes 2x --by a good.csv --out dir
 expect 2 'must be a number' "$weir" shuffle --nodes -1 --by a good.csv --out dir
 expect 2 'Usage: weir bench KIND' "$weir" bench
@@ -55,47 +57,63 @@ expect 2 'must be a number' "$weir" bench stream --mib ''
 expect 2 'unexpected argument "x"' "$weir" bench idle x
 expect 2 '"shm" is listed twice' "$weir" bench two-stage --transports shm,shm
 expect 2 'over 1024' "$weir" shuffle -n 256 -w 64 --by a good.csv --out dir
-expect 2 '"udp" must be one of shm, tcp, verbs, auto' "$weir" shuffle -t udp --by a good.csv --out dir
-expect 2 '"sim" must be one of shm, tcp, verbs, auto; the simulator .*weir/sim.h' "$weir" run -t sim plan.json
+expect 2 '"udp" must be one of shm, tcp, verbs, auto' \
+    "$weir" shuffle -t udp --by a good.csv --out dir
+expect 2 \
+    '"sim" must be one of shm, tcp, verbs, auto; the simulator .*weir/sim.h' \
+    "$weir" run -t sim plan.json
 expect 2 'bytes' "$weir" shuffle -m 5X --by a good.csv --out dir
-expect 2 'bytes' "$weir" shuffle -m 99999999999999999999 --by a good.csv --out dir
+expect 2 'bytes' \
+    "$weir" shuffle -m 99999999999999999999 --by a good.csv --out dir
 expect 2 'unrecognized' "$weir" shuffle --nope --by a good.csv --out dir
 expect 2 'unexpected argument' "$weir" demo now
 
-expect 2 'no column "c"; its columns are: a, b' "$weir" shuffle --by c good.csv --out dir
+expect 2 'no column "c"; its columns are: a, b' \
+    "$weir" shuffle --by c good.csv --out dir
 expect 2 'no column "c"' "$weir" shuffle --by a,c good.csv --out dir
 printf 'a,a\n1,2\n' >twice.csv
-expect 2 'columns 1 and 2 are both named "a"' "$weir" shuffle --by a twice.csv --out dir
+expect 2 'columns 1 and 2 are both named "a"' \
+    "$weir" shuffle --by a twice.csv --out dir
 
 expect 3 'none.csv: No such file' "$weir" shuffle --by a none.csv --out dir
 expect 3 'weir shuffle: .: a directory' "$weir" shuffle --by a . --out dir
 # Nobody writes to the pipe: nothing may wait for that.
 mkfifo pipe
-expect 3 'weir shuffle: pipe: a pipe, not a regular file' "$weir" shuffle --by a pipe --out dir
+expect 3 'weir shuffle: pipe: a pipe, not a regular file' \
+    "$weir" shuffle --by a pipe --out dir
 cat >pipe.json <<'JSON'
 {"weir": 1, "tables": {"t": {"csv": "pipe"}},
  "operators": [{"name": "t", "op": "scan", "table": "t"}], "result": "t"}
 JSON
 for command in run explain; do
-    expect 3 "weir $command: pipe: a pipe that nobody writes to; start the writer first" "$weir" $command pipe
-    expect 3 "weir $command: \.: a directory; the file of a plan was expected" "$weir" $command .
-    expect 3 'tables.t: ./pipe: a pipe, not a regular file' "$weir" $command pipe.json
+    expect 3 \
+        "weir $command: pipe: a pipe that nobody writes to; start the writer" \
+        "$weir" $command pipe
+    expect 3 "weir $command: \.: a directory; the file of a plan was expected" \
+        "$weir" $command .
+    expect 3 'tables.t: ./pipe: a pipe, not a regular file' \
+        "$weir" $command pipe.json
 done
 : >empty.csv
 expect 3 'no header line' "$weir" shuffle --by a empty.csv --out dir
 printf 'a,b\n1,2\n"x\n\ny",4\n3\n5,6\n' >few.csv
-expect 3 'few.csv:6: 1 field, the header has 2' "$weir" shuffle --by a few.csv --out dir
+expect 3 'few.csv:6: 1 field, the header has 2' \
+    "$weir" shuffle --by a few.csv --out dir
 printf 'a,b\n1,2\n3,4,5\n' >many.csv
-expect 3 'many.csv:3: 3 fields, the header has 2' "$weir" shuffle --by a many.csv --out dir
+expect 3 'many.csv:3: 3 fields, the header has 2' \
+    "$weir" shuffle --by a many.csv --out dir
 printf 'a,b\r\n1,2\r\n3,"x\r\n5,6\r\n' >open.csv
-expect 3 'open.csv:3: the quote that opens field 2 .* never closed' "$weir" shuffle --by a open.csv --out dir
+expect 3 'open.csv:3: the quote that opens field 2 .* never closed' \
+    "$weir" shuffle --by a open.csv --out dir
 printf 'a,b\n1,2\n3,x"y\n' >middle.csv
-expect 3 'middle.csv:3: a quote in the middle of field 2' "$weir" shuffle --by a middle.csv --out dir
+expect 3 'middle.csv:3: a quote in the middle of field 2' \
+    "$weir" shuffle --by a middle.csv --out dir
 printf 'a,b\n1,2\n3,"x"y\n' >after.csv
 expect 3 'after.csv:3: a quote' "$weir" shuffle --by a after.csv --out dir
 
 # A pipe that somebody writes to is a plan as any file.
-sed 's/{"csv": "pipe"}/{"series": {"rows": 1, "columns": [{"name": "n", "type": "int64"}]}}/' pipe.json >one.json
+one='{"series": {"rows": 1, "columns": [{"name": "n", "type": "int64"}]}}'
+sed "s/{\"csv\": \"pipe\"}/$one/" pipe.json >one.json
 # shellcheck disable=SC2002 # a pipe is meant
 cat one.json | timeout 60 "$weir" explain /dev/stdin >out 2>err ||
     fail "a pipe with a writer"
@@ -107,24 +125,30 @@ awk 'BEGIN {
     for (i = 0; i < 60; i++) {
         printf "%s\"t%d\": {\"csv\": \"good.csv\"}", i ? "," : "", i
     }
-    print "}, \"operators\": [{\"name\": \"r\", \"op\": \"scan\", \"table\": \"t0\"}], \"result\": \"r\"}"
+    print "}, \"operators\": [{\"name\": \"r\", \"op\": \"scan\","
+    print "\"table\": \"t0\"}], \"result\": \"r\"}"
 }' >many.json
 status 0 "$weir" explain many.json
 for command in run explain; do
-    expect 1 'good.csv: Too many open files' prlimit --nofile=50 "$weir" $command many.json
+    expect 1 'good.csv: Too many open files' prlimit --nofile=50 \
+        "$weir" $command many.json
 done
 
 # An output directory that is not empty keeps what it has.
 mkdir full
 echo mine >full/keep.txt
-expect 2 'full is not empty (it holds keep.txt)' "$weir" shuffle --by a good.csv --out full
+expect 2 'full is not empty (it holds keep.txt)' \
+    "$weir" shuffle --by a good.csv --out full
 [ "$(ls -A full)" = keep.txt ] || fail "full was changed"
-expect 2 'good.csv: Not a directory' "$weir" shuffle --by a good.csv --out good.csv
-expect 1 'make directory no/dir: No such file' "$weir" shuffle --by a good.csv --out no/dir
+expect 2 'good.csv: Not a directory' \
+    "$weir" shuffle --by a good.csv --out good.csv
+expect 1 'make directory no/dir: No such file' \
+    "$weir" shuffle --by a good.csv --out no/dir
 
-expect 1 'process . of 4: memory budget too small' "$weir" shuffle -m 4K --by a good.csv --out dir
+expect 1 'process . of 4: memory budget too small' \
+    "$weir" shuffle -m 4K --by a good.csv --out dir
 
-# ---- processes that die, and files that cannot be written ---------------------
+# ---- processes that die, and files that cannot be written --------------------
 
 awk 'BEGIN {
     print "id,text"

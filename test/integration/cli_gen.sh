@@ -19,7 +19,8 @@ cmp one/orders.csv some/orders.csv || fail "the choice of tables matters"
 [ "$(ls some)" = orders.csv ] || fail "more tables than wanted"
 cmp one/new_order.csv other/new_order.csv || fail "new orders have no seed"
 ! cmp -s one/orders.csv other/orders.csv || fail "the seed does not matter"
-[ "$(ls -A one | tr '\n' ' ')" = "customer.csv new_order.csv order_line.csv orders.csv " ] ||
+[ "$(ls -A one | tr '\n' ' ')" = \
+  "customer.csv new_order.csv order_line.csv orders.csv " ] ||
     fail "other files: $(ls -A one)"
 for table in customer orders new_order order_line; do
     lines=$(wc -l <"one/$table.csv")
@@ -84,14 +85,16 @@ sort plain/orders.csv | cmp - got || fail "a plan's rows differ from a file's"
 # The files are what "weir shuffle" takes, with types found.
 timeout 60 "$weir" shuffle --by o_c_id --nodes 2 one/orders.csv --out parts \
     >log 2>err || fail "weir shuffle of orders.csv"
-grep -q 'o_id int64.*o_entry_d timestamp(us), o_carrier_id int64?' log || fail "types"
+grep -q 'o_id int64.*o_entry_d timestamp(us), o_carrier_id int64?' log ||
+    fail "types"
 cat parts/*.csv | grep -v '^o_id' | sort >got
 sed 1d one/orders.csv | sort | cmp - got || fail "orders differ"
 
 # The paper's queries take the files as they are, with types found: the same
 # answers, to the cent, as of the tables that they were written from.
 for query in aggregation join; do
-    sed 's/"warehouses": 2, "seed": 1/"warehouses": 2, "seed": 5/' "$plans/$query.json" >computed.json
+    sed 's/"warehouses": 2, "seed": 1/"warehouses": 2, "seed": 5/' \
+        "$plans/$query.json" >computed.json
     sed 's/"chbench": "\([a-z_]*\)".*}/"csv": "\1.csv"}/' \
         "$plans/$query.json" >found.json
     grep -q 'csv": "order_line.csv"}' found.json || fail "no files: $query"
@@ -115,7 +118,8 @@ cmp one/customer.csv three/customer.csv || fail "--force took another table"
 expect 2 'no chbench given' "$weir" gen --out dir
 expect 2 'no --out' "$weir" gen chbench
 expect 2 '"tpch" cannot be generated' "$weir" gen tpch --out dir
-expect 2 '"stock" must be one of customer, orders' "$weir" gen chbench --tables orders,stock --out dir
+expect 2 '"stock" must be one of customer, orders' \
+    "$weir" gen chbench --tables orders,stock --out dir
 expect 2 '"" must be one of' "$weir" gen chbench --tables '' --out dir
 for option in '--warehouses 0' '--warehouses 100001' '--warehouses x' \
     '--jobs 0' '--seed -1' '--seed 1x'; do
@@ -127,7 +131,8 @@ done
 expect 1 'dir/no' "$weir" gen chbench --out dir/no
 if (ulimit -f 1000 2>/dev/null); then
     got=0
-    (trap '' XFSZ; ulimit -f 1000; exec timeout 60 "$weir" gen chbench --out dir) \
+    (trap '' XFSZ; ulimit -f 1000
+     exec timeout 60 "$weir" gen chbench --out dir) \
         >out 2>err || got=$?
     [ "$got" -eq 1 ] || fail "status $got with a full disk"
     grep -q 'File too large' err || fail "why it failed"

@@ -24,20 +24,23 @@ cat >plan.json <<'JSON'
 {"weir": 1,
  "tables": {"lines": {"csv": "lines.csv", "columns": [
    {"name": "no", "type": "int32"}, {"name": "item", "type": "utf8?"},
-   {"name": "price", "type": "decimal(8,2)?"}, {"name": "day", "type": "date"}]}},
+   {"name": "price", "type": "decimal(8,2)?"},
+   {"name": "day", "type": "date"}]}},
  "operators": [
    {"name": "sum", "op": "aggregate", "input": "by_no", "mode": "final",
     "groups": ["no"], "aggregates": [
       {"name": "total", "expr": "sum(price * 2)"},
       {"name": "mean", "expr": "avg(price)"},
-      {"name": "last", "expr": "max(item)"}, {"name": "n", "expr": "count(*)"}]},
+      {"name": "last", "expr": "max(item)"},
+      {"name": "n", "expr": "count(*)"}]},
    {"name": "by_no", "op": "shuffle", "input": "part", "by": "hash",
     "keys": ["no"]},
    {"name": "part", "op": "aggregate", "input": "recent", "mode": "partial",
     "groups": ["no"], "aggregates": [
       {"name": "total", "expr": "sum(price * 2)"},
       {"name": "mean", "expr": "avg(price)"},
-      {"name": "last", "expr": "max(item)"}, {"name": "n", "expr": "count(*)"}]},
+      {"name": "last", "expr": "max(item)"},
+      {"name": "n", "expr": "count(*)"}]},
    {"name": "recent", "op": "filter", "input": "l",
     "where": "day > date '2013-07-01'"},
    {"name": "l", "op": "scan", "table": "lines"},
@@ -96,8 +99,11 @@ cat >found.json <<'JSON'
 JSON
 run found.json -d data -f csv | cmp - data/found.csv || fail "types lose texts"
 "$weir" explain found.json -d data >out
-grep -q '^columns: no int64, paid decimal(18,2)?, mixed utf8, rate float64, day date, at timestamp(us)?, flag bool, code utf8, nothing utf8?$' out ||
-    fail "types"
+{
+    printf 'columns: no int64, paid decimal(18,2)?, mixed utf8, rate float64, '
+    echo 'day date, at timestamp(us)?, flag bool, code utf8, nothing utf8?'
+} >types
+grep -qxFf types out || fail "types"
 
 # The analysis counts what is known: five rows are scanned, four are left.
 status 0 "$weir" run plan.json -d data -n 2 -w 2 -f csv --analyze
@@ -185,16 +191,21 @@ printf 'n\n7\n' >seven
 run chain.json -n 2 -f csv | cmp - seven || fail "a thousand operators"
 awk 'BEGIN {
     printf "{\"weir\": 1, \"tables\": {\"t\": {\"columns\": [{\"name\": \"n\","
-    print "\"type\": \"int64\"}, {\"name\": \"s\", \"type\": \"utf8\"}], \"rows\": ["
+    print "\"type\": \"int64\"}, {\"name\": \"s\", \"type\": \"utf8\"}],"
+    print "\"rows\": ["
     for (i = 1; i <= 200000; i++) {
-        printf "%s[%d, \"some text that is there many times over %d\"]\n", (i > 1 ? "," : ""), i, i
+        printf "%s[%d, \"some text that is there many times over %d\"]\n",
+            (i > 1 ? "," : ""), i, i
     }
-    print "]}}, \"operators\": [{\"name\": \"t\", \"op\": \"scan\", \"table\": \"t\"},"
-    print "{\"name\": \"g\", \"op\": \"shuffle\", \"input\": \"t\", \"by\": \"gather\"},"
-    print "{\"name\": \"a\", \"op\": \"aggregate\", \"input\": \"g\", \"aggregates\": ["
-    print "{\"name\": \"rows\", \"expr\": \"count(*)\"}, {\"name\": \"sum\", \"expr\": \"sum(n)\"}]}],"
-    print "\"result\": \"a\"}"
+    print "]}}, \"operators\": ["
 }' >large.json
+cat >>large.json <<'JSON'
+{"name": "t", "op": "scan", "table": "t"},
+{"name": "g", "op": "shuffle", "input": "t", "by": "gather"},
+{"name": "a", "op": "aggregate", "input": "g", "aggregates": [
+ {"name": "rows", "expr": "count(*)"}, {"name": "sum", "expr": "sum(n)"}]}],
+"result": "a"}
+JSON
 [ "$(wc -c <large.json)" -gt 10000000 ] || fail "no 10 MB"
 printf 'rows,sum\n200000,20000100000\n' >sums
 run large.json -n 2 -f csv | cmp - sums || fail "10 MB of JSON"

@@ -39,7 +39,8 @@ cat >csv.json <<'JSON'
     "aggregates": [{"name": "total", "expr": "sum(price)"}]}],
  "result": "sum"}
 JSON
-always 3 'operator l: data/sales.csv:25001: column "price": "1.x0" is no decimal(8,2)' \
+always 3 'operator l: data/sales.csv:25001: column "price": '\
+'"1.x0" is no decimal(8,2)' \
     "$weir" run csv.json -d data --nodes 3
 
 # 10^37 * 9 twice is over 38 digits, on the worker of that key.
@@ -56,7 +57,8 @@ cat >overflow.json <<'JSON'
     "aggregates": [{"name": "total", "expr": "sum(v)"}]}],
  "result": "sums"}
 JSON
-always 3 'operator sums: sum, output "total": overflow: a value does not fit decimal(38,0)' \
+always 3 'operator sums: sum, output "total": overflow: '\
+'a value does not fit decimal(38,0)' \
     "$weir" run overflow.json --nodes 3
 
 # All processes at a time.
@@ -74,7 +76,8 @@ always 3 'operator f: 1 / 0: division by zero, in `1 / (n - n) > 0`' \
     "$weir" run division.json --nodes 3
 
 sed 's/"by_k", "op"/"sum", "op"/' csv.json >twice.json
-always 3 'twice.json: line 7, column 13: $.operators[2].name of "sum": $.operators[1] is called "sum", too' \
+always 3 'twice.json: line 7, column 13: $.operators[2].name of "sum": '\
+'$.operators[1] is called "sum", too' \
     "$weir" run twice.json -d data --nodes 3
 
 # ---- whoever reads the rows --------------------------------------------------
@@ -115,12 +118,13 @@ for plan in endless ten; do
     done
 done
 
-# ---- threads that are not to be had ---------------------------------------------
+# ---- threads that are not to be had ------------------------------------------
 
 # Root may have any number, so somebody else runs it. No number of threads makes
 # it bad input, or a signal.
 printf '%s' '{"weir": 1,
- "tables": {"one": {"columns": [{"name": "k", "type": "int64"}], "rows": [[1]]}},
+ "tables": {"one": {"columns": [{"name": "k", "type": "int64"}],
+                    "rows": [[1]]}},
  "operators": [{"name": "rows", "op": "scan", "table": "one"}],
  "result": "rows"}' >one.json
 status 0 "$weir" run one.json
@@ -163,7 +167,10 @@ until [ "$(wc -l <err)" -ge 2 ]; do
 done
 for i in 0 1; do
     eval "stopped=\$$((i + 1))"
-    grep -q "^weir: process $i of 2 (pid $stopped) is stopped by signal [0-9]* (Stopped (signal)), and all wait for it: kill -CONT $stopped lets it go on, kill -KILL $stopped ends the run\$" err ||
+    told="^weir: process $i of 2 (pid $stopped) is stopped by signal [0-9]*"
+    told="$told (Stopped (signal)), and all wait for it: kill -CONT $stopped"
+    told="$told lets it go on, kill -KILL $stopped ends the run\$"
+    grep -q "$told" err ||
         fail "does not say that process $i is stopped"
 done
 kill -KILL "$1"

@@ -66,10 +66,13 @@ shuffle() { timeout 60 "$weir" shuffle "$@"; }
 # Rows with every trap: quotes, commas, line ends and spaces in fields, UTF-8,
 # nulls and empty texts, numbers that are texts.
 awk -v rows=5000 'BEGIN {
-    split("plain|\"comma, inside\"|\"say \"\"hi\"\"\"|\"line\nbreak\"|\"crlf\r\nin\"|gr\303\274n|\346\227\245\346\234\254| lead|\"trail \"|\"\"\"\"|\"\"||\",\"|\"\n\"", text, "|")
+    split("plain|\"comma, inside\"|\"say \"\"hi\"\"\"|\"line\nbreak\"|" \
+          "\"crlf\r\nin\"|gr\303\274n|\346\227\245\346\234\254| lead|" \
+          "\"trail \"|\"\"\"\"|\"\"||\",\"|\"\n\"", text, "|")
     print "id,key,\"the note\",code,price,ratio,flag,day,small,at"
     for (i = 0; i < rows; i++) {
-        printf "%d,k%d,%s,%03d,%d.%d%d,%s,%s,20%02d-%02d-%02d,%d,2013-07-01 12:%02d:59%s\n", i,
+        printf "%d,k%d,%s,%03d,%d.%d%d,%s,%s,20%02d-%02d-%02d,%d," \
+            "2013-07-01 12:%02d:59%s\n", i,
             i * i % 97, text[i % 14 + 1], i % 1000, i % 50, i % 10, i % 7,
             i % 11 ? i / 8 : "", i % 3 ? "true" : i % 2 ? "false" : "",
             i % 100, i % 12 + 1, i % 28 + 1, i - 2500, i % 60,
@@ -82,8 +85,10 @@ shuffle --by key --nodes 3 "$tmp/in.csv" --out "$tmp/o1" >"$tmp/log"
 same "$tmp/in.csv" "$tmp/o1" 2
 [ "$(ls "$tmp/o1" | wc -l)" -eq 3 ] || fail "three partitions expected"
 grep -q '^5000 rows' "$tmp/log" || fail "no summary"
-grep -q 'id int64, key utf8, the note utf8?, code utf8, price decimal(18,2), ratio float64?, flag bool?, day date, small int64, at timestamp(us)$' \
-    "$tmp/log" || { cat "$tmp/log"; fail "other types"; }
+types='id int64, key utf8, the note utf8?, code utf8, price decimal(18,2), '
+types="$types"'ratio float64?, flag bool?, day date, small int64, '
+grep -q "$types"'at timestamp(us)$' "$tmp/log" ||
+    { cat "$tmp/log"; fail "other types"; }
 
 shuffle --by key --nodes 2 --workers 3 --transport tcp "$tmp/crlf.csv" \
     --out "$tmp/o2" >/dev/null
@@ -99,7 +104,8 @@ same "$tmp/in.csv" "$tmp/o3" 1
 awk 'BEGIN {
     print "k,big"
     for (i = 0; i < 100; i++) {
-        printf "%d,%s12345678901234567890123456789.%08d\n", i, i % 2 ? "-" : "", i
+        printf "%d,%s12345678901234567890123456789.%08d\n", i,
+            i % 2 ? "-" : "", i
     }
 }' >"$tmp/big.csv"
 shuffle --by big --nodes 2 "$tmp/big.csv" --out "$tmp/o11" >"$tmp/log"
@@ -107,8 +113,12 @@ same "$tmp/big.csv" "$tmp/o11" 1
 grep -q 'big decimal(38,8)$' "$tmp/log" || fail "type of large decimals"
 
 # Texts go through as they are, whatever their encoding.
-awk 'BEGIN { print "k,M\374ller"; for (i = 0; i < 50; i++) print i ",gr\374n" i % 7 }' \
-    >"$tmp/latin1.csv"
+awk 'BEGIN {
+    print "k,M\374ller"
+    for (i = 0; i < 50; i++) {
+        print i ",gr\374n" i % 7
+    }
+}' >"$tmp/latin1.csv"
 shuffle --by k --nodes 2 "$tmp/latin1.csv" --out "$tmp/o12" >/dev/null
 same "$tmp/latin1.csv" "$tmp/o12" 1
 

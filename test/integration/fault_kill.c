@@ -41,7 +41,7 @@ struct scene {
     weir_err code;
 };
 
-/* ---- the one that dies ---------------------------------------------------- */
+/* ---- the one that dies --------------------------------------------------- */
 
 static bool is_there(enum phase phase, const struct wt_plan *a)
 {
@@ -106,7 +106,7 @@ static void victim(struct wt_proc *p, enum phase phase, weir_node *node)
     wt_proc_await(p); /* the parent kills, if it was not quicker */
 }
 
-/* ---- the survivors -------------------------------------------------------- */
+/* ---- the survivors ------------------------------------------------------- */
 
 static weir_err run_a(struct wt_proc *p, struct wt_plan *a, struct wt_plan *b,
                       struct weir_error *err)
@@ -173,7 +173,7 @@ static void member(struct wt_proc *p)
     }
 }
 
-/* ---- the parent ----------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 static void strike(struct wt_procs *ps, enum phase phase)
 {

@@ -26,7 +26,7 @@
 static const uint64_t second = 1000000000u;
 static const uint32_t both[] = {0, 1};
 
-/* ---- descriptors ---------------------------------------------------------- */
+/* ---- descriptors --------------------------------------------------------- */
 
 enum { LIMIT = 64 };
 
@@ -151,7 +151,7 @@ Test(fault_limits, tcp_link_without_descriptors, .timeout = 60)
     link_without_descriptors("tcp");
 }
 
-/* ---- /dev/shm ------------------------------------------------------------- */
+/* ---- /dev/shm ------------------------------------------------------------ */
 
 static void fill_dev_shm(void)
 {
@@ -189,7 +189,7 @@ Test(fault_limits, full_dev_shm_does_not_matter, .timeout = 60)
     wt_procs_close(ps);
 }
 
-/* ---- budget, ports, names ------------------------------------------------- */
+/* ---- budget, ports, names ------------------------------------------------ */
 
 Test(fault_limits, budget_says_the_sum_and_what_to_change)
 {
@@ -258,7 +258,7 @@ Test(fault_limits, members_of_one_name)
     weir_node_close(node);
 }
 
-/* ---- something else listens ----------------------------------------------- */
+/* ---- something else listens ---------------------------------------------- */
 
 enum stranger { CLOSED, SILENT, TALKS };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * As fault_kill, but the third node lives on and breaks the rules of RDMA
- * towards node 0: query A has to fail on both others with its name, unless there
- * is nothing to harm where it wrote; B and C have to be exact. It uses the queue
- * pair of its own link, and its own library does not know.
+ * towards node 0: query A has to fail on both others with its name, unless
+ * there is nothing to harm where it wrote; B and C have to be exact. It uses
+ * the queue pair of its own link, and its own library does not know.
  */
 #define KILL_ON_VERBS 1
 #include "test/integration/fault_kill.c"
@@ -25,8 +25,8 @@ static struct vb_ep *ep_to_0(weir_node *node)
     return vb_ep_of(node->engine.members[0].link->ep);
 }
 
-/* Post n equal requests; of many, the device may refuse some, and node 0 may cut
- * the connection before all are posted. */
+/* Post n equal requests; of many, the device may refuse some, and node 0 may
+ * cut the connection before all are posted. */
 static void post(struct wt_proc *p, struct vb_ep *ep, struct ibv_send_wr wr,
                  uint32_t n)
 {

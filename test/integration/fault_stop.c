@@ -36,7 +36,7 @@ static weir_node *open_node(struct wt_proc *p)
     return node;
 }
 
-/* ---- longer than detect_ns ------------------------------------------------ */
+/* ---- longer than detect_ns ----------------------------------------------- */
 
 static void run_and_report(struct wt_proc *p, weir_node *node)
 {
@@ -152,7 +152,7 @@ Test(fault_stop, tcp_before_it_joins, .timeout = 100)
     play_long("tcp", false);
 }
 
-/* ---- shorter -------------------------------------------------------------- */
+/* ---- shorter ------------------------------------------------------------- */
 
 static void short_stop(struct wt_proc *p)
 {

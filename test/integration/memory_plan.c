@@ -12,7 +12,7 @@
 
 #include "bench/lib/idle.h"
 
-/* ---- processes ------------------------------------------------------------ */
+/* ---- processes ----------------------------------------------------------- */
 
 /* Pages beside buffers: code, stacks, heap, the transport's packets. */
 enum { OTHER_BYTES = 12 << 20 };
@@ -64,7 +64,7 @@ Test(memory_plan, shm_64, .timeout = 90)
     processes("shm", 64, 640, 1024);
 }
 
-/* ---- 1,024 simulated nodes ------------------------------------------------ */
+/* ---- 1,024 simulated nodes ----------------------------------------------- */
 
 enum { NODES = 1024, PEERS = 4, ROWS = 40 };
 

@@ -149,7 +149,7 @@ Test(oracle, tiny_rings_over_tcp)
     run_tiny(&tcp, 2);
 }
 
-/* ---- the comparison itself ------------------------------------------------- */
+/* ---- the comparison itself ----------------------------------------------- */
 
 static bool same(const char *left, const char *right, wt_order order)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joins give what SQLite gives, wherever docs/plan.md lets their inputs be: every
- * pair of places that a plan accepts, with every kind of join.
+ * Joins give what SQLite gives, wherever docs/plan.md lets their inputs be:
+ * every pair of places that a plan accepts, with every kind of join.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -79,7 +79,7 @@ static void fail_everywhere(const struct fault *f)
     }
 }
 
-/* ---- before there is a run ------------------------------------------------ */
+/* ---- before there is a run ----------------------------------------------- */
 
 struct absent {
     weir_node *node;
@@ -136,7 +136,7 @@ Test(run_faults, member_that_cannot_make_its_plan, .timeout = 100)
     }
 }
 
-/* ---- of operators --------------------------------------------------------- */
+/* ---- of operators -------------------------------------------------------- */
 
 Test(run_faults, table_that_cannot_be_opened_on_one_node, .timeout = 100)
 {
@@ -194,7 +194,7 @@ Test(run_faults, too_little_memory_says_how_much_is_needed, .timeout = 100)
     fail_everywhere(&f);
 }
 
-/* ---- from outside --------------------------------------------------------- */
+/* ---- from outside -------------------------------------------------------- */
 
 static weir_err cancel(void *arg)
 {
@@ -244,7 +244,7 @@ Test(run_faults, too_few_shuffles_are_told_to_all, .timeout = 100)
     wt_sketch_fini(&s);
 }
 
-/* ---- bad options ---------------------------------------------------------- */
+/* ---- bad options --------------------------------------------------------- */
 
 static weir_err rows_of_nobody(void *arg, const struct ArrowArray *batch,
                                struct weir_error *err)
@@ -294,7 +294,7 @@ Test(run_faults, bad_options_are_named, .timeout = 100)
     wt_sketch_fini(&s);
 }
 
-/* ---- a node is lost ------------------------------------------------------- */
+/* ---- a node is lost ------------------------------------------------------ */
 
 static bool crash(const struct wt_sketch *s, uint32_t node, uint64_t at_ns)
 {
@@ -352,7 +352,7 @@ Test(run_faults, node_that_crashes_at_any_time, .timeout = 100)
     wt_sketch_fini(&s);
 }
 
-/* ---- processes ------------------------------------------------------------ */
+/* ---- processes ----------------------------------------------------------- */
 
 enum { VICTIM = 2 };
 

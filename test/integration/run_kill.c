@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A node is killed in each stage of the paper's join: as soon as it has rows of
- * the k-th of its eight shuffles, over shm and tcp, the first member and others.
+ * the k-th of its eight shuffles, over shm and tcp, the first member and
+ * others.
  *
  *   members 0..3: open, read the plan, join; run it, step by step
  *   victim:       between two steps: rows of shuffle k? --> SIGKILL to itself
  *   survivors:    the run has failed: 'e'; (go) a query among themselves; close
  *
- * All survivors report the same, with the name of the victim, and are as good as
- * before; nothing is left of any of them.
+ * All survivors report the same, with the name of the victim, and are as good
+ * as before; nothing is left of any of them.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -49,7 +50,7 @@ static weir_plan *read_plan(struct wt_proc *p)
     return plan;
 }
 
-/* ---- the one that dies ---------------------------------------------------- */
+/* ---- the one that dies --------------------------------------------------- */
 
 /* Statistics of the k-th shuffle of the plan. */
 static struct weir_op_stats shuffle_stats(struct wt_proc *p,
@@ -82,7 +83,7 @@ static void die(struct wt_proc *p)
     (void)raise(SIGKILL);
 }
 
-/* ---- members -------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------- */
 
 static weir_err take_rows(void *arg, const struct ArrowArray *batch,
                           struct weir_error *err)
@@ -155,7 +156,7 @@ static void member(struct wt_proc *p)
     weir_plan_close(plan);
 }
 
-/* ---- the parent ----------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 static void survivors_end(struct wt_procs *ps, uint32_t victim)
 {

@@ -3,7 +3,8 @@
  * A file is missing on one node only. Every process makes the plan on its own,
  * with relative paths in a directory of its own, as nodes on several machines
  * do; one of them has no such file, so it has no plan and takes part with
- * weir_run_fail. All report the same, with the name of the file and of the node.
+ * weir_run_fail. All report the same, with the name of the file and of the
+ * node.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static void own_file(const struct scene *s, uint32_t k, char path[PATH_BYTES])
     (void)snprintf(path, PATH_BYTES, "%s/%u/t.csv", s->dir, k);
 }
 
-/* ---- members -------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------- */
 
 static weir_err take_rows(void *arg, const struct ArrowArray *batch,
                           struct weir_error *err)
@@ -100,7 +101,7 @@ static void member(struct wt_proc *p)
     weir_plan_close(plan);
 }
 
-/* ---- the parent ----------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 static void make_files(struct scene *s)
 {

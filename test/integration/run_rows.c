@@ -102,7 +102,7 @@ Test(run_rows, equal_keys_through_tiny_rings_over_shm_and_tcp, .timeout = 100)
     }
 }
 
-/* ---- other shapes --------------------------------------------------------- */
+/* ---- other shapes -------------------------------------------------------- */
 
 static const struct wt_cluster_params three_by_two = {.nodes = 3, .workers = 2};
 
@@ -183,7 +183,7 @@ Test(run_rows, no_rows_at_all, .timeout = 100)
     wt_sketch_fini(&s);
 }
 
-/* ---- enough --------------------------------------------------------------- */
+/* ---- enough -------------------------------------------------------------- */
 
 static void run_until(const struct wt_place *place, const struct wt_sketch *s,
                       uint64_t stop_after, uint64_t rows)
@@ -237,7 +237,7 @@ Test(run_rows, the_program_may_have_enough, .timeout = 100)
     wt_sketch_fini(&s);
 }
 
-/* ---- threads of the library, statistics ----------------------------------- */
+/* ---- threads of the library, statistics ---------------------------------- */
 
 static void *wait_for_run(void *run)
 {

@@ -218,7 +218,8 @@ again:
     :: atomic { how = ARMED; fd = 0 } /* weir_worker_arm() */
     fi;
     if
-    :: how == ARMED && (attn != 0 || summary != 0) -> goto again /* happened() */
+    :: how == ARMED && (attn != 0 || summary != 0) ->
+        goto again /* happened() */
     :: else
     fi;
     store_parked(how);

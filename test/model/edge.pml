@@ -3,24 +3,26 @@
  * The life of an edge between two engines, on a posted link: whatever readers
  * and writers do, and whenever they do it, both ends reach their final state,
  * units are used again only after CLOSED, and nothing of an old epoch is taken
- * for new. What ends a link (a message for an edge that is not open, an overlap,
- * ABANDON twice) never happens between two engines that keep to the protocol.
+ * for new. What ends a link (a message for an edge that is not open, an
+ * overlap, ABANDON twice) never happens between two engines that keep to the
+ * protocol.
  *
- * Mirrors core/link/edge_out.c, core/link/edge_in.c, core/link/stream.c, core/query/lane.c and
- * core/query/writer.c, and docs/wire.md "Life of an edge":
+ * Mirrors core/link/edge_out.c, core/link/edge_in.c, core/link/stream.c,
+ * core/query/lane.c and core/query/writer.c, and docs/wire.md "Life of an
+ * edge":
  *
  *   producer   wi_out_place(), place_one(), wi_lane_put(), lane_end(),
- *              ring_stopped(), wi_out_abandon(), wi_out_release(), wi_out_on_stop(),
- *              wi_out_on_closed()
+ *              ring_stopped(), wi_out_abandon(), wi_out_release(),
+ *              wi_out_on_stop(), wi_out_on_closed()
  *   pump       send_ctl() before post_out() in core/link/post.c
- *   consumer   wi_in_on_open(), wi_query_attach(), wi_in_refuse(), wi_in_on_notify(),
- *              wi_in_on_abandon(), wi_take_frame(), take_end(), wi_stream_stop(),
- *              stop_ring(),
- *              wi_stream_ended(), wi_stream_detach(), wi_in_over()
+ *   consumer   wi_in_on_open(), wi_query_attach(), wi_in_refuse(),
+ *              wi_in_on_notify(), wi_in_on_abandon(), wi_take_frame(),
+ *              take_end(), wi_stream_stop(), stop_ring(), wi_stream_ended(),
+ *              wi_stream_detach(), wi_in_over()
  *
  * QUERIES queries in a row want the same unit, each with one thread-to-thread
- * ring and at most FRAMES frames before its END. Each side may cancel a query or
- * close it at any time; the consumer may open it before or after EDGE_OPEN
+ * ring and at most FRAMES frames before its END. Each side may cancel a query
+ * or close it at any time; the consumer may open it before or after EDGE_OPEN
  * comes, or never, may stop at any time, and may refuse a frame, upon which its
  * query has failed and it only closes. Messages of one direction keep their
  * order. A step of an engine is atomic, as it holds the node's lock.
@@ -60,7 +62,7 @@ bit stop_all[QUERIES], abandoned[QUERIES], out_released[QUERIES];
 bit out_closed[QUERIES];
 byte unit_of; /* epoch that has the unit, 0: free */
 
-/* ---- consumer: in[q] ------------------------------------------------------ */
+/* ---- consumer: in[q] ----------------------------------------------------- */
 
 bit in_open[QUERIES], in_closed[QUERIES], in_attached[QUERIES];
 bit gone[QUERIES], ended[QUERIES], in_abandoned[QUERIES], drained[QUERIES];
@@ -208,7 +210,7 @@ end_idle:
     od
 }
 
-/* ---- consumer -------------------------------------------------------------- */
+/* ---- consumer ------------------------------------------------------------ */
 
 inline in_over(q)
 {

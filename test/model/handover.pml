@@ -20,9 +20,10 @@
  * -DNO_SECOND_LOOK  who finds the lock taken leaves a wish and goes at once
  * -DWEAK            `again` and `advancing` are stored with release: they stay
  *                   in the store buffer while the next look is made (TSO)
- * -DWEAK_FIFO_FULL    so does `fifo_full`
+ * -DWEAK_FIFO_FULL  so does `fifo_full`
  * -DSTALE_END       held_end is read before `finish`, not after
- * -DNO_FIFO_FULL      who advances does not mark the ring for a scanner that found the FIFO full
+ * -DNO_FIFO_FULL    who advances does not mark the ring for a scanner that
+ *                   found the FIFO full
  */
 #ifndef FRAMES
 #define FRAMES 3

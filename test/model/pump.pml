@@ -2,8 +2,8 @@
 /*
  * Posting by whoever finds the post lock free (edge E6): work that is left is
  * always found by a holder, never two holders, and a link that was sealed is
- * never posted to again. wi_in_dispatch() in core/link/scan.c is the same without
- * the seal.
+ * never posted to again. wi_in_dispatch() in core/link/scan.c is the same
+ * without the seal.
  *
  * Mirrors core/link/post.c:
  *

@@ -19,8 +19,8 @@
  * a bit, and a sleep ends when it is set. `advancing` is a plain lock
  * (handover.pml). Plain stores go through a store buffer per process and become
  * visible at any later time, in order (TSO); an sc store or an exchange empties
- * the buffer of its process first. `tail` (release) and `producer_waits` = 0 (relaxed)
- * are such plain stores in the C source too, and hence in every run.
+ * the buffer of its process first. `tail` (release) and `producer_waits` = 0
+ * (relaxed) are such plain stores in the C source too, and hence in every run.
  *
  * SIZE words of ring, frames of FRAME or, where a flush cut them short, SHORT
  * words; a cell of `mem` says whose word it holds. What is left before the
@@ -38,7 +38,8 @@
  * Mutations:
  * -DNO_HUNGRY       a look that finds nothing does not say so, and a release
  *                   wakes only if little of the ring is in use
- * -DWEAK_PRODUCER   `producer_waits` = 1 with release: it stays in the store buffer
+ * -DWEAK_PRODUCER   `producer_waits` = 1 with release: it stays in the store
+ *                   buffer
  * -DWEAK_CONSUMER   `head` with release: it stays in the store buffer
  * -DNO_LAST_LOOK    out_room does not look again after the wish
  * -DNO_NOTHING      a look that finds nothing does not wake

@@ -11,10 +11,10 @@
  * go to any worker. One ring per stage, producer and consumer, of RING frames.
  *
  * Mirrors what test/support and tools make of the API: a row in hand is a push
- * that returned WEIR_AGAIN (weir_writer_push() in core/query/writer.c); the stages
- * that may move are tried in every order, not only farthest downstream first,
- * so any scheduler that keeps the rule is covered. Parking is perfect: that a
- * worker wakes when it could move is shown by bell.pml and ring.pml.
+ * that returned WEIR_AGAIN (weir_writer_push() in core/query/writer.c); the
+ * stages that may move are tried in every order, not only farthest downstream
+ * first, so any scheduler that keeps the rule is covered. Parking is perfect:
+ * that a worker wakes when it could move is shown by bell.pml and ring.pml.
  *
  * Mutation, which must be found:
  * -DNO_RULE  a worker that is blocked on an output does nothing but wait for it

@@ -13,7 +13,9 @@ enter "$@"
 split_code $(sources '*.[ch]' include $program_folders test) >"$tmp/code"
 awk -F '\t' '
     $1 == "core/base/atomic.h" { next }
-    match($3, /memory_order_[a-z_]*|atomic_(thread|signal)_fence|__atomic_[a-z_]*|__sync_[a-z_]*|(^|[^a-z_])atomic_(load|store|exchange|fetch|compare)[a-z_]*/) {
+    match($3, "memory_order_[a-z_]*|atomic_(thread|signal)_fence|" \
+              "__atomic_[a-z_]*|__sync_[a-z_]*|" \
+              "(^|[^a-z_])atomic_(load|store|exchange|fetch|compare)[a-z_]*") {
         what = substr($3, RSTART, RLENGTH)
         gsub(/[^a-z_]/, "", what)
         print $1 ":" $2 ": " what " belongs into core/base/atomic.h"

@@ -10,7 +10,8 @@ enter "$@"
 split_code $(sources '*.[ch]' core transport operators test/support test/unit \
                      test/conformance) | awk -F '\t' '
     $1 == "core/base/futex.h" { next }
-    match($3, /(^|[^A-Za-z0-9_])((u|nano|clock_nano|thrd_)?sleep|(sched|thrd|pthread)_yield) *\(/) {
+    match($3, "(^|[^A-Za-z0-9_])((u|nano|clock_nano|thrd_)?sleep|" \
+              "(sched|thrd|pthread)_yield) *\\(") {
         call = substr($3, RSTART, RLENGTH)
         gsub(/[^a-z_]/, "", call)
         print $1 ":" $2 ": " call "() is not allowed here"

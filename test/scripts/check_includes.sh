@@ -7,6 +7,8 @@
 #   STDC  a header of the C standard
 #   OWN   the file's own folder
 #   else  the beginning of what stands after #include, with its < or "
+#
+# A line that begins with a space goes on with the rule above it.
 set -eu
 . "$(dirname "$0")/lib.sh"
 enter "$@"
@@ -18,29 +20,47 @@ cat >"$tmp/rules" <<'RULES'
 ^core/ring/                 SYS <weir/ "core/transport.h" "core/base/ OWN
 ^core/format/               SYS <weir/ <xxhash.h> "core/base/ OWN
 ^core/partition/            SYS <weir/ <xxhash.h> "core/base/ "core/format/ OWN
-^core/link/                 SYS <weir/ "core/transport.h" "core/base/ "core/ring/ "core/format/ OWN
-^core/query/                SYS <weir/ "core/transport.h" "core/base/ "core/ring/ "core/format/ "core/partition/ "core/link/ OWN
-^core/node/                 SYS <weir/ "core/transport.h" "core/base/ "core/ring/ "core/format/ "core/link/ "core/query/ OWN
-^core/rows/                 SYS <weir/ "core/base/ "core/format/ "core/link/ "core/query/ "core/node/ OWN
+^core/link/                 SYS <weir/ "core/transport.h" "core/base/
+                            "core/ring/ "core/format/ OWN
+^core/query/                SYS <weir/ "core/transport.h" "core/base/
+                            "core/ring/ "core/format/ "core/partition/
+                            "core/link/ OWN
+^core/node/                 SYS <weir/ "core/transport.h" "core/base/
+                            "core/ring/ "core/format/ "core/link/ "core/query/
+                            OWN
+^core/rows/                 SYS <weir/ "core/base/ "core/format/ "core/link/
+                            "core/query/ "core/node/ OWN
 ^transport/sim/harness\.[ch]$ SYS <weir/ "core/transport.h" "core/base/ OWN
-^transport/registry\.[ch]$  SYS <weir/error.h> "core/transport.h" "core/base/ "transport/registry.h"
-^transport/verbs/           SYS <weir/error.h> <infiniband/ <rdma/ "core/transport.h" "core/base/ OWN
-^transport/ucx/             SYS <weir/error.h> <ucp/ <uct/ <ucs/ "core/transport.h" "core/base/ OWN
-^transport/[a-z]*/          SYS <weir/error.h> "core/transport.h" "core/base/ OWN
+^transport/registry\.[ch]$  SYS <weir/error.h> "core/transport.h" "core/base/
+                            "transport/registry.h"
+^transport/verbs/           SYS <weir/error.h> <infiniband/ <rdma/
+                            "core/transport.h" "core/base/ OWN
+^transport/ucx/             SYS <weir/error.h> <ucp/ <uct/ <ucs/
+                            "core/transport.h" "core/base/ OWN
+^transport/[a-z]*/          SYS <weir/error.h> "core/transport.h" "core/base/
+                            OWN
 ^operators/                 SYS <weir/ <jansson.h> "operators/
 ^examples/                  SYS <weir/ OWN
 ^launch/                    SYS <weir/ "core/base/ "launch/
-^chbench/                   SYS <weir/ "operators/base/ "operators/table/ "chbench/
-^cli/                       SYS <weir/ <jansson.h> "operators/base/ "launch/ "cli/
+^chbench/                   SYS <weir/ "operators/base/ "operators/table/
+                            "chbench/
+^cli/                       SYS <weir/ <jansson.h> "operators/base/ "launch/
+                            "cli/
 ^bench/micro/               SYS <weir/ "core/ "operators/ "bench/
-^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/ "chbench/ "launch/ "cli/ "bench/
-^tools/                     SYS <weir/ <jansson.h> "operators/base/ "operators/table/ "operators/plan/write.h" "chbench/ "launch/ "cli/ "tools/
-^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/ "test/
+^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/
+                            "chbench/ "launch/ "cli/ "bench/
+^tools/                     SYS <weir/ <jansson.h> "operators/base/
+                            "operators/table/ "operators/plan/write.h" "chbench/
+                            "launch/ "cli/ "tools/
+^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/
+                            "test/
 ^test/unit/transport/       SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/conformance/spi_sockets SYS <weir/ <criterion/ "bench/opponents/ "test/
 ^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/install/              SYS <weir/
-^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h> <criterion/ "core/ "transport/ "operators/ "chbench/ "launch/ "cli/ "tools/ "bench/ "test/
+^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h>
+                            <criterion/ "core/ "transport/ "operators/ "chbench/
+                            "launch/ "cli/ "tools/ "bench/ "test/
 RULES
 
 # shellcheck disable=SC2086 # one word per folder and file

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Documents name files that are there: every link, every path that begins with a
-# folder of the tree, and every name.c or folder/name.c that is the end of a path
-# in it. Not files that a document tells the reader to write, nor the kernel's.
+# folder of the tree, and every name.c or folder/name.c that is the end of a
+# path in it. Not files that a document tells the reader to write, nor the
+# kernel's.
 set -eu
 . "$(dirname "$0")/lib.sh"
 enter "$@"

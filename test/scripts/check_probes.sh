@@ -38,8 +38,9 @@ split_code $(sources '*.h' include) | awk -F '\t' '
 
 # shellcheck disable=SC2046 # one word per file
 cat /dev/null $(sources '*.c' test/unit/args) | tr -s ' \n' '  ' |
-    grep -oE '(REFUSES|CODE|ANSWERS|ALLOWS|ABORTS)\( ?[a-z0-9_]+, ?[a-z0-9_]+,' |
-    sed -E 's/^[A-Z]+\( ?//; s/, ?/\t/; s/,$//' | LC_ALL=C sort -u >"$tmp/probed"
+    grep -oE '(REFUSES|CODE|ANSWERS|ALLOWS|ABORTS)\( ?\w+, ?\w+,' |
+    sed -E 's/^[A-Z]+\( ?//; s/, ?/\t/; s/,$//' |
+    LC_ALL=C sort -u >"$tmp/probed"
 LC_ALL=C sort -u "$tmp/wanted" | LC_ALL=C comm -23 - "$tmp/probed" |
     sed 's/\t/: no probe in test\/unit\/args for its argument /' >"$tmp/bad"
 [ -s "$tmp/wanted" ] || echo "no WEIR_API found" >>"$tmp/bad"

@@ -13,8 +13,8 @@ planted=0
 # A tree that breaks no rule.
 clean_tree() {
     rm -rf tree
-    mkdir -p tree/include/weir tree/core/base tree/core/ring tree/transport/tcp tree/docs \
-        tree/tools tree/examples
+    mkdir -p tree/include/weir tree/core/base tree/core/ring \
+        tree/transport/tcp tree/docs tree/tools tree/examples
     cat >tree/include/weir/error.h <<'C'
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Codes. */
@@ -192,12 +192,12 @@ c() {
 
 clean_tree
 for check in includes rooms headers symbols atomics sizes api_docs probes spdx \
-             calls paths warnings format doxygen; do
+             calls columns paths warnings format doxygen; do
     passes $check
 done
 
 c core/ring/ring.c '#include "transport/tcp/tcp.h"'
-finds includes 'core/ring/ring.c:34: "transport/tcp/tcp.h" is not below this layer'
+finds includes 'core/ring/ring.c:34: "transport/tcp/tcp.h" is not below this'
 c transport/tcp/tcp.c '#include "core/ring/ring.h"'
 finds includes 'transport/tcp/tcp.c:2: "core/ring/ring.h" is not below'
 c transport/shm/shm.c '#include "transport/tcp/tcp.h"'
@@ -249,8 +249,10 @@ finds rooms 'core/link/link.c: calls wi_step up in core/node/step.c'
 c core/link/link.h 'void wi_step(void);'
 c core/node/step.c 'void wi_step(void);' 'void wi_step(void) {}'
 finds rooms 'core/link/link.h: declares wi_step of core/node/step.c'
-c core/link/a.c 'void wi_b(void);' 'void wi_a(void);' 'void wi_a(void) { wi_b(); }'
-c core/node/b.c 'void wi_a(void);' 'void wi_b(void);' 'void wi_b(void) { wi_a(); }'
+c core/link/a.c 'void wi_b(void);' 'void wi_a(void);' \
+    'void wi_a(void) { wi_b(); }'
+c core/node/b.c 'void wi_a(void);' 'void wi_b(void);' \
+    'void wi_b(void) { wi_a(); }'
 finds rooms 'core/link/a.c: calls wi_b of core/node/b.c, which calls wi_a'
 for i in 1 2 3 4 5 6 7 8 9; do
     c core/link/a$i.c "void wi_b$i(void);" "void wi_a$i(void) { wi_b$i(); }"
@@ -270,7 +272,8 @@ finds headers 'weir/new.h: does not compile alone as C++17'
 
 c include/weir/error.h 'WEIR_API int weir_absent(void);'
 finds symbols 'weir_absent: declared in include/weir, not in the library'
-c core/ring/ring.c 'WEIR_API int wi_shown(void);' 'int wi_shown(void) {return 1;}'
+c core/ring/ring.c 'WEIR_API int wi_shown(void);' \
+    'int wi_shown(void) { return 1; }'
 finds symbols 'wi_shown: exported, not declared'
 c core/ring/ring.c 'int hash(void);' 'int hash(void) { return 1; }'
 finds symbols 'hash: a name that a program may want'
@@ -333,6 +336,11 @@ finds calls 'transport/tcp/tcp.c:2: sleep() is not'
 c test/unit/core/x_test.c 'void f(void) { sched_yield(); }'
 finds calls 'test/unit/core/x_test.c:2: sched_yield() is not'
 
+c transport/tcp/tcp.c "/* ä $(printf '%072d' 0) */"
+passes columns
+c transport/tcp/tcp.c "/* ä $(printf '%073d' 0) */"
+finds columns 'transport/tcp/tcp.c:3: 81 columns'
+
 echo 'See [edges](concurency.md) for more.' >>tree/docs/concurrency.md
 finds paths 'docs/concurrency.md:4: a link to concurency.md is not in the tree'
 echo 'See `core/ring/none.c` and core/ring/*.h.' >tree/README.md
@@ -342,7 +350,8 @@ finds paths 'README.md:1: ring/none.h is not in the tree'
 echo 'of the `*_none.c` in core/ring' >>tree/docs/concurrency.md
 finds paths 'docs/concurrency.md:4: *_none.c is not in the tree'
 
-c core/ring/ring.c 'int f(int a);' 'int f(int a) { unsigned b = a; return b > 1; }'
+c core/ring/ring.c 'int f(int a);' \
+    'int f(int a) { unsigned b = a; return b > 1; }'
 finds warnings 'implicit conversion changes signedness'
 c core/ring/ring.c 'int   f ( void );'
 finds format 'core/ring/ring.c: '

@@ -25,7 +25,8 @@ split_code "$@" | awk -F '\t' '
             open = 0
         }
     }' | LC_ALL=C sort >"$tmp/declared"
-nm -D --defined-only "$shared" | awk '{ print $3 }' | LC_ALL=C sort >"$tmp/exported"
+nm -D --defined-only "$shared" | awk '{ print $3 }' |
+    LC_ALL=C sort >"$tmp/exported"
 
 {
     LC_ALL=C comm -23 "$tmp/declared" "$tmp/exported" |

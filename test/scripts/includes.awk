@@ -4,12 +4,12 @@
 
 BEGIN {
     while ((getline line < rules) > 0) {
-        n_rules++
         n = split(line, word, / +/)
-        path[n_rules] = word[1]
-        n_allowed[n_rules] = n - 1
+        if (word[1] != "") {
+            path[++n_rules] = word[1]
+        }
         for (i = 2; i <= n; i++) {
-            allowed[n_rules, i - 1] = word[i]
+            allowed[n_rules, ++n_allowed[n_rules]] = word[i]
         }
     }
     n = split("assert complex ctype errno fenv float inttypes iso646 limits " \

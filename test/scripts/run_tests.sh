@@ -26,7 +26,7 @@ status=0
 $plain ctest --test-dir "$dir" -j 2 --output-on-failure --no-tests=error \
     --output-log "$log" "$@" || status=$?
 
-skipped=$(sed -n 's/.*Test *#[0-9]*: \([^ ]*\) \.*.*\*\*\*Skipped.*/\1/p' "$log" |
+skipped=$(sed -n 's/.*Test *#[0-9]*: \([^ ]*\) .*\*\*\*Skipped.*/\1/p' "$log" |
     tr '\n' ' ')
 [ -z "$skipped" ] || echo "Skipped: $skipped"
 # shellcheck disable=SC2086 # words

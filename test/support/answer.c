@@ -10,7 +10,7 @@ __extension__ typedef __int128 int128;
 
 enum { DAY_SECONDS = 86400, CELL_BYTES = 64 };
 
-/* ---- rows ----------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 void wt_answer_fini(struct wt_answer *a)
 {
@@ -34,7 +34,7 @@ static void add_row(struct wt_answer *a, char *row)
     a->n++;
 }
 
-/* ---- cells ------------------------------------------------------------------ */
+/* ---- cells --------------------------------------------------------------- */
 
 static bool bit(const void *bits, int64_t at)
 {
@@ -199,7 +199,7 @@ const char *wt_answer_batch(struct wt_answer *a,
     return NULL;
 }
 
-/* ---- SQLite ---------------------------------------------------------------- */
+/* ---- SQLite -------------------------------------------------------------- */
 
 static void print_sqlite(FILE *out, sqlite3_stmt *s, int c)
 {
@@ -240,7 +240,7 @@ const char *wt_answer_sqlite(struct wt_answer *a, sqlite3 *db, const char *sql)
     return rc == SQLITE_DONE ? NULL : sqlite3_errmsg(db);
 }
 
-/* ---- comparing ----------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------- */
 
 /* Are two rows equal in the columns of `order`? */
 static bool same_keys(const char *a, const char *b, wt_order order)

@@ -65,8 +65,8 @@ stopped()
 }
 
 # start_stopped N COMMAND...: start a run that cannot end: N processes that are
-# stopped as soon as they are under way. Sets `pid` and `nodes`. A run that was over
-# before is tried again, without the dir that it made.
+# stopped as soon as they are under way. Sets `pid` and `nodes`. A run that was
+# over before is tried again, without the dir that it made.
 start_stopped()
 {
     n_nodes=$1

@@ -12,7 +12,7 @@
 static const uint64_t second = 1000000000u;
 static const uint64_t patience_ns = 30 * 1000000000ull;
 
-/* ---- opening and closing -------------------------------------------------- */
+/* ---- opening and closing ------------------------------------------------- */
 
 struct weir_node_params wt_node_params(struct wt_cluster *c, uint32_t i)
 {
@@ -152,7 +152,7 @@ void wt_cluster_close(struct wt_cluster *c)
     c->n_nodes = 0;
 }
 
-/* ---- between tasks -------------------------------------------------------- */
+/* ---- between tasks ------------------------------------------------------- */
 
 void wt_complain(struct wt_cluster *c, const char *fmt, ...)
 {
@@ -238,7 +238,7 @@ bool wt_until(struct wt_cluster *c, bool (*cond)(void *arg), void *arg)
     return true;
 }
 
-/* ---- tasks ---------------------------------------------------------------- */
+/* ---- tasks --------------------------------------------------------------- */
 
 struct wt_task *wt_task(struct wt_cluster *c, uint32_t node, uint32_t worker,
                         weir_err (*step)(void *arg), void *arg)

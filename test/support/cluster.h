@@ -8,8 +8,8 @@
  * What a worker does is a list of tasks: step functions that return WEIR_OK
  * (moved), WEIR_AGAIN (try again when the worker was woken), WEIR_DONE or an
  * error. The same step functions run under both drivers. A task that makes no
- * progress for half a minute is taken for hung, and so is a simulation that stands
- * still.
+ * progress for half a minute is taken for hung, and so is a simulation that
+ * stands still.
  */
 #ifndef WT_CLUSTER_H
 #define WT_CLUSTER_H

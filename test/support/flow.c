@@ -11,7 +11,7 @@ static const struct weir_field usual_fields[] = {
     {"id", "l", 0}, {"k", "l", 0}, {"text", "u", 1}};
 static const char *const usual_keys[] = {"k"};
 
-/* ---- queries -------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 void wt_query_open(struct wt_query *q, struct wt_cluster *c, uint64_t id,
                    const struct weir_query_params *params)
@@ -74,7 +74,7 @@ bool wt_query_has_failed(void *arg)
     return true;
 }
 
-/* ---- sources -------------------------------------------------------------- */
+/* ---- sources ------------------------------------------------------------- */
 
 uint32_t wt_flow_dest(const struct wt_flow *f, uint64_t id)
 {
@@ -140,7 +140,7 @@ weir_err wt_source_step(void *arg)
     return rc < 0 ? rc : WEIR_OK;
 }
 
-/* ---- sinks ---------------------------------------------------------------- */
+/* ---- sinks --------------------------------------------------------------- */
 
 static void enter(struct wt_sink *s, const struct ArrowArray *batch)
 {
@@ -234,7 +234,7 @@ weir_err wt_sink_step(void *arg)
     return sink_end(s, rc);
 }
 
-/* ---- relays --------------------------------------------------------------- */
+/* ---- relays -------------------------------------------------------------- */
 
 static weir_err relay_step(struct wt_relay *r)
 {
@@ -308,7 +308,7 @@ void wt_relay_open(struct wt_relay *r, struct wt_sink *from,
     }
 }
 
-/* ---- flows ---------------------------------------------------------------- */
+/* ---- flows --------------------------------------------------------------- */
 
 static bool takes_part(const uint32_t *list, uint32_t n, uint32_t node)
 {
@@ -458,7 +458,7 @@ void wt_flow_close(struct wt_flow *f)
     f->cluster->n_tasks = 0;
 }
 
-/* ---- checking ------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------ */
 
 static bool tasks_ended(const struct wt_flow *f)
 {

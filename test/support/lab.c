@@ -16,7 +16,7 @@ enum { ROGUE_PORT = 2, PORTS = 3, STEPS = 64 };
 
 static const uint64_t second_ns = 1000000000u;
 
-/* ---- opening ------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------- */
 
 static void note_log(void *arg, weir_log_level level, const char *line)
 {
@@ -120,7 +120,7 @@ void wt_lab_close(struct wt_lab *lab)
     }
 }
 
-/* ---- moving ------------------------------------------------------------------- */
+/* ---- moving -------------------------------------------------------------- */
 
 static bool step_plan(struct wt_lab *lab, int kind, uint32_t i)
 {
@@ -141,7 +141,8 @@ static bool step_plan(struct wt_lab *lab, int kind, uint32_t i)
 }
 
 /* A worker that has nothing to do: it publishes what it holds back. Once, until
- * it has done something again or time has passed: each look wakes the engine. */
+ * it has done something again or time has passed: each look wakes the
+ * engine. */
 static bool look(struct wt_lab *lab, uint32_t i, bool ran)
 {
     if (!ran && !lab->tcp && lab->looked_ns[i] == lab->now_ns + 1) {
@@ -228,7 +229,7 @@ bool wt_lab_until(struct wt_lab *lab, bool (*cond)(struct wt_lab *lab),
     return true;
 }
 
-/* ---- the rogue ------------------------------------------------------------------ */
+/* ---- the rogue ----------------------------------------------------------- */
 
 static bool dialled(struct wt_lab *lab)
 {
@@ -263,7 +264,7 @@ void wt_lab_part(struct wt_lab *lab)
     }
 }
 
-/* ---- queries -------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 void wt_lab_begin(struct wt_lab *lab, int kind, uint64_t rows)
 {
@@ -328,7 +329,7 @@ void wt_lab_end(struct wt_lab *lab, int kind)
     lab->open[kind] = false;
 }
 
-/* ---- what is left ----------------------------------------------------------------- */
+/* ---- what is left -------------------------------------------------------- */
 
 static bool units_free(const struct wi_link *l)
 {

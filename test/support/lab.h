@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Two honest nodes and a rogue, in one thread: what the rogue does to them while
- * they run queries.
+ * Two honest nodes and a rogue, in one thread: what the rogue does to them
+ * while they run queries.
  *
  *   node 0 ==link== node 1        plan[WT_LAB_HONEST]: both of them
  *       \            /            plan[WT_LAB_SHARED]: with the rogue
  *        +-- rogue -+
  *
  * Over the simulator everything is a function of what the rogue does; over tcp
- * the nodes have their own threads. A query that is to end ends in bounded time,
- * or the process does.
+ * the nodes have their own threads. A query that is to end ends in bounded
+ * time, or the process does.
  */
 #ifndef WT_LAB_H
 #define WT_LAB_H

@@ -9,7 +9,7 @@
 
 static const uint64_t forever_ns = 600000000000u;
 
-/* ---- opening and closing -------------------------------------------------- */
+/* ---- opening and closing ------------------------------------------------- */
 
 static void hear(void *arg, weir_log_level level, const char *line)
 {
@@ -75,7 +75,7 @@ void wt_lone_join(struct wt_lone *lone)
                  err.message);
 }
 
-/* ---- turning --------------------------------------------------------------- */
+/* ---- turning ------------------------------------------------------------- */
 
 static struct wt_raw *raw_of(struct wt_lone *lone, const struct wi_ep *ep)
 {
@@ -171,7 +171,7 @@ void wt_lone_settle(struct wt_lone *lone)
     }
 }
 
-/* ---- peers ------------------------------------------------------------------- */
+/* ---- peers --------------------------------------------------------------- */
 
 struct wt_raw *wt_lone_dial(struct wt_lone *lone)
 {

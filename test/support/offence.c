@@ -11,7 +11,7 @@ enum {
     MOST_GROWTH = 4 << 20
 };
 
-/* ---- before ------------------------------------------------------------------- */
+/* ---- before -------------------------------------------------------------- */
 
 /* The node has rings at the rogue, with rows in them. */
 static bool at_work(struct wt_lab *lab)
@@ -29,7 +29,7 @@ static void set_up(struct wt_lab *lab, const struct wt_offence *o)
             "%s: no rows come to the rogue before", o->name);
 }
 
-/* ---- what comes of it ----------------------------------------------------------- */
+/* ---- what comes of it ---------------------------------------------------- */
 
 static bool link_ended(struct wt_lab *lab)
 {
@@ -80,7 +80,7 @@ static void expect_outcome(struct wt_lab *lab, const struct wt_offence *o)
     }
 }
 
-/* ---- after ---------------------------------------------------------------------- */
+/* ---- after --------------------------------------------------------------- */
 
 static void check_message(struct wt_lab *lab, const struct wt_offence *o)
 {
@@ -141,7 +141,7 @@ void wt_offend(struct wt_lab *lab, const struct wt_offence *o)
     clean_up(lab, o);
 }
 
-/* ---- strangers -------------------------------------------------------------------- */
+/* ---- strangers ----------------------------------------------------------- */
 
 static bool stranger_ended(struct wt_lab *lab)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Offences: what a peer can do that docs/wire.md forbids, or that it allows and a
- * node has to bear, each in a sentence, and what has to come of it.
+ * Offences: what a peer can do that docs/wire.md forbids, or that it allows and
+ * a node has to bear, each in a sentence, and what has to come of it.
  */
 #ifndef WT_OFFENCE_H
 #define WT_OFFENCE_H

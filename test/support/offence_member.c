@@ -18,7 +18,7 @@ static struct wt_rogue_link *link_of(struct wt_lab *lab)
     return lab->link[0];
 }
 
-/* ---- any message -------------------------------------------------------------- */
+/* ---- any message --------------------------------------------------------- */
 
 static void message(struct wt_lab *lab, const struct wt_offence *o)
 {
@@ -64,7 +64,7 @@ static void flood(struct wt_lab *lab, const struct wt_offence *o)
     }
 }
 
-/* ---- about a ring that it opened ------------------------------------------------ */
+/* ---- about a ring that it opened ----------------------------------------- */
 
 static void open_ring(struct wt_lab *lab, const struct wt_offence *o)
 {
@@ -127,7 +127,7 @@ static void twice(struct wt_lab *lab, const struct wt_offence *o)
     wt_rogue_send(r.link, &m);
 }
 
-/* ---- about a ring that the node has opened ---------------------------------------- */
+/* ---- about a ring that the node has opened ------------------------------- */
 
 static void about_theirs(struct wt_lab *lab, const struct wt_offence *o)
 {
@@ -159,7 +159,7 @@ static void credit_backwards(struct wt_lab *lab, const struct wt_offence *o)
     wt_rogue_send(l, &m);
 }
 
-/* ---- failures ----------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 static struct wt_msg failure(uint64_t id, int32_t code, const char *text)
 {
@@ -243,7 +243,7 @@ static void fail_ids(struct wt_lab *lab, const struct wt_offence *o)
     }
 }
 
-/* ---- the tables ---------------------------------------------------------------------- */
+/* ---- the tables ---------------------------------------------------------- */
 
 #define MESSAGE(name_, outcome_, type_, ...)                                   \
     {                                                                          \

@@ -21,7 +21,7 @@ static void apply(uint8_t *at, const struct wt_offence *o)
     }
 }
 
-/* ---- of a member ---------------------------------------------------------------- */
+/* ---- of a member --------------------------------------------------------- */
 
 /* A PING in a record that was changed. */
 static void message(struct wt_lab *lab, const struct wt_offence *o)
@@ -142,7 +142,7 @@ const struct wt_offence wt_record_offences[] = {
 };
 const uint32_t wt_n_record_offences = WI_ARRAY_LEN(wt_record_offences);
 
-/* ---- of strangers ------------------------------------------------------------------ */
+/* ---- of strangers -------------------------------------------------------- */
 
 static void greeting(struct wt_lab *lab, const struct wt_offence *o)
 {

@@ -3,8 +3,8 @@
  * Operators in tests: rows written down, an operator that gives them out, and
  * what an operator under test makes of them.
  *
- *   wt_op_rows_init(&in, "k:int64? s:utf8")      columns, ? for nullable
- *   wt_op_rows_add(&in, "5 abc")                 '-' is null, "" an empty string
+ *   wt_op_rows_init(&in, "k:int64? s:utf8")   columns, ? for nullable
+ *   wt_op_rows_add(&in, "5 abc")              '-' is null, "" an empty string
  *   wt_source(&ctx, &in, seed)                an operator
  *   wt_collect(op, &got)                      step it to its end
  *   wt_op_rows_expect(&got, &expected, ordered)

@@ -53,7 +53,7 @@ void wt_oracle_close(struct wt_oracle *o)
     (void)rmdir(o->dir);
 }
 
-/* ---- tables ---------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------- */
 
 static void begin_file(FILE *out, const struct wt_oracle_table *t)
 {
@@ -260,7 +260,7 @@ void wt_oracle_load(struct wt_oracle *o, const struct wt_oracle_table *t,
     cr_assert_null(l.why, "%s: row %" PRIu64 ": %s", path, l.row, l.why);
 }
 
-/* ---- a plan on a cluster ---------------------------------------------------- */
+/* ---- a plan on a cluster ------------------------------------------------- */
 
 struct part {
     weir_run *run;

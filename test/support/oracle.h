@@ -12,8 +12,8 @@
  *
  *   bool                      0 or 1
  *   decimal of <= 18 digits   an integer, its unscaled value
- *   longer, and uint64        the digits as text, with `collate exact`: compared
- *                             as numbers; exact_sum() adds them up
+ *   longer, and uint64        the digits as text, with `collate exact`:
+ *                             compared as numbers; exact_sum() adds them up
  *   date, timestamp           text
  *   binary, fixed(N)          text, hexadecimal
  */

@@ -82,7 +82,7 @@ void wt_plan_close(struct wt_plan *p)
     p->query = NULL;
 }
 
-/* ---- steps ---------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 static weir_err count(struct wt_plan *p)
 {

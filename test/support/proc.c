@@ -57,7 +57,7 @@ uint64_t wt_now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- in children ---------------------------------------------------------- */
+/* ---- in children --------------------------------------------------------- */
 
 void wt_proc_die(struct wt_proc *p, const char *fmt, ...)
 {
@@ -84,7 +84,7 @@ void wt_proc_await(struct wt_proc *p)
     wt_proc_check(p, got == 1, "await: the parent has gone");
 }
 
-/* ---- the parent ----------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 static void *map_shared(size_t bytes)
 {

@@ -76,7 +76,7 @@ int wt_procs_end(struct wt_procs *ps, uint32_t k);
 /** Child k returns from its function, or calls exit(0), in time. */
 void wt_procs_end_well(struct wt_procs *ps, uint32_t k);
 
-/* ---- in children ---------------------------------------------------------- */
+/* ---- in children --------------------------------------------------------- */
 
 void wt_proc_say(struct wt_proc *p, char mark);
 void wt_proc_await(struct wt_proc *p);

@@ -81,7 +81,8 @@ void wt_random_predicate(struct wt_maker *m, const struct wt_random_column *c,
 void wt_random_value(struct wt_maker *m, const struct wt_random_column *c,
                      struct wt_random_text *text, struct wt_random_column *out);
 
-/** The i-th bound of a range of a column, ascending. "" if its type has none here. */
+/** The i-th bound of a range of a column, ascending. "" if its type has none
+ *  here. */
 const char *wt_random_bound(const struct wt_random_column *c, uint32_t i);
 
 /** The SQL of avg(c) of a decimal, which rounds half away from zero. */

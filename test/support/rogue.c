@@ -16,7 +16,7 @@ void wt_must_fail(const char *file, int line, const char *fmt, ...)
     abort();
 }
 
-/* ---- connections ------------------------------------------------------------ */
+/* ---- connections --------------------------------------------------------- */
 
 static struct wt_rogue_link *new_link(struct wt_rogue *r)
 {
@@ -59,7 +59,7 @@ void wt_rogue_hang_up(struct wt_rogue_link *l)
     }
 }
 
-/* ---- messages ----------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 struct wt_msg wt_rogue_hello(const struct wt_rogue_link *l,
                              enum wt_msg_type type)
@@ -122,7 +122,7 @@ struct wt_msg wt_rogue_pos(enum wt_msg_type type, uint32_t edge, uint32_t epoch,
     return m;
 }
 
-/* ---- what came ------------------------------------------------------------------ */
+/* ---- what came ----------------------------------------------------------- */
 
 static void take_peer(struct wt_rogue_link *l, const uint8_t *at)
 {

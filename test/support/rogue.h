@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A member of a cluster that is no node: it speaks the wire protocol by a second
- * implementation (wire.h) and does what a test tells it, right or wrong.
+ * A member of a cluster that is no node: it speaks the wire protocol by a
+ * second implementation (wire.h) and does what a test tells it, right or wrong.
  *
  *   test --sends, writes--> wt_rogue_link --carrier--> node
  *        <--what came------
  *
- * A carrier brings messages and writes to nodes: the simulated network, or plain
- * tcp sockets. By itself a rogue answers what a polite peer answers (HELLO,
- * ACCEPT, PING), as far as the link says so, and keeps what came.
+ * A carrier brings messages and writes to nodes: the simulated network, or
+ * plain tcp sockets. By itself a rogue answers what a polite peer answers
+ * (HELLO, ACCEPT, PING), as far as the link says so, and keeps what came.
  */
 #ifndef WT_ROGUE_H
 #define WT_ROGUE_H
@@ -121,7 +121,7 @@ struct wt_msg wt_rogue_pos(enum wt_msg_type type, uint32_t edge, uint32_t epoch,
 struct wt_msg wt_rogue_edge_msg(enum wt_msg_type type, uint32_t edge,
                                 uint32_t epoch, uint32_t arg);
 
-/* ---- carriers --------------------------------------------------------------- */
+/* ---- carriers ------------------------------------------------------------ */
 
 struct wi_simnet;
 /** At a port of a simulated network. Fills carrier, transport and address. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rogue on plain tcp sockets: records by docs/wire.md, "The tcp transport". */
+/* A rogue on plain tcp sockets: records by docs/wire.md, "The tcp
+ * transport". */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -114,7 +115,7 @@ static void tcp_close(struct wt_rogue_link *l)
     }
 }
 
-/* ---- what came ------------------------------------------------------------------ */
+/* ---- what came ----------------------------------------------------------- */
 
 /* One record at the front of what came; its length, 0: not whole yet. */
 static uint32_t take_record(struct wt_rogue_link *l, const uint8_t *at,

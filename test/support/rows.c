@@ -132,7 +132,7 @@ static bool cell_is(const struct cell *cell, const uint8_t *from)
     return same;
 }
 
-/* ---- making --------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static void set_bit(uint8_t *bits, uint64_t i, bool on)
 {
@@ -258,7 +258,7 @@ void wt_rows_make(const struct wt_rows *spec, uint64_t first, uint32_t n,
                                .private_data = o};
 }
 
-/* ---- checking ------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------ */
 
 uint64_t wt_rows_id(const struct ArrowArray *batch, int64_t row)
 {

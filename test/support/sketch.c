@@ -11,7 +11,7 @@ static const struct weir_field default_fields[] = {
 static const char *const by_k[] = {"k"};
 static const struct wi_sort_key by_id[] = {{.col = 0}};
 
-/* ---- the table ------------------------------------------------------------ */
+/* ---- the table ----------------------------------------------------------- */
 
 struct scan {
     const struct wt_table *table;
@@ -81,7 +81,7 @@ static void nothing(void *table)
 static const struct weir_table_ops table_ops = {scan_open, scan_next, free,
                                                 nothing};
 
-/* ---- plans ---------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 void wt_sketch_init(struct wt_sketch *s, const struct wt_rows *rows)
 {
@@ -205,7 +205,7 @@ void wt_sketch_result(struct wt_sketch *s, uint32_t input)
                          : wt_sketch_shuffle(s, input, WEIR_GATHER, 0);
 }
 
-/* ---- runs ----------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
 static void take_row(struct wt_trial *t, const struct ArrowArray *batch,
                      int64_t row)

@@ -19,7 +19,7 @@ static uint64_t draw(struct wt_storm *s, uint64_t n)
     return (s->random >> 16) % n;
 }
 
-/* ---- opening and closing ------------------------------------------------------ */
+/* ---- opening and closing ------------------------------------------------- */
 
 void wt_storm_open(struct wt_storm *s, const struct wt_place *place,
                    bool node_rings)
@@ -47,7 +47,7 @@ void wt_storm_close(struct wt_storm *s)
     wt_cluster_close(&s->c);
 }
 
-/* ---- one query ------------------------------------------------------------------ */
+/* ---- one query ----------------------------------------------------------- */
 
 static weir_err open_plan(struct wt_storm *s, struct wt_storm_member *m)
 {
@@ -158,7 +158,7 @@ void wt_storm_run(struct wt_storm *s, const struct wt_way *way)
     }
 }
 
-/* ---- what is left ------------------------------------------------------------------ */
+/* ---- what is left -------------------------------------------------------- */
 
 static bool link_is_free(const struct wi_link *l)
 {

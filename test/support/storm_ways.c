@@ -15,7 +15,7 @@ static weir_query *query_of(struct wt_storm *s, uint32_t node)
     return s->member[node].plan.query;
 }
 
-/* ---- opens that fail -------------------------------------------------------------- */
+/* ---- opens that fail ----------------------------------------------------- */
 
 static const struct weir_field key_field = {.name = "key", .format = "l"};
 static const struct weir_field odd_field = {.name = "key", .format = "i"};
@@ -147,7 +147,7 @@ static weir_err deadline(struct wt_storm *s, uint32_t node)
     return rc;
 }
 
-/* ---- while it runs -------------------------------------------------------------------- */
+/* ---- while it runs ------------------------------------------------------- */
 
 static weir_err cancel(struct wt_storm *s, uint32_t node)
 {
@@ -206,7 +206,7 @@ static weir_err push_nonsense(struct wt_storm *s, uint32_t node)
     return rc < 0 ? WEIR_DONE : WEIR_OK;
 }
 
-/* ---- what came is damaged ------------------------------------------------------------- */
+/* ---- what came is damaged ------------------------------------------------ */
 
 /* Do something to the rings of this query that a node reads and that have
  * unread frames of others. WEIR_AGAIN: there was none. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the parent ----------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 struct wt_procs *wt_team_start(uint32_t n, wt_proc_fn fn, void *arg)
 {
@@ -108,7 +108,7 @@ void wt_team_left_nothing(struct wt_procs *ps)
     }
 }
 
-/* ---- members -------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------- */
 
 weir_node *wt_team_open(struct wt_proc *p, struct weir_node_params params)
 {

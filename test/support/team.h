@@ -31,7 +31,7 @@ struct wt_team {
     struct wt_outcome outcome[WT_TEAM][WT_TEAM_QUERIES];
 };
 
-/* ---- the parent ----------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 /** Fork n members. The function gets p->shared = struct wt_team. */
 struct wt_procs *wt_team_start(uint32_t n, wt_proc_fn fn, void *arg);
@@ -58,7 +58,7 @@ void wt_team_same(struct wt_procs *ps, uint32_t q, const uint32_t *members,
 /** Nothing of this run is left in the system. */
 void wt_team_left_nothing(struct wt_procs *ps);
 
-/* ---- members -------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------- */
 
 /** Open this process's node, publish its address, say 'o'. params: name and
  *  listen are filled in. */

@@ -29,7 +29,7 @@ void wt_append(struct wt_msg *packet, const struct wt_msg *m)
     packet->len += m->len;
 }
 
-/* ---- the checksum ----------------------------------------------------------- */
+/* ---- the checksum -------------------------------------------------------- */
 
 enum { LANES = 8, BLOCK = 64 };
 
@@ -124,7 +124,7 @@ void wt_frame_seal(uint8_t *at)
     wt_put(at + 24, wt_frame_sum(at), 8);
 }
 
-/* ---- frames ----------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
 static void put_header(uint8_t *at, uint32_t kind, uint32_t bytes,
                        struct wt_place_in_ring place)
@@ -178,7 +178,7 @@ uint32_t wt_frame_chunk(uint8_t *at, struct wt_place_in_ring place,
     return bytes;
 }
 
-/* ---- fingerprints ------------------------------------------------------------ */
+/* ---- fingerprints -------------------------------------------------------- */
 
 static uint64_t fnv(uint64_t h, const void *bytes, uint64_t n)
 {

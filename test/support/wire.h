@@ -76,7 +76,7 @@ void wt_set_text(struct wt_msg *m, uint32_t off, uint32_t bytes,
 /** Put another message after those that are there. */
 void wt_append(struct wt_msg *packet, const struct wt_msg *m);
 
-/* ---- frames --------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
 /** Where a frame is in its ring. */
 struct wt_place_in_ring {
@@ -103,9 +103,10 @@ void wt_frame_seal(uint8_t *at);
 /** The checksum of a frame as it stands. */
 uint64_t wt_frame_sum(const uint8_t *at);
 
-/* ---- fingerprints --------------------------------------------------------- */
+/* ---- fingerprints -------------------------------------------------------- */
 
-/** A shuffle by hash of one column, "key" (l), as test/support/plan.h has it. */
+/** A shuffle by hash of one column, "key" (l), as test/support/plan.h has
+ *  it. */
 struct wt_shuffle_print {
     uint64_t seed;
     uint32_t n_members; /* all produce and consume, one worker each */

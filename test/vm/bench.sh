@@ -71,7 +71,8 @@ report() {
     done >"$folder/table"
     awk -v rows="$WEIR_BENCH_ROWS" '
         { ns = 1e9 / (rows * 8 * 2)
-          printf "%-10s%10.2f%10.2f%10.2f\n", $1, $2 * ns, $3 * ns, ($2 - $3) * ns
+          printf "%-10s%10.2f%10.2f%10.2f\n", $1, $2 * ns, $3 * ns,
+              ($2 - $3) * ns
           all[$1] = $2; user[$1] = $3 }
         END {
           printf "\nsockets/verbs %.2f\n", all["sockets"] / all["verbs"]

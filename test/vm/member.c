@@ -110,7 +110,7 @@ static void tell_sums(const struct wt_plan *plan)
                  plan->sums.got_sum);
 }
 
-/* ---- query 1 -------------------------------------------------------------- */
+/* ---- query 1 ------------------------------------------------------------- */
 
 /* Is query 1 under way? It is for member 0 when each of the others has sent it
  * many rows: they get no further than a batch before all their links are up. */
@@ -188,7 +188,7 @@ static void lose_query_1(const struct member *m, struct wt_plan *two)
     wt_plan_close(&one);
 }
 
-/* ---- what has to go on ---------------------------------------------------- */
+/* ---- what has to go on --------------------------------------------------- */
 
 static void survive(const struct member *m)
 {

@@ -39,7 +39,8 @@ member() {
     [ "$1" = destroy ] || port=7200
     {
         until_true 100 all_listen "$1" && echo go || exit
-        [ "$1" = destroy ] || { until_true 120 test -e $shared/mended && echo go; }
+        [ "$1" = destroy ] ||
+            { until_true 120 test -e $shared/mended && echo go; }
     } | "$build/test/vm.member" "$1" "$2" "verbs:$ip_a:$port" \
         "verbs:$ip_a:$((port + 1))" "verbs:$ip_b:$((port + 2))" \
         "$shared/$1.$2"

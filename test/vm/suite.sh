@@ -62,7 +62,8 @@ for DRIVER; do
     esac
     export DRIVER WEIR_TEST_VERBS_ADDR
     test_on 60 "device is up" device_is_up
-    test_on 120 "rping: write, read, send, 20 x 60000 bytes, verified" rping_works
+    test_on 120 "rping: write, read, send, 20 x 60000 bytes, verified" \
+        rping_works
     test_on 120 "ib_send_bw -R -e" perftest_works ib_send_bw -e
     test_on 120 "ib_write_bw -R" perftest_works ib_write_bw
     # All whose name has "verbs" in it; of these two kinds there are some.

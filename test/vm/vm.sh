@@ -19,11 +19,11 @@
 #   --timeout S           wall seconds (300), after which it is a failure
 #   --keep DIR            leave console and output there
 #
-# Output is the command's, live (pair: each line begins with the driver and "A: "
-# or "B: "); so is the exit code (pair: A's; B, unless destroyed, must exit with
-# 0). 125: the guest did not come up, broke down or ran out of time; the end of
-# its console is printed then. When vm.sh ends, however it ends, so do its
-# guests.
+# Output is the command's, live (pair: each line begins with the driver and "A:
+# " or "B: "); so is the exit code (pair: A's; B, unless destroyed, must exit
+# with 0). 125: the guest did not come up, broke down or ran out of time; the
+# end of its console is printed then. When vm.sh ends, however it ends, so do
+# its guests.
 #
 # In a pair, A is 10.77.3.1 and B is 10.77.3.2; each sees /run/job/shared, a
 # folder that both may write, to wait for one another. A line of theirs that is
@@ -149,7 +149,8 @@ boot() {
         -display none -monitor none -no-reboot \
         -pidfile "$folder/pid" \
         -kernel "$image/vmlinuz" -initrd "$initrd" -append \
-        "console=ttyS0 quiet panic=-1 oops=panic edd=off net.ifnames=0 $kernel" \
+        "console=ttyS0 quiet panic=-1 oops=panic edd=off net.ifnames=0 \
+$kernel" \
         </dev/null >"$folder/qemu" 2>&1 &
     pid=$!
     pids="$pids $pid"
@@ -195,7 +196,8 @@ pair_boot() {
     write_job "$jobs/$guest" "$driver:10.77.3.$number" "$@"
     mkfifo "$jobs/$guest/monitor.in" "$jobs/$guest/monitor.out"
     boot "$jobs/$guest" \
-        -netdev "stream,id=n0,server=$server,addr.type=unix,addr.path=$jobs/wire" \
+        -netdev "stream,id=n0,server=$server,addr.type=unix,\
+addr.path=$jobs/wire" \
         -device "virtio-net-pci,netdev=n0,mac=52:54:00:77:03:0$number" \
         -chardev "pipe,id=monitor,path=$jobs/$guest/monitor" \
         -mon monitor \

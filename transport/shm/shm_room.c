@@ -2,7 +2,8 @@
 /*
  * Is there memory? The kernel answers a fallocate that it cannot satisfy by
  * killing processes, not by ENOMEM (overcommit is judged page by page, and a
- * control group has no other answer), so this asks first. Others may take the memory in between: this makes the kill unlikely, not impossible.
+ * control group has no other answer), so this asks first. Others may take the
+ * memory in between: this makes the kill unlikely, not impossible.
  *
  * Sources: Linux Documentation/filesystems/proc.rst (MemAvailable) and
  * Documentation/admin-guide/cgroup-v2.rst (memory.max, .current, .stat).

@@ -98,7 +98,7 @@ struct weir_sim {
     struct weir_error first; /* of a task */
 };
 
-/* ---- the queue of nodes, and timers --------------------------------------- */
+/* ---- the queue of nodes, and timers -------------------------------------- */
 
 static void enqueue(weir_sim *sim, struct node *n)
 {
@@ -149,7 +149,7 @@ static void arm_timer(weir_sim *sim, struct node *n)
     }
 }
 
-/* ---- opening and closing -------------------------------------------------- */
+/* ---- opening and closing ------------------------------------------------- */
 
 struct wi_simnet *wi_sim_net(weir_sim *sim)
 {
@@ -321,7 +321,7 @@ uint64_t weir_sim_now(const weir_sim *sim)
     return sim != NULL ? wi_simnet_now(sim->net) : 0;
 }
 
-/* ---- tasks ---------------------------------------------------------------- */
+/* ---- tasks --------------------------------------------------------------- */
 
 weir_err weir_sim_task(weir_sim *sim, uint32_t node, uint32_t worker,
                        weir_sim_task_fn fn, void *arg)
@@ -426,7 +426,7 @@ static bool run_worker(weir_sim *sim, struct node *n, struct worker *w)
     return called;
 }
 
-/* ---- nodes ---------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------- */
 
 enum stepped { RESTED, MOVED, RESTLESS };
 
@@ -472,7 +472,8 @@ static void visit(weir_sim *sim, struct node *n)
     /* What tasks left for the engine; it may wake workers again. */
     enum stepped after = called ? step(sim, n) : RESTED;
     arm_timer(sim, n);
-    /* A task of one worker may have woken a worker that was looked at before. */
+    /* A task of one worker may have woken a worker that was looked at
+     * before. */
     const bool others = called && sim->n_workers > 1;
     if (before == RESTLESS || after != RESTED || others || is_awake(sim, n)) {
         enqueue(sim, n);
@@ -516,7 +517,7 @@ static void run_timer(weir_sim *sim, struct node *n, uint64_t at_ns)
     }
 }
 
-/* ---- time ----------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 static void run_entries(weir_sim *sim)
 {
@@ -690,7 +691,7 @@ weir_err weir_sim_run(weir_sim *sim, uint64_t limit_ns, struct weir_error *err)
     return rc;
 }
 
-/* ---- faults --------------------------------------------------------------- */
+/* ---- faults -------------------------------------------------------------- */
 
 static bool in_range(const weir_sim *sim, uint32_t a, uint32_t b)
 {

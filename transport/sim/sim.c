@@ -36,7 +36,7 @@ static struct wi_simend *of_ep(struct wi_ep *ep)
     return wi_container_of(ep, struct wi_simend, ep);
 }
 
-/* ---- node ----------------------------------------------------------------- */
+/* ---- node ---------------------------------------------------------------- */
 
 static uint32_t free_port(const struct wi_simnet *net)
 {
@@ -113,7 +113,7 @@ static void get_address(struct wi_transport *base, char *text)
     (void)snprintf(text, WI_ADDRESS_BYTES, "sim:%u", of_transport(base)->port);
 }
 
-/* ---- memory --------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static weir_err open_memory(struct wi_transport *base, size_t bytes,
                             struct wi_mem *out, struct weir_error *err)
@@ -165,7 +165,7 @@ static weir_err grant(struct wi_ep *ep, const struct wi_mem *mem,
     return WEIR_OK;
 }
 
-/* ---- connections ---------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------- */
 
 static bool parse_address(const char *text, uint32_t ports, uint32_t *port_out)
 {
@@ -232,7 +232,7 @@ static void leave(struct wi_ep *ep)
     wi_simend_leave(of_ep(ep));
 }
 
-/* ---- send side ------------------------------------------------------------ */
+/* ---- send side ----------------------------------------------------------- */
 
 /* Refuse now and then, as a busy device would (faults.again_ppm). */
 WI_COLD static weir_err refuse_for_a_while(struct wi_simend *e)
@@ -334,7 +334,7 @@ static weir_err kick(struct wi_ep *ep)
     return WEIR_OK;
 }
 
-/* ---- receive side --------------------------------------------------------- */
+/* ---- receive side -------------------------------------------------------- */
 
 struct batch {
     struct wi_event *events;

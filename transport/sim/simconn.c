@@ -66,7 +66,7 @@ uint32_t wi_simop_wire_bytes(const struct wi_simop *op)
     }
 }
 
-/* ---- connections ---------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------- */
 
 static void init_end(struct wi_simend *e, struct wi_simconn *c, uint32_t from,
                      uint32_t to)
@@ -261,7 +261,7 @@ void wi_simend_leave(struct wi_simend *e)
     wi_simconn_drop(c);
 }
 
-/* ---- onto the wire -------------------------------------------------------- */
+/* ---- onto the wire ------------------------------------------------------- */
 
 struct wi_simxfer *wi_simconn_take(struct wi_simflow *flow)
 {

@@ -239,7 +239,7 @@ void wi_simend_leave(struct wi_simend *e);
 struct wi_simxfer *wi_simconn_take(struct wi_simflow *flow);
 void wi_simconn_lose(struct wi_simxfer *x);
 
-/* ---- simland.c: what operations do where they arrive ---------------------- */
+/* ---- simland.c: what operations do where they arrive --------------------- */
 
 /** For the table of simwire.h. */
 void wi_simland(struct wi_simxfer *x);

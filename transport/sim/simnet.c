@@ -117,7 +117,7 @@ uint64_t wi_simnet_trace(const struct wi_simnet *net)
     return net->wire.trace;
 }
 
-/* ---- faults --------------------------------------------------------------- */
+/* ---- faults -------------------------------------------------------------- */
 
 static bool joins(const struct wi_simconn *c, uint64_t a, uint64_t b)
 {

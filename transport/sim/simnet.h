@@ -90,7 +90,7 @@ uint64_t wi_simnet_sent_bytes(const struct wi_simnet *net, uint32_t port);
 uint64_t wi_simnet_events(const struct wi_simnet *net);
 uint64_t wi_simnet_trace(const struct wi_simnet *net);
 
-/* ---- faults: see include/weir/sim.h; a time that is past means now -------- */
+/* ---- faults: see include/weir/sim.h; a time that is past means now ------- */
 
 /** Change the seeded faults from now on. */
 void wi_simnet_set_faults(struct wi_simnet *net,

@@ -286,7 +286,8 @@ void wi_tcp_mem_close(struct wi_transport *t, struct wi_mem *mem);
 weir_err wi_tcp_grant(struct wi_ep *base, const struct wi_mem *mem,
                       uint64_t *key_out, struct weir_error *err);
 
-/** Index of a grant, or TCP_MAX_GRANTS if [off, off + bytes) is not within it. */
+/** Index of a grant, or TCP_MAX_GRANTS if [off, off + bytes) is not within
+ *  it. */
 uint32_t wi_tcp_granted(const struct tcp_ep *ep, uint64_t key, uint64_t off,
                         uint64_t bytes);
 

@@ -77,7 +77,8 @@ static struct rdma_conn_param conn_param(const struct vb_ep *ep,
 
 /* ---- connecting ---------------------------------------------------------- */
 
-/* From our address, and a port that rdma_cm chooses. False and errno: failed. */
+/* From our address, and a port that rdma_cm chooses. False and errno:
+ * failed. */
 static bool resolve(struct vb_ep *ep, union wi_inet *to)
 {
     union wi_inet from = vb_home(ep)->local;

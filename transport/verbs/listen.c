@@ -123,8 +123,8 @@ static weir_err bind_listener(struct vb_transport *t, const char *text,
     return wi_vb_dev_none(what, err);
 }
 
-/* siw binds a socket of TCP, which may have the port that rdma_cm, with ports of
- * its own, took for free: then another one. */
+/* siw binds a socket of TCP, which may have the port that rdma_cm, with ports
+ * of its own, took for free: then another one. */
 static weir_err listen_at(struct vb_transport *t, const char *text,
                           const union wi_inet *addr, struct weir_error *err)
 {

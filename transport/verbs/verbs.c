@@ -525,8 +525,8 @@ static int verbs_fd(struct wi_transport *base)
 }
 
 /* Each write costs a request. Over iWARP it is one TCP segment, of at most
- * 64 KiB with the headers of IP, TCP, MPA and DDP in it: a write of 64 KiB would
- * take a second segment for its end. */
+ * 64 KiB with the headers of IP, TCP, MPA and DDP in it: a write of 64 KiB
+ * would take a second segment for its end. */
 #define WRITE_BYTES 65408u
 
 const struct wi_transport_ops wi_verbs_ops = {

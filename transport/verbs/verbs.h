@@ -5,9 +5,9 @@
  *
  *   worker or engine, post lock held          engine (poll, arm)
  *
- *   write --+                                 +-- ibv_poll_cq: receives, errors
- *   read  --+-> chain --kick--> queue pair    +-- rdma_cm: connect, disconnect
- *   send  --+    one ibv_post_send per kick   +-- shared receive queue, refilled
+ *   write --+                                +-- ibv_poll_cq: receives, errors
+ *   read  --+-> chain --kick--> queue pair   +-- rdma_cm: connect, disconnect
+ *   send  --+    one ibv_post_send per kick  +-- shared receive queue, refilled
  *
  * One queue pair per link, made by rdma_cm. A write is an RDMA WRITE from
  * memory of mem_open; a message is a SEND out of a small registered pool,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys are distinct, their hash is even, and what is counted is what is there. */
+/* Keys are distinct, their hash is even, and what is counted is what is
+ * there. */
 #include "bench/lib/keys.h"
 
 #include <stdlib.h>

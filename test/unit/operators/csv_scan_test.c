@@ -192,7 +192,7 @@ Test(csv_scan, a_file_that_became_shorter_is_an_error)
     close_text(&s);
 }
 
-/* ---- parts ------------------------------------------------------------------ */
+/* ---- parts --------------------------------------------------------------- */
 
 static uint32_t pick(uint64_t *state, uint32_t n)
 {

@@ -56,7 +56,7 @@ static void expect_rows(const char *text, const struct weir_field *fields,
     (void)unlink(f.path);
 }
 
-/* ---- grammar and parts ----------------------------------------------------- */
+/* ---- grammar and parts --------------------------------------------------- */
 
 static const struct weir_field two_fields[] = {{"n", "i", 0}, {"s", "u", 1}};
 
@@ -144,7 +144,7 @@ Test(csv, a_giant_field_lies_over_many_parts)
     free(text);
 }
 
-/* ---- against libcsv -------------------------------------------------------- */
+/* ---- against libcsv ------------------------------------------------------ */
 
 struct judge {
     struct wt_op_rows *rows;
@@ -278,7 +278,7 @@ Test(csv, every_byte_may_be_a_border)
     (void)unlink(f.path);
 }
 
-/* ---- columns and types ----------------------------------------------------- */
+/* ---- columns and types --------------------------------------------------- */
 
 Test(csv, types_are_found_and_columns_chosen)
 {
@@ -371,7 +371,7 @@ Test(csv, a_null_text_and_a_delimiter_may_be_chosen)
     (void)unlink(f.path);
 }
 
-/* ---- errors ---------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static void expect_scan_error(const char *text, const char *message)
 {

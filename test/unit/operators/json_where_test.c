@@ -51,7 +51,7 @@ Test(json_where, what_is_missing_is_the_value_that_should_have_it)
     expect_at("no path", 1, 1, 0);
 }
 
-/* ---- messages -------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static void refuses_bytes(const char *json, size_t n, const char *message)
 {

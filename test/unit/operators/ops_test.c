@@ -44,7 +44,7 @@ static void expect_end(struct wi_ctx *ctx, struct wi_op *op,
     wt_op_rows_fini(&got);
 }
 
-/* ---- filter, project ------------------------------------------------------ */
+/* ---- filter, project ----------------------------------------------------- */
 
 Test(ops, filter_keeps_rows_that_are_true)
 {
@@ -174,7 +174,7 @@ Test(ops, too_little_memory_closes_the_input)
     wt_op_rows_fini(&in);
 }
 
-/* ---- limit ---------------------------------------------------------------- */
+/* ---- limit --------------------------------------------------------------- */
 
 static void limit_of(const struct wt_op_rows *in, uint64_t rows,
                      uint64_t offset)
@@ -221,7 +221,7 @@ Test(ops, limit_gives_its_rows_and_stops_its_input)
     wt_op_rows_fini(&in);
 }
 
-/* ---- union ---------------------------------------------------------------- */
+/* ---- union --------------------------------------------------------------- */
 
 static void union_of(const struct wt_op_rows *a, const struct wt_op_rows *b,
                      const struct wt_op_rows *want, uint64_t seed)

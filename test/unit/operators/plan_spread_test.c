@@ -43,8 +43,9 @@ static void bad(weir_err rc, const struct weir_error *err, const char *remedy)
     cr_assert_not_null(strstr(err->message, remedy), "%s", err->message);
 }
 
-/* A shuffle, written "hash a b", "hash/1 a", "range a b", "range/7 a", "gather",
- * "broadcast", or "" for none; returns the name of what gives the rows. */
+/* A shuffle, written "hash a b", "hash/1 a", "range a b", "range/7 a",
+ * "gather", "broadcast", or "" for none; returns the name of what gives the
+ * rows. */
 static const char *shuffle(weir_plan *plan, const char *name, const char *input,
                            const char *how)
 {
@@ -154,8 +155,8 @@ Test(plan_spread, a_join_refuses_matches_on_different_workers)
     }
 }
 
-/* What docs/plan.md says of where the inputs of a join may be. Keys are a and b:
- * whoever is placed by v or w is not placed by keys of the join. */
+/* What docs/plan.md says of where the inputs of a join may be. Keys are a and
+ * b: whoever is placed by v or w is not placed by keys of the join. */
 static bool documented(const char *left, const char *right)
 {
     const bool keyed = left[0] == 'h' || left[0] == 'r';

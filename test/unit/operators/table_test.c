@@ -5,7 +5,7 @@
 #include "operators/table/build.h"
 #include "test/unit/operators/table_fixture.h"
 
-/* ---- memory ---------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static const uint32_t both[] = {0, 1};
 
@@ -160,7 +160,7 @@ Test(table, a_batch_that_is_not_of_the_schema_is_refused_and_kept)
     m.schema.release(&m.schema);
 }
 
-/* ---- series ---------------------------------------------------------------- */
+/* ---- series -------------------------------------------------------------- */
 
 Test(table, series_are_the_same_in_any_number_of_parts)
 {
@@ -251,7 +251,7 @@ Test(table, a_series_that_leaves_its_type_is_refused)
     expect_series_error(c, 1, WEIR_ERR_SCHEMA);
 }
 
-/* ---- tables of a program's own --------------------------------------------- */
+/* ---- tables of a program's own ------------------------------------------- */
 
 struct own {
     int batches; /* given before it fails */

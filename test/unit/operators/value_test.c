@@ -75,7 +75,7 @@ static struct wi_str str_of(const char *text)
     return (struct wi_str){text, (uint32_t)strlen(text)};
 }
 
-/* ---- in an expression ------------------------------------------------------ */
+/* ---- in an expression ---------------------------------------------------- */
 
 static void expect_cast(const char *type, const char *text, const char *value)
 {
@@ -102,7 +102,7 @@ Test(value, a_cast_reads_it)
     }
 }
 
-/* ---- in a CSV file --------------------------------------------------------- */
+/* ---- in a CSV file ------------------------------------------------------- */
 
 static weir_table *open_file(const char *path, struct wi_columns *columns)
 {
@@ -177,7 +177,7 @@ Test(value, a_csv_field_is_the_same)
     }
 }
 
-/* ---- in a plan ------------------------------------------------------------- */
+/* ---- in a plan ----------------------------------------------------------- */
 
 static void expect_literal(const char *type, const char *text,
                            const char *value)
@@ -210,7 +210,7 @@ Test(value, a_literal_of_a_plan_is_the_same)
     }
 }
 
-/* ---- each kind ------------------------------------------------------------- */
+/* ---- each kind ----------------------------------------------------------- */
 
 static bool decimal_is(const char *text, uint8_t precision, uint8_t scale,
                        int64_t expected)
@@ -309,7 +309,7 @@ Test(value, integers_are_refused_beyond_their_range)
     cr_expect_neq(wi_read_float64(str_of(" 1"), &d), WI_READ_OK);
 }
 
-/* ---- and back -------------------------------------------------------------- */
+/* ---- and back ------------------------------------------------------------ */
 
 Test(value, every_day_of_ten_millennia_comes_back)
 {

@@ -17,7 +17,7 @@
 #include "transport/registry.h"
 #include "transport/sim/harness.h"
 
-/* ---- a small node --------------------------------------------------------- */
+/* ---- a small node -------------------------------------------------------- */
 
 enum { MAX_WORKERS = 4, MAX_HELD = 64, EVENTS = 8 };
 
@@ -280,7 +280,7 @@ void wi_plain_why(struct wi_transport *t, const char *address,
     text[0] = 0;
 }
 
-/* ---- tasks ------------------------------------------------------------------ */
+/* ---- tasks --------------------------------------------------------------- */
 
 static weir_sim *open_sim(uint32_t nodes, uint32_t workers)
 {
@@ -470,7 +470,7 @@ Test(sim_harness, tasks_may_add_tasks)
     weir_sim_close(sim);
 }
 
-/* ---- ends -------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------- */
 
 static weir_err wait_for_ever(void *arg, uint64_t now_ns)
 {
@@ -581,7 +581,7 @@ Test(sim_harness, node_that_never_rests_is_an_error, .timeout = 60)
     weir_sim_close(sim);
 }
 
-/* ---- faults ------------------------------------------------------------------- */
+/* ---- faults -------------------------------------------------------------- */
 
 Test(sim_harness, tasks_of_a_crashed_node_count_as_done)
 {
@@ -719,7 +719,7 @@ Test(sim_harness, workers_of_a_node_wake_each_other_without_an_event)
     weir_sim_close(sim);
 }
 
-/* ---- opening -------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 Test(sim_harness, wrong_params_are_refused)
 {
@@ -758,7 +758,7 @@ Test(sim_harness, nodes_get_their_params)
     weir_sim_close(NULL);
 }
 
-/* ---- many nodes ------------------------------------------------------------------ */
+/* ---- many nodes ---------------------------------------------------------- */
 
 /* Every node sends a few hops around the ring, each hop at the next node. */
 static weir_err hop(void *arg, uint64_t now_ns)

@@ -205,7 +205,7 @@ static uint64_t completed(const struct seen *s)
     return wi_load_sc(&s->ep->completed);
 }
 
-/* ---- time ----------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 Test(sim, message_takes_both_ports_and_the_latency)
 {
@@ -328,7 +328,7 @@ Test(sim, write_is_not_complete_before_the_read_posted_before_it)
     net_close(n);
 }
 
-/* ---- all to all ------------------------------------------------------------ */
+/* ---- all to all ---------------------------------------------------------- */
 
 enum { DEPTH = 8, WRITES = 40 };
 
@@ -455,7 +455,7 @@ Test(sim, same_seed_gives_the_same_events_another_seed_does_not)
     cr_assert_neq(trace_of(17, 701), first);
 }
 
-/* ---- faults ----------------------------------------------------------------- */
+/* ---- faults -------------------------------------------------------------- */
 
 Test(sim, crash_is_silent)
 {
@@ -651,7 +651,7 @@ Test(sim, closing_a_node_closes_what_it_never_polled)
     net_close(n);
 }
 
-/* ---- stress ------------------------------------------------------------------ */
+/* ---- stress -------------------------------------------------------------- */
 
 /* Ports connect, write into slot i % SLOTS of the peer and announce it, close
  * and connect again, while links are cut at random. Whenever an announcement
