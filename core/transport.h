@@ -78,9 +78,9 @@ enum {
     WI_REASON_BYTES = 192,       /* longest reason text with its NUL */
     WI_MIN_MESSAGE_BYTES = 2048, /* every transport takes messages this long */
 
-    /* What real transports take for a frame. Each frame costs thousands of
-     * instructions at both ends, where rows are copied also system calls and
-     * packets, and small rings cost more switches between processes. */
+    /* frame_bytes of the real transports by default. Each frame costs thousands
+     * of instructions at both ends (transports that copy add system calls and
+     * packets), and small rings make processes switch more often. */
     WI_USUAL_FRAME_BYTES = 61440,
 };
 
@@ -92,17 +92,17 @@ struct wi_transport_params {
     const char
         *advertise;     /* what peers are told instead; NULL: as it listens */
     const char *name;   /* name of the node, for messages */
-    uint32_t max_links; /* most endpoints at a time; those that are not known to
-                           be peers yet do not count */
+    uint32_t max_links; /* most endpoints at a time, not counting those that
+                           are not known to be peers yet */
     void *arg;          /* transport's own (sim: the simulated network) */
-    const struct wi_log *log; /* for what no caller is told; NULL: nobody */
+    const struct wi_log *log; /* for faults that no call returns; NULL: none */
 };
 
 /**
- * May a peer write to [off, off + bytes) of granted memory now? A transport with
- * WI_CAP_GUARD places each write itself and asks before: when the write begins,
- * and again for what is left of it whenever messages that came before it may
- * have been handled meanwhile. NULL: always.
+ * May a peer write to [off, off + bytes) of granted memory now? A transport
+ * with WI_CAP_GUARD places each write itself and asks first: when the write
+ * begins, and again for the rest of it whenever messages that came before it
+ * may have been handled meanwhile. NULL: always.
  *
  * Blocks: never.  Called by: poll.  Ownership: arg lives as long as the grant
  */
@@ -149,8 +149,8 @@ struct wi_event {
     const uint8_t *bytes;
     uint32_t len;
     const char *reason; /* CLOSED: one line, valid until the next poll */
-    bool hung_up; /* CLOSED instead of CONNECTED: by a peer that is there, and
-                     may have room later */
+    bool hung_up;       /* CLOSED instead of CONNECTED, by a peer that runs and
+                           may have room later */
 };
 
 /** One one-sided operation. */
@@ -165,11 +165,11 @@ struct wi_transport_ops {
     const char *name; /* "shm", "tcp", ...: the word before ':' in addresses */
     uint32_t caps;
     uint32_t max_message_bytes; /* >= WI_MIN_MESSAGE_BYTES */
-    uint32_t usual_frame_bytes; /* a node's frame_bytes, unless it says */
-    uint32_t write_bytes; /* largest write that costs once, times 64; frames are
-                             fitted to it. 0: no such limit */
+    uint32_t usual_frame_bytes; /* default of a node's frame_bytes */
+    uint32_t write_bytes; /* largest write that goes out as one: a multiple
+                             of 64, which frames are fitted to; 0: no limit */
 
-    /* ---- node ---------------------------------------------------------- */
+    /* ---- node ------------------------------------------------------------ */
 
     /**
      * Start listening.
@@ -199,7 +199,7 @@ struct wi_transport_ops {
      */
     void (*address)(struct wi_transport *t, char *text);
 
-    /* ---- memory -------------------------------------------------------- */
+    /* ---- memory ---------------------------------------------------------- */
 
     /**
      * Get zeroed, page-aligned memory that can travel. The pages are
@@ -245,11 +245,11 @@ struct wi_transport_ops {
     /** Undo map. Never fails. */
     void (*unmap)(struct wi_transport *t, void *base, size_t bytes);
 
-    /* ---- connections, engine only --------------------------------------- */
+    /* ---- connections, engine only ---------------------------------------- */
 
     /**
-     * Has a text the form of an address that connect takes? Names are not
-     * looked up, and nobody is asked whether somebody listens there.
+     * Check the form of an address that connect takes. Names are not looked
+     * up, and nobody is asked whether somebody listens there.
      *
      * @param address  with "name:"
      *
@@ -268,7 +268,7 @@ struct wi_transport_ops {
      *
      * Errors:     WEIR_ERR_ARG (not an address), WEIR_ERR_SYSTEM (out of file
      *             descriptors: says the limit), WEIR_ERR_NO_MEMORY
-     * Blocks:     never: what takes time, as the look-up of a name, is done
+     * Blocks:     never: what takes time (looking up a name) is done
      *             elsewhere and ends in an event
      * Ownership:  *ep_out is freed by disconnect
      */
@@ -276,9 +276,9 @@ struct wi_transport_ops {
                         struct wi_ep **ep_out, struct weir_error *err);
 
     /**
-     * Is there another way to an address, after one has failed? Called upon
-     * CLOSED without CONNECTED, or when the core has lost patience; `failed`
-     * is disconnected by the core afterwards.
+     * Begin to connect another way, after one has failed. Called upon CLOSED
+     * without CONNECTED, or when the core has waited long enough; the core
+     * disconnects `failed` afterwards.
      *
      * @param failed  what connect or connect_next gave for this address
      *
@@ -291,7 +291,7 @@ struct wi_transport_ops {
                              struct weir_error *err);
 
     /**
-     * Say in one line, for people, which way leads to an address, and why.
+     * Say in one line, for people, how an address is reached, and why so.
      *
      * @param address  with "name:"; NULL: what this node can use at all
      * @param ep       the endpoint in use; NULL: the way that connect takes
@@ -349,7 +349,7 @@ struct wi_transport_ops {
      */
     weir_err (*kick)(struct wi_ep *ep);
 
-    /* ---- receive side, engine only ---------------------------------------- */
+    /* ---- receive side, engine only --------------------------------------- */
 
     /**
      * Collect events.
@@ -375,7 +375,7 @@ struct wi_transport_ops {
     int (*fd)(struct wi_transport *t);
 };
 
-/* ---- what the registry offers to the core ------------------------------- */
+/* ---- what the registry offers to the core -------------------------------- */
 
 /**
  * Find a transport by its name or by an address that begins with "name:".

@@ -46,21 +46,20 @@ static inline uint32_t wi_max_u32(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/** Ask for a line that will be written. Never faults, whatever `p` is. */
+/** Prefetch a line in order to write it. Never faults, whatever `p` is. */
 static inline void wi_prefetch_write(uintptr_t p)
 {
 #if defined(__x86_64__)
     /* The builtin asks for a shared line unless all code is compiled for
-     * processors with this instruction; to those without it is a no-op. */
+     * processors with prefetchw; on others, prefetchw is a no-op. */
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
 #else
     __builtin_prefetch((const void *)p, 1);
 #endif
 }
 
-/** Hand a line that was written on to the cache that all cores share: another
- *  one is about to read it. A hint (CLDEMOTE), and a no-op on processors that
- *  do not know it: its code is one of those that are reserved for hints.
+/** Move a written line to the cache that all cores share: another core is about
+ *  to read it. Only a hint (CLDEMOTE): processors without it ignore it.
  *  Source: Intel 64 and IA-32 Architectures Software Developer's Manual. */
 static inline void wi_demote(uintptr_t p)
 {

@@ -14,8 +14,8 @@ static inline uint64_t wi_clock_now(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/** A coarse clock for hot paths: about nanoseconds, within a factor of four,
- *  from where reading it costs least. Never goes back on one thread. */
+/** A clock for hot paths: costs least to read, counts nanoseconds within a
+ *  factor of four. Never goes back on one thread. */
 static inline uint64_t wi_clock_coarse(void)
 {
 #if defined(__x86_64__)
@@ -25,7 +25,7 @@ static inline uint64_t wi_clock_coarse(void)
 #endif
 }
 
-/** a + b that stays at UINT64_MAX (= never). */
+/** a + b; UINT64_MAX (never) in place of an overflow. */
 static inline uint64_t wi_time_add(uint64_t a, uint64_t b)
 {
     return a + b < a ? UINT64_MAX : a + b;

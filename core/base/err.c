@@ -47,7 +47,7 @@ weir_scope weir_err_scope(weir_err code)
     return v > -300 ? WEIR_SCOPE_PEER : WEIR_SCOPE_NODE;
 }
 
-/* What a message quotes may be anything: a name, a peer's text, a path. */
+/* Messages quote names, paths and texts of peers: control characters go. */
 static void keep_to_one_line(char *text)
 {
     for (char *c = text; *c != '\0'; c++) {

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/** Sleep while *word == value, at most timeout_ns (UINT64_MAX: for ever). May
+/** Sleep while *word == value, at most timeout_ns (UINT64_MAX: forever). May
  *  return early for no reason. */
 static inline void wi_futex_wait(_Atomic uint32_t *word, uint32_t value,
                                  uint64_t timeout_ns)
@@ -27,9 +27,9 @@ static inline void wi_futex_wake(_Atomic uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/** Let another thread that waits for this core run first, if there is one. A
- *  courtesy before a sleep, never in place of one: what ends the wait must wake
- *  the sleeper all the same. */
+/** Let another thread that waits for this processor run first. Only before a
+ *  sleep, never in place of one: what ends the wait must still wake the
+ *  sleeper. */
 static inline void wi_give_turn(void)
 {
     (void)sched_yield();

@@ -28,7 +28,7 @@ static bool take_port(const char *text, bool zero, uint16_t *out)
            (port > 0 || zero);
 }
 
-/* False if the text has not the form of an address. */
+/* False if the text does not have the form of an address. */
 static bool split(const char *text, unsigned how, struct parts *out)
 {
     const char *colon = strrchr(text, ':');
@@ -55,8 +55,8 @@ static bool split(const char *text, unsigned how, struct parts *out)
     return true;
 }
 
-/* Whether it can be meant as a name (RFC 1123, section 2.1: a name does not
- * look like dotted numbers). */
+/* Can it be a name? RFC 1123, section 2.1: a name does not look like dotted
+ * numbers. */
 static bool is_name(const struct parts *p)
 {
     return !p->v6 && p->host[strspn(p->host, "0123456789.")] != '\0';
@@ -82,7 +82,7 @@ static WI_COLD weir_err not_an_address(const char *text, unsigned how,
                    (how & WI_INET_LISTEN) != 0 ? 0u : 1u);
 }
 
-/* Take a text apart; WEIR_ERR_ARG: it has not the form of an address. */
+/* Take a text apart; WEIR_ERR_ARG: it does not have the form of an address. */
 static weir_err take(const char *text, unsigned how, struct parts *p,
                      struct weir_error *err)
 {

@@ -4,8 +4,8 @@
  *
  *   10.0.0.1:4711   [2001:db8::7]:4711   [fe80::1%eth0]:4711   name:4711
  *
- * IPv4 has all four numbers: what inet_aton(3) makes of fewer is a typing
- * error more often than not.
+ * IPv4 needs all four numbers: inet_aton(3) takes fewer, but that is mostly a
+ * typing error.
  */
 #ifndef WI_BASE_INET_H
 #define WI_BASE_INET_H
@@ -18,7 +18,7 @@
 
 #include <weir/error.h>
 
-/** An address of either family, as bind(2) and its like take it: `any` and
+/** An address of either family, for bind(2) and the like: pass `any` and
  *  wi_inet_len(). */
 union wi_inet {
     struct sockaddr any;
@@ -46,8 +46,8 @@ weir_err wi_inet_decode(const char *text, unsigned how, union wi_inet *out,
                         struct weir_error *err);
 
 /**
- * Has a text the form of an address? As wi_inet_decode, but names are taken as
- * they are and not looked up.
+ * Check the form of an address: as wi_inet_decode, but names are not looked
+ * up.
  *
  * @param name_out  [out] the host is a name; set on WEIR_OK only
  *
@@ -61,8 +61,7 @@ weir_err wi_inet_check(const char *text, unsigned how, bool *name_out,
 void wi_inet_encode(const union wi_inet *addr, char *text, size_t room);
 
 /**
- * Write the address at which peers are to reach a socket that may listen
- * elsewhere.
+ * Write the address that peers use for a socket, which may listen at another.
  *
  * @param text  HOST:PORT; port 0 stands for that of `at`
  * @param how   0 or WI_INET_NAMES
@@ -76,7 +75,7 @@ weir_err wi_inet_advertise(const char *text, unsigned how,
                            const union wi_inet *at, char *out, size_t room,
                            struct weir_error *err);
 
-/** Copy what the system says. Neither IPv4 nor IPv6: the family is 0. */
+/** Copy a system address; family 0 if it is neither IPv4 nor IPv6. */
 union wi_inet wi_inet_of(const struct sockaddr *addr);
 
 /** Bytes of `addr` that count. */
@@ -85,7 +84,7 @@ socklen_t wi_inet_len(const union wi_inet *addr);
 /** Is it 0.0.0.0 or [::]? */
 bool wi_inet_is_any(const union wi_inet *addr);
 
-/** Take over all but the port. */
+/** Copy everything but the port. */
 void wi_inet_set_host(union wi_inet *addr, const union wi_inet *from);
 
 uint16_t wi_inet_port(const union wi_inet *addr);

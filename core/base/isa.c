@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an instruction is worth, where having it does not tell.
+ * Whether an instruction is worth using, where having it does not tell.
  *
  * Sources: Linux, Documentation/admin-guide/hw-vuln/gather_data_sampling.rst
  * (which processors, and what the file says); docs/rationale.md (figures).
@@ -19,7 +19,7 @@
 
 enum { UNKNOWN, FAST, SLOW };
 
-/* No file: a kernel older than the finding, and no answer. */
+/* No file: the kernel is too old to tell. */
 static WI_COLD bool is_not_affected(void)
 {
     static const char good[] = "Not affected";

@@ -3,10 +3,10 @@
  * Which instructions the inner loops may use.
  *
  * Each level has what the one before it has. Every loop exists in a portable
- * form; the wider ones are compiled for their
- * instructions by function attributes and chosen here at run time, so one
- * binary serves every machine. All forms give the same result, bit for bit:
- * tests run each of them through the `_isa` parameters.
+ * form; the wider ones are compiled for their instructions by function
+ * attributes and chosen here at run time, so one binary serves every machine.
+ * All forms give the same result, bit for bit: tests run each of them through
+ * the `_isa` parameters.
  */
 #ifndef WI_ISA_H
 #define WI_ISA_H
@@ -18,7 +18,7 @@ enum wi_isa {
     WI_ISA_AVX2,
     WI_ISA_AVX512, /* F, DQ, BW, VL */
     WI_ISA_VBMI2,  /* the same with VBMI and VBMI2 */
-    WI_ISA_GATHER, /* the same, and a gather costs less than its loads */
+    WI_ISA_GATHER, /* the same, and a gather costs less than single loads */
 };
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -36,9 +36,9 @@ enum wi_isa {
 
 #if WI_X86
 /**
- * Are AVX-512's gathers faster than loads one by one? On Intel's processors
- * that need no microcode against Gather Data Sampling: the kernel knows, and is
- * asked once. Elsewhere nobody has measured.
+ * Are AVX-512's gathers faster than loads one by one? Yes on Intel processors
+ * that need no microcode against Gather Data Sampling (asked of the kernel,
+ * once). No on others: not measured.
  *
  * Errors: none.  Blocks: the first call reads a file of the kernel's
  * Threads: any.  Ownership: nothing is handed out
@@ -46,7 +46,7 @@ enum wi_isa {
 bool wi_isa_gathers(void);
 #endif
 
-/** Best of this machine. A few loads: cheap enough for once per frame. */
+/** Best of this machine. Cheap enough to call once per frame. */
 static inline enum wi_isa wi_isa_best(void)
 {
 #if WI_X86

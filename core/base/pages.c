@@ -101,7 +101,7 @@ int wi_pages_collapse(void *base, size_t bytes)
     return whole == 0 || madvise(base, whole, MADV_COLLAPSE) == 0 ? 0 : errno;
 }
 
-/* Mapped and populated, or unmapped: 0 or errno. */
+/* Populate a new mapping, or unmap it. Returns 0 or errno. */
 static int fill(void *base, size_t bytes)
 {
     if (base == MAP_FAILED) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Memory by the page that is there before it is used: no row pays for a page
- * fault, and what is lacking is found lacking at open.
+ * Memory whose pages are there before it is used: no row pays for a page fault,
+ * and a lack of memory is found at open.
  */
 #ifndef WI_BASE_PAGES_H
 #define WI_BASE_PAGES_H
@@ -16,8 +16,8 @@
 /**
  * Map private, zeroed pages.
  *
- * Whole multiples of WI_HUGE_PAGE are huge pages where the system has enough of
- * them set aside (hugetlb), which nobody else can use; else small ones.
+ * Multiples of WI_HUGE_PAGE are huge pages if the system has enough of them set
+ * aside (hugetlb); all else is small pages.
  *
  * Errors:     WEIR_ERR_ARG (not a multiple of WI_PAGE), WEIR_ERR_NO_MEMORY
  * Blocks:     while the kernel clears the pages
@@ -33,8 +33,8 @@ void wi_pages_close(void *base, size_t bytes);
 int wi_pages_populate(void *base, size_t bytes);
 
 /**
- * Map the first `bytes` of a file of shared memory, to read and to write. What
- * has huge pages in it begins where they can be mapped as such.
+ * Map the first `bytes` of a file of shared memory, to read and to write, at an
+ * address where its huge pages stay huge.
  *
  * Errors:     MAP_FAILED with errno, as mmap(2)
  * Blocks:     never
@@ -44,12 +44,11 @@ int wi_pages_populate(void *base, size_t bytes);
 void *wi_pages_map_shared(int fd, size_t bytes);
 
 /**
- * Make huge pages of the whole ones in mapped shared memory that has all its
- * pages: a table walk for each 4 KiB cost the two-stage plan a tenth of its
- * time. Works on Linux 6.1 and later unless the system denies huge pages
- * altogether; what cannot be stays as it is, contents too.
+ * Turn populated shared memory into huge pages where whole ones fit: walking
+ * the table for 4 KiB pages cost the two-stage plan a tenth of its time. Needs
+ * Linux 6.1 and a system that allows huge pages; contents never change.
  *
- * Errors:     errno, for those who want to know; 0 if all whole ones are huge
+ * Errors:     errno, which may be ignored; 0 if all whole ones are huge
  * Blocks:     about 1 ms per huge page
  * Threads:    any
  * Ownership:  nothing

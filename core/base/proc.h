@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What the system says of itself in small text files: /proc and the control
- *  groups (v2) of this process. */
+/** Small text files of the system: /proc, and the control groups (v2) of this
+ *  process. */
 #ifndef WI_BASE_PROC_H
 #define WI_BASE_PROC_H
 
@@ -10,8 +10,7 @@
 
 enum { WI_PROC_TEXT = 4096 }; /* room for the text of one file */
 
-/** Read DIR/FILE into a text of WI_PROC_TEXT bytes; empty if it cannot be
- *  read. */
+/** Read DIR/FILE into WI_PROC_TEXT bytes of text; "" if that fails. */
 void wi_proc_read(char *text, const char *dir, const char *file);
 
 /** The number after a word at the start of a line. False: not there. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deferred free. liburcu's own way, call_rcu, starts its helper thread when it
- * is first used and aborts the process if it gets none; so the thread is ours,
- * and is there before the first node is.
+ * Deferred free. liburcu's own call_rcu starts its thread at the first use and
+ * aborts the process if there is none to be had; so the thread is ours, and
+ * starts before the first node opens.
  */
 #include "core/base/rcu.h"
 
@@ -16,7 +16,7 @@ static struct {
     pthread_cond_t more;
     pthread_cond_t done;
     struct wi_rcu_head *list; /* unlinked, readers may still be there */
-    bool busy;                /* with what was in it */
+    bool busy;                /* freeing what was in list */
     bool runs;
     bool forks; /* the handlers below are registered */
 } reclaimer = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -53,10 +53,10 @@ static void *reclaim(void *arg)
     return arg; /* not reached */
 }
 
-/* ---- fork --------------------------------------------------------------------- */
+/* ---- fork ---------------------------------------------------------------- */
 
-/* A child has neither the thread nor those that were reading, but may open nodes
- * of its own (docs/embed.md). */
+/* A child process has neither the thread nor the readers, but may open nodes of
+ * its own (docs/embed.md). */
 
 static void before_fork(void)
 {
@@ -81,7 +81,7 @@ static void after_fork_child(void)
     (void)pthread_mutex_unlock(&reclaimer.lock);
 }
 
-/* ---- public ------------------------------------------------------------------- */
+/* ---- public -------------------------------------------------------------- */
 
 static weir_err handle_forks(struct weir_error *err)
 {

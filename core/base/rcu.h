@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Read-copy-update for what workers look up while the engine changes it:
- * liburcu, flavour "bp" (threads need no registration, as a library wants it).
+ * liburcu, flavour "bp" (threads need not register).
  *
  * Readers: wi_rcu_lock .. wi_rcu_unlock, no blocking call between. Publishers
  * write with wi_store_rel, readers load with wi_load_acq. What was unlinked is
@@ -39,8 +39,7 @@ static inline void wi_rcu_unlock(void)
 }
 
 /**
- * Start the thread that frees, one for the process, unless it runs. Nothing
- * that is freed later needs anything else.
+ * Start the thread that frees, one per process. Freeing then never fails.
  *
  * Errors:     as wi_thread_start
  * Blocks:     shortly.  Threads: any.  Ownership: nothing
@@ -50,7 +49,7 @@ weir_err wi_rcu_start(struct weir_error *err);
 /** Free `object`, which contains `h`, when no reader can hold it any more. */
 void wi_rcu_free(struct wi_rcu_head *h, void *object);
 
-/** Wait until all that was given to wi_rcu_free is freed. Tests that count. */
+/** Wait until all that was given to wi_rcu_free is freed. For tests. */
 void wi_rcu_barrier(void);
 
 #endif /* WI_BASE_RCU_H */

@@ -2,9 +2,9 @@
 /*
  * Starting threads, and what to say when there is none to be had.
  *
- * clone(2) says EAGAIN for four limits alike (pids.max of a control group,
- * RLIMIT_NPROC, threads-max, pid_max), and the C library also for want of
- * memory for the stack. Which one it was is found out afterwards.
+ * pthread_create gives EAGAIN alike for four limits (pids.max of a control
+ * group, RLIMIT_NPROC, threads-max, pid_max) and for want of memory for the
+ * stack. Which one it was is found out afterwards.
  */
 #include "core/base/thread.h"
 

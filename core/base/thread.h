@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Threads of the library. */
+/** Starting threads of the library. */
 #ifndef WI_BASE_THREAD_H
 #define WI_BASE_THREAD_H
 
@@ -10,7 +10,7 @@
 #include "core/base/cc.h"
 
 /**
- * Start a thread. It has all signals blocked: they are for the program's own.
+ * Start a thread. It blocks all signals: the program's own threads take them.
  *
  * @param what  which thread, for the message
  * @param out   [out] to join; NULL: detached

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Watches: since when a number has been what it is, for reports.
+ * Watches: since when a number has not changed, for reports.
  *
  *   time of the look   the number   what a report says at t
  *   0 s                7            "since 0 s"
@@ -25,7 +25,7 @@ struct wi_watch {
     uint64_t since_ns;
 };
 
-/** Look at a number. True: it is another one than before. */
+/** Look at a number. True: it has changed. */
 static inline bool wi_watch_look(struct wi_watch *w, uint64_t number,
                                  uint64_t now_ns)
 {
@@ -43,8 +43,7 @@ static inline uint64_t wi_watch_number(const struct wi_watch *w)
     return w->seen - 1;
 }
 
-/** Time between two looks, for a time that matters to the user from stall_ns
- *  on: it is kept to an eighth. */
+/** Time between two looks: an eighth of stall_ns, at most 1 s. */
 static inline uint64_t wi_watch_period(uint64_t stall_ns)
 {
     const uint64_t most_ns = 1000000000;

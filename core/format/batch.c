@@ -2,9 +2,9 @@
 /*
  * Arrow schemas for programs that have no Arrow library.
  *
- * The struct owns one allocation with the child pointers and child structs;
- * each child owns its texts, because the interface lets a consumer move a child
- * out and release the struct before it.
+ * The struct owns one allocation with the child pointers and child structs.
+ * Each child owns its texts: a consumer may move a child out and release the
+ * struct before it.
  */
 #include <weir/batch.h>
 
@@ -75,7 +75,7 @@ static bool fill_child(const struct weir_field *field,
     return true;
 }
 
-/* On false the tree is as far as it came: release frees it. */
+/* On false the tree is partly filled: release frees it. */
 static bool fill_tree(const struct weir_field *fields, uint32_t n_fields,
                       struct ArrowSchema *tree)
 {

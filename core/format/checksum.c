@@ -5,9 +5,9 @@
  * A step of the loop is four additions, two of them straight from memory: the
  * shift that brings the upper halves down is an address four bytes lower.
  *
- * One body in the compiler's vector types, compiled once per instruction set;
- * additions and products modulo 2^64 and shifts are exact, so all give the same
- * sums.
+ * One body in the compiler's vector types is compiled once per instruction set.
+ * It adds, multiplies modulo 2^64 and shifts, all exact, so every set gives the
+ * same sums.
  *
  * Source: J. Fletcher, "An Arithmetic Checksum for Serial Transmissions", IEEE
  * Transactions on Communications, 1982; the finish is the 64-bit mix of
@@ -40,8 +40,8 @@ struct span {
     uint32_t blocks;
 };
 
-/* Buffer i as the table has it now. A one-sided writer may have changed it
- * since it was checked: the clamps keep the reads inside the frame. */
+/* Buffer i as the table has it now. The peer may have changed the table since
+ * it was checked: the clamps keep the reads inside the frame. */
 static inline struct wi_extent clamped(const uint8_t *mem, uint32_t bytes,
                                        uint32_t i)
 {
@@ -57,13 +57,13 @@ static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
     return (struct span){sum->mem + e.off, e.len / 64 + (e.len % 64 != 0)};
 }
 
-/* How far ahead of the sum memory is asked for, and how much at a time. A frame
- * lies in another core's cache, and the processor's own prefetcher begins anew
- * on each page. */
+/* How far ahead of the sum memory is prefetched, and how much at a time. The
+ * frame lies in another core's cache, and the processor's own prefetcher starts
+ * again on each page. */
 enum { AHEAD_BYTES = 1024, STEP_BYTES = 4 * WI_SUM_BLOCK_BYTES };
 
-/* Steps begin before this address. Their fetches end with the frame: what lies
- * behind it is left to whoever writes it. */
+/* Steps begin before this address. Their prefetches end with the frame: what
+ * follows belongs to whoever writes it. */
 static inline const uint8_t *steps_end(const struct wi_sum *sum,
                                        const uint8_t *p, const uint8_t *end)
 {
@@ -77,14 +77,14 @@ static inline const uint8_t *steps_end(const struct wi_sum *sum,
     return p + (room - STEP_BYTES) + 1;
 }
 
-/* What the lanes come to: the sums a and c, and the sums b and e. */
+/* The lanes combined: the sums a and c, and the sums b and e. */
 struct folded {
     uint64_t ac;
     uint64_t be;
 };
 
-/* Nothing is done, but the compiler does not know it: it would turn the sums of
- * several blocks into trees, which need more registers than there are. */
+/* Does nothing, but hides that from the compiler, which would turn the sums of
+ * several blocks into trees that need more registers than there are. */
 #if WI_X86
 #define KEEP_ORDER(a, b, c, e) __asm__("" : "+x"(a), "+x"(b), "+x"(c), "+x"(e))
 #else
@@ -92,9 +92,9 @@ struct folded {
 #endif
 
 /*
- * One function per vector size: `size` bytes hold size / 8 lanes. All is walked
- * once for each one or two vectors of lanes, as many as a block has, so that
- * their four sums each stay in registers whatever the machine.
+ * One function per vector size: `size` bytes hold size / 8 lanes. Each pass
+ * over the data takes one or two vectors of a block's lanes, so that their four
+ * sums stay in registers on every machine.
  */
 #define DEFINE_SUM(name, size, target)                                         \
     typedef uint64_t name##_lanes                                              \
@@ -241,7 +241,7 @@ static inline uint64_t mix(uint64_t h)
 static uint64_t finish(struct folded f, uint64_t salt)
 {
     uint64_t h = mix(mix(f.ac + salt) + f.be);
-    return h == 0 ? 1 : h; /* 0 says that there is no checksum */
+    return h == 0 ? 1 : h; /* 0 means no checksum */
 }
 
 uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt)

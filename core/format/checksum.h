@@ -4,22 +4,23 @@
  *
  *   lead blocks | buffer 0 | buffer 1 | ..
  *
- * All is taken as blocks of eight little-endian 64-bit words, one word w
- * per lane. Per lane:
+ * The data are blocks of eight little-endian 64-bit words, one word w per lane.
+ * Per lane:
  *
  *   a += w;   b += a;   (Fletcher's two sums over 64-bit words)
- *   c += u;   e += c;   (the same over what has the upper halves below)
+ *   c += u;   e += c;   (the same over u, which has the upper halves below)
  *
  * a and b alone miss two words that change places at a distance of 2^k blocks
- * if they differ in their upper k bits only, because b then changes by a
- * multiple of 2^64. u has these bits in its lower half, so that the same
- * exchange moves e by less than 2^64 at any distance below 2^32 blocks. In the
- * first block of a piece u is w >> 32. Behind it, u is the word that begins
- * four bytes before w: a load without a shift, and each upper half is met one
- * lane further, that of lane 7 in lane 0 of the next block. One step more of
- * c and e, after a piece of several blocks, is for the last of those. At the
- * end each sum is multiplied by an odd constant of its own, which tells the
- * lanes apart, and all are mixed.
+ * if they differ in their upper k bits only: b then changes by a multiple of
+ * 2^64. u has these bits in its lower half, so such an exchange moves e by less
+ * than 2^64 at any distance below 2^32 blocks.
+ *
+ * In the first block of a piece, u is w >> 32. After it, u is the word that
+ * begins four bytes before w: a load without a shift, which meets each upper
+ * half one lane further (that of lane 7 in lane 0 of the next block). After a
+ * piece of several blocks, one more step of c and e takes the last upper
+ * halves. At the end each sum is multiplied by an odd constant of its own,
+ * which tells the lanes apart, and all are mixed.
  *
  * One call per frame, so that the sums stay in registers: a frame of one row
  * is on the path of a row's latency.
@@ -53,10 +54,10 @@ struct wi_sum {
 uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt);
 
 /**
- * The same for a DATA frame of a row or two, whose few words need no vectors:
- * the zeros that end a span are not looked at.
+ * The same for a DATA frame of a row or two, whose few words need no vectors;
+ * zeros at the end of a span are skipped.
  *
- * @param bytes      of the frame, multiple of 64, its table and 64 at least
+ * @param bytes      of the frame, multiple of 64, at least 64 and its table
  * @param n_buffers  entries of its table
  *
  * Returns: the sum; 0 if there is more than a few words: use wi_sum_get()

@@ -70,8 +70,8 @@ uint32_t wi_frame_put_chunk(uint8_t *mem, const uint8_t *image,
     return h.bytes;
 }
 
-/* The header's fields that say what the bytes mean; a DATA frame's are zero
- * where a CHUNK's are not, and zeros come to nothing. */
+/* The header's fields that say what the bytes mean. Those that a DATA frame
+ * does not use are zero, and zeros add nothing. */
 static uint64_t head_sum(const struct wi_frame_header *h)
 {
     uint64_t sum = wi_sum_word(h->kind, 0) + wi_sum_word(h->rows, 1) +

@@ -12,12 +12,12 @@
  * (if the schema says nullable), then values, bits or int32 offsets, then bytes
  * (VAR). The buffer table gives {u32 offset from the frame's start, u32 length
  * in bytes} of each, in that order. All integers little endian. `bytes` is a
- * multiple of 64. docs/wire.md is the specification; the frame files
- * of this folder are the only ones that know it:
+ * multiple of 64. docs/wire.md is the specification; only the frame files of
+ * this folder know it:
  *
  *   frame.h         what lies where; END, PAD and CHUNK frames
- *   frame_build.h   DATA frames are built in place
- *   frame_check.h   received frames are checked and pointed at
+ *   frame_build.h   building DATA frames in place
+ *   frame_check.h   checking received frames
  *
  * Frame kinds:
  *   DATA   rows
@@ -29,12 +29,9 @@
  *
  * The checksum of a frame covers the buffer table, every buffer's used bytes
  * (or the chunk's payload) and the header's kind, rows, n_buffers and chunk
- * fields, not pos, worker and epoch. Four sums per 64-bit lane (checksum.h,
- * after J. Fletcher, "An Arithmetic Checksum for Serial Transmissions", IEEE
- * Trans. Comm. 1982), finished by a multiplicative mix: it notices a changed,
- * missing or moved word, runs at memory speed, and is no defence against an
- * adversary. The sum over all frames of an edge does not depend on their
- * order.
+ * fields, not pos, worker and epoch. It notices a changed, missing or moved
+ * word (checksum.h) and is no defence against an adversary. The sum over all
+ * frames of an edge does not depend on their order.
  */
 #ifndef WI_FRAME_H
 #define WI_FRAME_H

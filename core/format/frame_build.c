@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame may lie where its consumer can write (mapped rings): it is written
- * here, and what is needed again, such as lengths, is kept beside it and never
- * read back. The checksum, which has to, clamps what it finds.
+ * In mapped rings the frame lies where its consumer can write. So it is only
+ * written here; what is needed again, such as lengths, is kept beside it. The
+ * checksum has to read it, and clamps what it finds.
  *
- * Appending never moves what is in the frame. Only an empty frame is laid out
- * anew (frame_layout.h), for a first row that does not fit: what fits a frame
- * alone always gets one.
+ * Appending never moves what is in the frame. If the first row does not fit,
+ * the empty frame is laid out again for it (frame_layout.h), so a row that can
+ * fit a frame alone always does.
  */
 #include "core/format/frame_build.h"
 
@@ -93,7 +93,7 @@ static uint64_t row_at(const struct wi_rows *rows, uint32_t i)
     return rows->idx != NULL ? rows->idx[i] : (uint64_t)rows->first + i;
 }
 
-/* Forget averages: the rows at hand are a better guess. */
+/* Forget averages: these rows are a better guess. */
 static void learn_rows(struct wi_builder *b, const struct wi_view *views,
                        const struct wi_rows *rows)
 {
@@ -123,8 +123,8 @@ static void learn_frame(struct wi_builder *b)
     }
 }
 
-/* An empty frame that cannot take its first row: lay it out for that row, with
- * averages of the rows at hand if they fit too. */
+/* An empty frame cannot take its first row: lay it out for that row, and for
+ * the average of these rows if they fit too. */
 static void lay_out_for(struct wi_builder *b, const struct wi_view *views,
                         const struct wi_rows *rows)
 {
@@ -210,7 +210,7 @@ static void put_column(struct wi_builder *b, uint32_t i,
     }
 }
 
-/* Rows of VAR columns that fit, after making the best of an empty frame. */
+/* Rows of VAR columns that fit; an empty frame is laid out for them. */
 static uint32_t fit_var(struct wi_builder *b, const struct wi_view *views,
                         const struct wi_rows *rows)
 {

@@ -16,11 +16,9 @@
 
 #include "core/format/schema.h"
 
-/**
- * Builds DATA frames in place, row by row, column by column. One per lane of a
- * writer; keeps what it learned of the width of VAR columns from frame to frame
- * so that a frame fills evenly.
- */
+/** Builds DATA frames in place, column by column. One per lane of a writer; it
+ *  remembers the width of VAR columns from frame to frame, so that the areas of
+ *  a frame fill up together. */
 struct wi_builder;
 
 weir_err wi_builder_open(const struct wi_schema *s, struct wi_builder **out,
@@ -41,14 +39,13 @@ void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
 /** Rows in the open frame. */
 uint32_t wi_builder_rows(const struct wi_builder *b);
 
-/** Rows that still fit for sure in the open frame if no VAR bytes ran out. */
+/** Rows that still fit in the open frame while VAR bytes last. */
 uint32_t wi_builder_room(const struct wi_builder *b);
 
 /**
  * Append rows idx[0..n) of the viewed batch (idx NULL: rows first..first+n).
- * This is the scatter of DESIGN's row path: for each column one tight loop that
- * reads by index and writes in sequence; no check, call or branch per value in
- * FIXED columns.
+ * The scatter of the row path: one tight loop per column that reads by index
+ * and writes in sequence; no check, call or branch per value in FIXED columns.
  *
  * Returns: rows taken, < n when the frame is full (also 0).
  */
@@ -56,10 +53,10 @@ uint32_t wi_builder_append(struct wi_builder *b, const struct wi_view *views,
                            const uint32_t *idx, uint32_t first, uint32_t n);
 
 /**
- * Finish the frame: header (kind, bytes, rows, n_buffers; pos, worker and epoch
- * are left zero for the ring), table, zero padding. If less than half of the
- * space between the buffers is used, the buffers are moved together first: a
- * half-empty frame then costs half.
+ * Finish the frame: header (kind, bytes, rows, n_buffers; the ring sets pos,
+ * worker and epoch), table, zero padding. If less than half of the space is
+ * used, the buffers are moved together first, so that a half-empty frame takes
+ * half the bytes.
  *
  * @param checksum  compute it, else 0
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Receiving DATA frames: check every length and offset, and point at what was
- * checked. Of what a peer may change after the check, only values are used in
- * place: pointers and lengths are kept here, and offsets of texts are copied
+ * checked. A peer may change the frame after the check, so only values are used
+ * in place: pointers and lengths are kept here, and offsets of texts are copied
  * first where the transport cannot keep the peer from writing there.
  */
 #include "core/format/frame_check.h"
@@ -128,9 +128,9 @@ static WI_COLD const uint8_t *bad_extent(const struct lookup *l,
     return NULL;
 }
 
-/* The next buffer: inside the frame, aligned, `need` bytes at least; NULL: it
- * is not. Its entry is loaded once: a peer that writes into the ring may change
- * it, but not what was checked. */
+/* The next buffer if it is inside the frame, aligned and at least `need` bytes
+ * long, else NULL. Its entry is loaded once: a peer that writes into the ring
+ * may change it, but not what was checked. */
 static inline const uint8_t *next_buffer(struct lookup *l, uint64_t need,
                                          uint32_t *len_out)
 {
@@ -145,8 +145,8 @@ static inline const uint8_t *next_buffer(struct lookup *l, uint64_t need,
     return l->mem + e.off;
 }
 
-/* Offsets 0 = o[0] <= o[1] .. <= o[rows] <= bytes. One sum of faults and no
- * exit: the loop has no branch to mispredict. */
+/* Offsets 0 = o[0] <= o[1] .. <= o[rows] <= bytes. Faults are summed up:
+ * without an early exit the loop has no branch to mispredict. */
 static weir_err check_offsets(const int32_t *o, uint32_t rows, uint32_t bytes,
                               struct weir_error *err)
 {
@@ -184,7 +184,7 @@ static inline uint64_t need_bytes(const struct wi_column *c, uint64_t rows)
     }
 }
 
-/* Out of the peer's reach, to the same place of the link's own memory. */
+/* Copy offsets out of the peer's reach, to the same place of our own memory. */
 static const void *copy_offsets(const struct lookup *l, const uint8_t *from)
 {
     return memcpy(l->offsets + (from - l->mem), from,

@@ -2,8 +2,8 @@
 /**
  * Received frames: every byte is untrusted.
  *
- *   header, copied out of the ring --wi_frame_check_header--> its kind and size
- *   DATA frame where it lies --wi_frame_export--> ArrowArray that points into it
+ *   header, copied out of the ring --wi_frame_check_header--> kind and size
+ *   DATA frame in the ring --wi_frame_export--> ArrowArray that points into it
  */
 #ifndef WI_FRAME_CHECK_H
 #define WI_FRAME_CHECK_H
@@ -26,42 +26,40 @@ weir_err wi_frame_check_header(const struct wi_frame_header *h, uint64_t pos,
                                uint32_t epoch, uint64_t avail,
                                struct weir_error *err);
 
-/**
- * Storage for one exported batch: one ArrowArray for each column and the
- * buffer pointers, allocated once and filled again for every frame.
- */
+/** Storage for one exported batch: an ArrowArray for each column and the buffer
+ *  pointers, allocated once and filled again for every frame. */
 struct wi_export;
 struct wi_export *
 wi_export_open(const struct wi_schema *s); /* NULL: no memory */
 void wi_export_close(struct wi_export *x);
 
-/** A received frame where it lies. */
+/** A received frame. */
 struct wi_frame_at {
     const struct wi_frame_header *h; /* a copy that the writer of mem cannot
                                         change, checked */
     const uint8_t *mem;
-    uint8_t *offsets; /* NULL: VAR offsets are used in place; else they are
-                         copied to the same places from here on, and it is the
-                         copy that is checked and pointed at */
+    uint8_t *offsets; /* where VAR offsets are copied to, at the same offsets
+                         from here, before they are checked and pointed at;
+                         NULL: they are used in place */
 };
 
 /**
- * Check the contents of a DATA frame against the schema of x, and fill *out (and
- * the children in x) with it.
+ * Check the contents of a DATA frame against the schema of x, and fill *out
+ * (and the children in x) with it.
  *
- * Checked are: table entries inside the frame, aligned, behind header and
- * table, long enough for h->rows; VAR offsets start at 0, ascend and end inside
- * their bytes; the checksum if h->checksum is not 0. `release` and
- * `private_data` of *out are the caller's to set; children have a release that
- * only marks them released. null_count is -1 where the column is nullable.
+ * Checked are: table entries inside the frame, aligned, after header and table,
+ * long enough for h->rows; VAR offsets start at 0, ascend and end inside their
+ * bytes; the checksum if h->checksum is not 0. The caller sets `release` and
+ * `private_data` of *out; children have a release that only marks them
+ * released. null_count is -1 where the column is nullable.
  *
- * Whoever can write to `mem` meanwhile or afterwards changes values, and with
- * `offsets` NULL the lengths of texts, but nothing else that *out points at.
+ * Whoever can still write to `mem` can change values and, with `offsets` NULL,
+ * the lengths of texts, but nothing else that *out points at.
  *
  * @param at  its header was checked by wi_frame_check_header()
  *
- * Errors: WEIR_ERR_PEER_PROTOCOL, WEIR_ERR_INTEGRITY (checksum); *out is as
- * before
+ * Errors: WEIR_ERR_PEER_PROTOCOL, WEIR_ERR_INTEGRITY (checksum); *out is
+ * unchanged
  */
 weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
                          struct ArrowArray *out, struct weir_error *err);

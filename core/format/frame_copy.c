@@ -2,10 +2,9 @@
 /*
  * Copy loops of the frame builder, one per width.
  *
- * Gather instructions need a third of the instructions of scalar loads. They
- * took 0.8 of the time on an Emerald Rapids guest and 1.5 times as much on a
- * Cascade Lake guest, for its microcode against Gather Data Sampling: hence
- * WI_ISA_GATHER.
+ * A gather takes a third of the instructions of scalar loads. It took 0.8 of
+ * their time on an Emerald Rapids guest, and 1.5 of it on a Cascade Lake guest,
+ * whose microcode guards against Gather Data Sampling: hence WI_ISA_GATHER.
  */
 #include "core/format/frame_copy.h"
 
@@ -20,10 +19,10 @@
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* Between these the C library takes `rep movsb` on many machines. A loop was
- * measured as fast where the target is in this core's cache, and up to 1.3
- * times as fast where another core has read it since; from 128 KiB on it was
- * slower there. */
+/* Between these sizes the C library uses `rep movsb` on many machines. A loop
+ * was as fast where the target is in this core's cache, and up to 1.3 times as
+ * fast where another core has read it since; from 128 KiB on it was slower
+ * there. */
 #define LOOP_LEAST 8192u
 #define LOOP_MOST 65536u
 
@@ -79,8 +78,8 @@ static inline void copy_block(uint8_t *dst, const uint8_t *src, size_t bytes)
 
 /* ---- fixed width --------------------------------------------------------- */
 
-/* How far ahead of a copy its lines are asked for: the frame's last reader,
- * another core, still has them. */
+/* How far ahead of a copy its lines are prefetched: the core that last read the
+ * frame still has them. */
 enum { AHEAD_BYTES = 1024 };
 
 static inline void own_ahead(const uint8_t *dst, size_t bytes)
@@ -115,14 +114,14 @@ gather(uint8_t *dst, const uint8_t *src, size_t width, const uint32_t *idx,
 }
 
 #if WI_X86
-/* Rows [0, n), as many as are whole vectors; how many they were. */
+/* Rows [0, n), as many as make whole vectors. Returns how many. */
 static WI_TARGET_AVX512 uint32_t gather_avx512(uint8_t *dst, const uint8_t *src,
                                                const uint32_t *idx, uint32_t n)
 {
     uint32_t whole = n / 8 * 8;
     for (uint32_t i = 0; i < whole; i += 8) {
         __m256i rows = _mm256_loadu_si256((const void *)(idx + i));
-        __m512i wide = _mm512_cvtepu32_epi64(rows); /* a gather's have a sign */
+        __m512i wide = _mm512_cvtepu32_epi64(rows); /* gather: signed ones */
         own_ahead(dst, 64);
         _mm512_storeu_si512(dst, _mm512_i64gather_epi64(wide, src, 8));
         dst += 64;
@@ -279,7 +278,7 @@ static uint32_t load_offset(const uint8_t *offsets, uint64_t row)
     return wi_load_u32(offsets + row * 4);
 }
 
-/* Most rows k <= n of a run whose bytes are at most `space`. */
+/* Most rows k <= n of a run whose bytes fit into `space`. */
 static uint32_t count_fitting(const uint8_t *offsets, uint32_t n,
                               uint32_t space)
 {
@@ -359,10 +358,9 @@ uint32_t wi_var_bytes(const struct wi_view *v, const struct wi_rows *rows)
     return bytes;
 }
 
-/* Values of up to 32 bytes are moved as 32 bytes, whatever their length, where
- * source and destination have that much: a branch on the length would be
- * mispredicted. What is written too much is overwritten by the next value or
- * lies in the unused end of the area. */
+/* Values of up to 32 bytes are moved as 32 bytes where source and destination
+ * have that much: a branch on the length would be mispredicted. The surplus is
+ * overwritten by the next value or lies in the unused end of the area. */
 void wi_copy_bytes(uint8_t *dst, const struct wi_var *var,
                    const struct wi_view *v, const struct wi_rows *rows)
 {

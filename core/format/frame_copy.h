@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The loops that move values into a frame: read by row number, write in
- * sequence. No checks in here; the builder has made room.
+ * sequence, no checks. The builder has made room.
  *
  * Rows are idx[0..n), or first..first+n if idx is NULL, counted from the
  * view's offset. Row numbers are below 2^31 (wi_schema_import sees to it).
@@ -37,9 +37,9 @@ void wi_copy_fixed(uint8_t *dst, const struct wi_view *v, uint32_t width,
                    const struct wi_rows *rows);
 
 /**
- * Bits to positions at, at + 1, .. of dst. The word that holds position `at`
- * was left by an earlier call, with zeros from `at` on, unless at % 64 is 0.
- * Whole words are written; those bits after the last row are zero.
+ * Bits to positions at, at + 1, .. of dst. Unless at % 64 is 0, an earlier call
+ * left the word that holds position `at`, with zeros from `at` on. Whole words
+ * are written; their bits after the last row are zero.
  *
  * @param bits   source bitmap, its row 0 at bit `offset`
  *
@@ -62,8 +62,8 @@ struct wi_var {
 
 /**
  * Offsets of VAR values: ends[i] = end of row i, the first row starting at
- * `used`, until a row would end after cap_bytes. `ends` is only written: it may
- * lie where a peer can write, too.
+ * `used`, until a row would end after cap_bytes. `ends` is only written: a peer
+ * may be able to write there too.
  *
  * Returns: rows that fit
  */

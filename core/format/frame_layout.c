@@ -48,8 +48,8 @@ static uint32_t fit_rows(const struct wi_builder *b)
     }
     hi = (b->cap_bytes - table) * 8 / bits + 1; /* averages are rounded down */
     hi = wi_min_u64(hi, b->max_rows == 0 ? INT32_MAX : b->max_rows);
-    /* Padding takes less than a line for each buffer: most of the way is
-     * known, and this is done for each frame where a ring ends. */
+    /* A short search, as this runs for each frame where a ring ends: padding
+     * takes less than a line for each buffer. */
     uint64_t padding = (uint64_t)b->s->n_buffers * WI_CACHE_LINE;
     if (b->cap_bytes - table > padding) {
         uint64_t guess = (b->cap_bytes - table - padding) * 8 / bits;

@@ -28,7 +28,7 @@ struct wi_area {
     uint32_t validity_off;
     uint32_t values_off;
     uint32_t bytes_off;
-    uint32_t taken;     /* VAR: rows that `var` speaks of */
+    uint32_t taken;     /* VAR: rows that `var` counts */
     struct wi_var var;  /* VAR: bytes so far, and of the current append */
     uint32_t first_len; /* VAR: layout must hold one value of this length */
     uint64_t average;   /* VAR: learned width */
@@ -72,13 +72,13 @@ static inline uint64_t wi_value_bytes(const struct wi_column *c, uint64_t rows)
     }
 }
 
-/** Bytes of a column's area for so many rows, without VAR bytes. */
+/** Bytes of a column's area for this many rows, without VAR bytes. */
 uint64_t wi_fixed_area_bytes(const struct wi_column *c, uint64_t rows);
 
 /** Lay out the frame of cap_bytes for max_rows; cap_rows says for how many. */
 void wi_lay_out(struct wi_builder *b);
 
-/** Is the layout no more what it would be now? */
+/** Would the layout be another one now? */
 bool wi_layout_has_drifted(const struct wi_builder *b);
 
 #endif /* WI_FRAME_LAYOUT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Importing: batches become pointers to their columns, and are checked as far as
- * what is done with them could read or write elsewhere.
+ * Importing: batches become pointers to their columns. Checked is what keeps
+ * later reads and writes inside the buffers.
  *
  * Source: Apache Arrow, "The Arrow C data interface", buffer counts per type.
  */
@@ -189,8 +189,8 @@ static inline int32_t offset_at(const uint8_t *offsets, uint64_t i)
     return (int32_t)wi_load_u32(offsets + i * sizeof(int32_t));
 }
 
-/* Does one of a block's offsets descend? No branch and a constant count, so
- * that compilers make vectors of it. */
+/* Does an offset of a block descend? A constant count and no branch, so that
+ * compilers vectorise it. */
 #define DEFINE_BLOCK(name, target)                                             \
     static target bool name(const uint8_t *offsets)                            \
     {                                                                          \

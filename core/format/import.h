@@ -34,8 +34,8 @@ weir_err wi_schema_import(const struct wi_schema *s,
                           struct weir_error *err);
 
 /**
- * Check the offsets of VAR columns: from 0 on, and not descending, in these
- * rows. Who copies or hashes values trusts them.
+ * Check the offsets of VAR columns in these rows: none negative, none
+ * descending. Whoever copies or hashes values relies on it.
  *
  * @param views  of wi_schema_import()
  *
@@ -53,7 +53,7 @@ uint64_t wi_offsets_descent(const uint8_t *offsets, uint64_t n,
                             enum wi_isa isa);
 
 /**
- * Are these the views of this batch, with so many rows: the same buffers from
+ * Are these the views of this batch, with this many rows: the same buffers from
  * the same offsets on? The struct itself may be a copy.
  *
  * Blocks: never; O(columns).  Threads: any.  Ownership: nothing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A schema as the data path wants it, and views of the columns of a batch.
+ * A schema in the form the data path uses, and views of columns of a batch.
  *
  *   ArrowSchema --wi_schema_open--> wi_schema     (cold: parse, check)
  *   ArrowArray  --wi_schema_import--> views[]     (per batch: check, point)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control messages: sizes, taking apart, agreeing. Layout in docs/wire.md. */
+/* Control messages: sizes, parsing, agreeing. Layout in docs/wire.md. */
 #include "core/format/wire.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ void wi_text_put(char *field, uint32_t bytes, const char *text)
     memset(field + n, 0, bytes - n);
 }
 
-/* Texts come from outside: make each end inside its field, on one line. */
+/* Texts come from outside: keep each in its field and on one line. */
 static void seal_text(char *text, uint32_t bytes)
 {
     text[bytes - 1] = '\0';

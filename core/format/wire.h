@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Control messages: everything two engines tell each other that is not a
- * frame. docs/wire.md is the specification; this file and wire.c are the only
- * others (beside frame.h) that know bytes.
+ * frame. docs/wire.md is the specification; beside frame.h, only this file and
+ * wire.c know bytes.
  *
  * A transport message is a packet of one or more of these, back to back:
  *
@@ -47,10 +47,10 @@ enum {
     WI_PACKET_BYTES = 2048, /* most bytes of one packet */
 };
 
-/* The one table of the messages. A row: type, its number on the wire, its body
- * (a member of union wi_msg), the states of a link in which it may come, from
- * and to, and who takes it then (core/link/messages.c; NULL: it never comes
- * over a link, but over an endpoint that is not one yet). */
+/* The one table of the messages. A row: type, number on the wire, body (a
+ * member of union wi_msg), first and last state of a link in which it may come,
+ * and its handler (core/link/messages.c; NULL: it comes over endpoints that are
+ * not links yet). */
 /* clang-format off */
 #define WI_MESSAGES(ROW)                                                       \
     ROW(HELLO,         1, hello,     CONNECTING, DEAD,    NULL)                \
@@ -62,7 +62,7 @@ enum {
     ROW(BELL,          7, word,      CONNECTING, CLOSING, on_bell)             \
     /* producer: a ring is in use */                                           \
     ROW(EDGE_OPEN,     8, edge_open, OPEN,       CLOSING, wi_in_on_open)       \
-    /* consumer: no more of this */                                            \
+    /* consumer: wants no more of this */                                 \
     ROW(EDGE_STOP,     9, edge,      OPEN,       CLOSING, wi_out_on_stop)      \
     /* producer: the ring will not be written again */                         \
     ROW(EDGE_ABANDON, 10, edge,      OPEN,       CLOSING, wi_in_on_abandon)    \

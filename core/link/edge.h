@@ -259,7 +259,7 @@ static inline void wi_in_prefetch(const struct wi_in *in)
     __builtin_prefetch(mem + 2 * (size_t)WI_CACHE_LINE);
 }
 
-/* ---- edges that are over; under the node's lock ----------------------------- */
+/* ---- edges that are over; under the node's lock -------------------------- */
 
 /** Free what a sealed dead link still holds; true if nothing is left. */
 bool wi_edges_bury(struct wi_link *l);

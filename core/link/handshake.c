@@ -14,7 +14,7 @@
 #include "core/link/warn.h"
 #include "core/transport.h"
 
-/* ---- what each side tells ------------------------------------------------------- */
+/* ---- what each side tells ------------------------------------------------ */
 
 static void fill_hello(const struct wi_engine *e, uint32_t to, union wi_msg *m,
                        enum wi_msg_type type)
@@ -153,7 +153,7 @@ static weir_err settle(struct wi_link *l, struct weir_error *err)
                                 : wi_engine_area_open(e, t, &l->area, err);
 }
 
-/* ---- the side that connects ------------------------------------------------------ */
+/* ---- the side that connects ---------------------------------------------- */
 
 void wi_link_connected(struct wi_link *l)
 {
@@ -231,7 +231,7 @@ weir_err wi_link_on_refuse(struct wi_link *l, const union wi_msg *msg,
     return WEIR_OK;
 }
 
-/* ---- the side that accepts ------------------------------------------------------- */
+/* ---- the side that accepts ----------------------------------------------- */
 
 /* Is this HELLO for us, from somebody we can work with? */
 static weir_err check_hello(struct wi_engine *e, const struct wi_msg_hello *h,

@@ -14,7 +14,7 @@
 
 #define RETRY_NS 50000000ull
 
-/* ---- the joiner ------------------------------------------------------------------------ */
+/* ---- the joiner ---------------------------------------------------------- */
 
 /* An entry of the list that the seed sends. */
 static weir_err check_member(const struct wi_engine *e, const struct wi_join *j,
@@ -158,7 +158,7 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
     }
 }
 
-/* ---- both --------------------------------------------------------------------------------- */
+/* ---- both ---------------------------------------------------------------- */
 
 void wi_join_event(struct wi_engine *e, const struct wi_event *ev)
 {

@@ -32,7 +32,7 @@ static void broken(struct wi_link *l)
     l->broken = true; /* the transport reports CLOSED to the engine */
 }
 
-/* ---- packets -------------------------------------------------------------- */
+/* ---- packets ------------------------------------------------------------- */
 
 /* Send the packet that is being filled; false: the transport is full. */
 static bool send_packet(struct wi_link *l)
@@ -96,7 +96,7 @@ static bool notify(struct wi_link *l, struct wi_out *o)
     return true;
 }
 
-/* ---- what a round does ------------------------------------------------------ */
+/* ---- what a round does --------------------------------------------------- */
 
 /* Local memory of completed writes may be used again. */
 static void reap(struct wi_link *l)

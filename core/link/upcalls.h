@@ -29,7 +29,7 @@ struct wi_upcalls {
     /** FAIL, SHUFFLE, CLOSE or DIFFER came. */
     void (*message)(struct wi_link *l, const union wi_msg *m);
 
-    /* ---- edges ---- */
+    /* ---- edges ----------------------------------------------------------- */
 
     /** A peer has opened a ring: give it to its readers, or refuse it
      *  (wi_in_refuse), now or when the query is opened. */
@@ -39,7 +39,7 @@ struct wi_upcalls {
     /** A ring cannot be had from the peer. */
     void (*edge_failed)(struct wi_out *o, weir_err code, const char *why);
 
-    /* ---- links ---- */
+    /* ---- links ----------------------------------------------------------- */
 
     /** A link is open: tell the peer what it has missed. */
     void (*link_opened)(struct wi_link *l);

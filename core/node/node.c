@@ -29,7 +29,7 @@
 
 #define SECOND 1000000000ull
 
-/* ---- options ----------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
 
 struct range {
     const char *name;
@@ -138,7 +138,7 @@ static weir_err check_ranges(const struct weir_node_params *p,
     return WEIR_OK;
 }
 
-/* ---- hooks of the engine --------------------------------------------------------------- */
+/* ---- hooks of the engine ------------------------------------------------- */
 
 static void wake_thread(void *arg)
 {
@@ -159,7 +159,7 @@ static void ring_fd(void *arg, uint32_t worker)
     }
 }
 
-/* ---- opening ------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------- */
 
 static weir_err open_os(struct weir_node *n, struct weir_error *err)
 {
@@ -274,7 +274,7 @@ weir_err weir_node_open(const struct weir_node_params *params,
     return WEIR_OK;
 }
 
-/* ---- closing ---------------------------------------------------------------------------------- */
+/* ---- closing ------------------------------------------------------------- */
 
 static void abort_queries(struct weir_node *n)
 {
@@ -374,7 +374,7 @@ void weir_node_close(weir_node *node)
     free(node);
 }
 
-/* ---- joining ------------------------------------------------------------------------------------ */
+/* ---- joining ------------------------------------------------------------- */
 
 weir_err weir_node_join(weir_node *node, const struct weir_member *members,
                         uint32_t n, struct weir_error *err)
@@ -424,7 +424,7 @@ weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
     return rc;
 }
 
-/* ---- looking -------------------------------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------- */
 
 const char *weir_node_address(const weir_node *node)
 {

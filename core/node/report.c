@@ -60,7 +60,7 @@ static double still_secs(const struct wi_report *r, const struct wi_watch *a,
     return wi_report_secs(r, wi_max_u64(a->since_ns, b->since_ns));
 }
 
-/* ---- what is missing, and since when ------------------------------------------- */
+/* ---- what is missing, and since when ------------------------------------- */
 
 struct lines {
     struct wi_report *report;
@@ -171,7 +171,7 @@ void wi_report_unopened(struct wi_report *r)
     wi_missing_strays(r->engine, NULL, say_missing, &l);
 }
 
-/* ---- stalls ------------------------------------------------------------------------ */
+/* ---- stalls -------------------------------------------------------------- */
 
 struct stall {
     const struct weir_query *query;

@@ -44,7 +44,7 @@ static void say_node(struct wi_report *r)
                   (double)e->budget.cap_bytes / (1 << 20));
 }
 
-/* ---- links -------------------------------------------------------------------- */
+/* ---- links --------------------------------------------------------------- */
 
 static void say_open_link(struct wi_report *r, const struct wi_link *l,
                           const char *state)
@@ -78,7 +78,7 @@ static void say_link(struct wi_report *r, const struct wi_link *l)
     }
 }
 
-/* ---- workers and queries ---------------------------------------------------------- */
+/* ---- workers and queries ------------------------------------------------- */
 
 static void say_worker(struct wi_report *r, const struct wi_worker *w)
 {
@@ -133,7 +133,7 @@ static void say_all(struct wi_report *r)
     wi_report_unopened(r);
 }
 
-/* ---- the public call ----------------------------------------------------------------- */
+/* ---- the public call ----------------------------------------------------- */
 
 static void gather(void *arg, const char *line)
 {

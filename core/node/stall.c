@@ -11,7 +11,7 @@
 #include "core/query/shuffle.h"
 #include "core/query/writer.h"
 
-/* ---- looking; each returns a number that changes when something moved --------- */
+/* ---- looking; each returns a number that changes when something moved ---- */
 
 static uint64_t watch_out(struct wi_out *o, uint64_t now_ns)
 {
@@ -118,7 +118,7 @@ void wi_watch_all(struct wi_engine *e)
     }
 }
 
-/* ---- standing still ------------------------------------------------------------- */
+/* ---- standing still ------------------------------------------------------ */
 
 static void find_stalled(const struct wi_engine *e)
 {

@@ -2,10 +2,10 @@
 /*
  * Partitions: opening, and lists of rows from destinations of rows.
  *
- * Three ways to make lists were measured for each number of destinations
- * (bench/micro/partition_bench.c); partition_impl.h has the limits. Lists of
- * full length cost no pass for counting, but each lies on pages of its own, so
- * that many of them run out of TLB entries.
+ * Which of three ways to make lists is fastest for a number of destinations was
+ * measured (bench/micro/partition_bench.c); partition_impl.h has the limits.
+ * Lists of full length need no counting pass, but each lies on pages of its
+ * own: many of them run out of TLB entries.
  */
 #include "core/partition/partition.h"
 
@@ -28,7 +28,7 @@ enum { MAX_DEST = 65536 };
 
 const char *wi_partitioning_name(weir_partitioning kind)
 {
-    switch (kind) { /* no default: the compiler asks for one that is missing */
+    switch (kind) { /* no default: the compiler finds a missing one */
     case WEIR_HASH:
         return "hash";
     case WEIR_RANGE:

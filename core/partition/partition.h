@@ -12,8 +12,8 @@
  * equal seed and type go to the same destination on every machine, whatever
  * kernel (scalar, AVX-512) computed it. Null hashes to a constant; -0.0 as 0.0;
  * all NaNs alike. Destination = (hash >> 32) * n_dest >> 32 (D. Lemire, "Fast
- * Random Integer Generation in an Interval", 2019: no division, no modulo
- * bias worth naming).
+ * Random Integer Generation in an Interval", 2019: no division, and hardly any
+ * bias).
  */
 #ifndef WI_PARTITION_H
 #define WI_PARTITION_H
@@ -50,7 +50,7 @@ struct wi_split {
     uint32_t n;
 };
 
-/** "hash", "round robin"; NULL: it is none of weir_partitioning. */
+/** "hash", "round robin"; NULL: not a weir_partitioning. */
 const char *wi_partitioning_name(weir_partitioning kind);
 
 /**

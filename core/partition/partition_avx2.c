@@ -7,8 +7,8 @@
  *
  *   x * k = xl * kl + 2^32 (xh * kl + xl * kh)   modulo 2^64
  *
- * one product of 64 bits and two of 32, of which one instruction makes both
- * when the halves of k are swapped.
+ * one product of 64 bits and two of 32; with the halves of k swapped, one
+ * instruction makes both of the latter.
  */
 #include "core/partition/partition_avx2.h"
 

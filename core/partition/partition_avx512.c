@@ -91,8 +91,8 @@ struct block32 {
 static const uint32_t dest_numbers[WI_LISTS_COMPRESS] = {0, 1, 2, 3, 4,  5,
                                                          6, 7, 8, 9, 10, 11};
 
-/* Append the row numbers under mask; 16 are written, the rest is overwritten by
- * the next call or lies in the list's spare end. */
+/* Append the row numbers under mask. 16 are written; the surplus is overwritten
+ * by the next call or lies in the list's spare end. */
 static inline WI_TARGET_AVX512 uint32_t *
 compress16(uint32_t *list, __mmask16 mask, __m512i rows)
 {

@@ -3,10 +3,10 @@
  * Hash partitioning: key columns become words, words become hashes, hashes
  * become destinations; a block at a time, a column at a time.
  *
- * Two multiplications per word are the least that spreads sequential keys,
- * multiples of powers of two and the keys that another seed sent to one
- * destination alike; the shift before the first one is for words with zeros
- * below, such as whole numbers as doubles. partition_test.c holds it to that.
+ * Two multiplications per word are the fewest that spread all of these:
+ * sequential keys, multiples of powers of two, and keys that another seed sent
+ * to one destination. The shift before the first one is for words with zeros
+ * below, such as whole numbers as doubles. partition_test.c checks all that.
  * XXH3 for bytes is Y. Collet's xxHash library.
  */
 #include "core/partition/partition_hash.h"

@@ -20,7 +20,7 @@ void wi_key_words(const struct wi_column *c, const struct wi_view *v,
 void wi_hash_split(struct wi_partition *p, const struct wi_view *views,
                    uint32_t first, uint32_t n);
 
-/** Straight to lists where there is a loop for that: then true. */
+/** Straight to lists, if there is a loop for this case. False: there is not. */
 bool wi_hash_lists(struct wi_partition *p, const struct wi_view *views,
                    uint32_t first, uint32_t n);
 

@@ -44,10 +44,10 @@ enum {
     WI_LISTS_BYTES = 24,
     WI_LISTS_DIRECT = 32,
     WI_RUN_ROWS = 512, /* ROUND_ROBIN */
-    /* A full list, and what a vector store may write past its end. The stride
-     * of 145 cache lines spreads the beginnings of lists, the part that is
-     * used, over the sets of L1; beginnings in neighbouring sets evicted each
-     * other and cost 0.7 ns per row at 8 destinations. */
+    /* A full list, and what a vector store may write past its end. A stride of
+     * 145 cache lines spreads the used beginnings of the lists over the sets of
+     * L1; in neighbouring sets they evicted each other, which cost 0.7 ns per
+     * row at 8 destinations. */
     WI_LIST_STRIDE = 145 * 16,
 };
 _Static_assert(WI_LIST_STRIDE >= WI_SPLIT_ROWS + 16, "compress stores");
@@ -105,7 +105,7 @@ static inline uint16_t wi_hash_dest(uint64_t h, uint32_t n_dest)
     return (uint16_t)(((h >> 32) * n_dest) >> 32);
 }
 
-/** What the kernels that make lists are told. */
+/** Input of the kernels that make lists from keys. */
 struct wi_hash_lists {
     uint64_t k0;
     uint64_t k1;

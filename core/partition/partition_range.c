@@ -50,7 +50,7 @@ static bool by_word(const struct wi_column *c)
             c->width <= 8);
 }
 
-/* Words in place: afterwards their unsigned order is that of the values. */
+/* Change words in place so that their unsigned order is that of the values. */
 static void make_sortable(enum wi_order order, uint64_t *words, uint32_t n)
 {
     const uint64_t sign = (uint64_t)1 << 63;

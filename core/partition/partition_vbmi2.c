@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The partitioner's lists with byte instructions (VBMI2): 64 destinations are
- * one vector of bytes, so that for each destination one compare and one compress
- * serve 64 rows, where partition_avx512.c needs four of each.
+ * The partitioner's lists with byte instructions (VBMI2). 64 destinations are
+ * one vector of bytes: one compare and one compress per destination serve 64
+ * rows, where partition_avx512.c needs four of each.
  */
 #include "core/partition/partition_vbmi2.h"
 
@@ -34,8 +34,8 @@ static const uint8_t transpose[BLOCK] = {
     4, 12, 20, 28, 36, 44, 52, 60, 5, 13, 21, 29, 37, 45, 53, 61,
     6, 14, 22, 30, 38, 46, 54, 62, 7, 15, 23, 31, 39, 47, 55, 63};
 
-/* What follows after the first 16 of a list's new rows. Rare with more than a
- * few destinations. */
+/* Append a list's new rows after the first 16. Rare with more than a few
+ * destinations. */
 static WI_TARGET_VBMI2 void append_rest(uint32_t *list, __m512i rows,
                                         uint32_t n, __m512i base)
 {
@@ -48,9 +48,9 @@ static WI_TARGET_VBMI2 void append_rest(uint32_t *list, __m512i rows,
     }
 }
 
-/* Append rows first .. first + 63, those under `in`, to their lists; 16 numbers
- * are written at a time, what is too many is overwritten by the next or lies in
- * the list's spare end. */
+/* Append those of rows first .. first + 63 that are under `in` to their lists.
+ * 16 numbers are written at a time; the surplus is overwritten by the next or
+ * lies in the list's spare end. */
 static inline WI_TARGET_VBMI2 void append64(__m512i dest, __mmask64 in,
                                             uint32_t first, uint32_t n_dest,
                                             uint32_t **list)

@@ -9,7 +9,7 @@
 
 #if WI_X86
 
-/** Is its way the faster one? With a few destinations most of them get more
+/** Is this the faster way? Not with a few destinations, most of which get more
  *  than 16 of 64 rows. */
 static inline bool wi_lists_by_bytes(const struct wi_partition *p)
 {

@@ -15,7 +15,7 @@
 #include "core/query/reader.h"
 #include "core/query/tomb.h"
 
-/* ---- telling ---------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------- */
 
 static void fill_shuffle(union wi_msg *m, const struct weir_shuffle *s)
 {
@@ -113,7 +113,7 @@ void wi_query_turn_away(struct wi_link *l, uint64_t id)
     wi_query_answer(l, id, &why);
 }
 
-/* ---- hearing ---------------------------------------------------------------- */
+/* ---- hearing ------------------------------------------------------------- */
 
 /* The sender is a member of the closed query, and has opened a shuffle. */
 static void over_without(struct wi_link *l, struct wi_tomb *t, uint32_t shuffle)

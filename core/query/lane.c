@@ -22,7 +22,7 @@
 /* Lanes whose next frames are fetched ahead. */
 #define OWN_LANES 4u
 
-/* ---- the consumer -------------------------------------------------------------- */
+/* ---- the consumer -------------------------------------------------------- */
 
 void wi_lane_ask_credit(struct wi_lane *lane)
 {
@@ -96,7 +96,7 @@ static void ring_consumer(struct wi_lane *lane)
     wi_link_pump(l);
 }
 
-/* ---- frames ----------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
 bool wi_lane_room(struct wi_lane *lane, uint32_t want, uint32_t least)
 {

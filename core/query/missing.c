@@ -42,7 +42,7 @@ static uint64_t bit_of(uint16_t worker)
     return worker == WI_ANY_WORKER ? 0 : 1ull << worker;
 }
 
-/* ---- producing -------------------------------------------------------------- */
+/* ---- producing ----------------------------------------------------------- */
 
 /* What the consumer has not released. */
 static uint64_t unreleased(const struct wi_out *o)
@@ -103,7 +103,7 @@ static void look_at_writer(struct look *k, const struct weir_shuffle *s)
     }
 }
 
-/* ---- consuming -------------------------------------------------------------- */
+/* ---- consuming ----------------------------------------------------------- */
 
 /* Frames that were taken from the ring and not released. */
 static uint32_t count_held(const struct wi_in *in)
@@ -186,7 +186,7 @@ static void look_at_reader(struct look *k, const struct weir_shuffle *s)
     }
 }
 
-/* ---- all of it -------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 static void look_at_shuffle(struct look *k, const struct weir_shuffle *s)
 {
@@ -267,7 +267,7 @@ void wi_missing_each(const struct weir_query *q, wi_missing_fn fn, void *arg)
     wi_missing_strays(q->engine, q, fn, arg);
 }
 
-/* ---- in words ---------------------------------------------------------------- */
+/* ---- in words ------------------------------------------------------------ */
 
 void wi_missing_who(const struct wi_missing *m, char text[WI_MISSING_WHO_BYTES])
 {

@@ -15,7 +15,7 @@
 #include "core/link/worker.h"
 #include "core/query/missing.h"
 
-/* ---- failing ----------------------------------------------------------------------- */
+/* ---- failing ------------------------------------------------------------- */
 
 static void fill_fail(union wi_msg *m, uint64_t id, weir_err code,
                       const char *text)

@@ -8,7 +8,7 @@
 #include "core/link/engine.h"
 #include "core/query/query.h"
 
-/* ---- tombs ------------------------------------------------------------------ */
+/* ---- tombs --------------------------------------------------------------- */
 
 weir_err wi_tombs_init(struct wi_engine *e)
 {
@@ -106,7 +106,7 @@ void wi_tombs_fini(struct wi_engine *e)
     e->tombs = NULL;
 }
 
-/* ---- notes ------------------------------------------------------------------ */
+/* ---- notes --------------------------------------------------------------- */
 
 struct wi_note *wi_note_add(struct wi_engine *e, uint32_t member, uint64_t id,
                             weir_err code, const char *text)

@@ -22,7 +22,7 @@
 
 enum step { STEP_DONE, STEP_BLOCKED, STEP_FAILED };
 
-/* ---- rows in chunks --------------------------------------------------------------------- */
+/* ---- rows in chunks ------------------------------------------------------ */
 
 static WI_COLD enum step fail_row(struct weir_writer *w, uint64_t bytes)
 {
@@ -84,7 +84,7 @@ static WI_COLD enum step send_image(struct weir_writer *w, struct wi_lane *lane)
     return STEP_DONE;
 }
 
-/* ---- the scatter ---------------------------------------------------------------------------- */
+/* ---- the scatter --------------------------------------------------------- */
 
 /* The open frame took nothing: it is at the ring's end and too short for this
  * row, or the row needs chunks. */
@@ -223,7 +223,7 @@ static void next_split(struct weir_writer *w, const struct ArrowArray *batch)
     w->split_valid = true;
 }
 
-/* ---- flushing -------------------------------------------------------------------------------- */
+/* ---- flushing ------------------------------------------------------------ */
 
 /* At the end of a push: consumers that sleep on an empty ring get what there
  * is, unless the stream is dense. A bounded look per push, round robin over the
@@ -295,7 +295,7 @@ weir_err weir_writer_flush(weir_writer *w)
     return weir_query_status(w->shuffle->query, NULL);
 }
 
-/* ---- pushing ---------------------------------------------------------------------------------- */
+/* ---- pushing ------------------------------------------------------------- */
 
 static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
                      const uint32_t *dest)
@@ -355,7 +355,7 @@ weir_err weir_writer_push_to(weir_writer *writer,
     return push(writer, batch, dest);
 }
 
-/* ---- ending ------------------------------------------------------------------------------------- */
+/* ---- ending -------------------------------------------------------------- */
 
 static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jemalloc over registered chunks. jemalloc is found with dlopen, so that its
- * malloc can never take the place of the host program's; only mallocx, dallocx
- * and mallctl of it are used, on an arena of our own without thread cache.
+ * jemalloc over registered chunks. It is found with dlopen, so that its malloc
+ * can never replace the host program's; only mallocx, dallocx and mallctl are
+ * used, on an arena of our own without thread cache.
  *
  * Debian's jemalloc needs 2.6 KB of static TLS, more than glibc keeps for
- * libraries that are loaded late: dlopen finds it only in programs that have
- * it among their own libraries (docs/embed.md says how, without handing it
- * malloc). Elsewhere the chunks are cut by first fit into blocks of whole units
- * (budget.h), and what is freed becomes one with what is free beside it: every
- * hole is a ring's least at any time, so that the plan's sum holds whatever
- * sizes came before.
+ * libraries that are loaded late, so dlopen finds it only in programs that are
+ * linked with it (docs/embed.md says how, without handing it malloc). Elsewhere
+ * chunks are cut by first fit into blocks of whole units (budget.h), and freed
+ * neighbours are joined. Every hole is then large enough for the smallest ring,
+ * so the plan's sum holds whatever sizes came before.
  */
 #include "core/ring/arena.h"
 
@@ -62,7 +61,8 @@ static struct {
 } je;
 static pthread_once_t je_once = PTHREAD_ONCE_INIT;
 
-/* Without jemalloc: free memory, in it; no two touch, by address. */
+/* Without jemalloc: a free block, which it lies in. Sorted by address; no two
+ * touch. */
 struct hole {
     size_t bytes;
     struct hole *next;
@@ -70,7 +70,7 @@ struct hole {
 
 struct chunk {
     struct wi_mem mem;
-    size_t used; /* what lies after it was never written, and is zero */
+    size_t used; /* nothing beyond was ever written: it is zero */
     struct hole *holes;
 };
 
@@ -78,19 +78,19 @@ struct wi_arena {
     struct extent_hooks hooks; /* first: the hooks get its address */
     struct wi_transport *transport;
     uint64_t cap_bytes;
-    uint64_t *held; /* what the node holds, this included */
+    uint64_t *held; /* bytes the node holds, these included */
     uint64_t bytes;
     uint64_t chunk_bytes; /* of a new chunk, unless more is needed */
     uint32_t unit_bytes;  /* without jemalloc: blocks are multiples of it */
     unsigned je_arena;
     bool has_je;
-    bool plain; /* jemalloc is not worth what it keeps for itself */
+    bool plain; /* too small: jemalloc would cost more than it saves */
     uint32_t n_chunks;
     struct chunk chunks[MAX_CHUNKS];
     struct weir_error error; /* why the last chunk was refused */
 };
 
-/* ---- chunks ----------------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------- */
 
 static struct chunk *add_chunk(struct wi_arena *a, size_t bytes)
 {
@@ -134,7 +134,7 @@ static struct chunk *grow(struct wi_arena *a, size_t bytes)
     return add_chunk(a, left >= want ? want : bytes);
 }
 
-/* From the chunks there are, else from a new one. */
+/* From a chunk that is there, else from a new one. */
 static void *cut_any(struct wi_arena *a, size_t bytes, size_t align)
 {
     void *p = NULL;
@@ -148,7 +148,7 @@ static void *cut_any(struct wi_arena *a, size_t bytes, size_t align)
     return p;
 }
 
-/* ---- holes ------------------------------------------------------------------------ */
+/* ---- holes --------------------------------------------------------------- */
 
 static size_t offset_in(const struct chunk *c, const void *p)
 {
@@ -204,7 +204,7 @@ static void *alloc_plain(struct wi_arena *a, size_t bytes)
     return p;
 }
 
-/* Make h one with the next hole if they touch. */
+/* Join h with the next hole if they touch. */
 static void join(struct hole *h)
 {
     if (h->next != NULL && (char *)h + h->bytes == (char *)h->next) {
@@ -216,7 +216,7 @@ static void join(struct hole *h)
 static void free_plain(struct wi_arena *a, void *p, size_t bytes)
 {
     struct chunk *c = a->chunks;
-    while (offset_in(c, p) >= c->mem.bytes) { /* also where p lies before it */
+    while (offset_in(c, p) >= c->mem.bytes) { /* or p lies before it: wraps */
         c++;
     }
     struct hole *before = NULL;
@@ -235,7 +235,7 @@ static void free_plain(struct wi_arena *a, void *p, size_t bytes)
     }
 }
 
-/* ---- extent hooks -------------------------------------------------------------------- */
+/* ---- extent hooks -------------------------------------------------------- */
 
 static void *hook_alloc(struct extent_hooks *h, void *new_addr, size_t bytes,
                         size_t align, _Bool *zero, _Bool *commit,
@@ -258,7 +258,7 @@ static _Bool keep(struct extent_hooks *h, void *p, size_t bytes, _Bool c,
                   unsigned arena)
 {
     (void)h, (void)p, (void)bytes, (void)c, (void)arena;
-    return 1; /* jemalloc keeps it and uses it again */
+    return 1; /* refused: jemalloc reuses it */
 }
 
 static _Bool allow_split(struct extent_hooks *h, void *p, size_t bytes,
@@ -282,10 +282,10 @@ static _Bool merge(struct extent_hooks *h, void *p, size_t p_bytes, void *q,
             return 0;
         }
     }
-    return 1; /* parts of two chunks never become one extent */
+    return 1; /* refused: not in one chunk */
 }
 
-/* ---- jemalloc -------------------------------------------------------------------------- */
+/* ---- jemalloc ------------------------------------------------------------ */
 
 static void load_jemalloc(void)
 {
@@ -325,7 +325,7 @@ static void open_je(struct wi_arena *a)
                            sizeof(struct extent_hooks *)) == 0;
 }
 
-/* ---- the interface --------------------------------------------------------------------- */
+/* ---- the interface ------------------------------------------------------- */
 
 weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
                        uint64_t *held, struct wi_arena **out,

@@ -26,8 +26,7 @@ struct wi_arena;
 
 /**
  * @param cap_bytes  most bytes that *held may come to
- * @param held       bytes that the node holds; the arena adds its chunks, and
- *                   takes them off when it closes
+ * @param held       bytes that the node holds; the chunks held are counted in
  *
  * Errors:     WEIR_ERR_NO_MEMORY
  * Blocks:     never.  Threads: an arena is used under its node's lock
@@ -38,9 +37,9 @@ weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
                        struct weir_error *err);
 void wi_arena_close(struct wi_arena *a);
 
-/** Take chunks of the size that one link needs (at most 4 MiB) and, without
- *  jemalloc, blocks of whole units, so that what is held stays within the plan; a
- *  small plan is served without jemalloc. Before the first alloc. */
+/** Follow the plan, before the first alloc: chunks of the size that one link
+ *  needs (at most 4 MiB) and, without jemalloc, blocks of whole units, so that
+ *  the plan's sum holds. A small plan is served without jemalloc. */
 void wi_arena_plan(struct wi_arena *a, const struct wi_budget *plan,
                    uint32_t links);
 

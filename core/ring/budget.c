@@ -19,7 +19,7 @@ static void lay_out_unit(const struct wi_budget_params *p, struct wi_budget *b)
     b->ring_units = (uint32_t)((ring + b->unit_bytes - 1) / b->unit_bytes);
 }
 
-/* Whole pages, huge ones if that adds little. */
+/* Whole pages; huge ones if that adds less than an eighth. */
 static uint64_t whole_pages(uint64_t bytes)
 {
     uint64_t huge = wi_align_up(bytes, WI_HUGE_PAGE);
@@ -39,7 +39,7 @@ static void sum_up(const struct wi_budget_params *p, struct wi_budget *b)
     b->total_bytes = areas * b->area_bytes + wi_align_up(bells, WI_PAGE);
 }
 
-/* From the roomiest to the tightest. */
+/* Try the roomiest plan first. */
 static bool choose(const struct wi_budget_params *p, struct wi_budget *b)
 {
     for (int per_node = 0; per_node <= (p->workers > 1); per_node++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The memory plan: how large everything is that travels, decided once, at
- * open, and never exceeded.
+ * The memory plan: how large everything is that travels. Decided once, at open,
+ * and never exceeded.
  *
  * Each peer is granted one ring area per link. It is cut into units; a ring is
  * one unit (two frames: the reserved minimum of an edge) or, while the area has
@@ -19,8 +19,8 @@
  *   memory         (members incl. self) x ring area
  *                  + posted transports: members x the same for outgoing rings
  *
- * An area that lacks less than an eighth of itself to whole huge pages gets it:
- * transports can then use those.
+ * An area that is less than an eighth short of whole huge pages is rounded up
+ * to them, so that transports can use them.
  *
  * Thread-to-thread is taken while it fits the cap, else thread-to-node, else
  * the open fails and says the sum.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See ready.h for the argument why no wake-up is lost. */
+/* ready.h says why no wake-up is lost. */
 #include "core/ring/ready.h"
 
 #include "core/base/futex.h"

@@ -29,7 +29,7 @@ enum {
     DECIMAL_WIDTH = 16,
 };
 
-/* ---- opening and closing --------------------------------------------------- */
+/* ---- opening and closing ------------------------------------------------- */
 
 /* The batch stays the writer's: nothing to free when Weir is done with it. */
 static void keep(struct ArrowArray *array)
@@ -170,7 +170,7 @@ void weir_row_writer_close(weir_row_writer *rw)
     free(rw);
 }
 
-/* ---- pushing --------------------------------------------------------------- */
+/* ---- pushing ------------------------------------------------------------- */
 
 /* Move the open row to the front, after the rows before it have gone. */
 static void carry_open_row(weir_row_writer *rw)

@@ -92,7 +92,7 @@ static bool text_is(const struct weir_row_cursor *c, uint32_t column,
     return len == strlen(text) && memcmp(bytes, text, len) == 0;
 }
 
-/* ---- every type at its limits ------------------------------------------------ */
+/* ---- every type at its limits -------------------------------------------- */
 
 struct range {
     const char *format;
@@ -305,7 +305,7 @@ Test(row, open_refuses_too_many_rows_and_nested_schemas)
     close_loop(&l);
 }
 
-/* ---- nulls --------------------------------------------------------------------- */
+/* ---- nulls --------------------------------------------------------------- */
 
 static const struct weir_field nullable[] = {
     {"id", "l", 0}, {"n", "i", 1}, {"b", "b", 1}, {"text", "u", 1}};
@@ -385,7 +385,7 @@ Test(row, a_row_without_a_value_that_must_be_there_is_dropped)
     close_loop(&l);
 }
 
-/* ---- batches ------------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------- */
 
 Test(row, a_value_set_twice_counts_once)
 {
@@ -516,7 +516,7 @@ Test(row, done_reaches_the_row_writer)
     close_loop(&l);
 }
 
-/* ---- the cursor on batches of others --------------------------------------------- */
+/* ---- the cursor on batches of others ------------------------------------- */
 
 Test(row, the_cursor_adds_the_offsets_of_batch_and_column)
 {
