@@ -45,7 +45,7 @@ static const struct wt_rows rows = {.fields = fields, .n_fields = 1};
 /* ---- what both know ------------------------------------------------------ */
 
 /* For a while of STEADY pushes rows come as fast as they are taken, in frames
- * that are mostly full; then for a while anyhow. */
+ * that are mostly full; then for a while at any pace. */
 static bool is_steady(const struct talk *t, uint32_t push)
 {
     return wt_mix(t->seed, 2 * PUSHES + push / STEADY) % 2 == 0;

@@ -250,7 +250,7 @@ static void open_world(struct world *w, const struct wt_place *place)
 }
 
 /* What members heard: nothing if nobody did anything wrong, and one thing if
- * one did. Who has another list of members tells those that are not in it
+ * one did. A member with another list of members tells those that are not in it
  * something else. */
 static void check(const struct world *w, uint32_t wrong)
 {

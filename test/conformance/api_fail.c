@@ -112,8 +112,8 @@ void wt_api_cancel_before_others_open(const struct wt_place *place)
 
 void wt_api_deadline_ends_a_query(const struct wt_place *place)
 {
-    /* Long enough to open everything before, on an emulated machine beside
-     * another one too: half a second was not. */
+    /* Long enough to open everything before, even on an emulated machine
+     * beside another one, where half a second was too short. */
     const struct weir_query_params deadline = {.deadline_ns = 5000000000};
     struct wt_cluster c;
     struct wt_query q;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who gets frames that are not full. A producer pushes a few rows now and then
- * and never sleeps: it has no reason to send them but a consumer that waits,
- * and that of a posted ring says so in its credits.
+ * and never sleeps: its only reason to send them is a consumer that waits. The
+ * consumer of a posted ring says so in its credits.
  *
  *   consumer         credits               frames
  *   waits            hint = 1, at once     one per push

@@ -139,8 +139,8 @@ void wt_api_waiting_reader_that_holds_all_is_told(const struct wt_place *place)
     close_world(w);
 }
 
-/* Holds all, then releases all while another thread is at giving space back,
- * and has not come to it yet. */
+/* Holds all, then releases all while another thread gives space back, and has
+ * not come to what is released here. */
 static weir_err overtaken_step(void *arg)
 {
     struct wt_sink *s = arg;

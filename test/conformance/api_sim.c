@@ -32,8 +32,8 @@ struct run {
     char told[WEIR_ERROR_MESSAGE_BYTES]; /* by the first that failed */
 };
 
-/* The simulator's writes cost once up to 16320 bytes: frames of 16 KiB are made
- * as long, those of 20 KiB stay, for a fifth of each would be lost. */
+/* The simulator's writes cost once up to 16320 bytes: frames of 16 KiB are
+ * shortened to that; those of 20 KiB stay: a fifth of each would be lost. */
 void wt_api_frames_fit_the_writes(const struct wt_place *place)
 {
     static const uint32_t asked[] = {16384, 20480, 32768, 8192};
@@ -217,7 +217,7 @@ static bool dies(enum fault fault, uint32_t node)
     return (fault == CRASH && node == 1) || (fault == CRASH_TWO && node <= 1);
 }
 
-/* Those who live can go on, on the same links where there are any. */
+/* Members that live can go on, on the same links where there are any. */
 static bool next_query_works(struct run *r, enum fault fault)
 {
     uint32_t members[NODES];

@@ -146,7 +146,7 @@ void wt_api_stop_in_the_midst_of_a_large_row(const struct wt_place *place)
     free(w);
 }
 
-/* Take one batch with the worker of a sink; false after long. */
+/* Take one batch with the worker of a sink; false after a long time. */
 static bool take_one(struct world *w, struct wt_sink *s, uint32_t node,
                      uint32_t worker)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory of runs, by the join of bench/plans: what operators hold stays within
- * what the run was given, and who follows the messages of runs that had too
- * little soon has enough.
+ * what the run was given, and a program that follows the messages of runs that
+ * had too little soon has enough.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bell loses no wake-up (edge E3): a marked ring is always taken, and the
- * worker never sleeps for ever with a mark set.
+ * worker never sleeps forever with a mark set.
  *
  * Mirrors core/ring/ready.c, function by function:
  *

@@ -6,7 +6,7 @@
  * either branch. With a branch point that can take everything it ends; without
  * one the rings fill up.
  *
- * Mirrors the plan of diamond_ends in test/conformance/api_many.c: the branch
+ * Mirrors the plan of diamond_ends in test/conformance/api_move.c: the branch
  * point is the program's, the rings are the library's.
  *
  * Mutation, which must be found:

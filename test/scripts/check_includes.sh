@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Layers: a file includes only what lies below it. The rules are those of the
-# table in docs/style.md; the first that matches a path decides.
+# table in docs/architecture.md; the first that matches a path decides.
 #
 #   SYS   a header in <> that is neither Weir's nor one of the libraries below
 #   STDC  a header of the C standard

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# fuzz.sh BUILD_DIR SECONDS [TARGET...]: feed each fuzz target for so long, two
+# fuzz.sh BUILD_DIR SECONDS [TARGET...]: feed each fuzz target that long, two
 # at a time, beginning with its corpus in the tree. An input that fails is left
 # in BUILD_DIR/findings; new inputs that reach new code in BUILD_DIR/corpus:
 #
