@@ -37,7 +37,7 @@ void wi_link_say_way(struct wi_link *l)
                    before[0] != '\0' ? "; " : "", before);
 }
 
-/* What failed goes on over the next way, if the transport knows one. */
+/* Go on over the next way to the peer, if the transport knows one. */
 static bool try_next(struct wi_link *l, const char *why)
 {
     struct wi_engine *e = l->engine;
@@ -66,7 +66,7 @@ static bool try_next(struct wi_link *l, const char *why)
     return true;
 }
 
-/* A peer that is there has hung up before it knew who we are: it had no room, or
+/* A peer that runs has hung up before it knew who we are: it had no room, or
  * took us for one stranger among many. It may have room in a moment. */
 static bool try_again(struct wi_link *l, const struct wi_event *ev)
 {
@@ -111,7 +111,7 @@ static weir_err give_up(const struct wi_link *l, struct weir_error *err)
                          s);
 }
 
-/* The pause is over, or patience is. */
+/* The pause is over, or it is time for the next way. */
 static weir_err move_on(struct wi_link *l, struct weir_error *err)
 {
     weir_err rc = WEIR_OK;
@@ -120,7 +120,7 @@ static weir_err move_on(struct wi_link *l, struct weir_error *err)
     } else if (try_next(l, "no answer in half the time (connect_ns)")) {
         return WEIR_OK;
     }
-    l->patience_ns = UINT64_MAX; /* the last way has the rest of the time */
+    l->patience_ns = UINT64_MAX; /* the last way gets the rest of the time */
     return rc;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Connecting, from the need of a link to an endpoint that is up: ways, patience
- * and new attempts. Engine only, under the node's lock.
+ * Connecting, until the link has an endpoint that is up: ways and new attempts.
+ * Engine only, under the node's lock.
  *
  *   dial --CONNECTED--> wi_link_connected()
  *     |  failed, or no answer for half of connect_ns
  *     |--> the next way, if the transport knows one
- *     |--> hung up by a peer that is there: the same again after a pause, until
+ *     |--> hung up by a peer that runs: the same again after a pause, until
  *     |    connect_ns is over
  *     `--> lost
  */
@@ -22,10 +22,10 @@ weir_err wi_link_dial(struct wi_link *l, struct weir_error *err);
 /** CLOSED before the link was up: does it go on over another way, or again? */
 bool wi_link_goes_on(struct wi_link *l, const struct wi_event *ev);
 
-/** Note the way that the link took, and after it what came before. */
+/** Note the way that the link took, and why those before it failed. */
 void wi_link_say_way(struct wi_link *l);
 
-/** Timers of a link that is not up yet. Fails: it is lost, for this. */
+/** Timers of a link that is not up yet. An error: the link is lost, for it. */
 weir_err wi_link_connect_tick(struct wi_link *l, uint64_t now_ns,
                               struct weir_error *err);
 

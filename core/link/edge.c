@@ -32,7 +32,7 @@ void wi_edges_limbo(struct wi_engine *e)
         struct wi_link *l = link_of(it);
         if (l->sealed || l->mapped || wi_link_quiet(l, it)) {
             free_item(it);
-        } /* else the send side kicks us when it has moved */
+        } /* else the send side kicks us after its round */
     }
 }
 

@@ -13,9 +13,9 @@
  *      | <---------------------- CLOSED ------- +
  *   freed: the units may be used again
  *
- * Ring space at the consumer is the *producer's* to hand out (the area was
- * granted to it alone), so that starting a query costs no exchange of memory;
- * the consumer checks that it does not overlap what is live.
+ * The *producer* hands out ring space at the consumer (the area was granted to
+ * it alone), so starting a query costs no exchange of memory; the consumer
+ * checks that a ring does not overlap one in use.
  *
  * A ring is used again only after CLOSED, and CLOSED is sent only after the
  * producer said that it will not write again: END or ABANDON. Stop-sending and
@@ -23,24 +23,24 @@
  *
  * What one consuming worker gets over a ring is a *stream*. A thread-to-thread
  * ring has one, and its worker reads the ring itself. A thread-to-node ring has
- * one per worker: each frame says whose it is; whichever worker (or the network
- * thread) finds the ring marked walks over the new frames and puts them on
- * their workers' *local queues*. One consumer of several may stop: its frames
- * are dropped on both sides while the ring goes on.
+ * one per worker, and each frame says whose it is: whichever worker (or the
+ * network thread) finds the ring marked puts the new frames on their workers'
+ * *local queues*. If one of several consumers stops, its frames are dropped on
+ * both sides while the ring goes on.
  *
  * Who waits, and who is told (edge E5):
  *
- *   producer_waits   its ring has no room (or it holds part of a frame back
- *                    until the ring is empty): who moves the head wakes it
- *   reader_waits     it has read everything: room is told at once from now on,
+ *   producer_waits   its ring has no room (or it keeps part of a frame back
+ *                    until the ring is empty): moving the head wakes it
+ *   reader_waits     it has read everything: from now on room is told at once,
  *                    not only when half of the ring, or all but an eighth of
  *                    it, is free
  *   more_follows     posted rings: the producer goes on sending, so nothing is
  *                    told at once; it says when that is over (`hint` of NOTIFY)
- *   credit_told      posted rings: the last credit said that the reader waits,
- *                    so that no second one says it again
- *   fifo_full        the reader's hands are full (WI_HELD_MAX batches): who
- *                    releases one marks the ring again
+ *   credit_told      posted rings: the last credit said that the reader waits;
+ *                    it is not said twice
+ *   fifo_full        the reader holds WI_HELD_MAX batches: releasing one marks
+ *                    the ring again
  */
 #ifndef WI_EDGE_H
 #define WI_EDGE_H
@@ -65,10 +65,10 @@ struct weir_reader;
 struct weir_query;
 struct wi_lane;
 
-/* What a queued item of a link is. */
+/* Which end of an edge an item is. */
 enum wi_item_kind { WI_ITEM_OUT, WI_ITEM_IN };
 
-/** A thing that can wait in a link's post queue. */
+/** Something that can wait in a link's post queue. */
 struct wi_item {
     struct wi_lq_node node;
     enum wi_item_kind kind;  /* constant */
@@ -84,11 +84,11 @@ enum wi_out_state {
     WI_OUT_QUIET, /* END written or abandoned */
 };
 
-/* What follows a frame, unless the producer says otherwise in time. */
+/* What the producer expects to send after a frame. */
 enum wi_follows {
     WI_FOLLOWS_NONE,
-    WI_FOLLOWS_LIKELY, /* the ring's frames are full, one after the other */
-    WI_FOLLOWS_SOON,   /* and the same push has rows for the next one */
+    WI_FOLLOWS_LIKELY, /* full frames have followed one another */
+    WI_FOLLOWS_SOON,   /* and this push has rows for the next one */
 };
 
 struct wi_out {
@@ -117,7 +117,7 @@ struct wi_out {
     _Atomic uint32_t state;     /* wi_out_state */
     _Atomic uint32_t stop_all;  /* nobody reads the ring any more */
     _Atomic uint64_t stopped;   /* bits: workers that want no more */
-    bool released;              /* the writer is done with this struct */
+    bool released;              /* the writer has let go of it */
     _Atomic uint32_t abandoned; /* ABANDON was sent */
     bool closed;                /* CLOSED came */
     struct wi_watch put;        /* tail */
@@ -139,7 +139,7 @@ struct wi_out {
 
     /* written by: engine (posted rings) */
     _Atomic uint64_t credit;        /* consumed by the peer */
-    _Atomic uint64_t reader_waited; /* the same, when its reader last waited */
+    _Atomic uint64_t reader_waited; /* `credit` when its reader last waited */
 
     struct wi_ring_ctl own_ctl;
 };
@@ -213,9 +213,9 @@ struct wi_in {
     bool abandoned;                /* the producer writes no more, END or not */
     bool empty;                    /* nobody reads any more, nothing is held */
     bool closed;                   /* CLOSED was sent */
-    bool stray;               /* over; queues or a dispatcher have it still */
+    bool stray;               /* over; a queue or a dispatcher still has it */
     struct wi_lq_node inbox;  /* on the engine's inbox */
-    _Atomic uint32_t dead;    /* link lost: release is all that still happens */
+    _Atomic uint32_t dead;    /* link lost: batches are only released */
     _Atomic uint32_t live;    /* streams that expect frames */
     _Atomic uint32_t n_ended; /* streams that had their END */
     struct wi_watch came;     /* tail */
@@ -249,8 +249,8 @@ struct wi_in {
     struct wi_ring_ctl own_ctl;
 };
 
-/** Get the first lines of the next frame, at once instead of one after the
- *  other. By who scans the ring. */
+/** Prefetch the first lines of the next frame, all at once. By whoever scans
+ *  the ring. */
 static inline void wi_in_prefetch(const struct wi_in *in)
 {
     const uint8_t *mem = in->mem + in->scan_off;
@@ -261,7 +261,7 @@ static inline void wi_in_prefetch(const struct wi_in *in)
 
 /* ---- edges that are over; under the node's lock -------------------------- */
 
-/** Free what a sealed dead link still holds; true if nothing is left. */
+/** Free what a dead link, sealed, still holds; true if nothing is left. */
 bool wi_edges_bury(struct wi_link *l);
 /** Free the edges in limbo that the send side has let go of. */
 void wi_edges_limbo(struct wi_engine *e);

@@ -67,7 +67,7 @@ static void fill_in(struct wi_link *l, struct wi_in *in,
     in->opened_ns = l->engine->now_ns;
     wi_list_init(&in->item.on_link);
     wi_list_init(&in->item.posting);
-    if (l->mapped) { /* the producer has set it up, and may have written */
+    if (l->mapped) { /* set up by the producer, which may have written */
         in->ctl = (struct wi_ring_ctl *)l->area.base + m->edge;
     } else {
         in->ctl = &in->own_ctl; /* zeroed with the rest */
@@ -118,7 +118,7 @@ static struct wi_in *open_in(struct wi_link *l,
 
 /* ---- writes into open rings ---------------------------------------------- */
 
-/* The open ring that has this offset of the area; NULL: there is none. */
+/* The open ring at this offset of the area, or NULL. */
 static const struct wi_in *ring_at(const struct wi_link *l, uint64_t off)
 {
     const struct wi_budget *b = &l->engine->budget;
@@ -174,7 +174,7 @@ weir_err wi_in_on_open(struct wi_link *l, const union wi_msg *msg,
     }
     if (l->state == WI_LINK_CLOSING) {
         wi_link_enter(l, WI_LINK_OPEN); /* the peer still needs it */
-        wi_engine_kick(l->engine);      /* other times to watch */
+        wi_engine_kick(l->engine);      /* its timers have changed */
         wi_out_place(l);
     }
     l->engine->up->edge_opened(in);
@@ -206,8 +206,8 @@ weir_err wi_in_on_notify(struct wi_link *l, const union wi_msg *msg,
                        ", consumed %" PRIu64 ", ring of %u bytes",
                        m->pos, m->edge, tail, head, in->size);
     }
-    /* E5 sc: the question, then the look at `reader_waits` in send_credit(), and
-     * before the tail that it speaks of; pairs with E5 sc in send_credit() */
+    /* E5 sc: the question before the tail that it belongs to, and before the
+     * look at `reader_waits`; pairs with E5 sc in send_credit() */
     bool asks = m->hint == 0 && wi_xchg_sc(&in->more_follows, 0) != 0;
     if (m->hint != 0) {
         wi_store_rlx(&in->more_follows,
@@ -247,7 +247,7 @@ weir_err wi_in_on_abandon(struct wi_link *l, const union wi_msg *msg,
     if (in->empty) {
         wi_in_over(in);
     } else if (wi_load_rlx(&in->query) == NULL) { /* rlx: engine's */
-        wi_in_refuse(in);                         /* nobody ever opened it */
+        wi_in_refuse(in);                         /* its query was never here */
     }
     return WEIR_OK;
 }

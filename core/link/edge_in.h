@@ -9,12 +9,12 @@
 #include "core/link/edge.h"
 #include "core/link/link.h"
 
-/** May the peer write there? Only where a ring is open, and there to none of
- *  what it has published and the reader not released: so nothing changes that
- *  was checked. For wi_guard; arg is the link. */
+/** May the peer write there? Only into an open ring, and not over what it has
+ *  published and the reader not released, so that nothing changes after it was
+ *  checked. For wi_guard; arg is the link. */
 bool wi_in_may_write(void *arg, uint64_t off, uint64_t bytes);
 
-/* The messages that a producer sends. They fail: protocol broken (err). */
+/* Messages of a producer. An error: it broke the protocol (err). */
 weir_err wi_in_on_open(struct wi_link *l, const union wi_msg *m,
                        struct weir_error *err);
 weir_err wi_in_on_notify(struct wi_link *l, const union wi_msg *m,

@@ -28,8 +28,8 @@ static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
 
 /* ---- WAITING to OPEN ----------------------------------------------------- */
 
-/* Units for one more ring: full size while every other edge that may still
- * come keeps its minimum, else the minimum. */
+/* Units for one more ring: full size if every other edge that may still come
+ * keeps its minimum, else the minimum. */
 static uint32_t take_units(struct wi_link *l, struct wi_out *o)
 {
     struct wi_engine *e = l->engine;
@@ -53,7 +53,7 @@ static uint32_t take_units(struct wi_link *l, struct wi_out *o)
     return 0;
 }
 
-/* Keep the first n. */
+/* Keep the first n units. */
 static void cut_units(struct wi_link *l, struct wi_out *o, uint32_t n)
 {
     wi_bitmap_mark(l->peer_used, o->edge + n, o->units - n, false);
@@ -67,8 +67,8 @@ static void give_units(struct wi_link *l, struct wi_out *o)
     l->out[o->edge] = NULL;
 }
 
-/* The end of a frame that is little longer than a write would cost another one:
- * such frames are made shorter. */
+/* Shorten frames that are a little longer than what one write takes, so that
+ * their ends cost no second write. */
 static uint32_t fit_writes(const struct wi_link *l, uint32_t frame_bytes)
 {
     uint32_t most = l->mapped ? 0 : l->home->ops->write_bytes;
@@ -76,8 +76,8 @@ static uint32_t fit_writes(const struct wi_link *l, uint32_t frame_bytes)
     return over < frame_bytes / 16 ? frame_bytes - over : frame_bytes;
 }
 
-/* Where the ring starts in the peer's area; the slack colours the cache sets
- * differently for each peer. */
+/* Place the ring in the peer's area; the slack puts it on other cache sets for
+ * each peer. */
 static void locate(struct wi_link *l, struct wi_out *o)
 {
     uint32_t slack = l->engine->budget.slack_bytes;
@@ -124,7 +124,7 @@ static void announce(struct wi_link *l, const struct wi_out *o)
     wi_link_send(l, &m);
 }
 
-/* No units: older edges must be on their way out, else it is for ever. */
+/* No units. Unless older edges are ending, there will never be any. */
 static void no_units(struct wi_link *l, struct wi_out *o)
 {
     uint32_t held = 0;
@@ -142,7 +142,7 @@ static void no_units(struct wi_link *l, struct wi_out *o)
     }
 }
 
-/* False: no units now; some will be free when older edges are closed. */
+/* False: no units now; older edges will free some when they close. */
 static bool place_one(struct wi_link *l, struct wi_out *o)
 {
     if (take_units(l, o) == 0) {
@@ -155,7 +155,7 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
     l->out[o->edge] = o;
     locate(l, o);
     weir_err rc = give_memory(l, o, &err);
-    if (rc != WEIR_OK && o->units > 1) { /* its least is in the plan */
+    if (rc != WEIR_OK && o->units > 1) { /* the least is in the plan */
         cut_units(l, o, 1);
         locate(l, o);
         rc = give_memory(l, o, &err);
@@ -171,7 +171,8 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
     o->epoch = ++l->next_epoch;
     o->checksum = (l->caps & WI_WIRE_CAP_CHECKSUM) != 0;
     announce(l, o);
-    /* E7 release: the ring's fields; pairs with E7 acquire in wi_lane_ready() */
+    /* E7 release: the ring's fields; pairs with E7 acquire in
+     * wi_lane_ready() */
     wi_store_rel(&o->state, WI_OUT_OPEN);
     wi_worker_notify(o->worker, WI_ATTN_EVENT);
     return true;
@@ -228,7 +229,7 @@ void wi_out_abandon(struct wi_out *o)
     wi_edge_send(o->link, WI_MSG_EDGE_ABANDON, o->edge, o->epoch);
 }
 
-/* Move an out that is over on both ends to limbo, from where it is freed. */
+/* Move an out that is over at both ends to limbo, where it is freed. */
 static void out_over(struct wi_out *o)
 {
     if (o->closed && o->released) {
@@ -288,8 +289,8 @@ weir_err wi_out_on_stop(struct wi_link *l, const union wi_msg *msg,
     if (o == NULL || o->epoch != m->epoch) {
         return WEIR_OK; /* crossed with our END; nothing to stop */
     }
-    /* E7 sc: pairs with E7 acquire in wi_lane_ready(): the worker drops the rows
-     * of one stream, or stops writing and says so by wi_out_abandon() */
+    /* E7 sc: pairs with E7 acquire in wi_lane_ready(): the worker drops the
+     * rows of one stream, or stops writing and says so by wi_out_abandon() */
     if (m->arg < 64 && o->consumer_worker == WI_ANY_WORKER) {
         (void)wi_or_sc(&o->stopped, 1ull << m->arg);
     } else {
@@ -325,7 +326,8 @@ weir_err wi_out_on_credit(struct wi_link *l, const union wi_msg *msg,
     if (m->hint != 0) {
         wi_store_rlx(&o->reader_waited, m->pos); /* rlx: only a hint */
     }
-    /* E5 sc: the credit, then the look at `producer_waits`; E6: the item is queued next */
+    /* E5 sc: the credit, then the look at `producer_waits`; E6: the item is
+     * queued next */
     wi_store_sc(&o->credit, m->pos);
     wi_link_post(l, &o->item);
     if (wi_load_sc(&o->ctl->producer_waits) != 0) { /* E5 sc: as in reap() */

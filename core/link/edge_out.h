@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Edges at the producer, engine side: rings are handed out and taken back. The
- * life of an edge is in edge.h. Under the node's lock.
+ * Edges at the producer, engine side: handing out rings and taking them back.
+ * edge.h has the life of an edge. Under the node's lock.
  */
 #ifndef WI_EDGE_OUT_H
 #define WI_EDGE_OUT_H
@@ -11,16 +11,16 @@
 
 /** Put a WAITING out on the link to its consumer. */
 void wi_out_start(struct wi_link *l, struct wi_out *o);
-/** Give rings to the outs that wait, as far as units go. */
+/** Give rings to the outs that wait, as far as there are units. */
 void wi_out_place(struct wi_link *l);
 /** The writer is done: abandon unless END was written; frees when it can. */
 void wi_out_release(struct wi_out *o, bool ended);
-/** The consumer wants no more and the worker has stopped writing. */
+/** The consumer wants no more, and the worker has stopped writing. */
 void wi_out_abandon(struct wi_out *o);
-/** Over at both ends, and the send side has let go of it. */
+/** Free an out that is over at both ends and that the send side let go of. */
 void wi_out_free(struct wi_out *o);
 
-/* The messages that a consumer sends. They fail: protocol broken (err). */
+/* Messages of a consumer. An error: it broke the protocol (err). */
 weir_err wi_out_on_stop(struct wi_link *l, const union wi_msg *m,
                         struct weir_error *err);
 weir_err wi_out_on_closed(struct wi_link *l, const union wi_msg *m,

@@ -59,7 +59,7 @@ struct wi_engine {
     /* written by: engine */
     uint64_t now_ns;
     uint64_t tick_ns;  /* next housekeeping */
-    uint64_t nudge_ns; /* wake workers that hold back dense frames */
+    uint64_t nudge_ns; /* wake workers that keep dense frames back */
     uint64_t watch_ns; /* look at what stands still */
     struct wi_member *members;
     uint32_t n_members;
@@ -67,16 +67,16 @@ struct wi_engine {
     _Atomic(struct wi_link *) *slots; /* max_members of them; RCU */
     uint32_t n_slots;
     struct wi_list dead;   /* links to bury */
-    struct wi_list limbo;  /* items to free once the post side let go */
+    struct wi_list limbo;  /* items to free when the send side lets go */
     struct wi_list strays; /* wi_in: over, but still on a local queue */
     struct wi_list queries;
     struct wi_tombs *tombs;  /* the queries': tomb.h */
     struct wi_list greeting; /* endpoints that have not said HELLO yet */
     uint32_t n_guests;       /* of these */
-    uint32_t n_hellos;       /* of these: did, and have to wait */
+    uint32_t n_hellos;       /* of these: have, and must wait for an answer */
     struct wi_gate strangers[WI_CAUSES];
     struct wi_lq self_msgs; /* messages of the self link */
-    uint32_t n_self_msgs;   /* in it */
+    uint32_t n_self_msgs;   /* in self_msgs */
     bool unsent;           /* links have messages that wait for the next step */
     struct wi_lq inbox;    /* struct wi_in that are empty */
     struct wi_lq failures; /* struct wi_in that a dispatcher found broken */
@@ -94,8 +94,7 @@ struct wi_engine {
 /** Disconnect an endpoint, and forget its events that were polled already. */
 void wi_engine_disconnect(struct wi_engine *e, struct wi_ep *ep);
 
-/** Something was left for the next step: make sure that there is one. Any
- *  thread. */
+/** Work was left for the next step: make sure that there is one. Any thread. */
 void wi_engine_kick(struct wi_engine *e);
 
 /** A ring area of a transport that links use, within the cap. */
@@ -107,7 +106,7 @@ void wi_engine_area_close(struct wi_engine *e, struct wi_transport *t,
 /** The arena for what is sent over endpoints of t. NULL: no memory. */
 struct wi_arena *wi_engine_arena(struct wi_engine *e, struct wi_transport *t);
 
-/** The next housekeeping is due no later than at. */
+/** Housekeeping is due at `at_ns` at the latest. */
 static inline void wi_engine_due(struct wi_engine *e, uint64_t at_ns)
 {
     e->tick_ns = wi_min_u64(e->tick_ns, at_ns);

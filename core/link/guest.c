@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Endpoints between ACCEPTED and their first message. */
+/* Endpoints from ACCEPTED to their first message. */
 #include "core/link/guest.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void guest_leaves(struct wi_engine *e, struct wi_guest *g)
     free(g);
 }
 
-/* Let go of the oldest one that has (not) said HELLO. */
+/* Let go of the oldest guest that has (not) said HELLO. */
 static void make_room(struct wi_engine *e, bool has_hello)
 {
     wi_list_each(n, &e->greeting)
@@ -45,8 +45,8 @@ static void make_room(struct wi_engine *e, bool has_hello)
     }
 }
 
-/* A node that closes has no use for new links; but it may wait for a link to
- * this peer itself, and the peer for it. */
+/* A node that closes wants no new links, but it and this peer may wait for one
+ * another over a link. */
 static bool may_come(const struct wi_engine *e, const struct wi_msg_hello *h)
 {
     return !e->closing ||
@@ -64,7 +64,7 @@ static void welcome(struct wi_engine *e, struct wi_guest *g)
     guest_leaves(e, g);
     if (may_come(e, &hello)) {
         wi_link_hello(e, ep, &hello);
-    } else { /* now, not at our end: it may close as well, and wait for this */
+    } else { /* now, not when we end: it may close too, and wait for this */
         wi_link_refuse(e, ep, WEIR_ERR_PEER_LOST, "the node is being closed");
     }
 }
@@ -98,7 +98,7 @@ static void guest_packet(struct wi_engine *e, struct wi_guest *g,
 void wi_guests_greet(struct wi_engine *e)
 {
     if (e->n_hellos == 0) {
-        return; /* called in every step; guests may be many */
+        return; /* each step comes here; there may be many guests */
     }
     wi_list_each(n, &e->greeting)
     {
@@ -120,8 +120,7 @@ void wi_guests_tick(struct wi_engine *e, uint64_t now_ns)
     }
 }
 
-/* Strangers have places of their own, so that members find one however many
- * they are. */
+/* Strangers have places of their own, so they cannot take the members'. */
 static void crowd_out(struct wi_engine *e)
 {
     if (e->n_guests - e->n_hellos == WI_GUESTS) {

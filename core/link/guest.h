@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Guests: endpoints that were accepted and have not said who they are. Engine
- * only, under the node's lock.
+ * Guests: accepted endpoints that have not said who they are. Engine only,
+ * under the node's lock.
  *
  *   ACCEPTED -> guest --HELLO--> wi_link_hello(), perhaps after a wait
  *                     --JOIN---> wi_seed_message()
@@ -9,7 +9,7 @@
  *                     --nothing for connect_ns--> let go
  *
  * There are WI_GUESTS places for those that have said nothing, and max_members
- * for those whose HELLO has to wait; the oldest goes when they are taken.
+ * for those whose HELLO has to wait; when they are taken, the oldest goes.
  */
 #ifndef WI_GUEST_H
 #define WI_GUEST_H
@@ -18,7 +18,6 @@
 
 #define WI_GUESTS 32u /* places of those that have said nothing */
 
-/** Endpoint that was accepted and has not said who it is. */
 struct wi_guest {
     struct wi_list list;
     struct wi_ep *ep;
@@ -27,8 +26,7 @@ struct wi_guest {
     union wi_msg hello;
 };
 
-/** An event of an endpoint that is no link's: ACCEPTED, or a guest's or a
- *  joiner's. */
+/** An event of an endpoint without a link: a new one, a guest's, a joiner's. */
 void wi_guest_event(struct wi_engine *e, const struct wi_event *ev);
 
 /** Answer those whose HELLO came before this node had joined, or while an

@@ -131,15 +131,15 @@ static weir_err take_peer(struct wi_link *l, const struct wi_msg_hello *h,
     return map_peer(l, h, err);
 }
 
-/* The link has the endpoint that it stays with: what travels over it comes from
- * the endpoint's own transport. */
+/* The link has its final endpoint. What travels over it comes from the
+ * endpoint's own transport. */
 static weir_err settle(struct wi_link *l, struct weir_error *err)
 {
     struct wi_engine *e = l->engine;
     struct wi_transport *t = l->ep->transport;
     if (l->area.base != NULL && l->home != t) {
         wi_engine_area_close(e, l->home,
-                             &l->area); /* an attempt's; ungranted */
+                             &l->area); /* of an attempt; was not granted */
     }
     l->home = t;
     l->mapped = (t->ops->caps & WI_CAP_MAP) != 0;
@@ -182,7 +182,7 @@ bool wi_link_drop_attempt(struct wi_link *l)
     l->ep = NULL;
     wi_link_drain(l);
     l->packet_len = 0;
-    l->broken = false; /* that was the endpoint */
+    l->broken = false; /* the endpoint was */
     /* E6 release: the link starts again, without ep; pairs with E6 sc in
      * serve() */
     wi_store_rel(&l->lock, 0);
@@ -305,9 +305,9 @@ static struct wi_link *link_for(struct wi_engine *e,
     return gives_way && wi_link_drop_attempt(l) ? l : NULL;
 }
 
-/* A second HELLO from a peer that we still have a link to: its link is about
- * to be found dead, or this one crossed ours and is about to be closed. Which
- * of the two comes first decides. */
+/* A second HELLO from a peer that we still have a link to: either that link is
+ * about to be found dead, or HELLOs crossed and this one is about to be closed.
+ * Which of the two happens first decides. */
 bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h)
 {
     if (e->n_members == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The handshake of a link, from an endpoint to what each side may use of the
- * other's. The states are in link.h. Engine only, under the node's lock.
+ * The handshake of a link: from an endpoint to what each side may use of the
+ * other's. link.h has the states. Engine only, under the node's lock.
  */
 #ifndef WI_HANDSHAKE_H
 #define WI_HANDSHAKE_H
@@ -12,8 +12,8 @@
 /** The endpoint of a link that this side opens is up: say HELLO. */
 void wi_link_connected(struct wi_link *l);
 
-/** Give up our own attempt: the link starts again, without ep. False: it cannot,
- *  because somebody posts. */
+/** Give up our own attempt: the link starts again, without ep. False: not now,
+ *  a thread posts. */
 bool wi_link_drop_attempt(struct wi_link *l);
 
 /** ACCEPT, READY, REFUSE came, in their states. */
@@ -24,12 +24,12 @@ weir_err wi_link_on_ready(struct wi_link *l, const union wi_msg *m,
 weir_err wi_link_on_refuse(struct wi_link *l, const union wi_msg *m,
                            struct weir_error *err);
 
-/** A peer has said HELLO over an endpoint that is nobody's yet: it becomes
- *  that of a link, or is refused. */
+/** HELLO came over an endpoint that has no link: the endpoint gets one, or is
+ *  refused. */
 void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
                    const struct wi_msg_hello *h);
 
-/** Is it too early to answer this HELLO? Before this node has joined, and
+/** Is it too early to answer this HELLO? It is until this node has joined, and
  *  while an older link to that peer is still there. */
 bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
 
@@ -37,7 +37,7 @@ bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
 void wi_ep_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
                   const char *text);
 
-/** The same, and say in the log that it was to be a link. */
+/** The same, with a line in the log. */
 void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
                     const char *text);
 

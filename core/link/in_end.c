@@ -80,10 +80,10 @@ static void free_parts(struct wi_in *in)
     }
 }
 
-/* Does a worker's local queue still point to it, or the engine's of failures? A
- * worker finds no reader there, but has to take it off. A dispatcher that began
- * before the last stream ended may put it on the latter; one that begins now
- * finds no stream alive and looks at nothing. */
+/* Is it still on a worker's local queue, or on the engine's queue of failures?
+ * The worker finds no reader then, but has to take it off. A dispatcher that
+ * began before the last stream ended may put it on the latter; one that begins
+ * now finds no live stream and looks at nothing. */
 static bool is_stray(const struct wi_in *in)
 {
     /* E10 sc: the lock, then what its holder has left; pairs with E10 sc in

@@ -27,10 +27,10 @@ void wi_in_wake_producer(struct wi_in *in)
     }
 }
 
-/* Mapped ring: the producer reads `head` itself; wake it if it asked, once the
- * ring is all but empty: with half of it, producer and consumer would take
- * turns twice as often. At once if the reader found nothing more to read, for
- * it may wait for more with batches in its hands. */
+/* Mapped ring: the producer reads `head` itself. If it asked, it is woken once
+ * the ring is all but empty (half empty, the two would take turns twice as
+ * often); at once if the reader has read everything, for it may hold batches
+ * while it waits for more. */
 static void tell_producer(struct wi_in *in, uint64_t head)
 {
     /* E5 sc: `head` was stored before; pairs with E5 sc in wi_lane_room() */
@@ -38,16 +38,17 @@ static void tell_producer(struct wi_in *in, uint64_t head)
         return;
     }
     /* E1 acquire: only to compare; pairs with E1 release in the producer.
-     * E5 sc: pairs with E5 sc in nothing_there(), which looks at `producer_waits` then */
+     * E5 sc: pairs with E5 sc in nothing_there(), which looks at
+     * `producer_waits` then */
     if (wi_load_acq(&in->ctl->tail) - head <= in->size / 8 ||
         wi_load_sc(&in->reader_waits) != 0) { /* E5 sc: as above */
         wi_in_wake_producer(in);
     }
 }
 
-/* Posted ring: send a credit for every half, and at once when the reader
- * waits for more, as in tell_producer(), and the producer cares; that it waits
- * is told once. */
+/* Posted ring: send a credit for every half of the ring; and at once, as in
+ * tell_producer(), when the reader waits for more and the producer wants to
+ * know. That the reader waits is told once. */
 static void send_credit(struct wi_in *in, uint64_t head)
 {
     uint64_t more = head - in->credited;
@@ -84,8 +85,8 @@ void wi_in_mark(struct wi_in *in, uint32_t worker)
                    in->link->slot * e->budget.n_units + in->edge);
 }
 
-/* Scanning may go on: by the reader, who finds its ring marked, or, as no worker
- * is known to look at a node ring, here. */
+/* Scanning may go on: by the reader, who finds its ring marked; for a node
+ * ring, which no certain worker looks at, here. */
 static void scan_again(struct wi_in *in)
 {
     if (in->consumer_worker == WI_ANY_WORKER) {
@@ -130,8 +131,8 @@ static void advance_once(struct wi_in *in)
         send_credit(in, head);
     }
     uint32_t asked = 1;
-    /* E10 sc: nobody reads any more, so nothing is added any more: only then is
-     * a look at held_end the last word on whether all was released */
+    /* E10 sc: nobody reads any more, so nothing is added to held_end: only
+     * then does it say whether all was released */
     if (wi_load_sc(&in->finish) == 1 &&
         begin == wi_load_acq(&in->held_end) && /* E10: as above */
         wi_cas_ar(&in->finish, &asked, 2)) {

@@ -72,13 +72,13 @@ static void retry(struct wi_engine *e, struct wi_join *j)
 {
     wi_engine_disconnect(e, j->ep);
     j->ep = NULL;
-    memset(j->entries, 0, j->n * sizeof(*j->entries)); /* half a list */
+    memset(j->entries, 0, j->n * sizeof(*j->entries)); /* part of a list */
     j->n_known = 0;
     j->retry_ns = e->now_ns + RETRY_NS;
     wi_engine_due(e, j->retry_ns);
 }
 
-/* The seed's word does not decide what this node's calls return. */
+/* A seed cannot choose freely what this node's calls return. */
 static void on_refuse(struct wi_engine *e, struct wi_join *j,
                       const struct wi_msg_refuse *m)
 {
@@ -92,7 +92,7 @@ static void on_refuse(struct wi_engine *e, struct wi_join *j,
     }
 }
 
-/* An attempt has begun: this long it may take. */
+/* An attempt has begun: set the time it may take. */
 static void be_patient(struct wi_engine *e, struct wi_join *j)
 {
     j->up = false;
@@ -143,14 +143,14 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
         const struct wi_transport_ops *ops = ev->ep->transport->ops;
         struct wi_msg_member m;
         j->up = true;
-        j->patience_ns = UINT64_MAX; /* members may come when they like */
+        j->patience_ns = UINT64_MAX; /* wait for the others, however long */
         wi_join_fill_self(e, &m);
         (void)ops->send(ev->ep, &m, m.head.len);
         (void)ops->kick(ev->ep);
     } else if (ev->kind == WI_EV_MESSAGE) {
         joiner_packet(e, j, ev->bytes, ev->len);
     } else if (ev->kind == WI_EV_CLOSED) {
-        /* Not there yet, perhaps: the caller's timeout bounds the tries. */
+        /* Perhaps not there yet: try until the caller's timeout. */
         wi_log(&e->log, WI_LOG_INFO, "seed %s: %s", j->address, ev->reason);
         if (!try_next(e, j)) {
             retry(e, j);
@@ -190,7 +190,7 @@ void wi_join_tick(struct wi_engine *e)
                    "seed %s: no answer over %s, trying %s", j->address, name,
                    j->ep->transport->ops->name);
         } else {
-            j->patience_ns = UINT64_MAX; /* the last way may take its time */
+            j->patience_ns = UINT64_MAX; /* the last way has no time limit */
         }
         return;
     }

@@ -21,17 +21,17 @@ weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
 /** WEIR_AGAIN: still going on; else how it ended. */
 weir_err wi_join_result(struct wi_engine *e, struct weir_error *err);
 
-/** The caller waits no longer: WEIR_ERR_TIMEOUT, saying who is there. */
+/** The caller stops waiting: WEIR_ERR_TIMEOUT, saying who is there. */
 weir_err wi_join_timeout(struct wi_engine *e, struct weir_error *err);
 
-/** Free what the join held; a seed that succeeded goes on telling the list
- *  until everyone has taken it. */
+/** Free what the join held; a seed that succeeded goes on sending the list
+ *  until everyone has it. */
 void wi_join_end(struct wi_engine *e, bool ok);
 
 /** An event of an endpoint that is neither a link's nor a guest's. */
 void wi_join_event(struct wi_engine *e, const struct wi_event *ev);
 
-/** Retries. */
+/** Timers: new attempts. */
 void wi_join_tick(struct wi_engine *e);
 
 #endif /* WI_JOIN_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A join in progress: the list of members as far as it is known, at the seed
- * and at a joiner. Engine only, under the node's lock.
+ * A join in progress, at the seed and at a joiner: the list of members as far
+ * as it is known. Engine only, under the node's lock.
  */
 #ifndef WI_JOIN_LIST_H
 #define WI_JOIN_LIST_H
@@ -19,7 +19,7 @@ struct wi_engine;
 struct wi_join_entry {
     struct wi_msg_member m;
     bool known;
-    struct wi_ep *ep; /* seed: who asked; NULL: itself, or gone */
+    struct wi_ep *ep; /* seed: its endpoint; NULL: the seed, or gone */
     uint32_t told;    /* seed: entries already sent to it */
 };
 
@@ -38,19 +38,19 @@ struct wi_join {
     struct weir_error error;
 };
 
-/** This node's own entry, as the JOIN that it sends. */
+/** This node's own entry, in the form of the JOIN that it sends. */
 void wi_join_fill_self(const struct wi_engine *e, struct wi_msg_member *m);
 
-/** The join has ended, badly; the first cause stands. */
+/** The join has failed; of several causes the first stands. */
 void wi_join_finish(struct wi_join *j, weir_err code, const char *text);
 
 /** All entries are known: this node joins. */
 void wi_join_complete(struct wi_engine *e, struct wi_join *j);
 
-/** Number of a name among those that are known, j->n: it is new. */
+/** Index of a name in the list; j->n: it is not there. */
 uint32_t wi_join_find_name(const struct wi_join *j, const char *name);
 
-/** What every entry of a list must be, whoever says so. */
+/** Check one entry of a list. */
 weir_err wi_join_check_entry(const struct wi_engine *e,
                              const struct wi_msg_member *m,
                              struct weir_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links: needed, opened, watched, closed, lost. */
+/* Links: opened when needed, watched, closed, lost. */
 #include "core/link/life.h"
 
 #include <stdio.h>
@@ -92,7 +92,7 @@ static void send_bye(struct wi_link *l)
     wi_link_send(l, &m);
 }
 
-/* A closed link that is needed again: a new one takes over what waits. */
+/* A closed link is needed again: a new one takes over its waiting edges. */
 static void reopen(struct wi_link *l)
 {
     struct wi_list *n;
@@ -107,9 +107,9 @@ static void reopen(struct wi_link *l)
     }
 }
 
-/* The peer has closed the link, as one that it does not use; but readers here
- * wait for it. It may be slow to open its query, or have left for good: what
- * becomes of another link tells. */
+/* The peer has closed the link because it does not use it, but readers here
+ * wait for the peer. It may be slow to open its query, or have left for good: a
+ * new link will tell. */
 static void watch_producers(const struct wi_link *l)
 {
     if (!l->self && l->engine->up->expects(l->engine, l->member)) {
@@ -247,8 +247,8 @@ static void tick_open(struct wi_link *l, uint64_t now_ns)
         return;
     }
     wi_engine_due(l->engine, wi_time_add(now_ns, cfg->detect_ns / 4));
-    /* Silence counts from a question that nobody answered: a link that was at
-     * rest was not watched. */
+    /* Silence counts from a question that nobody answered: a link at rest was
+     * not watched. */
     if (now_ns - l->last_rx_ns > cfg->detect_ns && l->ping_ns != 0 &&
         now_ns - l->ping_ns >= cfg->detect_ns / 2) {
         char why[96];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A link from the need of it to its end. Engine only, under the node's lock.
+ * A link from when it is needed to its end. Engine only, under the node's lock.
  */
 #ifndef WI_LIFE_H
 #define WI_LIFE_H
@@ -8,7 +8,7 @@
 #include "core/link/engine.h"
 #include "core/link/link.h"
 
-/** The link to a member, opened if there is none. NULL: no memory. */
+/** The link to a member; opened if there is none. NULL: no memory. */
 struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member);
 
 /** The handshake is over. */
@@ -26,10 +26,10 @@ void wi_link_bye(struct wi_link *l);
 weir_err wi_link_on_bye(struct wi_link *l, const union wi_msg *m,
                         struct weir_error *err);
 
-/** A link whose messages could not be queued (`doom`) is lost now: true. */
+/** Lose a link whose messages could not be queued (`doom`). True: it was so. */
 bool wi_link_meet_doom(struct wi_link *l);
 
-/** Timers of one link; called a few times per detect_ns. */
+/** Timers of one link, a few times per detect_ns. */
 void wi_link_tick(struct wi_link *l, uint64_t now_ns);
 
 /** Finish a dead link: true when it was freed. */

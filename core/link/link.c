@@ -124,8 +124,8 @@ bool wi_link_has_edges(const struct wi_link *l, bool abandoned)
     return false;
 }
 
-/* A closed edge may still have its reader or writer, for as long as they like:
- * it does not need the link. */
+/* A reader or writer may stay on a closed edge as long as it likes: it does not
+ * need the link. */
 bool wi_link_busy(const struct wi_link *l)
 {
     return wi_link_has_edges(l, true) || !wi_list_empty(&l->waiting);

@@ -13,12 +13,12 @@
  *   DEAD        its edges to be released     freed
  *
  * When both ends connect at once, the connection that the lower-numbered
- * member started wins, if it is up; else the other's.
+ * member started wins if it is up, else the other one.
  *
  *   link.c       made, asked, freed
- *   connect.c    from the need of a link to an endpoint that is up
+ *   connect.c    until it has an endpoint that is up
  *   handshake.c  HELLO, ACCEPT, READY, REFUSE
- *   life.c       needed, opened, watched, closed, lost
+ *   life.c       opened when needed, watched, closed, lost
  *   messages.c   what comes: events, packets, one row for each message type
  *   send.c       control messages that go out
  *   post.c       the send side: rings, credits, packets; any thread
@@ -63,7 +63,7 @@ struct wi_posted {
     uint64_t pos;
 };
 
-/* Of a link's `pings`: what is to be sent. */
+/* Bits of a link's `pings`: what is to be sent. */
 enum { WI_PING_ASK = 1u << 0, WI_PING_ANSWER = 1u << 1 };
 
 #define WI_POSTED_MAX 256u /* writes in flight per link, power of two */
@@ -84,10 +84,10 @@ struct wi_link {
     bool lost;     /* died without BYE */
     bool counted;  /* is in the statistics as open */
     bool sealed;   /* the post lock is ours for good */
-    bool untold;   /* FAIL was sent while it closed: the next one repeats it */
-    weir_err doom; /* lost in the next step, for this; no message goes out */
+    bool untold;   /* FAIL was sent while it closed: the next link repeats it */
+    weir_err doom; /* lost in the next step, for this; nothing is sent */
     struct wi_ep *ep;
-    struct wi_transport *home; /* ep's; owns area and what is mapped */
+    struct wi_transport *home; /* ep's; area and mappings are its */
     struct wi_arena *arena;    /* home's, for outgoing rings */
     uint64_t deadline_ns;      /* handshake */
     uint64_t patience_ns;      /* CONNECTING: then the next way is tried, or
@@ -101,8 +101,8 @@ struct wi_link {
     char way
         [WI_REASON_BYTES]; /* which way it took, and why: wi_link_say_way() */
     struct wi_mem area;    /* granted to the peer: our incoming rings */
-    uint8_t *offsets; /* of texts in the area, copied out of the peer's reach at
-                       * the same places; NULL: not needed (yet) */
+    uint8_t *offsets; /* of texts in the area: copied out of the peer's reach
+                       * to the same places; NULL: not needed (yet) */
     _Atomic(struct wi_in *) *in; /* by first unit; readers under RCU */
     struct wi_list ins;
     uint64_t *used; /* bitmap of our units that are in a ring */
@@ -130,7 +130,7 @@ struct wi_link {
     struct wi_lq ctl;       /* struct wi_ctl_msg; put by the engine */
     uint32_t ctl_put;       /* messages ever queued; written by: engine */
     _Atomic uint64_t bells; /* peer's workers whose descriptor must ring */
-    _Atomic uint32_t pings; /* WI_PING_*; however often, one of each goes out */
+    _Atomic uint32_t pings; /* WI_PING_*; at most one of each goes out */
     _Atomic uint32_t again;
     _Atomic uint32_t sending; /* 1 while ep may be used */
     _Atomic uint32_t watched; /* kick the engine after the next round */
@@ -151,14 +151,13 @@ struct wi_link {
 /** A new link to a member. NULL: no memory. */
 struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member);
 
-/** The link comes to another state. */
+/** Change the state of a link. */
 void wi_link_enter(struct wi_link *l, enum wi_link_state state);
 
 /** Tables for what the peer grants. */
 weir_err wi_link_alloc_peer(struct wi_link *l, uint32_t n_units);
 
-/** Has it edges that are not closed? Those that were abandoned count only if
- *  asked. */
+/** Has it edges that are not closed? Abandoned ones count only if asked. */
 bool wi_link_has_edges(const struct wi_link *l, bool abandoned);
 
 /** True while edges or batches of this link are alive. */
@@ -167,8 +166,8 @@ bool wi_link_busy(const struct wi_link *l);
 /** The same, or open queries may need it. */
 bool wi_link_needed(const struct wi_link *l);
 
-/** Something that used the link is over: its idle time begins if that was the
- *  last. */
+/** A use of the link is over: if it was the last, the link is at rest from now
+ *  on. */
 void wi_link_rest(struct wi_link *l);
 
 /** Forget the control messages that were not sent. */

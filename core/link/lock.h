@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A node: an engine, the lock that guards it, and what it has of the operating
- * system (core/node/node_os.h). The engine knows neither of the last two.
+ * A node: an engine, the lock that guards it, and the node's part of the
+ * operating system (core/node/node_os.h). The engine knows neither of the
+ * latter.
  */
 #ifndef WI_LOCK_H
 #define WI_LOCK_H
@@ -18,8 +19,8 @@ struct weir_node {
     struct wi_node_os *os;
 };
 
-/** Lock the engine of a node; its time is now. Blocks for as long as a step or
- *  a call of another thread takes. */
+/** Lock the engine of a node and bring its time up to date. Blocks while
+ *  another thread's step or call lasts. */
 void wi_node_lock(struct weir_node *n);
 void wi_node_unlock(struct weir_node *n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The members of the cluster, as this node was told when it joined; constant
- * from then on, but for the link to each. Under the node's lock.
+ * The members of the cluster. Constant after this node has joined, but for the
+ * link to each. Under the node's lock.
  */
 #ifndef WI_MEMBERS_H
 #define WI_MEMBERS_H
@@ -26,7 +26,7 @@ struct wi_member {
 };
 
 /**
- * Check a list of members and take a copy of it: this node has joined.
+ * Check a list of members and copy it: this node has joined.
  *
  * Errors: as weir_node_join.  Blocks: never
  */

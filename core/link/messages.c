@@ -55,7 +55,7 @@ static const struct row rows[WI_MSG_TYPES] = {WI_MESSAGES(ROW)};
 weir_err wi_link_message(struct wi_link *l, const union wi_msg *m,
                          struct weir_error *err)
 {
-    const struct row *r = &rows[m->head.type]; /* wi_msg_next() knew it */
+    const struct row *r = &rows[m->head.type]; /* wi_msg_next() knows it */
     if (r->take == NULL || l->state < r->from || l->state > r->to) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "control message %u in link state %d", m->head.type,

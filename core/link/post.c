@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One round of the send side: reap what completed; send control messages; give every ring with
- * data one turn of at most one write's bytes (fair between queries), each
- * write followed in the same packet by its notification; add credits that are
- * due; kick. A packet is sent after the writes that it speaks of, so the order
- * of the transport (transport.h) makes the notification true when it arrives.
+ * One round of the send side: reap completed writes; send control messages;
+ * give every ring with data one turn, fair between queries, of at most one
+ * write, each followed in the same packet by its notification; add credits that
+ * are due; kick. A packet is sent after the writes that it reports, so the
+ * transport's order (transport.h) makes the notification true when it arrives.
  */
 #include "core/link/post.h"
 
@@ -72,11 +72,11 @@ static bool add_pos(struct wi_link *l, const struct wi_msg_pos *m)
     return true;
 }
 
-/* What was posted and not yet spoken of, and that a credit is waited for after
- * all; false: the transport is full. */
+/* Report what was posted since the last time, or that a credit is waited for
+ * after all; false: the transport is full. */
 static bool notify(struct wi_link *l, struct wi_out *o)
 {
-    /* rlx: numbers of other threads; who changes them queues the item (E6) */
+    /* rlx: other threads' numbers; whoever changes them queues the item (E6) */
     uint64_t room = wi_load_rlx(&o->credit) + o->size;
     bool more =
         wi_load_rlx(&o->follows) != WI_FOLLOWS_NONE && /* rlx: as above */
@@ -107,8 +107,8 @@ static void reap(struct wi_link *l)
     while (l->completed_seen < done && l->posted_begin != l->posted_end) {
         struct wi_posted *p = &l->posted[l->posted_begin++ % WI_POSTED_MAX];
         l->completed_seen++;
-        /* E5 sc: ring space is free, then read `producer_waits`; pairs with E5 sc in
-         * wi_lane_room() */
+        /* E5 sc: ring space is free, then read `producer_waits`; pairs with
+         * E5 sc in wi_lane_room() */
         wi_store_sc(&p->out->ctl->head, p->pos);
         if (wi_load_sc(&p->out->ctl->producer_waits) !=
             0) { /* E5 sc: as above */
@@ -230,7 +230,7 @@ static uint64_t post_limit(struct wi_out *o)
     return wi_min_u64(tail, credit + o->size);
 }
 
-/* Whole frames, if they fit: half of one is of no use to its reader. */
+/* Whole frames, if they fit: half a frame is of no use to its reader. */
 static uint32_t turn_bytes(const struct wi_link *l, const struct wi_out *o)
 {
     uint32_t most = l->ep->transport->ops->write_bytes;
@@ -262,9 +262,9 @@ static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
 
 static bool post_in(struct wi_link *l, struct wi_in *in)
 {
-    /* E5 acquire: the reading of what the peer may now write over is done; it
-     * may be a later head than the one that queued the item (E6); pairs with E5
-     * sc in move_head(). rlx: `reader_waits` is a hint */
+    /* E5 acquire: what the peer may now overwrite was read; the head may be a
+     * later one than that which queued the item (E6); pairs with E5 sc in
+     * move_head(). rlx: `reader_waits` is a hint */
     struct wi_msg_pos m = {.head = {WI_MSG_CREDIT, sizeof(m)},
                            .edge = in->edge,
                            .epoch = in->epoch,
@@ -273,7 +273,7 @@ static bool post_in(struct wi_link *l, struct wi_in *in)
     return add_pos(l, &m);
 }
 
-/* A notification that could not be sent after its write. */
+/* Send a notification that could not be sent after its write. */
 static bool catch_up(struct wi_link *l, struct wi_out *o)
 {
     return wi_load_rlx(&o->abandoned) != 0 || notify(l, o); /* rlx: as above */
@@ -308,8 +308,8 @@ static void pump_once(struct wi_link *l)
     uint32_t before = l->posted_end;
     reap(l);
     take_items(l);
-    /* The packet goes before the first write: a peer that has not read of a ring
-     * takes a write into it for an offence (wi_in_may_write). */
+    /* The packet goes before the first write: a peer that has not yet read of
+     * a ring takes a write into it for an offence (wi_in_may_write). */
     if (!l->broken && send_ctl(l) && send_pings(l) && send_bells(l) &&
         send_packet(l)) {
         turns(l);
@@ -327,7 +327,7 @@ static void pump_once(struct wi_link *l)
     }
 }
 
-/* Rounds for as long as there are wishes, unless another thread is at it. */
+/* Rounds while they are asked for, unless another thread makes them. */
 static void serve(struct wi_link *l)
 {
     /* E6 sc: pairs with E6 sc in wi_link_pump() */
@@ -357,7 +357,7 @@ void wi_link_pump(struct wi_link *l)
     serve(l);
 }
 
-/* For the engine; false: whoever has the lock kicks it afterwards. */
+/* For the engine; false: the holder of the lock kicks it afterwards. */
 static bool take_lock(struct wi_link *l)
 {
     if (wi_xchg_sc(&l->lock, 1) == 0) { /* E6 sc: as in serve() */

@@ -7,10 +7,10 @@
  *                            v
  *                       writes and packets, in the transport's order
  *
- * Nobody waits for the lock: wi_link_post() leaves the work in a queue and does
- * it itself only if the lock is free; whoever holds the lock looks at the queue
- * again before and after it lets go (edge E6). The engine takes the lock for
- * good when the link dies.
+ * Nobody waits for the lock. wi_link_post() leaves the work in a queue and does
+ * it itself only if the lock is free; the holder looks at the queue again after
+ * it lets go of the lock (edge E6). The engine takes the lock for good when the
+ * link dies.
  */
 #ifndef WI_POST_H
 #define WI_POST_H
@@ -28,8 +28,8 @@ void wi_link_pump(struct wi_link *l);
  *  engine is kicked after the next round. */
 bool wi_link_quiet(struct wi_link *l, struct wi_item *item);
 
-/** Take the post lock for good; false: somebody holds it, and kicks the engine
- *  afterwards. */
+/** Take the post lock for good; false: another thread has it, and kicks the
+ *  engine afterwards. */
 bool wi_link_seal(struct wi_link *l);
 
 #endif /* WI_POST_H */

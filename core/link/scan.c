@@ -11,7 +11,7 @@
 #include "core/link/link.h"
 #include "core/link/worker.h"
 
-/* Room in the FIFO of held frames; if not, the release marks the ring again. */
+/* Room in the FIFO of held frames; if none, a release marks the ring again. */
 static struct wi_held *held_slot(struct wi_in *in)
 {
     /* rlx: only who scans writes it */
@@ -41,8 +41,8 @@ void wi_in_reader_waits(struct wi_in *in)
     }
 }
 
-/* The rest of a frame has not come; it may wait for the credit. Look again if
- * it has by now. */
+/* The rest of a frame has not come; the producer may need credit for it. Look
+ * again if it has come by now. */
 static weir_err more_to_come(struct wi_in *in)
 {
     uint64_t seen = in->tail_seen;
@@ -54,11 +54,10 @@ static weir_err more_to_come(struct wi_in *in)
     return WEIR_AGAIN;
 }
 
-/* Everything is read. The reader may hold batches, and it may be this
- * producer's rows that it needs next: once it waits for more, the producer
- * learns of all room at once, of what there is and of what comes. A message
- * costs, so the reader of a posted ring says when that is (owe() in reader.c);
- * in a mapped one, and for a node ring, it is now. */
+/* Everything is read. The reader may hold batches and need this producer's rows
+ * next: once it waits for more, the producer is told of all room at once. A
+ * message costs, so the reader of a posted ring says when it waits (owe() in
+ * reader.c); of a mapped ring or a node ring, it does now. */
 static weir_err nothing_there(struct wi_in *in)
 {
     if (in->mapped || in->consumer_worker == WI_ANY_WORKER) {
@@ -128,8 +127,8 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out,
 
 /* ---- node rings ---------------------------------------------------------- */
 
-/* The dispatcher of a node ring may hold the node's lock already, so the engine
- * does it in its next step. */
+/* A dispatcher may hold the node's lock already: the engine fails the query in
+ * its next step. */
 static WI_COLD void fail_later(struct wi_in *in, weir_err code, const char *why)
 {
     struct wi_engine *e = in->link->engine;
@@ -175,7 +174,7 @@ static void deliver(struct wi_in *in, struct wi_held *slot)
     }
 }
 
-/* Frames that were delivered to streams that nobody reads any more. */
+/* Release frames that were delivered to streams that nobody reads any more. */
 static void sweep(struct wi_in *in)
 {
     for (uint32_t i = 0; i < in->n_streams; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Walking over what lies in a ring. A thread-to-thread ring is walked by its
- * reader; a thread-to-node ring by whoever finds it marked (the dispatcher), who
- * puts each frame on the local queue of its worker.
+ * Walking over the frames in a ring. A thread-to-thread ring is walked by its
+ * reader; a thread-to-node ring by whoever finds it marked (the dispatcher),
+ * who puts each frame on the local queue of its worker.
  *
- * What lies in a ring was written by a peer: a header is copied before it is
- * checked, and the checked copy is what is used from then on.
+ * A peer wrote what lies in a ring: a header is copied before it is checked,
+ * and from then on only the copy is used.
  */
 #ifndef WI_SCAN_H
 #define WI_SCAN_H
@@ -21,13 +21,12 @@
 weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out,
                     struct weir_error *err);
 
-/** The reader of a ring waits for more: credits that were held back are sent,
- *  and from now on at once. By who scans the ring. */
+/** The reader of a ring waits for more: send credits that were held back, and
+ *  later ones at once. By whoever scans the ring. */
 void wi_in_reader_waits(struct wi_in *in);
 
-/** The ring has a dispatcher (node ring): put its new frames on the local queues
- *  of their workers. A ring that is broken goes to the engine's queue of
- *  failures. Any thread. */
+/** Put the new frames of a node ring on the local queues of their workers. A
+ *  broken ring goes to the engine's queue of failures. Any thread. */
 void wi_in_dispatch(struct wi_in *in);
 
 #endif /* WI_SCAN_H */

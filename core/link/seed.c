@@ -101,7 +101,7 @@ void wi_seed_event(struct wi_engine *e, struct wi_join *j,
             wi_engine_disconnect(e, it->ep);
             it->ep = NULL;
             if (it->told < j->n && j->code == WEIR_AGAIN) {
-                /* It went before the list was complete: make room. */
+                /* It left before the list was complete: free its place. */
                 *it = j->entries[--j->n_known];
                 memset(&j->entries[j->n_known], 0, sizeof(*it));
             }

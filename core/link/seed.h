@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The seed of a join: it numbers who asks, and tells all of them the list once
- * it is complete (join.h has the picture). Engine only, under the node's lock.
+ * The seed of a join: it numbers those who ask, and sends all of them the list
+ * once that is complete (picture in join.h). Engine only, under the node's
+ * lock.
  */
 #ifndef WI_SEED_H
 #define WI_SEED_H
@@ -16,7 +17,7 @@ void wi_seed_message(struct wi_engine *e, struct wi_ep *ep,
 void wi_seed_event(struct wi_engine *e, struct wi_join *j,
                    const struct wi_event *ev);
 
-/** Has everyone taken the list, or gone? */
+/** Has everyone received the list, or left? */
 bool wi_seed_all_told(const struct wi_join *j);
 
 #endif /* WI_SEED_H */

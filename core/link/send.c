@@ -8,13 +8,12 @@
 
 #define QUERIES_MOST 16384u /* FAIL, CLOSE, SHUFFLE */
 
-/* As many as can be queued while both sides keep to the protocol and the peer
- * just does not read: per unit of the peer EDGE_OPEN and ABANDON, per unit of
- * ours a STOP for each worker, one for the ring, and CLOSED, because a unit is
- * used again only after the peer has read CLOSED; a SHUFFLE for each that is
- * opened meanwhile, a FAIL or CLOSE for each query that fails or is closed, of
- * which there is room for many times the causes that a node remembers; and a
- * few for the link itself. */
+/* Most messages that wait if both sides keep to the protocol and the peer just
+ * does not read. Per unit of the peer: EDGE_OPEN and ABANDON. Per unit of ours:
+ * a STOP for each worker, one for the ring, and CLOSED, as a unit is used again
+ * only after the peer has read CLOSED. A SHUFFLE for each that is opened
+ * meanwhile and a FAIL or CLOSE for each query that fails or is closed: room
+ * for many times the causes that a node remembers. And a few for the link. */
 static uint64_t ctl_most(const struct wi_link *l)
 {
     const struct wi_engine *e = l->engine;
@@ -30,7 +29,7 @@ uint32_t wi_link_queued(const struct wi_link *l)
     return l->ctl_put - wi_load_rlx(&l->ctl_taken); /* rlx: only a number */
 }
 
-/* Not at once: whoever sends goes on to work with the link and its edges. */
+/* Lose the link in the next step: the sender goes on to work with it now. */
 static void doom(struct wi_link *l, weir_err code)
 {
     l->doom = code;
@@ -38,7 +37,7 @@ static void doom(struct wi_link *l, weir_err code)
     wi_engine_kick(l->engine);
 }
 
-/* False: it will not be sent. */
+/* False: the message will not be sent. */
 static bool queue(struct wi_link *l, const union wi_msg *m)
 {
     if (l->state == WI_LINK_DEAD || l->doom != WEIR_OK) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Control messages on their way out. Engine only, under the node's lock; the
- * packets they travel in are put together by post.c.
+ * Control messages on their way out; post.c puts them into packets. Engine
+ * only, under the node's lock.
  */
 #ifndef WI_SEND_H
 #define WI_SEND_H
@@ -9,22 +9,21 @@
 #include "core/link/engine.h"
 #include "core/link/link.h"
 
-/** Queue a control message (the self link delivers it in the next step). A
- *  peer that leaves more of them lying than honest traffic comes to loses the
- *  link, in the next step. */
+/** Queue a control message (the self link delivers it in the next step). A peer
+ *  that leaves more of them unread than honest traffic makes loses the link. */
 void wi_link_send(struct wi_link *l, const union wi_msg *m);
 
-/** The same, but it may wait for the engine's next step, or for what is sent
- *  before that: several of them then cost one packet. */
+/** The same, but it may wait for the engine's next step or a message that is
+ *  sent before, so that several cost one packet. */
 void wi_link_send_soon(struct wi_link *l, const union wi_msg *m);
 void wi_links_flush(struct wi_engine *e);
 
-/** Send one of those that name an edge and nothing else. */
+/** Send a message that names an edge and nothing else. */
 void wi_edge_send(struct wi_link *l, enum wi_msg_type type, uint32_t edge,
                   uint32_t epoch);
 
-/** Send a PING: a question or an answer (WI_PING_*). It is not queued: a peer
- *  that asks and does not read makes no pile of answers. */
+/** Send a PING: a question or an answer (WI_PING_*). Not queued, so a peer that
+ *  asks and does not read piles up no answers. */
 void wi_link_ping(struct wi_link *l, uint32_t what);
 
 /** How many messages wait. */

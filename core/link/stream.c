@@ -16,7 +16,7 @@ static void send_stop(struct wi_in *in, uint32_t worker)
     wi_link_send(in->link, &m);
 }
 
-/* The last stream that expected frames is gone: nobody reads the ring. */
+/* The last stream that expected frames is over: nobody reads the ring. */
 static void stop_ring(struct wi_in *in)
 {
     /* rlx: only the engine sets dead. E10 acquire: streams' ends; pairs with

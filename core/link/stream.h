@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Streams: what one consuming worker gets over a ring, stopped when it has
- * enough or goes away. Under the node's lock, but for wi_stream_ended().
+ * Ends of streams. A stream is what one consuming worker gets over a ring.
+ * Under the node's lock, but for wi_stream_ended().
  */
 #ifndef WI_STREAM_H
 #define WI_STREAM_H
@@ -11,7 +11,7 @@
 /** The reader has enough, and (detach) goes away. */
 void wi_stream_stop(struct wi_stream *st);
 void wi_stream_detach(struct wi_stream *st);
-/** It has come to its end: the last one finishes its ring. By its reader. */
+/** The stream is at its end: the last one finishes its ring. By its reader. */
 void wi_stream_ended(struct wi_stream *st);
 /** Nobody will ever read this ring: stop its producer, finish. */
 void wi_in_refuse(struct wi_in *in);

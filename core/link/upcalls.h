@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What links ask of, and tell, the queries that use them. Links know queries
- * by these calls alone.
+ * What links ask the queries that use them, and tell them. Links know queries
+ * by these calls only.
  *
  *   core/query   wi_query_upcalls      above: which edge is whose, who fails
  *        ^             |
@@ -45,8 +45,8 @@ struct wi_upcalls {
     void (*link_opened)(struct wi_link *l);
     /** A link is lost, and its peer with it. */
     void (*peer_lost)(const struct wi_link *l, weir_err code, const char *why);
-    /** A link is gone, lost or not: who was owed an answer over it asks again,
-     *  and what it may not have delivered is repeated. */
+    /** A link is gone, lost or not: whoever was owed an answer over it asks
+     *  again, and what may not have been delivered is repeated. */
     void (*link_gone)(const struct wi_link *l);
     /** Is a member part of a query that is open and has not failed? */
     bool (*needs)(const struct wi_engine *e, uint32_t member);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Warnings that a peer can cause as often as it likes. Of each kind, and for
- * each peer, the first is logged at once; then one line a second says how many
- * more there were. Engine only, under the node's lock.
+ * Warnings that a peer can cause as often as it likes. For each peer, the first
+ * of a kind is logged at once; then one line a second says how many more there
+ * were. Engine only, under the node's lock.
  */
 #ifndef WI_WARN_H
 #define WI_WARN_H
@@ -35,7 +35,7 @@ struct wi_gate {
 void wi_warn(struct wi_engine *e, uint32_t member, enum wi_cause cause,
              const char *fmt, ...) WI_PRINTF(4, 5) WI_COLD;
 
-/** Say what was held back, where that is due. */
+/** Log how many were held back, where that is due. */
 void wi_warn_tick(struct wi_engine *e);
 
 #endif /* WI_WARN_H */

@@ -32,7 +32,7 @@ static inline void wi_stat_add(_Atomic uint64_t *stat, uint64_t n)
     wi_store_rlx(stat, wi_load_rlx(stat) + n);
 }
 
-/* What a worker holds that a full ring stopped is kept for this long at most. */
+/* Longest time that a worker stopped by a full ring keeps frames back. */
 #define WI_KEEP_NS 5000000u
 
 struct wi_worker {
@@ -40,14 +40,14 @@ struct wi_worker {
     struct wi_bell *bell;     /* constant */
     uint32_t idx;             /* constant */
     /* written by: the worker */
-    alignas(WI_CACHE_LINE) bool happened; /* others' readers became ready */
+    alignas(WI_CACHE_LINE) bool happened; /* other readers became ready */
     uint32_t spin;                        /* adaptive */
-    uint32_t no_turns; /* waits that give no turns: the last ones were long */
+    uint32_t no_turns; /* waits left that give no turn: the last was long */
     uint64_t keep_ns;  /* adaptive: WI_DENSE_NS to WI_KEEP_NS */
     bool blocked;      /* a push found a ring full since the last wait */
     bool settled; /* all was flushed; nothing pushed, nothing happened since */
     bool owes;    /* a reader holds credits back */
-    uint32_t progress;      /* counts pushes, and batches that were read */
+    uint32_t progress;      /* pushes and batches read */
     struct wi_lq local;     /* wi_stream with dispatched frames; put by: any */
     struct wi_list writers; /* open writers; changed under the node's lock */
     struct wi_list readers; /* open readers; the same */
@@ -61,8 +61,8 @@ struct wi_worker {
 /** Wake a worker for an event of the engine (WI_ATTN_*). Any thread. */
 void wi_worker_notify(struct wi_worker *w, uint32_t attn);
 
-/** A ring has data for a worker: mark its id, wake the worker
- *  if it sleeps. Any thread. */
+/** A ring has data for a worker: mark its id, wake the worker if it sleeps. Any
+ *  thread. */
 void wi_worker_mark(struct wi_worker *w, uint32_t id);
 
 /** Wake all workers, whatever a dead peer has left undone. */
