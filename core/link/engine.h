@@ -73,7 +73,7 @@ struct wi_engine {
     struct wi_tombs *tombs;  /* the queries': tomb.h */
     struct wi_list greeting; /* endpoints that have not said HELLO yet */
     uint32_t n_guests;       /* of these */
-    uint32_t n_hellos;       /* of these: have, and must wait for an answer */
+    uint32_t n_hellos;       /* of these: have said it, but must wait */
     struct wi_gate strangers[WI_CAUSES];
     struct wi_lq self_msgs; /* messages of the self link */
     uint32_t n_self_msgs;   /* in self_msgs */

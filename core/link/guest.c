@@ -64,7 +64,7 @@ static void welcome(struct wi_engine *e, struct wi_guest *g)
     guest_leaves(e, g);
     if (may_come(e, &hello)) {
         wi_link_hello(e, ep, &hello);
-    } else { /* now, not when we end: it may close too, and wait for this */
+    } else { /* now: it may close as well, and wait for this answer */
         wi_link_refuse(e, ep, WEIR_ERR_PEER_LOST, "the node is being closed");
     }
 }

@@ -87,7 +87,7 @@ struct wi_link {
     bool untold;   /* FAIL was sent while it closed: the next link repeats it */
     weir_err doom; /* lost in the next step, for this; nothing is sent */
     struct wi_ep *ep;
-    struct wi_transport *home; /* ep's; area and mappings are its */
+    struct wi_transport *home; /* of ep, area and mappings */
     struct wi_arena *arena;    /* home's, for outgoing rings */
     uint64_t deadline_ns;      /* handshake */
     uint64_t patience_ns;      /* CONNECTING: then the next way is tried, or

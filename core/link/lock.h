@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * A node: an engine, the lock that guards it, and the node's part of the
- * operating system (core/node/node_os.h). The engine knows neither of the
- * latter.
+ * operating system (core/node/node_os.h). The engine knows neither lock nor
+ * system.
  */
 #ifndef WI_LOCK_H
 #define WI_LOCK_H

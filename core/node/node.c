@@ -48,8 +48,8 @@ static void fill_u64(uint64_t *v, uint64_t preset)
     *v = *v != 0 ? *v : preset;
 }
 
-/* All nodes of a cluster have to come to the same, so nothing but the
- * transport's name decides. */
+/* Must be the same on all nodes of a cluster, so only the transport's name
+ * decides. */
 static uint32_t usual_frame_bytes(const char *transport)
 {
     const struct wi_transport_ops *ops = wi_transport_find(transport);
@@ -57,7 +57,7 @@ static uint32_t usual_frame_bytes(const char *transport)
                        : ops->usual_frame_bytes; /* refused later */
 }
 
-/* HOST-PID, and a number from the second node of the process on. */
+/* HOST-PID, with a number from the second node of a process on. */
 static void name_node(char *name)
 {
     static _Atomic uint32_t nodes;
@@ -337,7 +337,7 @@ static void drain_links(struct weir_node *n)
     wi_node_unlock(n);
 }
 
-/* No thread runs any more: whatever is left goes. */
+/* No thread runs any more: close whatever is left. */
 static void force_links(struct wi_engine *e)
 {
     for (uint32_t i = 0; i < e->n_members; i++) {

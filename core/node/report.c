@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a query waits for, and since when: the times to what missing.h finds. */
+/* What a query waits for (missing.h), and since when. */
 #include "core/node/report.h"
 
 #include <inttypes.h>
@@ -95,7 +95,7 @@ static void say_of_writer(struct lines *l, const struct wi_missing *m,
         wi_report_say(r, "%s for %.1f s", what,
                       still_secs(r, &o->put, &o->taken));
         break;
-    default: /* END: it may be the consumer who keeps it */
+    default: /* END: perhaps the consumer holds it up */
         if (l->unreleased != w) {
             wi_report_say(r, "%s, nothing published for %.1f s", what,
                           wi_report_secs(r, w->put.since_ns));

@@ -2,7 +2,7 @@
 /**
  * Reports: the lines of weir/report.h.
  *
- *   missing.c       what one query waits for, writer by writer, reader by reader
+ *   missing.c       what one query waits for, by writer, by reader
  *   report.c        and since when
  *   report_node.c   the whole of a node: links, workers, queries
  *
@@ -21,7 +21,7 @@ struct wi_report {
     const struct wi_engine *engine;
     void (*fn)(void *arg, const char *line);
     void *arg;
-    uint32_t n;   /* lines said */
+    uint32_t n;   /* lines so far */
     char who[96]; /* stands in front: "query 7 shuffle 1 worker 0 reader" */
 };
 
@@ -37,13 +37,13 @@ double wi_report_secs(const struct wi_report *r, uint64_t since_ns);
 /** State of the link to a member: "connecting for 3.1 s". */
 void wi_report_link(const struct wi_report *r, uint32_t member, char *text);
 
-/** What a query waits for; nothing if for nothing. */
+/** What a query waits for, if for anything. */
 void wi_report_query(struct wi_report *r, const struct weir_query *q);
 
 /** Shuffles that members send rows for, of queries that are not open here. */
 void wi_report_unopened(struct wi_report *r);
 
-/** Log what a query waits for that stands still; false: for nothing. */
+/** Log what a query that stands still waits for; false: for nothing. */
 bool wi_report_stall(const struct weir_query *q);
 
 #endif /* WI_REPORT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of a node. Its lines are gathered under the lock and handed out
- * after it, so that who takes them may be slow, or call back. */
+ * after it, so the receiver may be slow, or call back. */
 #include <weir/report.h>
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine: set-up and its end. */
+/* The engine: set-up and end. */
 #include "core/node/setup.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static weir_err open_budget(struct wi_engine *e, struct weir_error *err)
         .frame_bytes = e->cfg.frame_bytes,
         .ring_frames = e->cfg.ring_frames,
         .cap_bytes = e->cfg.memory_bytes,
-        /* A composite's links may be of either kind: plan for the larger. */
+        /* A composite may have links of both kinds: plan for the larger. */
         .mapped = (e->ops->caps & (WI_CAP_MAP | WI_CAP_WRITE)) == WI_CAP_MAP,
     };
     return wi_budget_make(&p, &e->budget, err);

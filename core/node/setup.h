@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * An engine from nothing to ready, and back.
+ * Setting up an engine, and taking it down.
  */
 #ifndef WI_SETUP_H
 #define WI_SETUP_H
@@ -10,8 +10,8 @@
 struct wi_engine;
 
 /**
- * Set up an engine, in zeroed memory but for its log and hooks. cfg has its
- * defaults filled in.
+ * Set up an engine in memory that is zeroed but for its log and hooks. cfg has
+ * its defaults filled in.
  *
  * Errors: as weir_node_open.  Ownership: wi_engine_fini, also after an error
  */

@@ -17,7 +17,7 @@ static uint64_t watch_out(struct wi_out *o, uint64_t now_ns)
 {
     uint32_t state = wi_load_rlx(&o->state); /* rlx: engine's */
     if (state == WI_OUT_WAITING || o->closed) {
-        return state; /* it has no ring, or not any more */
+        return state; /* no ring yet, or none any more */
     }
     /* rlx: positions of others, a moment old */
     uint64_t put = wi_load_rlx(&o->ctl->tail);
@@ -96,7 +96,7 @@ static void watch_query(struct weir_query *q, uint64_t now_ns)
     }
 }
 
-/* Asleep or not; and while it is not, what it does with its rings. */
+/* Asleep or not; while awake, what it does with its rings. */
 static void watch_worker(struct wi_worker *w, uint64_t now_ns)
 {
     /* rlx: numbers of its thread, a moment old */

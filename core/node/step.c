@@ -104,8 +104,8 @@ static void housekeeping(struct wi_engine *e)
     wi_engine_due(e, wi_query_deadlines(e, e->now_ns));
 }
 
-/* Workers that wait elsewhere (a descriptor, a simulator) and hold back partly
- * filled frames of dense streams: time to publish them after all. */
+/* Wake workers that sleep elsewhere (on a descriptor, in a simulator) and keep
+ * part-filled frames of dense streams back: it is time to publish them. */
 static void nudge(struct wi_engine *e)
 {
     e->nudge_ns = UINT64_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The engine moves: by steps, and by nothing else but calls of the API.
+ * Steps of the engine. Beside them, only calls of the API change anything.
  */
 #ifndef WI_STEP_H
 #define WI_STEP_H
@@ -9,8 +9,8 @@
 
 struct wi_engine;
 
-/** Do everything that can be done at now_ns. Returns how many things. Under the
- *  node's lock. */
+/** Do everything that can be done at now_ns. Returns how many things were done.
+ *  Under the node's lock. */
 uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns);
 
 /** When to step again if nothing happens. */

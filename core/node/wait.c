@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers: waiting, on the futex or on a descriptor. ready.h has the argument
- * why no wake-up is lost. */
+/* Workers: waiting, on the futex or on a descriptor. ready.h says why no
+ * wake-up is lost. */
 #include <weir/node.h>
 
 #include <sys/eventfd.h>
@@ -19,19 +19,19 @@
 #define SPIN_LEAST 8u
 #define SPIN_MOST 64u
 
-/* Turns given to others before a sleep: for so long in all, and no more once a
- * turn was so short that nobody wanted the core. What part-filled frames hold
- * waits meanwhile, and so does the caller's timeout. */
+/* Before a sleep, other threads get turns: for this long in all, and only until
+ * a turn is so short that nobody wanted the processor. Part-filled frames and
+ * the caller's timeout wait meanwhile. */
 #define TURNS_NS 1000000u
 #define ALONE_NS 1000u
 
-/* A turn that long went to somebody who has nothing to do with us, and keeps
- * the core for its whole slice each time; a sleeper that is woken is let in at
- * once. So the next waits sleep without giving turns. */
+/* A turn this long went to a process that has nothing to do with us and uses
+ * its whole time slice; a sleeper that is woken runs at once. So the next waits
+ * sleep without giving turns. */
 #define TAKEN_NS 1000000u
 #define TAKEN_WAITS 512u
 
-/* Anything since the last time? Takes what there is. */
+/* Has anything happened since the last time? Takes what there is. */
 static bool happened(struct wi_worker *w)
 {
     /* rlx: only its worker writes it; reports look at it */
@@ -54,9 +54,9 @@ static void pay(struct wi_worker *w)
     }
 }
 
-/* Publish what the worker's writers hold. A worker that a full ring stopped
- * keeps what will soon be full frames back at first, for `keep_ns`: its consumers
- * have work. True if it did. */
+/* Publish what the worker's writers hold. If a full ring stopped the worker,
+ * its consumers have work, and frames that will soon be full are kept back, for
+ * `keep_ns` at first. True if some were. */
 static bool publish(struct wi_worker *w, uint64_t keep_ns)
 {
     bool left = false;
@@ -70,8 +70,8 @@ static bool publish(struct wi_worker *w, uint64_t keep_ns)
     return left;
 }
 
-/* Before a sleep: nothing stays here that somebody may wait for. A look at
- * every lane is dear where there are many. */
+/* Before a sleep, send everything that somebody may wait for. Looking at every
+ * lane is costly where there are many. */
 static bool flush(struct weir_node *node, struct wi_worker *w, uint64_t keep_ns)
 {
     bool left = false;
@@ -89,8 +89,8 @@ static bool flush(struct weir_node *node, struct wi_worker *w, uint64_t keep_ns)
     return left;
 }
 
-/* As flush(), for workers that sleep elsewhere: the engine wakes them in time
- * to publish what was kept back. */
+/* As flush(), for workers that sleep elsewhere: the engine wakes them when it
+ * is time to publish what was kept back. */
 static void flush_elsewhere(struct weir_node *node, struct wi_worker *w)
 {
     if (flush(node, w, w->blocked ? WI_DENSE_NS : 0)) {
@@ -117,9 +117,9 @@ static bool spin(struct wi_worker *w)
     return false;
 }
 
-/* Let the other processes of this core run: where there are more of them than
- * cores, they are what we wait for, and a switch costs less than a sleep and
- * a wake-up. */
+/* Let other processes run on this processor. If there are more of them than
+ * processors, they are what we wait for, and a switch costs less than a sleep
+ * and a wake-up. */
 static bool give_way(struct wi_worker *w, uint64_t timeout_ns)
 {
     uint64_t most_ns = wi_min_u64(timeout_ns, TURNS_NS);
@@ -166,24 +166,24 @@ static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
     }
 }
 
-/* A full ring stopped the worker, and it keeps rows back for a time. Where more
- * workers than cores take turns, a ring stays full for some milliseconds, and
- * frames of a few rows cost their consumers a turn each. But it may also be full
- * because its consumer waits for just those rows. So the time adapts: down when
- * it passed and nothing had happened, up when something had. */
+/* A full ring stopped the worker, which keeps rows back for a time. Where
+ * workers outnumber cores, a ring stays full for some milliseconds, and frames
+ * of a few rows would cost their consumers a turn each. But the ring may also
+ * be full because its consumer waits for just those rows. So the time adapts:
+ * down when it passed and nothing happened, up when something did. */
 static weir_err park_keeping(struct wi_worker *w, uint64_t timeout_ns)
 {
     uint64_t keep_ns = w->keep_ns;
     weir_err rc = park(w, wi_min_u64(keep_ns, timeout_ns));
     if (rc == WEIR_OK) {
         w->keep_ns = wi_min_u64(keep_ns * 2, WI_KEEP_NS);
-    } else if (timeout_ns >= keep_ns) { /* the caller's time tells nothing */
+    } else if (timeout_ns >= keep_ns) { /* the keep time passed */
         w->keep_ns = wi_max_u64(keep_ns / 2, WI_DENSE_NS);
     }
     return rc;
 }
 
-/* NULL: there is none of this number. */
+/* The worker of this number, or NULL. */
 static struct wi_worker *find_worker(weir_node *node, uint32_t worker)
 {
     return node != NULL && worker < node->engine.cfg.workers

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop of a worker around the steps of a program. */
+/* A worker's loop over the steps of a program. */
 #include <weir/worker.h>
 
 #include <stdbool.h>
@@ -9,8 +9,8 @@
 #include "core/link/lock.h"
 
 /* One turn of each step: WEIR_OK if one moved, WEIR_AGAIN if none could,
- * WEIR_DONE if all are done. One that ends has moved: another one, which had its
- * turn before, may wait for just that, and nobody would wake the worker. */
+ * WEIR_DONE if all are done. A step that ends has moved: one that had its turn
+ * before may wait for just that, and nobody would wake the worker. */
 static weir_err take_turns(struct weir_step *steps, uint32_t n)
 {
     bool moved = false;

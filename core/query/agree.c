@@ -25,8 +25,8 @@ static void fill_shuffle(union wi_msg *m, const struct weir_shuffle *s)
     m->shuffle.fingerprint = s->fingerprint;
 }
 
-/* To all other members, and in each one's own order: links take turns in the
- * order in which they first had something to send, and if all began with the
+/* To all other members, each node in an order of its own. Links take turns in
+ * the order in which they first had something to send: if all began with the
  * same consumer, all would wait for it. */
 static void tell_all(const struct weir_query *q, const union wi_msg *m)
 {
@@ -71,7 +71,7 @@ void wi_query_tell_closed(const struct weir_query *q)
     tell_all(q, &m);
 }
 
-/* For the case that the peer does not. */
+/* Fail the query ourselves if the peer does not in time. */
 static void expect_failure(const struct wi_link *l,
                            const struct weir_shuffle *s, const char *ours)
 {
@@ -87,7 +87,7 @@ static void expect_failure(const struct wi_link *l,
                   ours);
     q->differs_ns = wi_time_add(e->now_ns, e->cfg.detect_ns / 4);
     wi_engine_due(e, q->differs_ns);
-    wi_engine_kick(e); /* an earlier time to watch */
+    wi_engine_kick(e); /* a new deadline */
 }
 
 void wi_shuffle_differ(struct wi_link *l, const struct weir_shuffle *s)

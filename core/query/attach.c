@@ -19,8 +19,8 @@
 #include "core/query/shuffle.h"
 #include "core/transport.h"
 
-/* Frames of a node ring may have been delivered before this reader was there;
- * the worker then found nobody to give them to. */
+/* Frames of a node ring may have been delivered before this reader was open;
+ * the worker then found no reader for them. */
 static void find_local(struct wi_stream *st, struct wi_worker *w)
 {
     /* E12 sc: the reader, then queued; pairs with E12 sc in collect_local(),
@@ -50,7 +50,7 @@ static void attach_stream(struct wi_stream *st, struct weir_reader *r)
     wi_in_mark(st->in, w->idx);
 }
 
-/* Streams of a node ring beyond the workers that take part. */
+/* A node ring has a stream per worker: drop those of workers without a part. */
 static void drop_spare_streams(struct wi_in *in, const struct weir_shuffle *s)
 {
     uint32_t n =
@@ -61,7 +61,7 @@ static void drop_spare_streams(struct wi_in *in, const struct weir_shuffle *s)
     }
 }
 
-/* The sender has a part in the query, but not the one that it takes. */
+/* The sender has a part in the query, but not the one it claims. */
 static WI_COLD bool fail_pretender(const struct wi_in *in,
                                    struct weir_shuffle *s, const char *what)
 {
@@ -96,9 +96,10 @@ static bool check_ends(const struct wi_in *in, struct weir_shuffle *s)
     return true;
 }
 
-/* Where offsets of texts are copied to before they are checked, unless the peer
- * cannot change them afterwards. For all rings of the link, with the first that
- * needs it, and in no cap: only what holds offsets is ever touched. */
+/* Memory where offsets of texts are copied before they are checked, unless the
+ * peer cannot change them later. One block for all rings of the link, made with
+ * the first that needs it. No cap counts it: only pages with offsets are
+ * touched. */
 static bool hide_offsets(struct wi_in *in, const struct wi_schema *s)
 {
     struct wi_link *l = in->link;
@@ -135,8 +136,8 @@ static bool bind(struct wi_in *in, struct weir_shuffle *s)
     return true;
 }
 
-/* First stream of its source for this reader? A reader that has ended counts
- * distinct sources: nobody ends for another one. */
+/* Is this the first stream of its source for this reader? A reader that has
+ * ended counts different sources: none may end for another. */
 static bool is_first(const struct wi_in *in, struct weir_reader *r)
 {
     uint32_t source =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * From a worker's bell to the ready rings of its readers. By the worker.
+ * From the marks of a worker's bell to the ready lists of its readers. By the
+ * worker.
  */
 #ifndef WI_COLLECT_H
 #define WI_COLLECT_H
@@ -8,8 +9,8 @@
 struct weir_reader;
 struct wi_worker;
 
-/** Move marked rings to their readers' ready lists, and note in the worker
- *  (`happened`) if any was found that `reader` does not own. */
+/** Put marked rings on their readers' ready lists; `happened` of the worker is
+ *  set if one belongs to another reader than `reader`. */
 void wi_worker_collect(struct wi_worker *w, const struct weir_reader *reader);
 
 #endif /* WI_COLLECT_H */

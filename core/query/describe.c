@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A shuffle in words, and in what two of them differ. */
+/* A shuffle in words, and the differences of two. */
 #include "core/query/describe.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 /* A description is a list of these, in this order: */
 #define BETWEEN "; "
 
-/* "0-3,7"; cut where it is long. */
+/* "0-3,7"; cut if it is long. */
 static void list_text(const uint32_t *list, uint32_t n, char *text,
                       size_t bytes)
 {

@@ -13,13 +13,13 @@
 #include "core/query/query.h"
 #include "core/query/shuffle.h"
 
-/* This many full frames in a row, with no wait between, and more are expected. */
+/* After this many full frames in a row without a wait, more are expected. */
 #define MORE_AFTER 8u
 
-/* Bytes of a frame that is sent for its latency and not for its size. */
+/* Bytes of a frame that counts as sent for latency, not for throughput. */
 #define SHORT_FRAME 512u
 
-/* Lanes whose next frames are fetched ahead. */
+/* Lanes whose next frames are prefetched. */
 #define OWN_LANES 4u
 
 /* ---- the consumer -------------------------------------------------------- */
@@ -32,7 +32,7 @@ void wi_lane_ask_credit(struct wi_lane *lane)
     if (!o->mapped &&
         wi_load_rlx(&o->follows) != WI_FOLLOWS_NONE) { /* rlx: our own */
         wi_store_rlx(&o->follows,
-                     WI_FOLLOWS_NONE); /* rlx: queued behind it (E6) */
+                     WI_FOLLOWS_NONE); /* rlx: queued after it (E6) */
         wi_link_post(o->link, &o->item);
     }
 }
@@ -61,7 +61,7 @@ bool wi_lane_consumer_waits(const struct wi_lane *lane)
 {
     struct wi_out *o = lane->out;
     if (o->mapped) {
-        /* The line with `head` is dear while the consumer works. */
+        /* Reading `head` costs a cache miss while the consumer works. */
         return wi_bell_asleep(consumer_bell(lane)) && wi_lane_is_drained(lane);
     }
     return wi_load_rlx(&o->reader_waited) == o->tail; /* rlx: only a hint */
@@ -73,7 +73,7 @@ static void ring_consumer(struct wi_lane *lane)
     struct wi_out *o = lane->out;
     struct wi_link *l = o->link;
     if (!o->mapped) {
-        /* Two at a time wake the consumer once. rlx: our own */
+        /* Two frames at a time: one wake-up. rlx: our own */
         o->held = !o->held && wi_load_rlx(&o->follows) == WI_FOLLOWS_SOON;
         if (!o->held) {
             wi_link_post(l, &o->item);
@@ -147,7 +147,7 @@ void wi_lanes_fetch(const struct weir_writer *w)
     }
 }
 
-/* While the header is ours: its consumer may be a peer. */
+/* Before publishing, while the header is ours: its consumer may be a peer. */
 static void tally(struct weir_writer *w, struct wi_lane *lane,
                   const struct wi_frame_header *h)
 {
@@ -168,8 +168,9 @@ uint64_t wi_lane_now(const struct weir_writer *w)
     return e->cfg.manual ? e->now_ns : wi_clock_coarse();
 }
 
-/* The lines of a short frame leave this core's cache: its reader, if it waits,
- * is about to fetch them, and takes them sooner from the cache of both. */
+/* Push the lines of a short frame out of this core's cache: a reader that waits
+ * is about to fetch them, and gets them sooner from the cache that cores
+ * share. */
 static void hand_over(const uint8_t *mem, uint32_t bytes)
 {
     if (bytes <= SHORT_FRAME) {
@@ -185,7 +186,7 @@ void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
     struct wi_out *o = lane->out;
     uint8_t *mem = o->mem + lane->span.off;
     o->run = follows != WI_FOLLOWS_NONE ? o->run + 1 : 0;
-    /* rlx: the item is queued behind it (E6) */
+    /* rlx: the item is queued after it (E6) */
     wi_store_rlx(&o->follows, o->run > MORE_AFTER ? follows : WI_FOLLOWS_NONE);
     if (lane->span.pad != 0) {
         uint64_t pos = lane->span.pos - lane->span.pad;
@@ -255,7 +256,7 @@ void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
 {
     lane->out->filling = NULL;
     lane->open = false;
-    /* A reader that spins has this line: it comes while the frame is summed. */
+    /* A spinning reader has this line: fetch it while the frame is summed. */
     wi_prefetch_write((uintptr_t)&lane->out->ctl->tail);
     uint32_t bytes = wi_builder_finish(lane->builder, lane->out->checksum);
     if (bytes != 0) {
@@ -272,8 +273,9 @@ void wi_lane_take_ring(struct weir_writer *w, struct wi_lane *lane)
     }
 }
 
-/* A frame at the ring's end, in steps: short frames come to lie there by the
- * dozen, each a little further on, and each size has a layout of its own. */
+/* Round the size of a frame at the ring's end: short frames come to lie there
+ * by the dozen, each a little further on, and each size needs a layout of its
+ * own. */
 static void shorten(struct wi_span *span, uint32_t full, uint32_t least)
 {
     uint32_t step = (uint32_t)wi_align_up(full / 8, WI_CACHE_LINE);
@@ -281,7 +283,7 @@ static void shorten(struct wi_span *span, uint32_t full, uint32_t least)
     span->bytes = bytes > least ? bytes : least;
 }
 
-/* The least that a frame may have where the ring ends. */
+/* Fewest bytes that a frame may have where the ring ends. */
 static uint32_t least_bytes(const struct weir_writer *w,
                             const struct wi_lane *lane)
 {

@@ -2,16 +2,16 @@
 /**
  * Lanes: a writer's way to one consuming worker.
  *
- *   rows of a push --builder--> open frame at span --publish--> tail of the ring
+ *   rows of a push --builder--> open frame in span --publish--> tail of ring
  *
  *   closed --open--> open, empty --rows--> open, has rows --publish--> closed
  *              ^----------------------- reopen (after a flush) ---------'
  *
- * Several lanes may share a ring (thread-to-node); one of them has its frame
- * open at a time (`filling`). A lane whose consumer wants no more is done, one
+ * Several lanes may share a ring (thread-to-node); one of them at a time has
+ * its frame open (`filling`). A lane whose consumer wants no more is done; one
  * whose END was written has ended.
  *
- * All calls are the writer's worker's, and none waits.
+ * All calls are made by the writer's worker; none waits.
  */
 #ifndef WI_LANE_H
 #define WI_LANE_H
@@ -28,18 +28,18 @@ static inline bool wi_lane_has_rows(const struct wi_lane *lane)
  *  nobody reads its ring any more. */
 bool wi_lane_ready(struct weir_writer *w, struct wi_lane *lane);
 
-/** It gets no rows any more; its END may still be owed. */
+/** The lane gets no more rows; its END may still be owed. */
 void wi_lane_drop(struct weir_writer *w, struct wi_lane *lane);
 
 /* ---- frames -------------------------------------------------------------- */
 
 /**
- * Room for a frame in the lane's ring, into its span.
+ * Find room for a frame in the lane's ring, and set its span to it.
  *
  * @param want   bytes of a full frame
- * @param least  bytes that will do where the ring ends
+ * @param least  bytes that are enough where the ring ends
  *
- * Returns: false: full; the worker is woken when there is room
+ * Returns: false: the ring is full; the worker is woken when there is room
  */
 bool wi_lane_room(struct wi_lane *lane, uint32_t want, uint32_t least);
 
@@ -53,35 +53,35 @@ void wi_lane_reopen(const struct weir_writer *w, struct wi_lane *lane);
 /** A ring has one open frame: publish another lane's. */
 void wi_lane_take_ring(struct weir_writer *w, struct wi_lane *lane);
 
-/** Finish the open frame and put it out; without rows it is only closed. */
+/** Finish the open frame and publish it; without rows it is only closed. */
 void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
                      enum wi_follows follows);
 
 /** Make the finished frame in the span, `bytes` long, visible to the consumer,
- *  and tell it. */
+ *  and tell the consumer. */
 void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
                  enum wi_follows follows);
 
-/** Get the first lines of the next frames at the beginning of a push, while the
- *  batch is looked at. The consumers had them last, and later than the last
- *  publish: one that waits for each frame has its cache read on, into the
- *  next. */
+/** At the beginning of a push, prefetch the first lines of the next frames. The
+ *  consumers had them last, and after the last publish: one that waits for each
+ *  frame has its cache prefetch into the next. */
 void wi_lanes_fetch(const struct weir_writer *w);
 
 /* ---- the consumer -------------------------------------------------------- */
 
-/** The lane waits for its consumer: to have read, or to wait for what there is.
- *  That of a posted ring was told that more comes, and keeps its credit back. */
+/** The lane waits for its consumer to read, or to wait for what was sent. The
+ *  consumer of a posted ring was told that more comes, and keeps credit
+ *  back. */
 void wi_lane_ask_credit(struct wi_lane *lane);
 
-/** Has the consumer taken all that was published? To be asked after `producer_waits` was
- *  set. */
+/** Has the consumer taken all that was published? Ask after setting
+ *  `producer_waits`. */
 bool wi_lane_is_drained(const struct wi_lane *lane);
 
 /** Does the consumer wait, with nothing of this lane to read? */
 bool wi_lane_consumer_waits(const struct wi_lane *lane);
 
-/** The time that lane.sent_ns is of. */
+/** Now, by the clock of lane.sent_ns. */
 uint64_t wi_lane_now(const struct weir_writer *w);
 
 #endif /* WI_LANE_H */

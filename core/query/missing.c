@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a query waits for on this node: which worker, in which shuffle, for what
- * of whom. Under the node's lock; what workers write is read as it is. */
+/* What a query waits for on this node: which worker, in which shuffle, for
+ * what, from whom. Under the node's lock; fields of workers are read while they
+ * run. */
 #include "core/query/missing.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@
 struct look {
     wi_missing_fn fn;
     void *arg;
-    struct wi_missing m; /* filled in from the outside in */
+    struct wi_missing m; /* filled in level by level */
 };
 
 static void miss(struct look *k, enum wi_missing_kind kind)
@@ -30,7 +31,7 @@ static void miss(struct look *k, enum wi_missing_kind kind)
 }
 
 /* Bytes between two positions of a ring. They were read one after the other, so
- * the second may be ahead; and those of a mapped ring may be anything. */
+ * the second may be ahead; those of a mapped ring may be anything. */
 static uint64_t between(uint64_t end, uint64_t begin, uint32_t size)
 {
     uint64_t bytes = end - begin;
@@ -142,7 +143,7 @@ static void look_at_stream(struct look *k, const struct wi_in *in)
     miss(k, kind);
 }
 
-/* Producing workers whose rings did not come. */
+/* Producing workers whose rings have not come. */
 static void look_at_sources(struct look *k, const struct weir_reader *r)
 {
     const struct weir_shuffle *s = r->shuffle;
@@ -222,7 +223,7 @@ static bool is_stray(const struct wi_in *in, const struct weir_query *q)
            wi_tomb_find(e, in->query_id) == NULL;
 }
 
-/* Of several rings of one shuffle the first is enough. */
+/* One ring of each shuffle is enough. */
 static void look_at_strays(struct look *k, const struct wi_link *l,
                            const struct weir_query *q)
 {
@@ -340,7 +341,7 @@ int wi_missing_say(const struct wi_engine *e, const struct wi_missing *m,
 }
 
 struct summary {
-    struct wi_missing first; /* of those that tell most */
+    struct wi_missing first; /* of the most telling kind */
     uint32_t n;
 };
 

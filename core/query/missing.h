@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a query waits for on this node, and whose turn it is: whether it may be
- * closed, the message of a deadline, and reports, which add times (report.h).
+ * What a query waits for on this node, and whose turn it is. Used to decide
+ * whether it may be closed, for the message of a deadline, and for reports,
+ * which add times (report.h).
  *
- * Looks at everything under the node's lock, while workers go on, so what it
- * says was true a moment ago.
+ * Everything is looked at under the node's lock while workers go on, so the
+ * answer was true a moment ago.
  */
 #ifndef WI_MISSING_H
 #define WI_MISSING_H
@@ -32,13 +33,14 @@ enum wi_missing_kind {
     WI_MISSING_WRITER, /* `worker` has not opened its writer */
     WI_MISSING_END,    /* `worker` has not finished its writer */
     WI_MISSING_KINDS,
-    /* What keeps no query from its end, and is worth a line of a report: */
+    /* Does not keep a query from its end, but is worth a line of a report: */
     WI_BESIDES_UNRELEASED, /* `worker` wrote: `member` has not released it */
     WI_BESIDES_HELD,       /* `worker` reads: `n` batches are not released */
     WI_BESIDES_ENDED, /* `worker` reads: `n` producers have ended, not all */
 };
 
-/** One thing that is missing. What its kind says nothing of is undefined. */
+/** One thing that is missing. Fields that its kind does not use are
+ *  undefined. */
 struct wi_missing {
     enum wi_missing_kind kind;
     uint64_t query;
@@ -56,8 +58,8 @@ struct wi_missing {
 
 typedef void (*wi_missing_fn)(void *arg, const struct wi_missing *m);
 
-/** Call fn for each thing that keeps the query from its end here, and what is
- *  besides: worker by worker, the writer before the reader. */
+/** Call fn for each thing that keeps the query from its end here, and for what
+ *  else is worth a line: worker by worker, the writer before the reader. */
 void wi_missing_each(const struct weir_query *q, wi_missing_fn fn, void *arg);
 
 /** Call fn (SHUFFLE) for each shuffle that a member sends to and that was not
@@ -67,7 +69,7 @@ void wi_missing_strays(const struct wi_engine *e, const struct weir_query *q,
 
 #define WI_MISSING_WHO_BYTES 24
 
-/** " worker 0 reader": whose line it is; empty: the whole node's. */
+/** The subject of a line, " worker 0 reader"; empty: the whole node. */
 void wi_missing_who(const struct wi_missing *m,
                     char text[WI_MISSING_WHO_BYTES]);
 

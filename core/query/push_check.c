@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a push checks before it moves a row: nothing was changed if it fails.
- */
+/* What a push checks before it moves a row. */
 #include "core/query/push_check.h"
 
 #include <inttypes.h>
@@ -22,8 +20,8 @@ static WI_COLD weir_err fail_large(struct weir_writer *w, uint64_t row,
                    row, bytes, w->shuffle->query->engine->cfg.max_row_bytes);
 }
 
-/* Is no row larger than max_row_bytes? Row by row only if the whole batch is
- * larger. */
+/* Is no row larger than max_row_bytes? Rows are looked at only if the whole
+ * batch is larger. */
 static weir_err check_sizes(struct weir_writer *w,
                             const struct ArrowArray *batch)
 {

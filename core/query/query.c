@@ -61,7 +61,7 @@ void wi_query_refused(struct weir_query *q, enum wi_part part, uint32_t shuffle,
     bool whole = part == WI_PART_SHUFFLE;
     bool none = !whole && why->code != WEIR_ERR_NO_MEMORY;
     if (none || q->failing || r->text[0] != '\0') {
-        return; /* there is no such end, or it was open */
+        return; /* no such end, or it was open */
     }
     *r =
         (struct wi_refused){.part = part, .shuffle = shuffle, .worker = worker};

@@ -2,12 +2,12 @@
 /**
  * A query on this node.
  *
- *   query.c           found, asked
- *   query_open.c      opened, cancelled, closed
- *   query_fail.c      failed, on every member and for one cause
+ *   query.c           find, ask, count holds
+ *   query_open.c      open, cancel, close
+ *   query_fail.c      fail: on every member, and for one cause
  *   query_upcalls.c   what links tell and ask
  *   agree.c           what its members tell each other while it goes well
- *   tomb.c            what is remembered of those that are over, or not yet open
+ *   tomb.c            what is kept of queries that are over or not yet open
  *   missing.c         what it waits for
  *
  *   weir_query 1--n weir_shuffle 1--W weir_writer 1--D lanes --> wi_out
@@ -31,8 +31,8 @@ struct wi_engine;
 /** Ends of a shuffle on this node, and all of it. */
 enum wi_part { WI_PART_SHUFFLE, WI_PART_READER, WI_PART_WRITER };
 
-/** The first thing that could not be opened here, while nobody has opened it
- *  after all. */
+/** The first thing that could not be opened here, unless it was opened
+ *  later. */
 struct wi_refused {
     enum wi_part part;
     uint32_t shuffle;
@@ -50,7 +50,7 @@ struct weir_query {
     bool *lost; /* one for each member */
     uint32_t n_members;
     struct wi_list shuffles;
-    uint32_t *opened; /* their numbers; the tomb's after it */
+    uint32_t *opened; /* their numbers; the tomb gets them */
     uint32_t n_opened;
     _Atomic int32_t code; /* weir_err; written once, after `error` (E8) */
     struct weir_error error;
@@ -64,7 +64,7 @@ struct weir_query {
     bool closed;
     uint64_t opened_ns;
     struct wi_watch moved; /* the sum of all positions and states */
-    bool stalled;          /* that it stands still is in the log */
+    bool stalled;          /* the log says that it stands still */
 };
 
 static inline struct weir_query *wi_query_of(struct wi_list *n)
@@ -83,15 +83,15 @@ void wi_query_free(struct weir_query *q);
 /** Release one hold of a query; frees it with the last. */
 void wi_query_drop(struct weir_query *q);
 
-/** An open of one of its parts failed: if that stays so, closing it fails it on
- *  all members, for this cause. */
+/** Opening a part of a query failed. If it is not opened later, closing the
+ *  query fails it on all members, for this cause. */
 void wi_query_refused(struct weir_query *q, enum wi_part part, uint32_t shuffle,
                       uint32_t worker, const struct weir_error *why);
 void wi_query_opened(struct weir_query *q, enum wi_part part, uint32_t shuffle,
                      uint32_t worker);
 
-/** What a writer or reader says of its last call that failed: what failed its
- *  query, else what it noted itself. */
+/** Why the last call of a writer or reader failed: what failed its query, else
+ *  what it noted itself. */
 weir_err wi_error_of(struct weir_query *q, const struct weir_error *noted,
                      struct weir_error *err);
 

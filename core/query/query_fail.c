@@ -34,8 +34,8 @@ void wi_query_answer(struct wi_link *l, uint64_t id,
     wi_link_send(l, &m);
 }
 
-/* The first member that is not lost decides between faults that several members
- * find at once. */
+/* The judge, which decides between faults that several members find at once, is
+ * the first member that is not lost. */
 static uint32_t judge(const struct weir_query *q)
 {
     uint32_t i = 0;
@@ -86,9 +86,9 @@ static void tell(struct wi_engine *e, uint32_t member, const union wi_msg *m)
     }
 }
 
-/* Members reach the first one over a link that they opened with the query. What
- * went to rest since, because this first member had not opened the query yet or
- * has closed it already, it opens again to tell them. */
+/* Links to a query's first member open with the query. One may have gone to
+ * rest since, because the first member had not opened the query yet or has
+ * closed it: the first member opens it again to tell the other. */
 static void reach_rested(struct wi_engine *e, const uint32_t *members,
                          uint32_t n)
 {
@@ -99,7 +99,7 @@ static void reach_rested(struct wi_engine *e, const uint32_t *members,
     }
 }
 
-/* Who has closed the query already passes on what it hears, too. */
+/* A member that has closed the query passes on what it hears, too. */
 void wi_tomb_fail(struct wi_engine *e, struct wi_tomb *t, weir_err code,
                   const char *text)
 {
@@ -126,9 +126,9 @@ static void tell_members(struct weir_query *q, weir_err code, const char *text)
     reach_rested(e, q->members, q->n_members);
 }
 
-/* Everyone passes on the first cause that it hears: it reaches members that
- * share no shuffle with whoever found it, and if that member dies while it
- * tells the others, either all of them hear of it or none. */
+/* Everyone passes on the first cause that it hears, so it reaches members that
+ * share no shuffle with the finder; and if the finder dies while it tells them,
+ * either all of them hear of it or none. */
 void wi_query_fail(struct weir_query *q, weir_err code, const char *text)
 {
     if (q->failing || q->closed) {
@@ -147,9 +147,9 @@ void wi_query_fail(struct weir_query *q, weir_err code, const char *text)
     tell_members(q, code, text);
 }
 
-/* Fail it for a cause that is only known here. The link to the first member,
- * through which members hear that share no shuffle with us, may have gone idle
- * before that member opened the query. */
+/* Fail it for a cause that only this node knows. Members that share no shuffle
+ * with us hear of it through the first member; our link to that one may have
+ * gone idle before it opened the query. */
 void wi_query_call_off(struct weir_query *q, weir_err code, const char *text)
 {
     bool first = !q->failing; /* else whoever failed it has told that member */
@@ -173,8 +173,8 @@ void wi_query_abort(struct weir_query *q, const char *what, const char *why)
     wi_query_call_off(q, WEIR_ERR_ABORTED, text);
 }
 
-/* Ask the judge; its FAIL comes back to us, too. One that lives and does not
- * answer, as it should, is not waited for longer than its loss would take. */
+/* Ask the judge; its FAIL comes back to us, too. If it lives but does not
+ * answer, we wait no longer than we would for its loss to be found. */
 static void ask(struct weir_query *q)
 {
     uint32_t to = judge(q);
@@ -236,7 +236,7 @@ void wi_query_unlinked(const struct wi_link *l)
     }
 }
 
-/* If there is room for it. */
+/* Add it if there is room. */
 static void add_remedy(char text[WI_TEXT_BYTES])
 {
     static const char remedy[] =
@@ -247,8 +247,8 @@ static void add_remedy(char text[WI_TEXT_BYTES])
     }
 }
 
-/* How a peer was lost looks different from every node, so the text says who saw
- * it; the judge sees to it that a query has one of them everywhere. */
+/* Each node sees the loss of a peer in its own way, so the text says who saw
+ * it; through the judge, all members get the same text. */
 void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
 {
     struct wi_engine *e = l->engine;
@@ -274,8 +274,8 @@ void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
     }
 }
 
-/* The query is not open here (any more): producers that still have an edge to it
- * are stopped. An edge may know its shuffle and yet never have had a reader. */
+/* The query is not open here, any more or yet: stop producers that have an edge
+ * to it. An edge may have found its shuffle without ever having a reader. */
 void wi_query_stop_strays(struct wi_engine *e, uint64_t id)
 {
     for (uint32_t i = 0; i < e->n_members; i++) {
@@ -327,9 +327,9 @@ void wi_query_decline(struct wi_link *l)
     }
 }
 
-/* FAIL for a query that is not open here yet. The first cause stands; a member
- * that may have reported it to us, its query's judge, waits for the answer. One
- * is enough, however often it asks over the same link. */
+/* FAIL for a query that is not open here yet. The first cause stands. We may be
+ * the judge, and the sender waits for our answer: one is enough over one link,
+ * however often it asks. */
 static void note_early(struct wi_link *l, weir_err code,
                        const struct wi_msg_fail *m)
 {
@@ -374,8 +374,8 @@ void wi_query_on_fail(struct wi_link *l, const struct wi_msg_fail *m)
 }
 
 /* Every member finds this at about the same time, and each knows something else
- * of what was missing: so the judge decides, if it does so soon. Who knows of
- * nothing leaves the word to the others. */
+ * of what is missing. So the judge decides, if it does so soon; a member that
+ * knows of nothing lets the others speak first. */
 static void overdue(struct weir_query *q, uint64_t now_ns)
 {
     static const char passed[] = "deadline passed: ";

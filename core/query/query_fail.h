@@ -6,9 +6,9 @@
  *   found by several at once (a lost peer)   wi_query_report(): asks the judge
  *   told by another member                   wi_query_fail(): passes it on
  *
- * The judge of a query is its first member that is not lost: of the causes that
- * several members find at about the same time it takes the first that it hears,
- * and tells all. A query goes on here until it has, or has not answered in time.
+ * The judge of a query is its first member that is not lost. Of causes that
+ * several members find at about the same time, it takes the first that it hears
+ * of, and tells all. Until it has, or its time is up, a query goes on here.
  * Engine only, under the node's lock.
  */
 #ifndef WI_QUERY_FAIL_H

@@ -94,7 +94,7 @@ static weir_err set_members(struct weir_query *q,
     return WEIR_OK;
 }
 
-/* A query that stands still is reported. */
+/* Begin to watch whether queries stand still. */
 static void watch_from_now(struct wi_engine *e)
 {
     if (e->watch_ns == UINT64_MAX) {
@@ -135,7 +135,7 @@ static weir_err open_locked(struct weir_node *node,
     wi_engine_due(e, q->deadline_ns);
     wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.detect_ns / 4));
     const struct wi_note *n = wi_note_of(q);
-    if (n != NULL) { /* failed before we came */
+    if (n != NULL) { /* it failed before we opened it */
         wi_query_fail(q, n->code, n->text);
     } else if (q->members[0] != e->self) {
         (void)wi_link_need(e, q->members[0]);
@@ -196,7 +196,7 @@ weir_err weir_query_fail(weir_query *query, const struct weir_error *cause)
 
 /* ---- closing ------------------------------------------------------------- */
 
-/* Is something of it still to be done here? Says what, or why it cannot be. */
+/* Is something left to be done here? Says what, or why it cannot be done. */
 static bool unfinished(const struct weir_query *q, char *text, size_t bytes)
 {
     wi_missing_text(q, text, bytes);

@@ -12,12 +12,12 @@
 #include "core/query/shuffle.h"
 #include "core/query/take.h"
 
-/* Rings that a reader looks at itself before it asks the bell: with few of
- * them that saves a cache miss or two of latency. */
+/* A reader with at most this many rings looks at them itself before it asks the
+ * bell: that saves a cache miss or two of latency. */
 #define DIRECT_LOOK 4u
 
 /* True if there is no need to ask the bell: all rings there will ever be were
- * looked at. Their marks stay for weir_worker_wait(). */
+ * looked at. Their marks stay, for weir_worker_wait(). */
 static bool look_directly(struct weir_reader *r)
 {
     /* E9 acquire: streams[]; pairs with E9 release in attach_stream() */
@@ -40,13 +40,13 @@ static bool look_directly(struct weir_reader *r)
 
 /* ---- credits that are held back ------------------------------------------ */
 
-/* Polls of a reader after which credits are sent though its worker has other
- * work: a producer may sleep on a part-filled frame until it has them. */
+/* After this many polls credits are sent though the worker has other work: a
+ * producer may wait for them with a part-filled frame. */
 #define PATIENCE 1024u
 
-/* The stream has nothing more for now. Its producer takes a ring without
- * anything in it as a reader that waits, and sends frames that are not full: so
- * that credit is held back until the worker has nothing else to do. */
+/* The stream has nothing more for now. To its producer an empty ring means a
+ * reader that waits, which gets frames that are not full; so the credit is held
+ * back until the worker has nothing else to do. */
 static void owe(struct weir_reader *r, struct wi_stream *st)
 {
     if (!st->in->mapped && st->in->consumer_worker != WI_ANY_WORKER &&
@@ -65,8 +65,8 @@ void wi_reader_pay(struct weir_reader *r)
     }
 }
 
-/* The reader has nothing. If its worker has done nothing else since it was
- * last so, it waits. */
+/* The reader has nothing. If its worker has done nothing since the last time
+ * this was so, the reader waits. */
 static void pay_if_idle(struct weir_reader *r)
 {
     if (wi_list_empty(&r->owing)) {
@@ -81,9 +81,9 @@ static void pay_if_idle(struct weir_reader *r)
 /* ---- held batches -------------------------------------------------------- */
 
 /* Do batches that the caller holds leave the producer no room for its next
- * frame? In a mapped ring it begins one only where there is room for all of it;
- * into a posted one it goes in pieces, up to the last byte. A node ring may be
- * full of what other workers hold. */
+ * frame? In a mapped ring that is room for all of it; a posted one is filled in
+ * pieces up to the last byte. A node ring may be full of what other workers
+ * hold. */
 static bool is_full(const struct wi_stream *st)
 {
     const struct wi_in *in = st->in;
@@ -95,8 +95,8 @@ static bool is_full(const struct wi_stream *st)
         return false;
     }
     const struct wi_held *first = &in->held[begin % WI_HELD_MAX];
-    /* E10 acquire: released already, and another thread that was at it moves the
-     * head; as in advance_once() */
+    /* E10 acquire: released already, and another thread is moving the head; as
+     * in advance_once() */
     if (wi_load_acq(&first->released) != 0) {
         return false;
     }
@@ -112,7 +112,7 @@ static bool is_full(const struct wi_stream *st)
            wi_ring_reserve(in->size, in->scan, head, frame, frame).bytes == 0;
 }
 
-/* The stream has nothing more for now: is that for want of room? */
+/* The stream has nothing more for now: because the ring has no room? */
 static void note_full(struct weir_reader *r, struct wi_stream *st)
 {
     if (st->in->consumer_worker != WI_ANY_WORKER && wi_list_empty(&st->full) &&

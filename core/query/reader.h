@@ -6,7 +6,7 @@
  *        --take.c: check, export--> ArrowArray whose columns lie in the ring
  *        --release, any thread, any order--> head of the ring moves
  *
- * All calls are the reader's worker's but where it says otherwise.
+ * All calls are made by the reader's worker unless they say otherwise.
  */
 #ifndef WI_READER_H
 #define WI_READER_H
@@ -23,7 +23,7 @@ struct weir_reader {
     struct wi_worker *worker;
     struct wi_list on_worker;
     struct wi_list ready; /* wi_stream with frames; written by: the worker */
-    struct wi_list owing; /* wi_stream that were read to their end; the same */
+    struct wi_list owing; /* wi_stream read up to the tail; the same */
     struct wi_list full;  /* wi_stream without room for more; the same */
     uint32_t progress;    /* the worker's when this reader last had nothing */
     uint32_t polls;       /* since credits were paid */
@@ -45,7 +45,7 @@ static inline bool wi_stream_has_ended(const struct wi_stream *st)
     return wi_load_rlx(&st->ended); /* rlx: our own; reports look at it */
 }
 
-/** A ring of the reader may have frames. */
+/** A ring of the reader may have frames: put it on the ready list. */
 static inline void wi_reader_make_ready(struct weir_reader *r,
                                         struct wi_stream *st)
 {
@@ -57,10 +57,10 @@ static inline void wi_reader_make_ready(struct weir_reader *r,
 /** Send the credits that are held back while the worker has other work. */
 void wi_reader_pay(struct weir_reader *r);
 
-/** Was the end reached, and everything reconciled? */
+/** Were all ends reached, and everything reconciled? */
 bool wi_reader_complete(const struct weir_reader *r);
 
-/** WEIR_HELD was the answer: is there a producer that has room, or has not come
+/** After WEIR_HELD: is there a producer that has room, or one that has not come
  *  yet? */
 bool wi_reader_may_get(struct weir_reader *r);
 

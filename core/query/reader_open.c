@@ -16,8 +16,8 @@
 #include "core/query/reader.h"
 #include "core/query/shuffle.h"
 
-/* Links to the producers, so that their loss is noticed; and the edges that
- * came before this reader was open. */
+/* Find the producers: links to them, so that their loss is noticed, and edges
+ * that came before this reader was open. */
 static void find_producers(struct weir_reader *r)
 {
     struct weir_shuffle *s = r->shuffle;

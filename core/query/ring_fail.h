@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A query fails because of what came over one of its rings.
+ * Failing a query because of what came over one of its rings.
  */
 #ifndef WI_RING_FAIL_H
 #define WI_RING_FAIL_H
@@ -9,12 +9,12 @@
 
 struct wi_in;
 
-/** Found by its reader, who does not hold the node's lock. Returns what failed
- *  the query, which may be another cause. */
+/** Found by its reader, which does not hold the node's lock. Returns what
+ *  failed the query, perhaps another cause. */
 weir_err wi_query_fail_ring(struct wi_in *in, weir_err code, const char *why);
 
-/** Found by a dispatcher; of the engine's queue of failures. Under the node's
- *  lock. */
+/** Found by a dispatcher, through the engine's queue of failures. Under the
+ *  node's lock. */
 void wi_query_ring_failed(struct wi_in *in);
 
 #endif /* WI_RING_FAIL_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A shuffle of a query as this node knows it: who produces, who consumes, what
- * and by which key. Constant after open but for its ends. Under the node's lock.
+ * A shuffle of a query as this node knows it: who produces, who consumes, what,
+ * and by which key. Constant after open, but for its ends. Under the node's
+ * lock.
  */
 #ifndef WI_SHUFFLE_H
 #define WI_SHUFFLE_H
@@ -52,8 +53,8 @@ void wi_shuffle_free(struct weir_shuffle *s);
 uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
                             uint32_t limit);
 
-/** Number of a producing worker among all of the shuffle, below n_sources.
- *  UINT32_MAX: it is none. */
+/** Number of a producing worker among all of the shuffle, below n_sources;
+ *  UINT32_MAX: it produces none. */
 uint32_t wi_shuffle_source(const struct weir_shuffle *s, uint32_t member,
                            uint32_t worker);
 

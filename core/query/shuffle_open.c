@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a shuffle: options checked, copied and summed up; destinations counted. */
+/* Opening a shuffle: options are checked and copied, destinations counted. */
 #include <weir/shuffle.h>
 
 #include <inttypes.h>
@@ -63,8 +63,8 @@ static uint64_t mix_value(uint64_t h, const struct wi_column *c,
     return mix_bytes(h, bytes + at[0], (uint64_t)(at[1] - at[0]));
 }
 
-/* The values of the bounds; they were checked by the partition. Null values
- * count by their validity alone. */
+/* The values of the bounds, which the partition has checked. Of null values
+ * only the validity counts. */
 static uint64_t mix_bounds(uint64_t h, const struct wi_schema *s,
                            const struct weir_shuffle_params *p)
 {
@@ -105,7 +105,7 @@ static uint64_t fingerprint(const struct weir_shuffle *s,
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* A list of members: given and checked, or all of the query. */
+/* The given list of members, checked; else all members of the query. */
 static weir_err copy_members(const struct weir_query *q, const uint32_t *list,
                              uint32_t n, uint32_t **out, uint32_t *n_out,
                              struct weir_error *err)

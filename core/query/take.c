@@ -156,7 +156,7 @@ static weir_err take_end(struct weir_reader *r, struct wi_stream *st,
     return WEIR_DONE;
 }
 
-/* Where the chunks of a large row are collected; false: they do not fit. */
+/* Find memory to collect the chunks of a large row; false: they do not fit. */
 static bool chunk_room(struct wi_stream *st, const struct wi_frame_header *h,
                        const uint8_t *mem)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * From a frame in a ring to a batch in the caller's hands, and back: checked,
- * exported, reassembled from chunks, released. A batch may be released by any
- * thread; the rest is the reader's worker's.
+ * From a frame in a ring to a batch in the caller's hands, and back: check,
+ * export, reassemble from chunks, release. Any thread may release a batch; the
+ * rest is the reader's worker's.
  */
 #ifndef WI_TAKE_H
 #define WI_TAKE_H
@@ -12,9 +12,9 @@
 #include "core/query/reader.h"
 
 /**
- * Take a frame of a stream. The slot of a frame that gives no batch, or none
- * that points to it, is released: also of one that is refused, or the ring and
- * its link would never be let go.
+ * Take a frame of a stream. Its slot is released unless a batch points to it,
+ * also if the frame is refused: else the ring and its link would never be
+ * freed.
  *
  * Returns: WEIR_OK (a batch) | WEIR_DONE (none; look at the next frame)
  * Errors:  what failed the query

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tombs and notes: queries that are not open here, any more or yet. */
+/* Tombs and notes: queries that are over, and those that are not yet open. */
 #include "core/query/tomb.h"
 
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What is remembered of queries that are not open here. All of it under the
- * node's lock.
+ * What is remembered of queries that are not open here. Under the node's lock.
  *
- *   tomb  the query was open here and is over, the last WI_TOMBS; or it never
- *         was, and this node closes
- *   note  a member said that it failed, before it was opened here: the last
- *         WI_NOTES of each member, so that nobody pushes out another one's.
- *         Counts at the open if that member belongs to the query.
+ *   tomb  the query was open here and is over (the last WI_TOMBS are kept); or
+ *         it never was, and this node closes
+ *   note  a member said that the query failed before it was opened here. The
+ *         last WI_NOTES of each member are kept, so nobody pushes out those of
+ *         others. Counts at the open if the member belongs to the query.
  */
 #ifndef WI_TOMB_H
 #define WI_TOMB_H
@@ -41,7 +40,7 @@ struct wi_note {
 };
 #define WI_NOTES 64u
 
-/** The causes that one member told of. */
+/** The notes of one member. */
 struct wi_notes {
     struct wi_note *ring; /* WI_NOTES of them, NULL until the first one */
     uint32_t n;           /* ever made */
@@ -58,7 +57,7 @@ struct wi_tombs {
 /** No memory: WEIR_ERR_NO_MEMORY. wi_tombs_fini() in any case. */
 weir_err wi_tombs_init(struct wi_engine *e);
 
-/** Tombs there are, and each of them. */
+/** How many tombs there are, and each of them. */
 uint32_t wi_tombs(const struct wi_engine *e);
 const struct wi_tomb *wi_tomb_at(const struct wi_engine *e, uint32_t i);
 
@@ -78,20 +77,20 @@ bool wi_tomb_ended(const struct wi_tomb *t, uint32_t shuffle);
 /** Free what tombs and notes hold. */
 void wi_tombs_fini(struct wi_engine *e);
 
-/** Note that a member told of a failure; NULL: no memory. */
+/** Note that a member said a query failed; NULL: no memory. */
 struct wi_note *wi_note_add(struct wi_engine *e, uint32_t member, uint64_t id,
                             weir_err code, const char *text);
 
 struct wi_note *wi_note_find(const struct wi_engine *e, uint32_t member,
                              uint64_t id);
 
-/** The first that anybody told of it, NULL: nobody. */
+/** The first note of any member about a query, or NULL. */
 const struct wi_note *wi_note_first(const struct wi_engine *e, uint64_t id);
 
-/** The same, of the members of a query. */
+/** The same, of the query's members. */
 const struct wi_note *wi_note_of(const struct weir_query *q);
 
-/** The answers that this member had may not have come. */
+/** Answers to this member may not have arrived: give them again. */
 void wi_notes_unanswered(struct wi_engine *e, uint32_t member);
 
 #endif /* WI_TOMB_H */

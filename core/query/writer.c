@@ -17,7 +17,7 @@
 #include "core/query/query_fail.h"
 #include "core/query/shuffle.h"
 
-/* Lanes looked at for early flushing per push. */
+/* Lanes looked at for early flushing in one push. */
 #define FLUSH_LOOK 64u
 
 enum step { STEP_DONE, STEP_BLOCKED, STEP_FAILED };
@@ -105,8 +105,8 @@ static WI_COLD enum step large_row(struct weir_writer *w, struct wi_lane *lane,
     return st;
 }
 
-/* After a full frame. With several lanes the consumers wait for one another, and
- * the questions cost more than the credits. */
+/* What follows a full frame. With several lanes the consumers wait for one
+ * another, and asking for credits costs more than sending them. */
 static enum wi_follows what_follows(const struct weir_writer *w,
                                     const struct wi_lane *lane)
 {
@@ -118,7 +118,7 @@ static enum wi_follows what_follows(const struct weir_writer *w,
                                                   : WI_FOLLOWS_LIKELY;
 }
 
-/* Rows [taken, n) of this lane's list into frames. */
+/* Put rows [taken, n) of this lane's list into frames. */
 static enum step lane_fill(struct weir_writer *w, struct wi_lane *lane,
                            const uint32_t *idx, uint32_t first, uint32_t n)
 {
@@ -147,8 +147,8 @@ static enum step lane_fill(struct weir_writer *w, struct wi_lane *lane,
     return STEP_DONE;
 }
 
-/* The lane whose turn it is has no use for the row in chunks any more; the
- * reader of a stopped stream does not look at the pieces that went out. */
+/* The lane being served needs no row in chunks any more; the reader of a
+ * stopped stream does not look at the pieces that were sent. */
 static void drop_image(struct weir_writer *w)
 {
     free(w->image);
@@ -183,16 +183,16 @@ static enum step lane_step(struct weir_writer *w, uint32_t d)
 }
 
 /* The i-th lane in this writer's own order. Every producer begins after its own
- * place: if all began with the first consumer, they would all send to it at a
- * time, then to the second, and each port would be idle most of the time. */
+ * place: if all began with the first consumer, all would send to it first, then
+ * to the second, and most ports would be idle most of the time. */
 static uint32_t lane_at(const struct weir_writer *w, uint32_t i)
 {
     uint32_t d = w->first_lane + i;
     return d < w->n_lanes ? d : d - w->n_lanes;
 }
 
-/* One split over all lanes. A large row in chunks holds up the other lanes:
- * the writer has one image. */
+/* One split over all lanes. A large row in chunks holds up the other lanes, as
+ * the writer has only one image. */
 static enum step split_step(struct weir_writer *w)
 {
     enum step all = STEP_DONE;
@@ -226,8 +226,8 @@ static void next_split(struct weir_writer *w, const struct ArrowArray *batch)
 /* ---- flushing ------------------------------------------------------------ */
 
 /* At the end of a push: consumers that sleep on an empty ring get what there
- * is, unless the stream is dense. A bounded look per push, round robin over the
- * lanes. */
+ * is, unless the stream is dense. Looks at a limited number of lanes, in
+ * turn. */
 static void flush_to_waiting(struct weir_writer *w)
 {
     uint32_t n = wi_min_u32(w->n_lanes, FLUSH_LOOK);
@@ -239,7 +239,7 @@ static void flush_to_waiting(struct weir_writer *w)
             (void)wi_lane_ready(w, lane);
         }
         if (lane->out->held) {
-            wi_lane_ask_credit(lane); /* what was to follow did not */
+            wi_lane_ask_credit(lane); /* what should follow did not come */
         }
         if (!wi_lane_has_rows(lane) || now_ns - lane->sent_ns <= WI_DENSE_NS) {
             continue;

@@ -52,7 +52,7 @@ struct weir_writer {
     bool trust;         /* constant: weir_node_params.trust_batches */
     bool finishing;     /* weir_writer_finish was called: no more rows */
     _Atomic bool finished;
-    struct wi_watch put;     /* written by: engine; what its rings got in all */
+    struct wi_watch put;     /* written by: engine; sum over its rings */
     struct weir_error error; /* of the last call that failed here */
     /* a push that was not finished */
     bool pushing;
@@ -66,17 +66,17 @@ struct weir_writer {
     uint32_t image_bytes;
     uint32_t image_used;
     uint32_t image_lane;
-    uint32_t flush_next; /* lane at which the next look for idle ones begins */
+    uint32_t flush_next; /* lane where flush_to_waiting() goes on */
     uint32_t first_lane; /* where loops over lanes begin, see lane_at() */
 };
 
-/* A stream is dense if it published within this time: what is in its open frame
- * will soon be a full one. */
+/* A stream is dense if it published within this time: its open frame will soon
+ * be full. */
 #define WI_DENSE_NS 100000u
 
-/** Publish partly filled frames of a worker before it sleeps, to consumers that
- *  have nothing else from us; under the node's lock. Returns true if some were
- *  left, those of streams that published within `keep_ns`. */
+/** Before a worker sleeps: publish part-filled frames for consumers that have
+ *  nothing else from us. Under the node's lock. True: some were left, of
+ *  streams that published within `keep_ns`. */
 bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns);
 
 #endif /* WI_WRITER_H */

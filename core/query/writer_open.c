@@ -82,8 +82,8 @@ static uint32_t lanes_before(const struct weir_writer *w, uint32_t k)
     return n;
 }
 
-/* In the order of lane_at(): links take turns in the order in which they first
- * had something to send. */
+/* In the order of lane_at(), as links take turns in the order in which they
+ * first had something to send. */
 static weir_err open_lanes(struct weir_writer *w, struct weir_error *err)
 {
     struct weir_shuffle *s = w->shuffle;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Opening and closing of writers: a lane to each consuming worker, all under the
- * node's lock.
+ * Opening and closing of writers: a lane to each consuming worker. All under
+ * the node's lock.
  */
 #ifndef WI_WRITER_OPEN_H
 #define WI_WRITER_OPEN_H

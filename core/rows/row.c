@@ -2,11 +2,11 @@
 /*
  * Rows one at a time into batches.
  *
- * The row writer builds a struct array in its own memory. Values of the open row
- * are written where they will stay, after the rows that have ended, so ending
- * a row copies nothing; a push with a row open moves that one row to the front.
- * A batch is also pushed when its texts reach BATCH_BYTES, else long texts
- * would pile up as many as short ones.
+ * The row writer builds a struct array in its own memory. Values of the open
+ * row are written where they will stay, after the rows that have ended, so
+ * ending a row copies nothing. A push while a row is open moves that row to the
+ * front. A batch is also pushed when its texts reach BATCH_BYTES, so that long
+ * texts do not pile up.
  */
 #include <weir/row.h>
 
@@ -31,7 +31,7 @@ enum {
 
 /* ---- opening and closing ------------------------------------------------- */
 
-/* The batch stays the writer's: nothing to free when Weir is done with it. */
+/* Release of the batch: its memory is the writer's. */
 static void keep(struct ArrowArray *array)
 {
     (void)array;
@@ -103,7 +103,7 @@ static bool open_columns(weir_row_writer *rw, const struct wi_schema *s)
     return true;
 }
 
-/* Rows of another schema would be read as if they were of the shuffle's. */
+/* The schema is not the shuffle's: its rows would be read wrongly. */
 static weir_err fail_schema(const weir_writer *writer,
                             const struct wi_schema *s, struct weir_error *err)
 {
@@ -172,7 +172,7 @@ void weir_row_writer_close(weir_row_writer *rw)
 
 /* ---- pushing ------------------------------------------------------------- */
 
-/* Move the open row to the front, after the rows before it have gone. */
+/* Move the open row to the front; the rows before it were pushed. */
 static void carry_open_row(weir_row_writer *rw)
 {
     for (uint32_t i = 0; i < rw->n_columns; i++) {
@@ -196,13 +196,13 @@ static void start_batch(weir_row_writer *rw)
 {
     carry_open_row(rw);
     for (uint32_t i = 0; i < rw->n_columns; i++) {
-        rw->columns[i].nulls = 0; /* offset 0 is 0 for ever */
+        rw->columns[i].nulls = 0; /* offset 0 is always 0 */
     }
     rw->rows = 0;
     rw->var_bytes = 0;
 }
 
-/* Buffers may have moved while rows were set, so they are named here. */
+/* Buffers may have moved while rows were set: point at them now. */
 static void describe_batch(weir_row_writer *rw)
 {
     rw->batch.length = rw->rows;

@@ -56,7 +56,7 @@ WI_COLD weir_err wi_row_fail_waiting(weir_row_writer *rw)
                    rw->rows);
 }
 
-/* The column to set, or NULL and why not. */
+/* The column to set, or NULL with an error. */
 static struct wi_row_column *column_to_set(weir_row_writer *rw, uint32_t column,
                                            weir_err *rc)
 {
@@ -105,7 +105,7 @@ weir_err weir_row_set_int64(weir_row_writer *rw, uint32_t column, int64_t value)
     if (c->width == 0) {
         wi_row_put_bit(c->values, rw->rows, value != 0);
     } else {
-        /* Little endian, as Arrow has it: the low bytes come first. */
+        /* Arrow is little endian: the low bytes come first. */
         memcpy(c->values + (size_t)rw->rows * c->width, &value, c->width);
     }
     c->set = true;

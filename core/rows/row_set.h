@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Inside of the row writer: its columns, and values set in the open row, which
- * lies after the rows that have ended.
+ * Inside of the row writer: its columns, and setting values in the open row,
+ * which lies after the rows that have ended.
  */
 #ifndef WI_ROW_SET_H
 #define WI_ROW_SET_H

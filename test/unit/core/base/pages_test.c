@@ -38,7 +38,7 @@ Test(pages, are_aligned_zero_and_there)
     }
 }
 
-/* Number behind the first line of a file of /proc that begins with `key`, from
+/* The number in the first line that begins with `key`, in a file of /proc, from
  * the line on that begins with `from`. */
 static long proc_number(const char *path, const char *from, const char *key)
 {
@@ -57,7 +57,7 @@ static long proc_number(const char *path, const char *from, const char *key)
     return number;
 }
 
-/* Size of the pages behind an address, in KiB. */
+/* Size of the pages at an address, in KiB. */
 static long page_kib(const void *base)
 {
     char from[32];

@@ -15,7 +15,7 @@ static void free_one(void)
     wi_rcu_barrier();
 }
 
-/* It has none of the threads of its parent. */
+/* A child has none of the threads of its parent. */
 Test(rcu, child_frees_with_a_thread_of_its_own, .timeout = 60)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -26,7 +26,7 @@ Test(rcu, child_frees_with_a_thread_of_its_own, .timeout = 60)
     pid_t pid = fork();
     cr_assert_geq(pid, 0);
     if (pid == 0) {
-        (void)alarm(20); /* not there for ever if it fails */
+        (void)alarm(20); /* if it hangs */
         free_one();
         _exit(0);
     }

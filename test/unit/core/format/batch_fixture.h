@@ -4,8 +4,8 @@
  *
  * A fixture owns a schema, its parsed form and one batch whose columns start at
  * offsets that are no multiple of 8, hold nulls, empty and long strings, and
- * lie in buffers of exactly the needed length, so that ASan sees a read too
- * many. Everything follows from the seed.
+ * lie in buffers of exactly the needed length, so that ASan finds a read beyond
+ * them. Everything follows from the seed.
  */
 #ifndef WT_BATCH_FIXTURE_H
 #define WT_BATCH_FIXTURE_H

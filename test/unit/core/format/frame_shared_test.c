@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames in memory that the other end can write to at any time: whatever it
- * leaves there, the builder stays inside of its space, and what was exported
- * keeps its lengths. */
+ * writes, the builder stays inside its space, and exported columns keep their
+ * lengths. */
 #include <criterion/criterion.h>
 
 #include "core/format/frame.h"
@@ -11,7 +11,7 @@
 
 enum { BYTES = 4096, GUARD = 65536, ROWS = 64 };
 
-/* BYTES for a frame, with room on both sides that has to stay as it is. */
+/* BYTES for a frame; what lies on both sides must not change. */
 struct space {
     uint8_t *all;
     uint8_t *mem;

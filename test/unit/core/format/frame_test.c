@@ -37,7 +37,7 @@ static struct wi_builder *open_builder(const struct wi_schema *s)
     return b;
 }
 
-/* What export says of a frame's contents. */
+/* The result of exporting a frame. */
 static weir_err check(const struct wi_schema *s,
                       const struct wi_frame_header *h, const uint8_t *mem)
 {
@@ -58,7 +58,7 @@ static void expect_rows(const struct wt_batch *t, const uint8_t *mem,
     struct weir_error err = {0};
     struct ArrowArray array;
     struct wi_frame_header h = header_of(mem);
-    /* Exactly the bytes that travel: a read behind them is ASan's. */
+    /* Exactly the bytes that travel: ASan finds a read beyond them. */
     uint8_t *copy = take_frame(bytes);
     memcpy(copy, mem, bytes);
 
@@ -725,7 +725,8 @@ Test(frame, words_are_gathered_alike_with_every_instruction_set)
     }
 }
 
-/* Row numbers have 32 bits: 16 GiB of words, none of them there but the last. */
+/* Row numbers have 32 bits: 16 GiB of words, of which only the last is
+ * there. */
 Test(frame, words_are_gathered_from_rows_beyond_2_to_the_31)
 {
     enum { N = 8 };
@@ -782,8 +783,8 @@ Test(frame, checksum_notices_two_words_that_change_places)
     free(words);
 }
 
-/* In a lane and across lanes, in a buffer and across buffers, and where a buffer
- * begins and ends: a float64 and its negative. */
+/* In a lane and across lanes, in a buffer and across buffers, and where a
+ * buffer begins and ends: a float64 and its negative. */
 Test(frame, checksum_notices_two_signs_that_change_places)
 {
     enum { BLOCKS = 4, WORDS = BLOCKS * 8, BYTES = 128 + 2 * BLOCKS * 64 };

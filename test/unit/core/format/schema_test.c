@@ -320,8 +320,8 @@ static weir_err check_offsets(struct wt_batch *t, struct weir_error *err)
                                    (uint64_t)t->array.length, err);
 }
 
-/* Each place, so that blocks, what is left of them and the slice's ends are
- * all looked at. */
+/* Every place, so that whole blocks, the rest after them and both ends of the
+ * slice are tested. */
 Test(schema, offsets_that_descend_are_found_in_each_row_of_the_slice)
 {
     struct wt_batch t;
@@ -347,7 +347,7 @@ Test(schema, offsets_that_descend_are_found_in_each_row_of_the_slice)
         cr_assert_not_null(strstr(err.message, place), "%s", err.message);
         offsets[5 + row + 1] = kept;
     }
-    offsets[4] = 1000; /* beside the slice, on both sides */
+    offsets[4] = 1000; /* just outside the slice */
     offsets[286] = 0;
     cr_assert_eq(check_offsets(&t, NULL), WEIR_OK);
     offsets[5] = -1;

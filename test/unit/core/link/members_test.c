@@ -8,10 +8,10 @@
 #include "core/link/lock.h"
 #include "core/link/members.h"
 
-/* Copies of texts that this program still gets; the next one fails. */
+/* This many more copies of texts succeed; the next one fails. */
 static _Thread_local uint32_t copies_left = UINT32_MAX;
 
-/* Instead of libc's. */
+/* In place of libc's. */
 char *strdup(const char *text)
 {
     if (copies_left == 0) {

@@ -109,8 +109,8 @@ Test(arena, malloc_stays_the_host_programs)
     wi_arena_close(a);
 }
 
-/* Rings of one and of two units come and go at random; a unit that is free can
- * be had, and nothing is held beyond the plan. */
+/* Rings of one and of two units come and go at random. A free unit can always
+ * be allocated, and the plan is never exceeded. */
 Test(arena, a_hole_is_a_rings_least_whatever_came_before)
 {
     enum { UNIT = 8192 + 1088, UNITS = 24, LINKS = 3 };

@@ -82,8 +82,8 @@ Test(ready, one_of_two_wakers_rings_the_descriptor)
     free(b);
 }
 
-/* The lost wake-up of edge E3: a producer and a sleeping worker hand a ball to
- * each other many times; one that is lost ends in the time limit. */
+/* The lost wake-up of edge E3: a producer and a sleeping worker wake each other
+ * many times; if a wake-up is lost, the test runs into its time limit. */
 #define ROUNDS 20000u
 
 struct table {

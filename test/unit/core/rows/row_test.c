@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Row writer and cursor, through a shuffle of one node to itself: what is read
- * has been a batch in a ring. */
+/* Row writer and cursor, through a shuffle of one node with itself: rows are
+ * read from batches in a ring. */
 #include <weir/weir.h>
 
 #include <criterion/criterion.h>
@@ -248,7 +248,7 @@ Test(row, setters_say_why_they_refuse)
     close_loop(&l);
 }
 
-/* Of the same number of columns: rows would be read as others than they are. */
+/* With the same number of columns, rows would be read wrongly. */
 Test(row, open_refuses_the_schema_of_another_shuffle)
 {
     static const struct weir_field ours[] = {{"a", "l", 0}};
@@ -470,8 +470,9 @@ Test(row, texts_grow_the_batch_and_push_it_early)
         cr_assert_eq(weir_row_set_bytes(l.rows, 0, text, sizeof(text)),
                      WEIR_OK);
         weir_err rc = weir_row_end(l.rows);
-        /* Four of these are over a MiB, and over what a ring holds. One thread
-         * is on both ends: it may not wait for a row that it has yet to push. */
+        /* Four of these are more than a MiB and than a ring holds. One thread
+         * is at both ends: it may not wait for a row that it has yet to
+         * push. */
         while (rc == WEIR_AGAIN) {
             cr_assert_eq(weir_row_set_bytes(l.rows, 0, "x", 1), WEIR_ERR_STATE);
             cr_assert_eq(weir_row_end(l.rows), WEIR_ERR_STATE);
