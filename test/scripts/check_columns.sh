@@ -6,8 +6,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 enter "$@"
 
-find . \( -path ./build -o -path ./.git -o -path ./core \
-    -o -path ./test/unit/core \) -prune -o -type f \( \
+find . \( -path ./build -o -path ./.git \) -prune -o -type f \( \
     -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -name '*.awk' -o \
     -name '*.py' -o -name '*.pml' -o -name '*.cmake' -o -name '*.cmake.in' -o \
     -name CMakeLists.txt -o -name CMakePresets.json -o -name Makefile -o \
