@@ -90,8 +90,8 @@ struct options {
 uint32_t option_word(struct argp_state *state, const char *name,
                      const char *const *words, const char *text);
 
-/** The same for the first of a list with commas; *list moves behind it, and is
- *  NULL behind the last. */
+/** The same for the first of a list with commas; *list moves to the rest, and
+ *  is NULL after the last. */
 uint32_t option_next_word(struct argp_state *state, const char *name,
                           const char *const *words, const char **list);
 

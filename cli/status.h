@@ -4,7 +4,7 @@
  *
  *   reading what the user gave --> status_of_input: it is bad, unless the
  *                                  machine lacks something
- *   everything behind that     --> status_of: it failed, unless data are bad
+ *   everything after that      --> status_of: it failed, unless data are bad
  */
 #ifndef WEIR_STATUS_H
 #define WEIR_STATUS_H

@@ -26,7 +26,7 @@ struct csv_dir {
     /* [parts], spelled out for the handler */
     char (*temporary)[CSV_PART_NAME_BYTES]; /* ".NAME.tmp" */
     char (*final)[CSV_PART_NAME_BYTES];
-    uint32_t renamed; /* so many have their final name */
+    uint32_t renamed; /* the first ones, which have their final name */
 };
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};

@@ -38,7 +38,7 @@ struct csv_plan {
     uint32_t n_parts;
     uint64_t *begins; /* [n_parts] where the first record of each begins; the
                          file's end if there is none */
-    struct wi_csv_scan *scan; /* behind the header, until csv_plan_scan */
+    struct wi_csv_scan *scan; /* after the header, until csv_plan_scan */
 };
 
 /**

@@ -92,7 +92,7 @@ void doctor_why(struct doctor *d, const char *where);
 /** Measure to a peer: HOST, HOST:PORT or ADDRESS (doctor_peer.c). */
 void doctor_peer(struct doctor *d, const char *where);
 
-/** Be the other end of doctor_peer(); for ever, or for one peer. */
+/** Be the other end of doctor_peer(); until it is ended, or for one peer. */
 void doctor_listen(struct doctor *d, const char *where, bool once);
 
 /** Address of the node at HOST, HOST:PORT or ADDRESS. false: too long. */

@@ -340,8 +340,8 @@ static void say_unjoined(struct doctor *d, const struct end *e, weir_err rc,
                                      : err->message);
 }
 
-/* What stands behind `key` in an address, or NULL. */
-static const char *behind(const char *address, const char *key)
+/* What stands after `key` in an address, or NULL. */
+static const char *after(const char *address, const char *key)
 {
     const char *at = strstr(address, key);
     return at != NULL ? at + strlen(key) : NULL;
@@ -351,9 +351,9 @@ static const char *behind(const char *address, const char *key)
  * "auto:X;tcp=HOST:1". */
 static void host_of(char *host, const char *address)
 {
-    const char *at = behind(address, ";tcp=");
-    at = at != NULL ? at : behind(address, ";verbs=");
-    at = at != NULL ? at : behind(address, ":");
+    const char *at = after(address, ";tcp=");
+    at = at != NULL ? at : after(address, ";verbs=");
+    at = at != NULL ? at : after(address, ":");
     (void)snprintf(host, ADDRESS_BYTES, "%s", at != NULL ? at : "");
     host[strcspn(host, ";")] = '\0';
     char *port = strrchr(host, ':');

@@ -62,7 +62,7 @@ static bool take_part(struct gen *g, uint32_t *file, uint32_t *part)
 }
 
 /* Wait until all parts before this one have their places, and take the one
- * behind them. The first that has none is never waiting, so they move on. */
+ * after them. The first that has none is never waiting, so they move on. */
 static bool take_place(struct gen *g, uint32_t file, uint32_t part,
                        const struct gen_text *text, uint64_t rows,
                        uint64_t *off)

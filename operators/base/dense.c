@@ -78,7 +78,7 @@ struct place {
     bool nulls;
 };
 
-/* Digit of each row is put behind its code; 1 in outside[i] if it has none. */
+/* Digit of each row is appended to its code; 1 in outside[i] if it has none. */
 static void add_digit(const struct place *p, uint32_t *code, uint8_t *outside)
 {
     const int64_t *v = wi_vec_i64(p->vec);

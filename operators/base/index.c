@@ -195,7 +195,7 @@ void wi_index_walk(struct wi_index *index, struct wi_probe *probe,
 }
 
 /* todo has the rows of all pairs, pair_row in the same order those that
- * matched. The others go on behind the slot that they looked at. */
+ * matched. The others go on after the slot that they looked at. */
 static void keep_losers(struct wi_probe *probe, uint32_t n_matched)
 {
     uint32_t n_todo = 0;

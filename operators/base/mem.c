@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* malloc behind a limit. A wi_mem and those above it count the same bytes; the
+/* malloc with a limit. A wi_mem and those above it count the same bytes; the
  * first that has no room refuses. */
 #include "operators/base/mem.h"
 

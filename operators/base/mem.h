@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a worker's operators may hold: malloc behind a limit.
+ * What a worker's operators may hold: malloc with a limit.
  *
  *   weir_run_params.memory_bytes / workers  =  limit_bytes of each worker
  *
@@ -45,7 +45,7 @@ weir_err wi_mem_take(struct wi_op_mem *mem, size_t bytes, void **out,
                      struct weir_error *err);
 void wi_mem_put(struct wi_op_mem *mem, void *at, size_t bytes);
 
-/** Would so many bytes fit, if nothing else were held? Errors:
+/** Would `bytes` fit, if nothing else were held? Errors:
  *  WEIR_ERR_QUERY_MEMORY (what all sharers need together). */
 weir_err wi_mem_check(const struct wi_op_mem *mem, uint64_t bytes,
                       struct weir_error *err);

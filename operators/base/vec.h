@@ -12,16 +12,13 @@
  *  - Row i of a chunk is at position sel[i] of each vector, or at i if sel is
  *    NULL. Positions ascend, and lie below WI_CHUNK_ROWS.
  *  - `null` has a byte per position, 1 = null; NULL means that no value is
- *    null.
- *    The value at a null position is arbitrary but readable (a string's
+ *    null. The value at a null position is arbitrary but readable (a string's
  *    length is then 0).
  *  - What is not selected must not be read for its meaning: it may be anything,
  *    and computing on it must not raise an error.
- *  - A chunk is read only for whoever takes it, and valid until the next step
- *    of
+ *  - Whoever takes a chunk only reads it. It is valid until the next step of
  *    the operator that gave it. Columns may point into memory of operators
- *    below
- *    it, or into a receive ring. Who keeps rows copies them (store.h).
+ *    below it, or into a receive ring. Who keeps rows copies them (store.h).
  */
 #ifndef WI_OPERATORS_VEC_H
 #define WI_OPERATORS_VEC_H

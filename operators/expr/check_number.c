@@ -239,7 +239,7 @@ struct wi_node *wi_check_sign(struct wi_expr_build *b, struct wi_node *node)
     return convert_both(b, node, &type);
 }
 
-/* A cast to fewer digits behind the point. Rounding may carry: one more
+/* A cast to fewer digits after the point. Rounding may carry: one more
  * before it. */
 struct wi_node *wi_check_round(struct wi_expr_build *b, struct wi_node *node)
 {

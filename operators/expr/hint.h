@@ -29,7 +29,7 @@ const char *wi_hint_function(const struct wi_expr_build *b,
 const char *wi_hint_column(const struct wi_expr_build *b, uint32_t at,
                            struct wi_str name, char text[WI_HINT_BYTES]);
 
-/** An expression that goes on behind its end. */
+/** An expression with text after its end. */
 const char *wi_hint_rest(const struct wi_expr_build *b,
                          const struct wi_token *rest, char text[WI_HINT_BYTES]);
 

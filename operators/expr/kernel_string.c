@@ -114,7 +114,7 @@ static inline uint32_t offset_of(struct wi_str s, int64_t n, bool text)
 static inline struct wi_str part(struct wi_str s, int64_t from, int64_t length,
                                  bool text)
 {
-    int64_t end; /* behind the last, counted from 0 */
+    int64_t end; /* after the last, counted from 0 */
     if (__builtin_add_overflow(from - (from > INT64_MIN), length, &end)) {
         end = INT64_MAX;
     }

@@ -65,8 +65,8 @@ static bool number(struct wi_expr_build *b, const char *start,
     return true;
 }
 
-/* From an opening quote to behind the closing one; doubled ones are content.
- * NULL: there is none, reported. */
+/* From an opening quote to the end of the closing one; doubled ones are
+ * content. NULL: there is none, reported. */
 static const char *quoted(struct wi_expr_build *b, const char *open,
                           uint32_t at)
 {

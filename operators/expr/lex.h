@@ -26,7 +26,7 @@ struct wi_token {
     uint32_t n_bytes;
 };
 
-/** The token at byte `from` or behind it. false: reported. */
+/** The token at byte `from` or after it. false: reported. */
 bool wi_lex_next(struct wi_expr_build *b, uint32_t from, struct wi_token *out);
 
 /** Is it this word (any case), or this sign? */

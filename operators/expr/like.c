@@ -109,7 +109,7 @@ static bool match_steps(const struct wi_like *like, struct wi_str s)
     uint32_t i = 0;
     uint32_t k = 0;
     uint32_t any_i = 0;
-    uint32_t any_k = UINT32_MAX; /* the step behind the last % */
+    uint32_t any_k = UINT32_MAX; /* the step after the last % */
     while (i < s.n_bytes || k < like->n) {
         const struct step *step = k < like->n ? &like->steps[k] : NULL;
         if (step != NULL && step->kind == STEP_ANY) {

@@ -121,7 +121,7 @@ static struct wi_node *substring(struct wi_parse *p, uint32_t at)
                : NULL;
 }
 
-/* Behind the opening parenthesis. */
+/* After the opening parenthesis. */
 static struct wi_node *arguments(struct wi_parse *p, uint32_t at,
                                  const struct function *f)
 {

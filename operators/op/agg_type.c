@@ -3,7 +3,7 @@
 #include "operators/base/fail.h"
 #include "operators/op/ops.h"
 
-enum { AVG_SCALE = 6 }; /* digits of an average behind the point, at least */
+enum { AVG_SCALE = 6 }; /* least digits of an average after the point */
 
 static const char *const names[] = {"count", "count", "sum",
                                     "avg",   "min",   "max"};

@@ -10,11 +10,10 @@
 
 enum {
     BUILD_CHUNKS = 16, /* of one call */
-    /* An array of codes takes 4 bytes each, an index 16 to 32 bytes per row:
-     * up to so many codes per row the array is no larger; and below so many
-     * codes it does not matter. */
+    /* An array takes 4 bytes per code, an index 16 to 32 bytes per row: up to
+     * 8 codes per row the array is no larger. */
     CODES_PER_ROW = 8,
-    CODES_AT_LEAST = 1 << 16,
+    CODES_AT_LEAST = 1 << 16, /* below it the size does not matter */
     CODES_AT_MOST = 1 << 30,
 };
 

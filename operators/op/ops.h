@@ -119,7 +119,7 @@ struct wi_sort_params {
     const struct wi_columns *columns;
     uint32_t n_keys;
     const struct wi_sort_key *keys;
-    uint64_t rows; /* the first so many: top-k, which keeps no more than it
+    uint64_t rows; /* only the first ones, top-k: keeps no more than it
                       needs [0: all] */
 };
 weir_err wi_sort_open(struct wi_ctx *ctx, const struct wi_sort_params *p,

@@ -30,7 +30,7 @@ weir_err wi_json_parse(struct wi_json_text *text, json_t **root_out,
                        struct weir_error *err);
 
 /** A message that begins with a path, `$.operators[3].where: `, gets line and
- *  column in front, and the operator's name behind the path. */
+ *  column in front, and the operator's name after the path. */
 void wi_json_add_place(const struct wi_json_text *text, const json_t *root,
                        struct weir_error *err);
 

@@ -69,3 +69,24 @@ weir_err wi_csv_file_open(const char *path, int *fd_out, uint64_t *bytes_out,
     *bytes_out = (uint64_t)st.st_size;
     return WEIR_OK;
 }
+
+weir_err wi_csv_file_read(const struct wi_csv_file *file, uint64_t off,
+                          uint64_t most, char *to, size_t *got_out,
+                          struct weir_error *err)
+{
+    ssize_t got;
+    do {
+        got = pread(file->fd, to, (size_t)most, (off_t)off);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        return wi_exec_fail(err, WEIR_ERR_SYSTEM, "read %s: %s", file->name,
+                            strerror(errno));
+    }
+    if (got == 0) {
+        return wi_exec_fail(err, WEIR_ERR_DATA,
+                            "%s: the file became shorter while it was read",
+                            file->name);
+    }
+    *got_out = (size_t)got;
+    return WEIR_OK;
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Opening files of data: regular ones, and nothing that could wait. */
+/** Files of data: regular ones, and nothing that could wait. */
 #ifndef WI_OPERATORS_CSV_FILE_H
 #define WI_OPERATORS_CSV_FILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <weir/error.h>
@@ -21,6 +22,28 @@
  * Ownership:  fd_out is the caller's
  */
 weir_err wi_csv_file_open(const char *path, int *fd_out, uint64_t *bytes_out,
+                          struct weir_error *err);
+
+struct wi_csv_file {
+    int fd;           /* regular file, read by pread; stays the caller's */
+    const char *name; /* for messages; borrowed */
+    uint64_t bytes;
+    char delimiter;
+};
+
+/**
+ * Read at a place, as much as there is up to `most`.
+ *
+ * @param off   before the file's end
+ * @param most  1 or more
+ *
+ * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_DATA (the file became shorter)
+ * Blocks:     on the disk
+ * Threads:    any
+ * Ownership:  nothing
+ */
+weir_err wi_csv_file_read(const struct wi_csv_file *file, uint64_t off,
+                          uint64_t most, char *to, size_t *got_out,
                           struct weir_error *err);
 
 #endif /* WI_OPERATORS_CSV_FILE_H */

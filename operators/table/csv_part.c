@@ -2,8 +2,6 @@
 /* Counts quotes at the speed of the page cache. */
 #include "operators/table/csv_part.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,23 +49,8 @@ static weir_err read_at(const struct wi_csv_file *file, uint64_t off,
                         struct weir_error *err)
 {
     const uint64_t left = end - off;
-    ssize_t got;
-    do {
-        got = pread(file->fd, buffer,
-                    left < BUFFER_BYTES ? (size_t)left : BUFFER_BYTES,
-                    (off_t)off);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) {
-        return wi_exec_fail(err, WEIR_ERR_SYSTEM, "read %s: %s", file->name,
-                            strerror(errno));
-    }
-    if (got == 0) {
-        return wi_exec_fail(err, WEIR_ERR_DATA,
-                            "%s: the file became shorter while it was read",
-                            file->name);
-    }
-    *len = (size_t)got;
-    return WEIR_OK;
+    return wi_csv_file_read(
+        file, off, left < BUFFER_BYTES ? left : BUFFER_BYTES, buffer, len, err);
 }
 
 /* Where the walk from byte to byte stands. */
@@ -107,7 +90,7 @@ static weir_err find(const struct wi_csv_file *file, uint64_t data, uint64_t at,
         w.quoted ^= odd_quotes(buffer, len);
         off += len;
     }
-    /* The byte before `at` may be the line end that `at` is behind. */
+    /* The byte before `at` may be the line end before a record. */
     while (off < file->bytes && (!w.ended || w.after_cr)) {
         weir_err rc = read_at(file, off, file->bytes, buffer, &len, err);
         if (rc != WEIR_OK) {

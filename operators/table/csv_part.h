@@ -4,12 +4,12 @@
  *
  *   data ......|..........."..\n.."....|......       | where part k begins
  *                                  ^ its first record: the first that begins
- *                                    at or behind
+ *                                    at or after
  *
  * Whether a line end there is data or ends a record depends on every quote
  * before it. In a file without errors quotes come in pairs, also those that are
  * written twice: so it depends on whether their number is odd, and counting
- * them is enough. In a file with an error a part behind it may begin at a wrong
+ * them is enough. In a file with an error a part after it may begin at a wrong
  * place; but then the part that has the error finds it, and the scan fails.
  */
 #ifndef WI_OPERATORS_CSV_PART_H
@@ -17,11 +17,11 @@
 
 #include "operators/table/csv_scan.h"
 
-/** Where text begins: behind a byte order mark, if there is one. */
+/** Where text begins: after a byte order mark, if there is one. */
 uint64_t wi_csv_first_byte(int fd);
 
 /**
- * Find the first record that begins at or behind a byte.
+ * Find the first record that begins at or after a byte.
  *
  * @param data       where the first record of all begins
  * @param at         data .. file->bytes

@@ -9,11 +9,9 @@
  */
 #include "operators/table/csv_scan.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -29,7 +27,7 @@ struct wi_csv_scan {
     uint64_t stop;
 
     /* the file: buffer holds [buffer_off, buffer_off + len), and a block of
-     * zeros behind it */
+     * zeros after it */
     char *buffer;
     size_t room;
     size_t len;
@@ -116,7 +114,7 @@ static weir_err grow_buffer(struct wi_csv_scan *s, struct weir_error *err)
     return WEIR_OK;
 }
 
-/* Keep what stands from pos on, and read more behind it. WEIR_AGAIN: done. */
+/* Keep what stands from pos on, and read more after it. WEIR_AGAIN: done. */
 static weir_err read_more(struct wi_csv_scan *s, struct weir_error *err)
 {
     memmove(s->buffer, s->buffer + s->pos, s->len - s->pos);
@@ -133,21 +131,13 @@ static weir_err read_more(struct wi_csv_scan *s, struct weir_error *err)
     const uint64_t off = s->buffer_off + s->len;
     const uint64_t left = s->file.bytes - off;
     const size_t room = s->room - s->len;
-    ssize_t got;
-    do {
-        got = pread(s->file.fd, s->buffer + s->len,
-                    left < room ? (size_t)left : room, (off_t)off);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) {
-        return wi_exec_fail(err, WEIR_ERR_SYSTEM, "read %s: %s", s->file.name,
-                            strerror(errno));
+    size_t got;
+    weir_err rc = wi_csv_file_read(&s->file, off, left < room ? left : room,
+                                   s->buffer + s->len, &got, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
-    if (got == 0) {
-        return wi_exec_fail(err, WEIR_ERR_DATA,
-                            "%s: the file became shorter while it was read",
-                            s->file.name);
-    }
-    s->len += (size_t)got;
+    s->len += got;
     memset(s->buffer + s->len, 0, BLOCK);
     s->ascii = wi_utf8_is_ascii(s->buffer, s->len);
     return WEIR_AGAIN;
@@ -236,8 +226,8 @@ static bool room_for_field(struct wi_csv_scan *s)
     return true;
 }
 
-/* What the byte at `at`, behind a field, makes of it. */
-static enum outcome behind(const struct wi_csv_scan *s, size_t at)
+/* What the byte at `at`, after a field, makes of it. */
+static enum outcome after(const struct wi_csv_scan *s, size_t at)
 {
     if (at >= s->len) {
         return at_end(s) ? RECORD : MORE;
@@ -249,7 +239,7 @@ static enum outcome behind(const struct wi_csv_scan *s, size_t at)
     return c == '\n' || c == '\r' ? RECORD : STRAY;
 }
 
-/* The quote that ends a field, from behind the one that began it. */
+/* The quote that ends a field, from after the one that began it. */
 static enum outcome find_quote(struct wi_csv_scan *s, struct wi_csv_field *f,
                                size_t *at)
 {
@@ -263,7 +253,7 @@ static enum outcome find_quote(struct wi_csv_scan *s, struct wi_csv_field *f,
             s->lines += c == '\r' || (c == '\n' && s->buffer[q - 1] != '\r');
         } else if (q + 1 == s->len && !at_end(s)) {
             return MORE;
-        } else if (s->buffer[q + 1] == '"') { /* zeros behind the end */
+        } else if (s->buffer[q + 1] == '"') { /* zeros after the end */
             (void)next_special(s);
             f->escaped = true;
         } else {
@@ -287,9 +277,9 @@ static enum outcome take_quoted(struct wi_csv_scan *s, struct wi_csv_field *f,
     f->len = (uint32_t)(quote - begin);
     f->quoted = true;
     *at = quote + 1;
-    found = behind(s, *at);
+    found = after(s, *at);
     if (found != STRAY && *at < s->len) {
-        (void)next_special(s); /* what is behind */
+        (void)next_special(s); /* what comes next */
     }
     return found;
 }
@@ -302,7 +292,7 @@ static inline enum outcome take_plain(struct wi_csv_scan *s,
     f->text = s->buffer + *at;
     f->len = (uint32_t)(end - *at);
     *at = end;
-    return behind(s, end);
+    return after(s, end);
 }
 
 /* Take the record at pos; *at is where it ended, or what it met. */
@@ -378,7 +368,7 @@ static void unescape(struct wi_csv_field *f)
     f->len = len;
 }
 
-/* Go behind the line end at pos. */
+/* Go past the line end at pos. */
 static void skip_line_end(struct wi_csv_scan *s)
 {
     if (s->pos == s->len) {

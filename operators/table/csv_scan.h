@@ -21,19 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <weir/error.h>
+#include "operators/table/csv_file.h"
 
 /* Of a record, line ends included. */
 #define WI_CSV_MAX_RECORD_BYTES (32u << 20)
 
 struct wi_csv_scan;
-
-struct wi_csv_file {
-    int fd;           /* regular file, read by pread; stays the caller's */
-    const char *name; /* for messages; borrowed */
-    uint64_t bytes;
-    char delimiter;
-};
 
 struct wi_csv_field {
     const char *text; /* not terminated */
@@ -48,7 +41,7 @@ struct wi_csv_record {
     uint32_t n_fields;
     bool ascii;     /* no byte of it is above 0x7f; false: it may be so */
     uint64_t begin; /* offset of its first byte */
-    uint64_t end;   /* offset behind its line end; a LF after a CR may follow */
+    uint64_t end;   /* offset after its line end; a LF after a CR may follow */
     uint64_t line;  /* that it begins on, from 1 */
     uint64_t next_line; /* that the next one does */
 };
