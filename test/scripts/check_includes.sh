@@ -30,7 +30,8 @@ cat >"$tmp/rules" <<'RULES'
                             OWN
 ^core/rows/                 SYS <weir/ "core/base/ "core/format/ "core/link/
                             "core/query/ "core/node/ OWN
-^transport/sim/harness\.[ch]$ SYS <weir/ "core/transport.h" "core/base/ OWN
+^transport/sim/(harness|simrun)\.[ch]$ SYS <weir/ "core/transport.h"
+                            "core/base/ OWN
 ^transport/registry\.[ch]$  SYS <weir/error.h> "core/transport.h" "core/base/
                             "transport/registry.h"
 ^transport/verbs/           SYS <weir/error.h> <infiniband/ <rdma/

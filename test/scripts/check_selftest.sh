@@ -304,13 +304,16 @@ long_function() {
     yes '    ;' | head -n "$1"
     echo '}'
 }
-long_function 78 >>tree/core/ring/ring.c
-finds sizes 'core/ring/ring.c:34: a function of 81 lines: longest'
-long_function 77 >>tree/core/ring/ring.c
+long_function 58 >>tree/core/ring/ring.c
+finds sizes 'core/ring/ring.c:34: a function of 61 lines: longest'
+long_function 57 >>tree/core/ring/ring.c
 passes sizes
 clean_tree
-yes '' | head -n 1000 >>tree/core/ring/ring.c
-finds sizes 'core/ring/ring.c: a file of 1033 lines'
+yes '' | head -n 468 >>tree/core/ring/ring.c
+finds sizes 'core/ring/ring.c: a file of 501 lines'
+mkdir -p tree/test/unit/core
+yes '' | head -n 1001 >>tree/test/unit/core/ring_test.c
+finds sizes 'test/unit/core/ring_test.c: a file of 1001 lines'
 
 c include/weir/error.h '' '/** Errors: none. Blocks: never. Ownership: no. */' \
     'WEIR_API int weir_three(void);'

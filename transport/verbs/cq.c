@@ -17,6 +17,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "transport/verbs/cq.h"
 #include "transport/verbs/verbs.h"
 
 /* ---- open ---------------------------------------------------------------- */

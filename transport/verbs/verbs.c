@@ -20,6 +20,8 @@
 #include "core/base/atomic.h"
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "transport/verbs/cq.h"
+#include "transport/verbs/timer.h"
 #include "transport/verbs/verbs.h"
 
 enum { DEFAULT_LINKS = 64, SOURCES = 5 };
@@ -308,41 +310,6 @@ static void look(struct vb_transport *t)
     }
 }
 
-/* Send acknowledgements that found no message to travel with, and are due or
- * nearly so: a sleep should not be cut short for them. */
-static void pay(struct vb_transport *t, uint64_t soon_ns)
-{
-    struct wi_list *n;
-    if (wi_list_empty(&t->owing) || t->owing_ns > t->now_ns + soon_ns) {
-        return;
-    }
-    while ((n = wi_list_take(&t->owing)) != NULL) {
-        struct vb_ep *ep = wi_container_of(n, struct vb_ep, owing);
-        wi_vb_ep_owed(ep);
-    }
-}
-
-/*
- * A peer that was connected to and has said nothing yet is spoken to again.
- * Soft-iWARP as of Linux 6.1 can miss the first messages of a connection: those
- * that reach the accepting side before siw_accept() has handed the socket to
- * the queue pair lie in the socket until something else arrives.
- */
-static void nudge(struct vb_transport *t)
-{
-    wi_list_each(n, &t->unheard)
-    {
-        struct vb_ep *ep = wi_container_of(n, struct vb_ep, unheard);
-        if (ep->state != VB_UP || wi_load_rlx(&ep->rx_got) != 0) { /* own */
-            wi_list_remove(n);
-        } else if (ep->until_ns <= t->now_ns) {
-            ep->until_ns = t->now_ns + (VB_NUDGE_NS << ep->nudges);
-            ep->nudges += ep->nudges < 6 ? 1 : 0;
-            wi_vb_want(ep, VB_ACK_NUDGE);
-        }
-    }
-}
-
 /* ---- poll ---------------------------------------------------------------- */
 
 static uint32_t report(struct vb_ep *ep, uint32_t todo, enum wi_event_kind kind,
@@ -447,8 +414,8 @@ static uint32_t verbs_poll(struct wi_transport *base, uint64_t now_ns,
             look(t);
         }
         expire(t);
-        pay(t, 0);
-        nudge(t);
+        wi_vb_pay(t, 0);
+        wi_vb_nudge(t);
     }
     n += take_ready(t, events + n, max - n);
     if (t->dead && !t->released && wi_list_empty(&t->eps) &&
@@ -460,48 +427,6 @@ static uint32_t verbs_poll(struct wi_transport *base, uint64_t now_ns,
 
 /* ---- sleep --------------------------------------------------------------- */
 
-static uint64_t first_deadline(struct vb_transport *t)
-{
-    struct wi_list *const lists[] = {&t->greeting, &t->linger};
-    uint64_t first = UINT64_MAX;
-    for (size_t i = 0; i < WI_ARRAY_LEN(lists); i++) {
-        wi_list_each(n, lists[i])
-        {
-            const struct vb_ep *ep = wi_container_of(n, struct vb_ep, all);
-            first = wi_min_u64(first, ep->until_ns);
-        }
-    }
-    wi_list_each(u, &t->unheard)
-    {
-        const struct vb_ep *ep = wi_container_of(u, struct vb_ep, unheard);
-        first = wi_min_u64(first, ep->until_ns);
-    }
-    wi_list_each(n, &t->owing)
-    {
-        struct vb_ep *ep = wi_container_of(n, struct vb_ep, owing);
-        if (!wi_vb_ep_owes(ep)) {
-            wi_list_remove(n); /* a message has carried it */
-        }
-    }
-    return wi_list_empty(&t->owing) ? first : wi_min_u64(first, t->owing_ns);
-}
-
-static void set_timer(struct vb_transport *t)
-{
-    uint64_t first = first_deadline(t);
-    if (first == UINT64_MAX || (t->timer_ns != 0 && t->timer_ns <= first)) {
-        return; /* to fire early does no harm */
-    }
-    /* Relative: the engine's clock need not be this one. */
-    uint64_t left = first > t->now_ns ? first - t->now_ns : 1;
-    struct itimerspec when = {
-        .it_value = {.tv_sec = (time_t)(left / 1000000000u),
-                     .tv_nsec = (long)(left % 1000000000u)},
-    };
-    (void)timerfd_settime(t->timer_fd, 0, &when, NULL);
-    t->timer_ns = first;
-}
-
 static weir_err verbs_arm(struct wi_transport *base)
 {
     struct vb_transport *t = vb_of(base);
@@ -509,12 +434,12 @@ static weir_err verbs_arm(struct wi_transport *base)
         return wi_list_empty(&t->ready) ? WEIR_OK : WEIR_AGAIN;
     }
     wi_vb_refill(t);
-    pay(t, VB_ACK_SOON_NS);
+    wi_vb_pay(t, VB_ACK_SOON_NS);
     if (!wi_list_empty(&t->ready) || !wi_vb_cq_idle(t) ||
         wi_vb_cq_arm(t) != WEIR_OK) {
         return WEIR_AGAIN;
     }
-    set_timer(t);
+    wi_vb_set_timer(t);
     t->napped = true;
     return WEIR_OK;
 }
