@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
      OPTION_WORD(struct shuffle_args, transport, option_transports)},
     {"memory", 'm', "BYTES",
      "Cap on the buffers that travel, for each process; K, M, G may follow "
-     "[256M]",
+     "[512M]",
      OPTION_BYTES(struct shuffle_args, memory_bytes)},
     {"stopped", 0, "S",
      "Say which process a signal has stopped, after S seconds [10]",
