@@ -2,8 +2,8 @@
 /**
  * Arrow batches as CSV text, for the types that generated tables have.
  *
- * rows_out.h prints every type; this is for files of gigabytes, six to eight
- * times as fast (customer, order_line; processor time of one thread).
+ * rows_out.h prints every type to a stream, with quotes where they are needed;
+ * this fills memory that is written at once, for files of gigabytes.
  */
 #ifndef WEIR_GEN_TEXT_H
 #define WEIR_GEN_TEXT_H
