@@ -3,7 +3,7 @@
  * Starting threads, and what to say when there is none to be had.
  *
  * pthread_create gives EAGAIN alike for four limits (pids.max of a control
- * group, RLIMIT_NPROC, threads-max, pid_max) and for want of memory for the
+ * group, RLIMIT_NPROC, threads-max, pid_max) and for lack of memory for the
  * stack. Which one it was is found out afterwards.
  */
 #include "core/base/thread.h"

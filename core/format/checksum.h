@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The sum behind a frame's checksum.
+ * The sum that a frame's checksum is made of.
  *
  *   lead blocks | buffer 0 | buffer 1 | ..
  *

@@ -11,8 +11,8 @@
 #include "core/link/warn.h"
 #include "core/transport.h"
 
-#define PAUSE_NS 1000000ull        /* before the second attempt; then doubled */
-#define PAUSE_MOST_NS 256000000ull /* at most */
+#define PAUSE_NS 1000000ull       /* before the second attempt; then doubled */
+#define PAUSE_MAX_NS 256000000ull /* at most */
 
 weir_err wi_link_dial(struct wi_link *l, struct weir_error *err)
 {
@@ -87,7 +87,7 @@ static bool try_again(struct wi_link *l, const struct wi_event *ev)
         return false;
     }
     l->pause_ns =
-        wi_min_u64(wi_max_u64(2 * l->pause_ns, PAUSE_NS), PAUSE_MOST_NS);
+        wi_min_u64(wi_max_u64(2 * l->pause_ns, PAUSE_NS), PAUSE_MAX_NS);
     l->patience_ns = e->now_ns + l->pause_ns;
     wi_engine_due(e, l->patience_ns);
     wi_link_enter(l, WI_LINK_CONNECTING);

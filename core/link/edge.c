@@ -36,7 +36,7 @@ void wi_edges_limbo(struct wi_engine *e)
     }
 }
 
-static bool all_over(const struct wi_list *items)
+static bool all_released(const struct wi_list *items)
 {
     wi_list_each(n, items)
     {
@@ -60,7 +60,8 @@ static void free_all(struct wi_list *items)
 
 bool wi_edges_bury(struct wi_link *l)
 {
-    if (!all_over(&l->waiting) || !all_over(&l->outs) || !all_over(&l->ins)) {
+    if (!all_released(&l->waiting) || !all_released(&l->outs) ||
+        !all_released(&l->ins)) {
         return false;
     }
     wi_edges_limbo(l->engine);

@@ -111,7 +111,7 @@ struct wi_out {
     bool mapped;
     bool checksum;            /* agreed with the peer */
     struct wi_ring_ctl *ctl;  /* mapped: the peer's; posted: own_ctl */
-    struct wi_worker *worker; /* who produces, to be woken */
+    struct wi_worker *worker; /* that produces, to be woken */
 
     /* written by: engine */
     _Atomic uint32_t state;     /* wi_out_state */
@@ -222,13 +222,13 @@ struct wi_in {
     struct wi_watch read;     /* scan */
     struct wi_watch freed;    /* head */
 
-    /* written by: who scans (the reader; node rings: the dispatcher) */
+    /* written by: the scanner (the reader; node rings: the dispatcher) */
     alignas(WI_CACHE_LINE) _Atomic uint64_t scan; /* next frame to look at */
     uint32_t scan_off;                            /* its place in the ring */
     uint64_t tail_seen;
     _Atomic uint32_t reader_waits; /* for more */
     struct wi_held *held;          /* WI_HELD_MAX, a FIFO: */
-    _Atomic uint32_t held_end;     /* written by: who scans */
+    _Atomic uint32_t held_end;     /* written by: the scanner */
     _Atomic uint32_t dispatching;  /* node rings: the dispatcher's lock */
     _Atomic uint32_t dispatch_again;
     /* written by: the dispatcher, once; read by the engine from its queue */

@@ -54,7 +54,7 @@ static uint32_t take_units(struct wi_link *l, struct wi_out *o)
 }
 
 /* Keep the first n units. */
-static void cut_units(struct wi_link *l, struct wi_out *o, uint32_t n)
+static void keep_units(struct wi_link *l, struct wi_out *o, uint32_t n)
 {
     wi_bitmap_mark(l->peer_used, o->edge + n, o->units - n, false);
     l->peer_free += o->units - n;
@@ -63,7 +63,7 @@ static void cut_units(struct wi_link *l, struct wi_out *o, uint32_t n)
 
 static void give_units(struct wi_link *l, struct wi_out *o)
 {
-    cut_units(l, o, 0);
+    keep_units(l, o, 0);
     l->out[o->edge] = NULL;
 }
 
@@ -156,7 +156,7 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
     locate(l, o);
     weir_err rc = give_memory(l, o, &err);
     if (rc != WEIR_OK && o->units > 1) { /* the least is in the plan */
-        cut_units(l, o, 1);
+        keep_units(l, o, 1);
         locate(l, o);
         rc = give_memory(l, o, &err);
     }

@@ -121,7 +121,7 @@ void wi_guests_tick(struct wi_engine *e, uint64_t now_ns)
 }
 
 /* Strangers have places of their own, so they cannot take the members'. */
-static void crowd_out(struct wi_engine *e)
+static void limit_strangers(struct wi_engine *e)
 {
     if (e->n_guests - e->n_hellos == WI_GUESTS) {
         make_room(e, false);
@@ -134,7 +134,7 @@ static void crowd_out(struct wi_engine *e)
 
 static void on_accepted(struct wi_engine *e, struct wi_ep *ep)
 {
-    crowd_out(e);
+    limit_strangers(e);
     struct wi_guest *g = calloc(1, sizeof(*g));
     if (g == NULL) {
         wi_engine_disconnect(e, ep);

@@ -93,7 +93,7 @@ static void on_refuse(struct wi_engine *e, struct wi_join *j,
 }
 
 /* An attempt has begun: set the time it may take. */
-static void be_patient(struct wi_engine *e, struct wi_join *j)
+static void limit_attempt(struct wi_engine *e, struct wi_join *j)
 {
     j->up = false;
     j->patience_ns = wi_time_add(e->now_ns, e->cfg.connect_ns / 2);
@@ -111,7 +111,7 @@ static bool try_next(struct wi_engine *e, struct wi_join *j)
     }
     wi_engine_disconnect(e, j->ep);
     j->ep = next;
-    be_patient(e, j);
+    limit_attempt(e, j);
     wi_engine_kick(e);
     return true;
 }
@@ -202,7 +202,7 @@ void wi_join_tick(struct wi_engine *e)
     if (rc != WEIR_OK) {
         j->code = rc;
     } else {
-        be_patient(e, j);
+        limit_attempt(e, j);
     }
 }
 

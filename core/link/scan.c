@@ -14,7 +14,7 @@
 /* Room in the FIFO of held frames; if none, a release marks the ring again. */
 static struct wi_held *held_slot(struct wi_in *in)
 {
-    /* rlx: only who scans writes it */
+    /* rlx: only the scanner writes it */
     uint32_t end = wi_load_rlx(&in->held_end);
     /* E10 acquire: the slot was released; pairs with E10 release in
      * advance_once() */
@@ -31,7 +31,7 @@ static struct wi_held *held_slot(struct wi_in *in)
 void wi_in_reader_waits(struct wi_in *in)
 {
     if (wi_load_rlx(&in->reader_waits) ==
-        0) { /* rlx: only who scans writes it */
+        0) { /* rlx: only the scanner writes it */
         /* E5 sc: before the look at `producer_waits`; pairs with E5 sc in
          * tell_producer() */
         wi_store_sc(&in->reader_waits, 1);
@@ -71,6 +71,7 @@ static weir_err nothing_there(struct wi_in *in)
     return WEIR_AGAIN;
 }
 
+/* The reader has a frame: it waits no longer. */
 static void fed(struct wi_in *in)
 {
     /* rlx: too late only tells the producer more than it needs */

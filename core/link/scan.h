@@ -13,7 +13,7 @@
 #include "core/link/edge.h"
 
 /**
- * Take the next frame of a ring into a slot; by who scans it (see wi_in).
+ * Take the next frame of a ring into a slot; by its scanner (see wi_in).
  *
  * Returns: WEIR_OK | WEIR_AGAIN (none now) | WEIR_DONE (look again)
  * Errors:  what the query is to fail with (err): the peer wrote nonsense

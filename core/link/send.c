@@ -6,7 +6,7 @@
 
 #include "core/link/post.h"
 
-#define QUERIES_MOST 16384u /* FAIL, CLOSE, SHUFFLE */
+#define QUERIES_MAX 16384u /* FAIL, CLOSE, SHUFFLE */
 
 /* Most messages that wait if both sides keep to the protocol and the peer just
  * does not read. Per unit of the peer: EDGE_OPEN and ABANDON. Per unit of ours:
@@ -14,10 +14,10 @@
  * only after the peer has read CLOSED. A SHUFFLE for each that is opened
  * meanwhile and a FAIL or CLOSE for each query that fails or is closed: room
  * for many times the causes that a node remembers. And a few for the link. */
-static uint64_t ctl_most(const struct wi_link *l)
+static uint64_t max_queued(const struct wi_link *l)
 {
     const struct wi_engine *e = l->engine;
-    return 64 + QUERIES_MOST + 2ull * l->peer_units +
+    return 64 + QUERIES_MAX + 2ull * l->peer_units +
            (e->cfg.workers + 2ull) * e->budget.n_units;
 }
 
@@ -43,7 +43,7 @@ static bool queue(struct wi_link *l, const union wi_msg *m)
     if (l->state == WI_LINK_DEAD || l->doom != WEIR_OK) {
         return false;
     }
-    if (wi_link_queued(l) >= ctl_most(l)) {
+    if (wi_link_queued(l) >= max_queued(l)) {
         doom(l, WEIR_ERR_PEER_LOST);
         return false;
     }

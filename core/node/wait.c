@@ -16,8 +16,8 @@
 #include "core/query/writer.h"
 
 /* Looks before a sleep: adapts between these, up when spinning paid. */
-#define SPIN_LEAST 8u
-#define SPIN_MOST 64u
+#define SPIN_MIN 8u
+#define SPIN_MAX 64u
 
 /* Before a sleep, other threads get turns: for this long in all, and only until
  * a turn is so short that nobody wanted the processor. Part-filled frames and
@@ -105,15 +105,15 @@ static void flush_elsewhere(struct weir_node *node, struct wi_worker *w)
 
 static bool spin(struct wi_worker *w)
 {
-    uint32_t most = w->spin != 0 ? w->spin : SPIN_LEAST;
+    uint32_t most = w->spin != 0 ? w->spin : SPIN_MIN;
     for (uint32_t i = 0; i < most; i++) {
         if (wi_bell_pending(w->bell, w->engine->n_ids)) {
-            w->spin = wi_min_u32(most * 2, SPIN_MOST);
+            w->spin = wi_min_u32(most * 2, SPIN_MAX);
             return true;
         }
         wi_cpu_relax();
     }
-    w->spin = most / 2 > SPIN_LEAST ? most / 2 : SPIN_LEAST;
+    w->spin = most / 2 > SPIN_MIN ? most / 2 : SPIN_MIN;
     return false;
 }
 

@@ -66,7 +66,7 @@ void wi_shuffle_describe(const struct weir_shuffle *s, char text[WI_SIDE_BYTES])
 }
 
 /* The next part of a description; its length. */
-static size_t part(const char **at)
+static size_t part_length(const char **at)
 {
     size_t n = 0;
     while ((*at)[n] != '\0' && strncmp(*at + n, BETWEEN, 2) != 0) {
@@ -82,8 +82,8 @@ static void skip(const char **at, size_t n)
 }
 
 /* What one side says, from where the other one says something else. */
-static size_t side(const char *a, size_t n, const char *b, const char *name,
-                   char *text, size_t bytes)
+static size_t side_text(const char *a, size_t n, const char *b,
+                        const char *name, char *text, size_t bytes)
 {
     enum { MOST = 60 };
     size_t from = 0;
@@ -104,19 +104,19 @@ void wi_shuffle_difference(const char *name_a, const char *a,
     size_t at = 0;
     text[0] = '\0';
     while ((*a != '\0' || *b != '\0') && at < bytes) {
-        size_t n = part(&a);
-        size_t m = part(&b);
+        size_t n = part_length(&a);
+        size_t m = part_length(&b);
         if (n != m || memcmp(a, b, n) != 0) {
             at += (size_t)snprintf(text + at, bytes - at, "%s",
                                    at == 0 ? "" : BETWEEN);
             if (at < bytes) {
-                at += side(a, n, b, name_a, text + at, bytes - at);
+                at += side_text(a, n, b, name_a, text + at, bytes - at);
             }
             if (at < bytes) {
                 at += (size_t)snprintf(text + at, bytes - at, ", ");
             }
             if (at < bytes) {
-                at += side(b, m, a, name_b, text + at, bytes - at);
+                at += side_text(b, m, a, name_b, text + at, bytes - at);
             }
         }
         skip(&a, n);

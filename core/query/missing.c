@@ -24,7 +24,7 @@ struct look {
     struct wi_missing m; /* filled in level by level */
 };
 
-static void miss(struct look *k, enum wi_missing_kind kind)
+static void report_missing(struct look *k, enum wi_missing_kind kind)
 {
     k->m.kind = kind;
     k->fn(k->arg, &k->m);
@@ -66,7 +66,7 @@ static bool look_at_ring(struct look *k, const struct wi_out *o, bool finished)
     if (state == WI_OUT_WAITING) {
         bool open = o->link->state == WI_LINK_OPEN;
         k->m.peers = 0;
-        miss(k, open ? WI_MISSING_PLACE : WI_MISSING_LINK);
+        report_missing(k, open ? WI_MISSING_PLACE : WI_MISSING_LINK);
         return true;
     }
     k->m.peers = bit_of(o->consumer_worker);
@@ -75,11 +75,11 @@ static bool look_at_ring(struct look *k, const struct wi_out *o, bool finished)
     if (!over && !finished && state == WI_OUT_OPEN &&
         wi_load_rlx(&o->ctl->producer_waits) ==
             WI_WAITS_FOR_ROOM) { /* rlx: as above */
-        miss(k, WI_MISSING_ROOM);
+        report_missing(k, WI_MISSING_ROOM);
         return true;
     }
     if (k->m.bytes != 0) {
-        miss(k, WI_BESIDES_UNRELEASED);
+        report_missing(k, WI_BESIDES_UNRELEASED);
     }
     return false;
 }
@@ -89,7 +89,7 @@ static void look_at_writer(struct look *k, const struct weir_shuffle *s)
     const struct weir_writer *w = s->writers[k->m.worker];
     if (w == NULL) {
         if ((s->wrote >> k->m.worker & 1) == 0) {
-            miss(k, WI_MISSING_WRITER);
+            report_missing(k, WI_MISSING_WRITER);
         }
         return;
     }
@@ -100,7 +100,7 @@ static void look_at_writer(struct look *k, const struct weir_shuffle *s)
         waits = (lane->owner && look_at_ring(k, lane->out, finished)) || waits;
     }
     if (!finished && !waits) {
-        miss(k, WI_MISSING_END);
+        report_missing(k, WI_MISSING_END);
     }
 }
 
@@ -135,12 +135,12 @@ static void look_at_stream(struct look *k, const struct wi_in *in)
         k->m.n = count_held(in);
         k->m.bytes = between(came, head, in->size);
         if (k->m.n != 0) {
-            miss(k, WI_BESIDES_HELD);
+            report_missing(k, WI_BESIDES_HELD);
         }
         k->m.bytes = between(came, scan, in->size);
         kind = k->m.bytes != 0 ? WI_MISSING_TAKING : WI_MISSING_ROWS;
     }
-    miss(k, kind);
+    report_missing(k, kind);
 }
 
 /* Producing workers whose rings have not come. */
@@ -157,7 +157,7 @@ static void look_at_sources(struct look *k, const struct weir_reader *r)
             k->m.peers |= (uint64_t)!came << w;
         }
         if (k->m.peers != 0) {
-            miss(k, WI_MISSING_RING);
+            report_missing(k, WI_MISSING_RING);
         }
     }
 }
@@ -166,7 +166,7 @@ static void look_at_reader(struct look *k, const struct weir_shuffle *s)
 {
     const struct weir_reader *r = s->readers[k->m.worker];
     if (r == NULL && (s->was_read >> k->m.worker & 1) == 0) {
-        miss(k, WI_MISSING_READER);
+        report_missing(k, WI_MISSING_READER);
     }
     if (r == NULL || r->stopped) {
         return;
@@ -183,7 +183,7 @@ static void look_at_reader(struct look *k, const struct weir_shuffle *s)
     look_at_sources(k, r);
     k->m.n = ended;
     if (ended != 0 && ended != s->n_sources) {
-        miss(k, WI_BESIDES_ENDED);
+        report_missing(k, WI_BESIDES_ENDED);
     }
 }
 
@@ -242,7 +242,7 @@ static void look_at_strays(struct look *k, const struct wi_link *l,
                                    .member = l->member,
                                    .peers = bit_of(in->producer_worker),
                                    .in = in};
-        miss(k, WI_MISSING_SHUFFLE);
+        report_missing(k, WI_MISSING_SHUFFLE);
     }
 }
 

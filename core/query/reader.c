@@ -87,7 +87,7 @@ static void pay_if_idle(struct weir_reader *r)
 static bool is_full(const struct wi_stream *st)
 {
     const struct wi_in *in = st->in;
-    /* rlx: only who scans writes it, which is this worker. E10 acquire: as in
+    /* rlx: only the scanner writes it, which is this worker. E10 acquire: as in
      * held_slot() */
     uint32_t end = wi_load_rlx(&in->held_end);
     uint32_t begin = wi_load_acq(&in->held_begin); /* E10: as above */

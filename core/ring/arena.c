@@ -25,7 +25,7 @@
 #define CHUNK_BYTES (4ull << 20)
 #define MAX_CHUNKS 1024u
 /* A jemalloc arena takes 4 MiB of chunks before its first block. */
-#define JE_LEAST_BYTES (64ull << 20)
+#define JE_MIN_BYTES (64ull << 20)
 
 /* jemalloc's public constants (jemalloc(3), "mallocx flags"). */
 #define JE_ALIGN(a) ((int)(__builtin_ctzll(a)))
@@ -354,7 +354,7 @@ void wi_arena_plan(struct wi_arena *a, const struct wi_budget *plan,
     bytes -= bytes % plan->unit_bytes; /* nothing is left at its end */
     a->chunk_bytes = wi_align_up(bytes, WI_PAGE);
     a->unit_bytes = plan->unit_bytes;
-    a->plain = link_bytes * links < JE_LEAST_BYTES;
+    a->plain = link_bytes * links < JE_MIN_BYTES;
 }
 
 static size_t whole_units(const struct wi_arena *a, size_t bytes)
