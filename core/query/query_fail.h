@@ -32,7 +32,7 @@ void wi_query_abort(struct weir_query *q, const char *what, const char *why);
  *  decides. */
 void wi_query_report(struct weir_query *q, weir_err code, const char *text);
 
-/** Fail a query that is closed here, for those that it is open for. */
+/** Fail a query that is closed here, for the members that have it open. */
 void wi_tomb_fail(struct wi_engine *e, struct wi_tomb *t, weir_err code,
                   const char *text);
 
@@ -40,9 +40,9 @@ void wi_tomb_fail(struct wi_engine *e, struct wi_tomb *t, weir_err code,
 void wi_query_answer(struct wi_link *l, uint64_t id,
                      const struct weir_error *why);
 
-/** The link over which another member can be told something; NULL: there is
- *  none now. What a link that closes does not bring to the peer any more, the
- *  next one does: wi_query_unlinked(), wi_query_tell_failed(). */
+/** The link over which another member can be told something; NULL: none now.
+ *  What a closing link no longer delivers, the next one repeats:
+ *  wi_query_unlinked(), wi_query_tell_failed(). */
 struct wi_link *wi_query_link(struct wi_engine *e, uint32_t member);
 
 /** Tell a peer of the queries that failed before its link was open. */
@@ -52,20 +52,20 @@ void wi_query_tell_failed(struct wi_link *l);
 void wi_query_on_fail(struct wi_link *l, const struct wi_msg_fail *m);
 
 /** A link is lost, and its peer with it: every query that the peer belongs to
- *  fails, here too as soon as the query's judge has said so. */
+ *  fails, here as soon as the query's judge says so. */
 void wi_query_peer_lost(const struct wi_link *l, weir_err code,
                         const char *why);
 
-/** A link is gone, lost or not: ask again whoever owes an answer over it, and
- *  repeat what it may not have brought to the peer any more. */
+/** A link is gone, lost or not: ask the peer again if it owes an answer, and
+ *  repeat what may not have been delivered. */
 void wi_query_unlinked(const struct wi_link *l);
 
-/** This node closes and opens no query any more: fail those that have edges to
- *  it, and that it has not opened. */
+/** This node closes and opens no more queries: fail those that have edges to it
+ *  and that it has not opened. */
 void wi_query_decline(struct wi_link *l);
 
-/** Producers that still have an edge to a query that is not open here (any
- *  more) are stopped. */
+/** Stop producers that have an edge to a query that is not open here, any more
+ *  or yet. */
 void wi_query_stop_strays(struct wi_engine *e, uint64_t id);
 
 /** Deadlines; returns the next one. */

@@ -276,6 +276,6 @@ init {
 }
 
 #ifdef LIVE
-/* With weak fairness: the worker does not circle for ever either. */
+/* With weak fairness: the worker does not circle forever either. */
 ltl all_is_taken { <> (complete == 1) }
 #endif
