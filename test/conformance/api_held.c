@@ -7,37 +7,12 @@
 
 #include "core/link/edge.h"
 #include "core/link/in_ring.h"
-
-struct world {
-    struct wt_cluster c;
-    struct wt_query q;
-    struct wt_flow f;
-};
+#include "test/support/world.h"
 
 static const uint32_t first[] = {0};
 static const uint32_t second[] = {1};
 
-static struct world *open_world(const struct wt_place *place,
-                                const struct wt_cluster_params *cluster,
-                                const struct wt_flow_params *flow)
-{
-    struct world *w = calloc(1, sizeof(*w));
-    cr_assert_not_null(w);
-    wt_cluster_open(&w->c, place, cluster);
-    wt_query_open(&w->q, &w->c, 1, NULL);
-    wt_flow_open(&w->f, &w->q, flow);
-    return w;
-}
-
-static void close_world(struct world *w)
-{
-    wt_query_close(&w->q);
-    wt_flow_close(&w->f);
-    wt_cluster_close(&w->c);
-    free(w);
-}
-
-static void run_stubborn(struct world *w)
+static void run_stubborn(struct wt_world *w)
 {
     for (uint32_t i = 0; i < w->c.n_nodes; i++) {
         if (w->f.sink[i][0] != NULL) {
@@ -45,9 +20,7 @@ static void run_stubborn(struct world *w)
             w->f.sink[i][0]->stubborn = true;
         }
     }
-    bool ran = wt_cluster_run(&w->c);
-    cr_assert(ran, "%s", w->c.why);
-    wt_flow_check(&w->f);
+    wt_world_run(w);
     for (uint32_t i = 0; i < w->c.n_nodes; i++) {
         const struct wt_sink *s = w->f.sink[i][0];
         cr_assert(s == NULL || s->told != 0, "node %u was never told", i);
@@ -60,9 +33,9 @@ void wt_api_reader_that_holds_full_rings_is_told(const struct wt_place *place)
     const struct wt_cluster_params cluster = {.nodes = 3,
                                               .node = {.frame_bytes = 2048}};
     const struct wt_flow_params flow = {.n_rows = 5000};
-    struct world *w = open_world(place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     run_stubborn(w);
-    close_world(w);
+    wt_world_close(w);
 }
 
 static weir_err tiny_batches_step(void *arg)
@@ -86,10 +59,10 @@ void wt_api_reader_that_holds_many_batches_is_told(const struct wt_place *place)
                                                     .n_consumers = 1},
                                         .n_rows = 1000,
                                         .batch_rows = 4};
-    struct world *w = open_world(place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     w->f.source[0][0]->task->step = tiny_batches_step;
     run_stubborn(w);
-    close_world(w);
+    wt_world_close(w);
 }
 
 static void *read_stubbornly(void *arg)
@@ -122,7 +95,7 @@ void wt_api_waiting_reader_that_holds_all_is_told(const struct wt_place *place)
                                                     .consumers = second,
                                                     .n_consumers = 1},
                                         .n_rows = 2000};
-    struct world *w = open_world(place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     struct wt_sink *s = w->f.sink[1][0];
     weir_writer *writer = w->f.source[0][0]->writer;
     struct ArrowArray batch;
@@ -136,7 +109,7 @@ void wt_api_waiting_reader_that_holds_all_is_told(const struct wt_place *place)
     cr_assert_eq(s->rows, 2000);
     cr_assert_gt(s->told, 0);
     batch.release(&batch);
-    close_world(w);
+    wt_world_close(w);
 }
 
 /* Holds all, then releases all while another thread gives space back, and has
@@ -180,12 +153,12 @@ void wt_api_space_on_its_way_back_is_not_held(const struct wt_place *place)
                                                     .consumers = second,
                                                     .n_consumers = 1},
                                         .n_rows = 2000};
-    struct world *w = open_world(place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     w->f.sink[1][0]->task->step = overtaken_step;
     bool ran = wt_cluster_run(&w->c);
     cr_assert(ran, "%s", w->c.why);
     cr_assert_eq(w->c.why[0], '\0', "%s", w->c.why);
     cr_assert_eq(w->f.sink[1][0]->task->end, WEIR_DONE);
     cr_assert_gt(w->f.sink[1][0]->told, 0);
-    close_world(w);
+    wt_world_close(w);
 }

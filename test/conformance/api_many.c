@@ -157,12 +157,7 @@ void wt_api_reader_names_the_source(const struct wt_place *place)
         s->task->step = source_of_rows_step;
         cr_assert_eq(weir_reader_destination(s->reader), i);
     }
-    bool ran = wt_cluster_run(&c);
-    cr_assert(ran, "%s", c.why);
-    wt_flow_check(&f);
-    wt_query_close(&q);
-    wt_flow_close(&f);
-    wt_cluster_close(&c);
+    wt_flow_end(&f);
 }
 
 /* ---- ends and edges ------------------------------------------------------ */
@@ -280,12 +275,7 @@ void wt_api_flush_publishes(const struct wt_place *place)
     f.source[0][0]->task->step = push_and_flush_step;
     f.source[0][0]->finish_gate = 1;
     f.sink[1][0]->opens_early = 1;
-    bool ran = wt_cluster_run(&c);
-    cr_assert(ran, "%s", c.why);
-    wt_flow_check(&f);
-    wt_query_close(&q);
-    wt_flow_close(&f);
-    wt_cluster_close(&c);
+    wt_flow_end(&f);
 }
 
 /* ---- links at rest ------------------------------------------------------- */

@@ -7,35 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct world {
-    struct wt_cluster c;
-    struct wt_query q;
-    struct wt_flow f;
-};
-
-static void open_world(struct world *w, const struct wt_place *place,
-                       const struct wt_cluster_params *cluster,
-                       const struct wt_flow_params *flow)
-{
-    wt_cluster_open(&w->c, place, cluster);
-    wt_query_open(&w->q, &w->c, 1, NULL);
-    wt_flow_open(&w->f, &w->q, flow);
-}
-
-static void run_world(struct world *w)
-{
-    bool ran = wt_cluster_run(&w->c);
-    cr_assert(ran, "%s", w->c.why);
-    wt_flow_check(&w->f);
-}
-
-static void close_world(struct world *w)
-{
-    wt_query_close(&w->q);
-    wt_flow_close(&w->f);
-    wt_cluster_close(&w->c);
-    free(w);
-}
+#include "test/support/world.h"
 
 /* The writer has a message with this text for the call that failed. */
 static void says(const weir_writer *w, weir_err code, const char *text)
@@ -83,8 +55,7 @@ void wt_api_another_batch_after_again_is_refused(const struct wt_place *place)
         .shuffle = {.partitioning = WEIR_VECTOR},
         .n_rows = 30000,
         .batch_rows = 30000};
-    struct world *w = calloc(1, sizeof(*w));
-    open_world(w, place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     struct wt_source *s = w->f.source[0][0];
     cr_assert_eq(s->task->step(s), WEIR_AGAIN);
     cr_assert(s->have);
@@ -104,8 +75,8 @@ void wt_api_another_batch_after_again_is_refused(const struct wt_place *place)
     refuse_other(s, NULL, s->dest);
     cr_assert_eq(weir_writer_finish(s->writer), WEIR_ERR_STATE);
     says(s->writer, WEIR_ERR_STATE, "not taken");
-    run_world(w);
-    close_world(w);
+    wt_world_run(w);
+    wt_world_close(w);
 }
 
 /* ---- ends of streams ----------------------------------------------------- */
@@ -122,9 +93,8 @@ static weir_err finish_only(void *arg)
 void wt_api_rows_after_finish_are_refused(const struct wt_place *place)
 {
     const struct wt_flow_params flow = {.n_rows = 1};
-    struct world *w = calloc(1, sizeof(*w));
     struct ArrowArray batch;
-    open_world(w, place, NULL, &flow);
+    struct wt_world *w = wt_world_open(place, NULL, &flow);
     w->f.n_ids = 0; /* none is sent */
     wt_rows_make(&w->f.rows, 0, 1, &batch);
     for (uint32_t i = 0; i < 2; i++) {
@@ -134,11 +104,11 @@ void wt_api_rows_after_finish_are_refused(const struct wt_place *place)
         cr_assert_eq(weir_writer_push(s->writer, &batch), WEIR_ERR_STATE);
         says(s->writer, WEIR_ERR_STATE, "finish");
     }
-    run_world(w);
+    wt_world_run(w);
     cr_assert_eq(weir_writer_push(w->f.source[0][0]->writer, &batch),
                  WEIR_ERR_STATE);
     batch.release(&batch);
-    close_world(w);
+    wt_world_close(w);
 }
 
 static void refuse_opening(weir_shuffle *shuffle)
@@ -157,13 +127,12 @@ static void refuse_opening(weir_shuffle *shuffle)
 void wt_api_ends_are_opened_once(const struct wt_place *place)
 {
     const struct wt_cluster_params cluster = {.nodes = 3};
-    struct world *w = calloc(1, sizeof(*w));
-    open_world(w, place, &cluster, NULL);
+    struct wt_world *w = wt_world_open(place, &cluster, NULL);
     w->f.sink[1][0]->stop_after = 1;
     weir_reader_close(w->f.sink[2][0]->reader);
     w->f.sink[2][0]->task->end = WEIR_DONE;
     w->f.sink[2][0]->stopped = true;
-    run_world(w);
+    wt_world_run(w);
     for (uint32_t i = 0; i < 3; i++) {
         weir_writer_close(w->f.source[i][0]->writer);
         if (i < 2) {
@@ -172,7 +141,7 @@ void wt_api_ends_are_opened_once(const struct wt_place *place)
         refuse_opening(w->f.shuffle[i]);
         cr_assert_eq(weir_query_status(w->q.query[i], NULL), WEIR_OK);
     }
-    close_world(w);
+    wt_world_close(w);
 }
 
 /* ---- readers that are closed before their producers come ----------------- */
@@ -189,17 +158,16 @@ void wt_api_producers_of_closed_readers_are_stopped(
 {
     const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
     const struct wt_flow_params flow = {.n_rows = 30000};
-    struct world *w = calloc(1, sizeof(*w));
-    open_world(w, place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     for (uint32_t i = 0; i < 6; i++) {
         close_sink(w->f.sink[i / 2][i % 2]);
         w->f.source[i / 2][i % 2]->endless = true;
     }
-    run_world(w);
+    wt_world_run(w);
     for (uint32_t i = 0; i < 6; i++) {
         cr_assert(w->f.source[i / 2][i % 2]->saw_done);
     }
-    close_world(w);
+    wt_world_close(w);
 }
 
 /* The other worker of the ring reads on. */
@@ -208,12 +176,11 @@ void wt_api_node_ring_goes_on_beside_a_closed_reader(
 {
     struct wt_cluster_params cluster = {.nodes = 2, .workers = 2};
     const struct wt_flow_params flow = {.n_rows = 5000};
-    struct world *w = calloc(1, sizeof(*w));
     cluster.node.memory_bytes = wt_least_memory(place, &cluster);
-    open_world(w, place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     close_sink(w->f.sink[1][0]);
-    run_world(w);
-    close_world(w);
+    wt_world_run(w);
+    wt_world_close(w);
 }
 
 /* ---- malformed texts ----------------------------------------------------- */
@@ -228,9 +195,8 @@ static void borrowed(struct ArrowArray *array)
 void wt_api_offsets_that_descend_are_refused(const struct wt_place *place)
 {
     const struct wt_flow_params flow = {.n_rows = 500, .batch_rows = 500};
-    struct world *w = calloc(1, sizeof(*w));
     struct ArrowArray batch;
-    open_world(w, place, NULL, &flow);
+    struct wt_world *w = wt_world_open(place, NULL, &flow);
     weir_writer *writer = w->f.source[0][0]->writer;
     wt_rows_make(&w->f.rows, 0, 500, &batch);
     int32_t *offsets = (int32_t *)(uintptr_t)batch.children[2]->buffers[1];
@@ -249,8 +215,8 @@ void wt_api_offsets_that_descend_are_refused(const struct wt_place *place)
     says(writer, WEIR_ERR_DATA, "no buffer");
     batch.children[2]->buffers[2] = bytes;
     batch.release(&batch);
-    run_world(w);
-    close_world(w);
+    wt_world_run(w);
+    wt_world_close(w);
 }
 
 /* Bounds of a range by text. */
@@ -261,10 +227,9 @@ void wt_api_bounds_that_descend_are_refused(const struct wt_place *place)
     const void *buffers[] = {NULL, offsets, "bound bytes"};
     const void *none[] = {NULL};
     struct wt_cluster_params cluster = {.nodes = 2, .workers = 2};
-    struct world *w = calloc(1, sizeof(*w));
     struct weir_error err = {0};
     weir_shuffle *shuffle = NULL;
-    open_world(w, place, &cluster, NULL);
+    struct wt_world *w = wt_world_open(place, &cluster, NULL);
     struct ArrowArray text = {
         .length = 2, .n_buffers = 3, .buffers = buffers, .release = borrowed};
     struct ArrowArray *children[] = {&text};
@@ -284,6 +249,6 @@ void wt_api_bounds_that_descend_are_refused(const struct wt_place *place)
     cr_assert_not_null(strstr(err.message, "column text, row 1"), "%s",
                        err.message);
     cr_assert_null(shuffle);
-    run_world(w);
-    close_world(w);
+    wt_world_run(w);
+    wt_world_close(w);
 }

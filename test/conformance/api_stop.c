@@ -6,34 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct world {
-    struct wt_cluster c;
-    struct wt_query q;
-    struct wt_flow f;
-};
-
-static void open_world(struct world *w, const struct wt_place *place,
-                       const struct wt_cluster_params *cluster,
-                       const struct wt_flow_params *flow)
-{
-    wt_cluster_open(&w->c, place, cluster);
-    wt_query_open(&w->q, &w->c, 1, NULL);
-    wt_flow_open(&w->f, &w->q, flow);
-}
-
-static void run_world(struct world *w)
-{
-    bool ran = wt_cluster_run(&w->c);
-    cr_assert(ran, "%s", w->c.why);
-    wt_flow_check(&w->f);
-}
-
-static void close_world(struct world *w)
-{
-    wt_query_close(&w->q);
-    wt_flow_close(&w->f);
-    wt_cluster_close(&w->c);
-}
+#include "test/support/world.h"
 
 /* ---- stopping ------------------------------------------------------------ */
 
@@ -45,16 +18,14 @@ void wt_api_one_reader_stops_others_go_on(const struct wt_place *place)
     for (int i = 0; i < 2; i++) {
         const struct wt_flow_params flow = {
             .shuffle = {.partitioning = kinds[i]}, .n_rows = 5000};
-        struct world *w = calloc(1, sizeof(*w));
-        open_world(w, place, &cluster, &flow);
+        struct wt_world *w = wt_world_open(place, &cluster, &flow);
         w->f.sink[1][0]->stop_after = 100;
-        run_world(w);
+        wt_world_run(w);
         cr_assert(w->f.sink[1][0]->stopped);
         for (uint32_t n = 0; n < 3; n++) {
             cr_assert(!w->f.source[n][0]->saw_done);
         }
-        close_world(w);
-        free(w);
+        wt_world_close(w);
     }
 }
 
@@ -66,8 +37,7 @@ static void stop_all(const struct wt_place *place,
 {
     const struct wt_cluster_params cluster = {
         .nodes = 3, .workers = 2, .node = {.frame_bytes = 2048}};
-    struct world *w = calloc(1, sizeof(*w));
-    open_world(w, place, &cluster, flow);
+    struct wt_world *w = wt_world_open(place, &cluster, flow);
     for (uint32_t i = 0; i < 6; i++) {
         struct wt_sink *s = w->f.sink[i / 2][i % 2];
         if (s != NULL) {
@@ -75,12 +45,11 @@ static void stop_all(const struct wt_place *place,
         }
         w->f.source[i / 2][i % 2]->endless = true;
     }
-    run_world(w);
+    wt_world_run(w);
     for (uint32_t i = 0; i < 6; i++) {
         cr_assert(w->f.source[i / 2][i % 2]->saw_done);
     }
-    close_world(w);
-    free(w);
+    wt_world_close(w);
 }
 
 void wt_api_all_readers_stop_and_producers_hear(const struct wt_place *place)
@@ -106,8 +75,7 @@ void wt_api_stop_before_an_edge_is_open(const struct wt_place *place)
 {
     const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
     const struct wt_flow_params flow = {.n_rows = 30000};
-    struct world *w = calloc(1, sizeof(*w));
-    open_world(w, place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     for (uint32_t i = 0; i < 6; i++) {
         struct wt_sink *s = w->f.sink[i / 2][i % 2];
         weir_reader_stop(s->reader);
@@ -116,13 +84,12 @@ void wt_api_stop_before_an_edge_is_open(const struct wt_place *place)
         w->f.source[i / 2][i % 2]->gate = 1;
         w->f.source[i / 2][i % 2]->endless = true;
     }
-    run_world(w);
+    wt_world_run(w);
     for (uint32_t i = 0; i < 6; i++) {
         cr_assert(w->f.source[i / 2][i % 2]->saw_done);
         cr_assert_eq(w->f.sink[i / 2][i % 2]->rows, 0);
     }
-    close_world(w);
-    free(w);
+    wt_world_close(w);
 }
 
 /* The reader stops while a row that is many times its ring is on its way; after
@@ -136,18 +103,16 @@ void wt_api_stop_in_the_midst_of_a_large_row(const struct wt_place *place)
         .rows = {.big_every = 5, .big_bytes = 300000},
         .n_rows = 200,
         .batch_rows = 20};
-    struct world *w = calloc(1, sizeof(*w));
-    open_world(w, place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     w->f.sink[1][0]->stop_after = 1;
     w->f.sink[2][0]->stop_after = 0;
-    run_world(w);
+    wt_world_run(w);
     cr_assert(w->f.sink[1][0]->stopped && w->f.sink[2][0]->stopped);
-    close_world(w);
-    free(w);
+    wt_world_close(w);
 }
 
 /* Take one batch with the worker of a sink; false after a long time. */
-static bool take_one(struct world *w, struct wt_sink *s, uint32_t node,
+static bool take_one(struct wt_world *w, struct wt_sink *s, uint32_t node,
                      uint32_t worker)
 {
     struct ArrowArray batch;
@@ -179,9 +144,8 @@ void wt_api_rows_of_a_sleeping_worker_go_with_the_query(
                     .n_producers = 1,
                     .producer_workers = 1},
         .n_rows = 50};
-    struct world *w = calloc(1, sizeof(*w));
     cluster.node.memory_bytes = wt_least_memory(place, &cluster);
-    open_world(w, place, &cluster, &params);
+    struct wt_world *w = wt_world_open(place, &cluster, &params);
     struct ArrowArray batch;
     wt_rows_make(&w->f.rows, 0, 5, &batch);
     cr_assert_eq(weir_writer_push_wait(w->f.source[0][0]->writer, &batch),
@@ -194,9 +158,8 @@ void wt_api_rows_of_a_sleeping_worker_go_with_the_query(
     struct wt_flow_params next = {.n_rows = 200};
     wt_query_open(&w->q, &w->c, 2, NULL);
     wt_flow_open(&w->f, &w->q, &next);
-    run_world(w);
-    close_world(w);
-    free(w);
+    wt_world_run(w);
+    wt_world_close(w);
 }
 
 /* ---- holding ------------------------------------------------------------- */
@@ -221,14 +184,12 @@ void wt_api_held_batches_stay_readable(const struct wt_place *place)
     const struct wt_cluster_params cluster = {
         .nodes = 3, .workers = 2, .node = {.frame_bytes = 2048}};
     const struct wt_flow_params flow = {.n_rows = 3000};
-    struct world *w = calloc(1, sizeof(*w));
-    open_world(w, place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     for (uint32_t i = 0; i < 6; i++) {
         w->f.sink[i / 2][i % 2]->hold = 3;
     }
-    run_world(w);
-    close_world(w);
-    free(w);
+    wt_world_run(w);
+    wt_world_close(w);
 }
 
 static weir_err tiny_batches_step(void *arg)
@@ -247,16 +208,14 @@ void wt_api_more_batches_are_held_than_fit(const struct wt_place *place)
     const struct wt_cluster_params cluster = {
         .nodes = 2, .node = {.frame_bytes = 65536, .ring_frames = 4}};
     const struct wt_flow_params flow = {.n_rows = 1000, .batch_rows = 4};
-    struct world *w = calloc(1, sizeof(*w));
-    open_world(w, place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     for (uint32_t i = 0; i < 2; i++) {
         w->f.source[i][0]->task->step = tiny_batches_step;
         w->f.sink[i][0]->hold = WT_HOLD - 1;
     }
-    run_world(w);
+    wt_world_run(w);
     cr_assert_gt(w->f.sink[0][0]->batches, 100);
-    close_world(w);
-    free(w);
+    wt_world_close(w);
 }
 
 /* All batches are kept, and the rings are a fraction of them: only possible if
@@ -266,42 +225,40 @@ void wt_api_detached_batches_give_their_space_back(const struct wt_place *place)
     const struct wt_cluster_params cluster = {
         .nodes = 2, .node = {.frame_bytes = 1024, .ring_frames = 2}};
     const struct wt_flow_params flow = {.n_rows = 400};
-    struct world *w = calloc(1, sizeof(*w));
-    open_world(w, place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     for (uint32_t i = 0; i < 2; i++) {
         struct wt_sink *s = w->f.sink[i][0];
         s->detach = true;
         s->keep = true;
         s->hold = WT_HOLD;
     }
-    run_world(w);
+    wt_world_run(w);
     for (uint32_t i = 0; i < 2; i++) {
         const struct wt_sink *s = w->f.sink[i][0];
         cr_assert_gt(s->held_end - s->held_begin, 10);
         cr_assert(still_right(s));
     }
-    close_world(w);
-    free(w);
+    wt_world_close(w);
 }
 
-static void keep_all(struct world *w, const struct wt_place *place)
+static struct wt_world *keep_all(const struct wt_place *place)
 {
     const struct wt_cluster_params cluster = {
         .nodes = 3, .workers = 2, .node = {.frame_bytes = 16384}};
     const struct wt_flow_params flow = {.n_rows = 300};
-    open_world(w, place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
     for (uint32_t i = 0; i < 6; i++) {
         struct wt_sink *s = w->f.sink[i / 2][i % 2];
         s->hold = WT_HOLD;
         s->keep = true;
     }
-    run_world(w);
+    wt_world_run(w);
+    return w;
 }
 
 void wt_api_batches_outlive_their_query(const struct wt_place *place)
 {
-    struct world *w = calloc(1, sizeof(*w));
-    keep_all(w, place);
+    struct wt_world *w = keep_all(place);
     weir_reader_close(w->f.sink[0][0]->reader);
     wt_query_close(&w->q);
     for (uint32_t i = 0; i < 6; i++) {
@@ -326,9 +283,8 @@ static void *release_all(void *arg)
 
 void wt_api_batches_are_released_by_another_thread(const struct wt_place *place)
 {
-    struct world *w = calloc(1, sizeof(*w));
     pthread_t threads[6];
-    keep_all(w, place);
+    struct wt_world *w = keep_all(place);
     wt_query_close(&w->q);
     for (uint32_t i = 0; i < 6; i++) {
         cr_assert(still_right(w->f.sink[i / 2][i % 2]));

@@ -107,12 +107,7 @@ Test(lookup, writers_and_queries_open_while_a_name_hangs, .timeout = 60)
     wt_query_open(&other, &c, 2, NULL);
     wt_query_close(&other);
     release();
-    bool ran = wt_cluster_run(&c);
-    cr_assert(ran, "%s", c.why);
-    wt_flow_check(&f);
-    wt_query_close(&q);
-    wt_flow_close(&f);
-    wt_cluster_close(&c);
+    wt_flow_end(&f);
 }
 
 /* The thread that looks up outlives the node, and cleans up after itself. */

@@ -568,6 +568,18 @@ void wt_flow_check(const struct wt_flow *f)
     cr_assert(ok, "%s", f->cluster->why);
 }
 
+void wt_flow_end(struct wt_flow *f)
+{
+    struct wt_query *q = f->query;
+    struct wt_cluster *c = f->cluster;
+    bool ran = wt_cluster_run(c);
+    cr_assert(ran, "%s", c->why);
+    wt_flow_check(f);
+    wt_query_close(q);
+    wt_flow_close(f);
+    wt_cluster_close(c);
+}
+
 void wt_flow_once(const struct wt_place *place,
                   const struct wt_cluster_params *cluster,
                   const struct wt_flow_params *flow)
@@ -578,12 +590,7 @@ void wt_flow_once(const struct wt_place *place,
     wt_cluster_open(&c, place, cluster);
     wt_query_open(&q, &c, 1, NULL);
     wt_flow_open(&f, &q, flow);
-    bool ran = wt_cluster_run(&c);
-    cr_assert(ran, "%s", c.why);
-    wt_flow_check(&f);
-    wt_query_close(&q);
-    wt_flow_close(&f);
-    wt_cluster_close(&c);
+    wt_flow_end(&f);
 }
 
 struct weir_shuffle_params wt_way(uint32_t id, const struct ArrowSchema *schema,

@@ -139,6 +139,9 @@ void wt_query_failed(const struct wt_query *q, weir_err code, const char *text);
 /** Has a struct wt_query failed on all members? For wt_until(). */
 bool wt_query_has_failed(void *arg);
 
+/** Run a flow to its end, check it, and close it, its query and its cluster. */
+void wt_flow_end(struct wt_flow *f);
+
 /** Open, run, check and close one flow on a cluster of its own. */
 void wt_flow_once(const struct wt_place *place,
                   const struct wt_cluster_params *cluster,
