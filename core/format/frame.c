@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Frames other than DATA, and the checksum of DATA and CHUNK frames.
- */
+/* Frames other than DATA, and the checksum of DATA and CHUNK frames. */
 #include "core/format/frame.h"
 
 #include <assert.h>

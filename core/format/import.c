@@ -18,7 +18,6 @@ static const void *or_empty(const void *buffer)
     return buffer == NULL ? empty_buffer : buffer;
 }
 
-/* Are bits [first, first + n) all set? */
 static bool all_ones(const uint8_t *bits, uint64_t first, uint64_t n)
 {
     uint64_t i = first;
@@ -42,7 +41,6 @@ static bool all_ones(const uint8_t *bits, uint64_t first, uint64_t n)
     return true;
 }
 
-/* Does a column hold no null in its rows [first, first + n)? */
 static bool no_nulls(const struct ArrowArray *a, uint64_t first, uint64_t n)
 {
     if (a->null_count == 0 || a->buffers[0] == NULL) {

@@ -53,7 +53,6 @@ static uint32_t take_units(struct wi_link *l, struct wi_out *o)
     return 0;
 }
 
-/* Keep the first n units. */
 static void keep_units(struct wi_link *l, struct wi_out *o, uint32_t n)
 {
     wi_bitmap_mark(l->peer_used, o->edge + n, o->units - n, false);

@@ -53,7 +53,7 @@ void wi_report_link(const struct wi_report *r, uint32_t member, char *text)
                    states[l->state], wi_report_secs(r, l->since_ns));
 }
 
-/* Nothing has happened to either since then. */
+/* For how long nothing has happened to either. */
 static double still_secs(const struct wi_report *r, const struct wi_watch *a,
                          const struct wi_watch *b)
 {

@@ -140,7 +140,7 @@ static void gather(void *arg, const char *line)
     (void)fprintf(arg, "%s\n", line);
 }
 
-/* No line has a newline of its own. */
+/* Split at newlines: no line contains one. */
 static void hand_out(char *lines, weir_report_fn fn, void *arg)
 {
     char *rest = NULL;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Setting up an engine, and taking it down.
- */
+/** Setting up an engine, and taking it down. */
 #ifndef WI_SETUP_H
 #define WI_SETUP_H
 

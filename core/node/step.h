@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Steps of the engine. Beside them, only calls of the API change anything.
- */
+/** Steps of the engine. Beside them, only calls of the API change anything. */
 #ifndef WI_STEP_H
 #define WI_STEP_H
 

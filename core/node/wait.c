@@ -183,7 +183,6 @@ static weir_err park_keeping(struct wi_worker *w, uint64_t timeout_ns)
     return rc;
 }
 
-/* The worker of this number, or NULL. */
 static struct wi_worker *find_worker(weir_node *node, uint32_t worker)
 {
     return node != NULL && worker < node->engine.cfg.workers

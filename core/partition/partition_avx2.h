@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Inside of the partitioner: kernels for AVX2.
- */
+/** Inside of the partitioner: kernels for AVX2. */
 #ifndef WI_PARTITION_AVX2_H
 #define WI_PARTITION_AVX2_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Inside of the partitioner: kernels for AVX-512.
- */
+/** Inside of the partitioner: kernels for AVX-512. */
 #ifndef WI_PARTITION_AVX512_H
 #define WI_PARTITION_AVX512_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Inside of the partitioner: destinations by range.
- */
+/** Inside of the partitioner: destinations by range. */
 #ifndef WI_PARTITION_RANGE_H
 #define WI_PARTITION_RANGE_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Inside of the partitioner: kernels for AVX-512 with VBMI2.
- */
+/** Inside of the partitioner: kernels for AVX-512 with VBMI2. */
 #ifndef WI_PARTITION_VBMI2_H
 #define WI_PARTITION_VBMI2_H
 

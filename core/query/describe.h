@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * A shuffle in words, and the differences of two.
- */
+/** A shuffle in words, and the differences of two. */
 #ifndef WI_DESCRIBE_H
 #define WI_DESCRIBE_H
 

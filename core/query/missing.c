@@ -106,7 +106,6 @@ static void look_at_writer(struct look *k, const struct weir_shuffle *s)
 
 /* ---- consuming ----------------------------------------------------------- */
 
-/* Frames that were taken from the ring and not released. */
 static uint32_t count_held(const struct wi_in *in)
 {
     /* rlx: numbers of others, a moment old; slots are never freed before */

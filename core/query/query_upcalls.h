@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * The queries' side of core/link/upcalls.h.
- */
+/** The queries' side of core/link/upcalls.h. */
 #ifndef WI_QUERY_UPCALLS_H
 #define WI_QUERY_UPCALLS_H
 

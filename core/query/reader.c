@@ -121,7 +121,6 @@ static void note_full(struct weir_reader *r, struct wi_stream *st)
     }
 }
 
-/* Streams that are still full. */
 static uint32_t count_full(struct weir_reader *r)
 {
     uint32_t n = 0;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Opening, stopping and closing of readers, all under the node's lock.
- */
+/** Opening, stopping and closing of readers, all under the node's lock. */
 #ifndef WI_READER_OPEN_H
 #define WI_READER_OPEN_H
 

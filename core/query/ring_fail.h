@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Failing a query because of what came over one of its rings.
- */
+/** Failing a query because of what came over one of its rings. */
 #ifndef WI_RING_FAIL_H
 #define WI_RING_FAIL_H
 
