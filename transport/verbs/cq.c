@@ -18,6 +18,7 @@
 #include "core/base/atomic.h"
 #include "core/base/err.h"
 #include "transport/verbs/cq.h"
+#include "transport/verbs/receive.h"
 #include "transport/verbs/verbs.h"
 
 /* ---- open ---------------------------------------------------------------- */
@@ -87,61 +88,7 @@ weir_err wi_vb_cq_open(struct vb_transport *t, struct weir_error *err)
     return WEIR_OK;
 }
 
-/* ---- receives ------------------------------------------------------------ */
-
-/* A list of receives that is handed over in pieces. */
-struct batch {
-    struct ibv_recv_wr wr[VB_WC];
-    struct ibv_sge sge[VB_WC];
-    uint32_t n;
-};
-
-static void batch_add(struct vb_transport *t, struct batch *b, uint32_t buf)
-{
-    uint32_t i = b->n++;
-    b->sge[i] = (struct ibv_sge){.addr = (uintptr_t)t->bufs[buf],
-                                 .length = VB_BUF_BYTES,
-                                 .lkey = t->buf_lkey[buf]};
-    b->wr[i].wr_id = buf;
-    b->wr[i].sg_list = &b->sge[i];
-    b->wr[i].num_sge = 1;
-    b->wr[i].next = NULL;
-    if (i > 0) {
-        b->wr[i - 1].next = &b->wr[i];
-    }
-}
-
-static void batch_post(struct vb_transport *t, struct vb_ep *ep,
-                       struct batch *b)
-{
-    struct ibv_recv_wr *bad = NULL;
-    int rc = 0;
-    if (b->n > 0) {
-        rc = t->srq != NULL ? ibv_post_srq_recv(t->srq, b->wr, &bad)
-                            : ibv_post_recv(ep->qp, b->wr, &bad);
-    }
-    if (rc != 0 && t->srq != NULL) {
-        wi_vb_all_lost(t, "%s takes no receives: %s", t->dev.name,
-                       strerror(rc));
-    } else if (rc != 0) {
-        wi_vb_ep_lose(ep, "receives for %s: %s", ep->peer, strerror(rc));
-    }
-    b->n = 0;
-}
-
-void wi_vb_feed(struct vb_transport *t, struct vb_ep *ep,
-                const struct vb_slab *slab)
-{
-    struct batch b;
-    b.n = 0;
-    for (uint32_t i = 0; i < slab->n_bufs; i++) {
-        batch_add(t, &b, slab->first_buf + i);
-        if (b.n == VB_WC) {
-            batch_post(t, ep, &b);
-        }
-    }
-    batch_post(t, ep, &b);
-}
+/* ---- what completions mean ----------------------------------------------- */
 
 void wi_vb_want(struct vb_ep *ep, enum vb_ack what)
 {
@@ -150,56 +97,6 @@ void wi_vb_want(struct vb_ep *ep, enum vb_ack what)
     wi_store_rel(&ep->ack_now, (uint32_t)what);
     wi_vb_ep_todo(ep, VB_TODO_SENDABLE);
 }
-
-/* One more receive is posted again for this peer. */
-static void count_freed(struct vb_ep *ep)
-{
-    uint32_t freed = wi_load_rlx(&ep->rx_freed) + 1; /* rlx: own counter */
-    /* E53 release: the receive is posted; pairs with E53 acquire in stamp() of
-     * qp.c */
-    wi_store_rel(&ep->rx_freed, freed);
-    /* Relaxed: a smaller number only asks once more. */
-    if (vb_ack_due(freed, wi_load_rlx(&ep->told_freed), VB_WINDOW) &&
-        ep->state == VB_UP) {
-        wi_vb_want(ep, VB_ACK_DUE);
-    }
-}
-
-void wi_vb_refill(struct vb_transport *t)
-{
-    struct batch b;
-    uint32_t at = 0;
-    b.n = 0;
-    while (at < t->n_held) {
-        uint32_t first = at;
-        struct vb_ep *ep = t->held_by[at];
-        if (t->srq == NULL && ep == NULL) {
-            at++; /* its queue is gone */
-            continue;
-        }
-        while (at < t->n_held && b.n < VB_WC &&
-               (t->srq != NULL || t->held_by[at] == ep)) {
-            batch_add(t, &b, t->held[at++]);
-        }
-        batch_post(t, ep, &b);
-        for (uint32_t i = first; i < at; i++) {
-            if (t->held_by[i] != NULL) {
-                count_freed(t->held_by[i]);
-            }
-        }
-    }
-    t->n_held = 0;
-}
-
-static void hold(struct vb_transport *t, uint32_t buf, struct vb_ep *ep)
-{
-    if (ep != NULL || t->srq != NULL) {
-        t->held[t->n_held] = buf;
-        t->held_by[t->n_held++] = ep;
-    }
-}
-
-/* ---- what completions mean ----------------------------------------------- */
 
 static void freed_room(struct vb_ep *ep)
 {
@@ -367,7 +264,7 @@ static bool receive(struct vb_transport *t, const struct ibv_wc *wc,
     struct vb_ep *ep = wi_vb_ep_find(t, wc->qp_num);
     bool ok = wc->status == IBV_WC_SUCCESS;
     if (ep == NULL || !ok) {
-        hold(t, buf, NULL);
+        wi_vb_hold(t, buf, NULL);
         if (ep != NULL) {
             wi_vb_ep_lose(ep, "%s: %s", ep->peer,
                           wi_vb_status_text(wc->status));
@@ -375,7 +272,7 @@ static bool receive(struct vb_transport *t, const struct ibv_wc *wc,
         return false;
     }
     const struct vb_head *head = (const struct vb_head *)(void *)t->bufs[buf];
-    hold(t, buf, ep);
+    wi_vb_hold(t, buf, ep);
     /* E53 release: pairs with E53 acquire in stamp() of qp.c; rlx: our own */
     wi_store_rel(&ep->rx_got, wi_load_rlx(&ep->rx_got) + 1);
     if (ep->deaf || ep->state == VB_LINGER || !check_message(ep, wc, head)) {
@@ -460,7 +357,7 @@ static bool is_of(struct vb_transport *t, const struct vb_ep *ep,
     if (wc->qp_num != qp_num) {
         return false;
     }
-    hold(t, (uint32_t)wc->wr_id, NULL);
+    wi_vb_hold(t, (uint32_t)wc->wr_id, NULL);
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The completion queue of a transport: what was sent, what has arrived, and
- *  the buffers that receive. */
+/** The completion queue of a transport: what was sent, and what has
+ *  arrived. */
 #ifndef WI_VERBS_CQ_H
 #define WI_VERBS_CQ_H
 
@@ -22,14 +22,6 @@ void wi_vb_ep_owed(struct vb_ep *ep);
 
 /** Nothing is left to look at. */
 bool wi_vb_cq_idle(const struct vb_transport *t);
-
-/** Post receives again that were handed out. */
-void wi_vb_refill(struct vb_transport *t);
-
-/** Post the receive buffers of a slab for the first time: in the shared queue,
- *  or (ep set) in the endpoint's own. */
-void wi_vb_feed(struct vb_transport *t, struct vb_ep *ep,
-                const struct vb_slab *slab);
 
 /** Forget what completions and buffers say of an endpoint whose queue pair is
  *  gone. */

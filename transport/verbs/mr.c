@@ -20,7 +20,7 @@
 #include "core/base/atomic.h"
 #include "core/base/err.h"
 #include "core/base/pages.h"
-#include "transport/verbs/cq.h"
+#include "transport/verbs/receive.h"
 #include "transport/verbs/verbs.h"
 
 /* ---- registration -------------------------------------------------------- */

@@ -26,6 +26,7 @@
 #include "core/base/atomic.h"
 #include "core/base/err.h"
 #include "transport/verbs/cq.h"
+#include "transport/verbs/receive.h"
 #include "transport/verbs/verbs.h"
 
 /* ---- queue pairs --------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "transport/verbs/cq.h"
+#include "transport/verbs/receive.h"
 #include "transport/verbs/timer.h"
 #include "transport/verbs/verbs.h"
 
