@@ -4,7 +4,7 @@
  *
  *   transport events ---+                 +--- links, edges, members
  *   calls of the API ---+--> wi_engine ---+--- queries and their failure
- *   time -------------- +     step(now)   +--- workers' bells
+ *   time ---------------+     step(now)   +--- workers' bells
  *
  * A state machine without thread, clock or system call: everything happens in
  * a step (core/node/step.h) or in a call of the API, both under the node's lock

@@ -90,7 +90,9 @@ static const char *const series_fields[] = {"name", "type", "kind",     "first",
 static weir_err series_column(struct wi_json *j, const json_t *at,
                               struct weir_series_column *out)
 {
-    static const char *const kinds[] = {"sequence", "uniform", "constant",
+    static const char *const kinds[] = {[WEIR_SERIES_SEQUENCE] = "sequence",
+                                        [WEIR_SERIES_UNIFORM] = "uniform",
+                                        [WEIR_SERIES_CONSTANT] = "constant",
                                         NULL};
     uint32_t kind = WEIR_SERIES_SEQUENCE;
     uint64_t null_pct = 0;

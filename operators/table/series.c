@@ -51,6 +51,17 @@ static int64_t value_at(const struct column *c, uint64_t row)
     return c->first;
 }
 
+static bool is_kind(weir_series_kind kind)
+{
+    switch (kind) { /* no default: the compiler asks for one that is missing */
+    case WEIR_SERIES_SEQUENCE:
+    case WEIR_SERIES_UNIFORM:
+    case WEIR_SERIES_CONSTANT:
+        return true;
+    }
+    return false;
+}
+
 static bool null_at(const struct column *c, uint64_t row)
 {
     return wi_random_below(wi_random_at(c->null_key, row), 100) < c->null_pct;
@@ -269,7 +280,7 @@ static weir_err check_column(const struct weir_series_column *from,
                             "numbers, dates, bool and utf8 can",
                             from->name, text);
     }
-    if (from->null_pct > 100 || (unsigned)from->kind > WEIR_SERIES_CONSTANT ||
+    if (from->null_pct > 100 || !is_kind(from->kind) ||
         (from->kind == WEIR_SERIES_UNIFORM && from->last < from->first)) {
         return wi_exec_fail(err, WEIR_ERR_ARG,
                             "series column \"%s\": null_pct is 0..100, kind is "
