@@ -66,7 +66,8 @@ stopped()
 
 # start_stopped N COMMAND...: start a run that cannot end: N processes that are
 # stopped as soon as they are under way. Sets `pid` and `nodes`. A run that was
-# over before is tried again, without the dir that it made.
+# over before is tried again, without the dir that it made; so is one that the
+# command in `unfinished`, if it is set, says has nothing left to do.
 start_stopped()
 {
     n_nodes=$1
@@ -80,7 +81,8 @@ start_stopped()
             # shellcheck disable=SC2086 # a list
             if [ "$(echo "$nodes" | wc -w)" -eq "$n_nodes" ] &&
                 under_way $nodes; then
-                kill -STOP $nodes 2>/dev/null && stopped $nodes && return 0
+                kill -STOP $nodes 2>/dev/null && stopped $nodes &&
+                    ${unfinished:-true} && return 0
                 # shellcheck disable=SC2086
                 kill -CONT $nodes 2>/dev/null || true # over too early
             fi
