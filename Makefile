@@ -36,9 +36,9 @@ test: release ## build and run every test
 
 test-sanitizers: ## unit and conformance tests under asan, ubsan, tsan
 test-sanitizers: build/asan/build.ninja build/tsan/build.ninja
-	@cmake --build build/asan -j $(JOBS)
+	@cmake --build build/asan -j $(JOBS) --target weir_checked
 	@test/scripts/run_tests.sh build/asan -L 'unit|conformance'
-	@cmake --build build/tsan -j $(JOBS)
+	@cmake --build build/tsan -j $(JOBS) --target weir_checked
 	@test/scripts/run_tests.sh build/tsan -L 'unit|conformance'
 
 check: ## rules of the house (layers, labels, sizes ...), models

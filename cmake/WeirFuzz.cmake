@@ -36,5 +36,6 @@ foreach(source ${weir_fuzz_sources})
     add_test(NAME fuzz.${name}
              COMMAND ${target} ${PROJECT_SOURCE_DIR}/test/fuzz/corpus/${name})
     weir_test_properties(fuzz.${name} unit 120)
+    add_dependencies(weir_checked ${target})
   endif()
 endforeach()

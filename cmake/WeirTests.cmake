@@ -53,6 +53,9 @@ string(
   "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
   "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=100")
 
+# What the sanitizer builds run, and so all that they need to build.
+add_custom_target(weir_checked)
+
 function(weir_test_properties name label timeout)
   math(EXPR seconds "${timeout} * ${weir_slowness}")
   set_tests_properties(
@@ -77,6 +80,9 @@ function(weir_criterion test label timeout)
   target_link_libraries(
     ${target} PRIVATE weir_flags ${weir_support_library} ${arg_LIBRARIES}
                       PkgConfig::WEIR_CRITERION ${CMAKE_DL_LIBS} m)
+  if(label MATCHES "unit|conformance")
+    add_dependencies(weir_checked ${target})
+  endif()
   if(NOT label STREQUAL "unit" AND test MATCHES "verbs")
     add_test(NAME ${test} COMMAND ${target} -j2 CONFIGURATIONS vm)
     weir_test_properties(${test} vm 600)
@@ -116,6 +122,10 @@ foreach(source ${weir_unit_sources})
   list(APPEND weir_unit_folders ${folder})
 endforeach()
 list(REMOVE_DUPLICATES weir_unit_folders)
+if(WEIR_SANITIZE MATCHES "thread") # but not where nothing starts one
+  list(FILTER weir_unit_folders EXCLUDE REGEX
+       "unit/(operators|chbench|core/(format|partition))$")
+endif()
 foreach(folder ${weir_unit_folders})
   set(sources ${weir_unit_sources})
   list(FILTER sources INCLUDE REGEX "^${folder}/[^/]*$")
@@ -134,12 +144,22 @@ list(FILTER weir_conformance_sources INCLUDE REGEX "_test\\.c$")
 if(NOT WEIR_TOOLS) # its transport is the bench's
   list(FILTER weir_conformance_sources EXCLUDE REGEX "sockets")
 endif()
+
+# The suites, compiled once for all transports.
+add_library(weir_suites STATIC ${weir_suite_sources})
+target_compile_definitions(
+  weir_suites PRIVATE WEIR_BUILD_DIR="${PROJECT_BINARY_DIR}"
+                      WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_link_libraries(
+  weir_suites PRIVATE weir_flags ${weir_support_library} ${weir_kit_libraries}
+                      weir_plan_static PkgConfig::WEIR_CRITERION)
+
 foreach(source ${weir_conformance_sources})
   get_filename_component(name ${source} NAME_WE)
   string(REGEX REPLACE "_test$" "" name ${name})
   weir_criterion(
-    conformance.${name} conformance 120 SOURCES ${source} ${weir_suite_sources}
-    LIBRARIES ${weir_kit_libraries} weir_plan_static)
+    conformance.${name} conformance 120 SOURCES ${source}
+    LIBRARIES weir_suites ${weir_kit_libraries} weir_plan_static)
 endforeach()
 
 foreach(source ${weir_integration_sources})
