@@ -344,9 +344,7 @@ int main(int argc, char **argv)
         BATCH_ROWS % split_rows != 0) {
         die("rows per split: a power of two, 64 .. 2048");
     }
-    static const char *const names[] = {"scalar", "avx2", "avx512", "vbmi2",
-                                        "gather"};
-    printf("instructions: %s\n", names[wi_isa_best()]);
+    printf("instructions: %s\n", wi_isa_name(wi_isa_best()));
     printf("%-18s %5s  %6s %6s %8s   %-20s  %5s  %s\n", "ns per row, median",
            "dests", "split", "append", "checksum", "split+append min max",
            "cycle", "checksums");

@@ -13,6 +13,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/base/isa.h"
 #include "core/link/engine.h"
 #include "core/link/join.h"
 #include "core/link/life.h"
@@ -231,8 +232,14 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
                        "transport %s needs a node opened with `manual`",
                        e->ops->name);
     }
-    wi_log(&e->log, WI_LOG_INFO, "%s; buffers from %s", e->budget.text,
-           wi_arena_kind());
+    wi_log(&e->log, WI_LOG_INFO, "%s; buffers from %s; instructions: %s",
+           e->budget.text, wi_arena_kind(), wi_isa_name(wi_isa_best()));
+    if (wi_isa_unknown() != NULL) {
+        wi_log(&e->log, WI_LOG_WARN,
+               "WEIR_ISA=%.40s is ignored; it may be scalar, avx2, avx512, "
+               "vbmi2 or gather",
+               wi_isa_unknown());
+    }
     char why[WI_REASON_BYTES];
     e->ops->why(e->transport, NULL, NULL, why);
     wi_log(&e->log, WI_LOG_INFO, "%s", why);

@@ -14,13 +14,17 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/partition/partition_avx2.h"
 #include "core/partition/partition_avx512.h"
 #include "core/partition/partition_hash.h"
 #include "core/partition/partition_impl.h"
 #include "core/partition/partition_range.h"
 #include "core/partition/partition_vbmi2.h"
 
-enum { MAX_DEST = 65536 };
+enum {
+    MAX_DEST = 65536,
+    BANK_STRIDE = WI_BANK_ROWS + 16, /* a quarter of the rows, and some */
+};
 
 #define GOLDEN 0x9e3779b97f4a7c15u /* splitmix64's step */
 
@@ -105,10 +109,11 @@ static weir_err find_keys(struct wi_partition *p,
 
 static weir_err open_lists(struct wi_partition *p, struct weir_error *err)
 {
-    size_t n_idx = is_whole(p) ? 1
-                   : p->n_dest <= WI_LISTS_DIRECT
-                       ? (size_t)p->n_dest * WI_LIST_STRIDE
-                       : WI_SPLIT_ROWS;
+    size_t n_idx =
+        is_whole(p) ? 1
+        : p->n_dest <= WI_LISTS_DIRECT
+            ? (size_t)p->n_dest * (WI_LIST_STRIDE + WI_BANKS * BANK_STRIDE)
+            : WI_SPLIT_ROWS;
     p->idx = malloc(n_idx * sizeof(uint32_t));
     p->begin = calloc(p->n_dest, sizeof(uint32_t));
     p->count = calloc(p->n_dest, sizeof(uint32_t));
@@ -255,6 +260,42 @@ static void direct_lists(struct wi_partition *p, uint32_t first, uint32_t n)
     }
 }
 
+/* Few destinations: a store to a list waits for the one before it to the same
+ * list. Rows of four quarters, each with lists of its own, do not wait for one
+ * another; the lists are then put together. */
+static void banked_lists(struct wi_partition *p, uint32_t first, uint32_t n)
+{
+    uint32_t *end[WI_BANKS][WI_LISTS_BANKED];
+    uint32_t *banks = p->idx + (size_t)p->n_dest * WI_LIST_STRIDE;
+    const uint32_t each = n / WI_BANKS;
+    const uint16_t *dest = p->dest;
+    for (uint32_t d = 0; d < p->n_dest; d++) {
+        for (uint32_t b = 0; b < WI_BANKS; b++) {
+            end[b][d] = banks + (b * p->n_dest + d) * BANK_STRIDE;
+        }
+        end[0][d] = p->idx + p->begin[d];
+    }
+    for (uint32_t i = 0; i < each; i++) {
+        *end[0][dest[i]]++ = first + i;
+        *end[1][dest[each + i]]++ = first + each + i;
+        *end[2][dest[2 * each + i]]++ = first + 2 * each + i;
+        *end[3][dest[3 * each + i]]++ = first + 3 * each + i;
+    }
+    for (uint32_t i = WI_BANKS * each; i < n; i++) { /* less than a bank */
+        *end[3][dest[i]]++ = first + i;
+    }
+    for (uint32_t d = 0; d < p->n_dest; d++) {
+        uint32_t *to = end[0][d];
+        for (uint32_t b = 1; b < WI_BANKS; b++) {
+            const uint32_t *from = banks + (b * p->n_dest + d) * BANK_STRIDE;
+            size_t rows = (size_t)(end[b][d] - from);
+            memcpy(to, from, rows * sizeof(*to));
+            to += rows;
+        }
+        p->count[d] = (uint32_t)(to - (p->idx + p->begin[d]));
+    }
+}
+
 static void sorted_lists(struct wi_partition *p, uint32_t first, uint32_t n)
 {
     uint32_t next = 0;
@@ -286,8 +327,14 @@ static void make_lists(struct wi_partition *p, uint32_t first, uint32_t n)
         wi_lists_avx512(p->dest, first, n, p->n_dest, p->idx, p->count);
         return;
     }
+    if (p->isa >= WI_ISA_AVX2 && p->n_dest <= WI_LISTS_TABLE) {
+        wi_lists_avx2(p->dest, first, n, p->n_dest, p->idx, p->count);
+        return;
+    }
 #endif
-    if (p->n_dest <= WI_LISTS_DIRECT) {
+    if (p->n_dest <= WI_LISTS_BANKED) {
+        banked_lists(p, first, n);
+    } else if (p->n_dest <= WI_LISTS_DIRECT) {
         direct_lists(p, first, n);
     } else {
         sorted_lists(p, first, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AVX2 forms of the partitioner's hashes; see partition_impl.h for what they
- * compute. Results equal the scalar forms bit for bit.
+ * AVX2 forms of the partitioner's hashes and lists; see partition_impl.h for
+ * what they compute. Results equal the scalar forms bit for bit.
  *
  * AVX2 multiplies 32 bits at a time. For x = 2^32 xh + xl and a constant k,
  *
@@ -103,6 +103,84 @@ void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
     for (; i < n; i++) {
         uint64_t h = wi_load_u64((const uint8_t *)keys + (size_t)i * 8);
         dest_out[i] = wi_hash_dest(wi_hash_word(h, k0, k1), n_dest);
+    }
+}
+
+/* ---- lists --------------------------------------------------------------- */
+
+/* The numbers of the bits of m, ascending, one to a byte. */
+#define BIT_NUMBER(m, below, b)                                                \
+    ((uint64_t)((m) >> (b)&1) * (b) << (8 * __builtin_popcount((m) & (below))))
+#define BITS1(m)                                                               \
+    (BIT_NUMBER(m, 1, 1) | BIT_NUMBER(m, 3, 2) | BIT_NUMBER(m, 7, 3) |         \
+     BIT_NUMBER(m, 15, 4) | BIT_NUMBER(m, 31, 5) | BIT_NUMBER(m, 63, 6) |      \
+     BIT_NUMBER(m, 127, 7))
+#define BITS4(m) BITS1(m), BITS1((m) + 1), BITS1((m) + 2), BITS1((m) + 3)
+#define BITS16(m) BITS4(m), BITS4((m) + 4), BITS4((m) + 8), BITS4((m) + 12)
+#define BITS64(m)                                                              \
+    BITS16(m), BITS16((m) + 16), BITS16((m) + 32), BITS16((m) + 48)
+static const uint64_t bit_numbers[256] = {BITS64(0), BITS64(64), BITS64(128),
+                                          BITS64(192)};
+
+enum { LIST_BLOCK = 32, NO_DEST = 0xff };
+
+/* Destinations as bytes, NO_DEST up to a whole block. */
+static WI_TARGET_AVX2 void narrow(const uint16_t *dest, uint32_t n,
+                                  uint8_t *bytes_out)
+{
+    uint32_t i = 0;
+    for (; i + LIST_BLOCK <= n; i += LIST_BLOCK) {
+        __m256i a = _mm256_loadu_si256((const void *)(dest + i));
+        __m256i b = _mm256_loadu_si256((const void *)(dest + i + 16));
+        __m256i both = _mm256_packus_epi16(a, b);
+        _mm256_storeu_si256((void *)(bytes_out + i),
+                            _mm256_permute4x64_epi64(both, 0xd8));
+    }
+    for (; i < n; i++) {
+        bytes_out[i] = (uint8_t)dest[i];
+    }
+    for (; i % LIST_BLOCK != 0; i++) {
+        bytes_out[i] = NO_DEST;
+    }
+}
+
+/* Rows whose byte is d, to list; its end. Eight numbers are written at a time:
+ * what is too many is overwritten by the next or lies in the list's spare
+ * end. */
+static WI_TARGET_AVX2 uint32_t *list_of(const uint8_t *bytes, uint32_t n,
+                                        uint32_t d, uint32_t first,
+                                        uint32_t *list)
+{
+    const __m256i want = _mm256_set1_epi8((char)d);
+    const __m256i eight = _mm256_set1_epi32(8);
+    __m256i base = _mm256_set1_epi32((int)first);
+    for (uint32_t i = 0; i < n; i += LIST_BLOCK) {
+        __m256i block = _mm256_loadu_si256((const void *)(bytes + i));
+        uint32_t m =
+            (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(block, want));
+        for (int k = 0; k < LIST_BLOCK / 8; k++) {
+            __m128i some =
+                _mm_loadl_epi64((const void *)&bit_numbers[m & 0xff]);
+            __m256i rows = _mm256_add_epi32(base, _mm256_cvtepu8_epi32(some));
+            _mm256_storeu_si256((void *)list, rows);
+            list += __builtin_popcount(m & 0xff);
+            base = _mm256_add_epi32(base, eight);
+            m >>= 8;
+        }
+    }
+    return list;
+}
+
+WI_TARGET_AVX2
+void wi_lists_avx2(const uint16_t *dest, uint32_t first, uint32_t n,
+                   uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out)
+{
+    uint8_t bytes[WI_SPLIT_ROWS];
+    narrow(dest, n, bytes);
+    for (uint32_t d = 0; d < n_dest; d++) {
+        uint32_t *list = idx_out + d * WI_LIST_STRIDE;
+        uint32_t *end = list_of(bytes, n, d, first, list);
+        count_out[d] = (uint32_t)(end - list);
     }
 }
 

@@ -6,6 +6,11 @@
 #include "core/partition/partition_impl.h"
 
 #if WI_X86
+/** Lists of all destinations, n_dest <= WI_LISTS_TABLE, at a stride of
+ *  WI_LIST_STRIDE. */
+void wi_lists_avx2(const uint16_t *dest, uint32_t first, uint32_t n,
+                   uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
+
 /** Hash and reduce n non-null 64-bit keys in one go. */
 void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
                        uint32_t n_dest, uint16_t *dest_out);

@@ -11,6 +11,9 @@
  *
  *   n_dest <= WI_LISTS_COMPRESS  AVX-512: per destination compare + compress
  *   n_dest <= WI_LISTS_BYTES     VBMI2: the same with bytes
+ *   n_dest <= WI_LISTS_TABLE     AVX2: the same, compressed through a table
+ *   n_dest <= WI_LISTS_BANKED    four passes at a time, each over a quarter of
+ *                                the rows and with lists of its own
  *   n_dest <= WI_LISTS_DIRECT    one pass, a list of full length for each
  *   else                         histogram, prefix sum, scatter
  *
@@ -42,7 +45,11 @@ enum {
     WI_KEY_BLOCK = 256, /* rows per step: words and hashes take 4 KiB of L1 */
     WI_LISTS_COMPRESS = 12,
     WI_LISTS_BYTES = 24,
+    WI_LISTS_TABLE = 10,
+    WI_LISTS_BANKED = 20,
     WI_LISTS_DIRECT = 32,
+    WI_BANKS = 4,
+    WI_BANK_ROWS = WI_SPLIT_ROWS / WI_BANKS,
     WI_RUN_ROWS = 512, /* ROUND_ROBIN */
     /* A full list, and what a vector store may write past its end. A stride of
      * 145 cache lines spreads the used beginnings of the lists over the sets of
