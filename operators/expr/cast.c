@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Casts between numbers, and between dates and timestamps. Digits that are
- * lost are rounded half away from zero; times are rounded down. */
+/* Casts between numbers, and between dates and timestamps. Numbers that
+ * lose digits are rounded half away from zero, times are rounded down. */
 #include <float.h>
 #include <math.h>
 
@@ -15,7 +15,7 @@ static uint32_t scale_of(const struct wi_type *type)
     return type->kind == WI_TYPE_DECIMAL ? type->scale : 0;
 }
 
-/* Are all values of `from`, times `factor`, values of `to`? */
+/* Does `to` hold every value of `from` multiplied by `factor`? */
 static bool covers(const struct wi_type *from, wi_i128 factor,
                    const struct wi_type *to)
 {
@@ -60,7 +60,7 @@ static inline uint64_t outside(wi_i128 v, const struct exact *e)
     return (v < e->range.least) | (v > e->range.most);
 }
 
-/* In 64 bits where everything fits there. */
+/* The same in 64 bits, where all of it fits. */
 struct exact64 {
     int64_t factor;
     int64_t least;
@@ -282,7 +282,7 @@ weir_err wi_kernel_cast(struct wi_call *c)
     if (wi_type_is_float(from) || wi_type_is_float(to)) {
         return cast_float(c);
     }
-    /* An integer becomes a date only where a date and days are added. */
+    /* Integers are cast to dates only to add days to a date. */
     return wi_type_is_time(from) && wi_type_is_time(to) ? cast_time(c)
                                                         : cast_exact(c);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Casts of strings to values, of values to strings, and between strings. */
+/* Casts from strings, to strings, and between strings. */
 #include <string.h>
 
 #include "operators/base/utf8.h"
@@ -44,7 +44,7 @@ static weir_err write_values(struct wi_call *c)
     return WEIR_OK;
 }
 
-/* Bytes are text if they are UTF-8, and fixed(N) if there are N. */
+/* To text: the bytes must be UTF-8. To fixed(N): there must be N of them. */
 static weir_err check_strings(struct wi_call *c)
 {
     const struct wi_str *x = wi_vec_str(&c->arg[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types, bottom up: arguments first, then what the operator makes of them. */
+/* Types, bottom up: of the arguments first, then of the operator's result. */
 #include "operators/expr/check.h"
 
 #include <stdio.h>

@@ -5,30 +5,31 @@
 
 #include "operators/expr/node.h"
 
-/** The tree with types, casts, and constants computed; the one given is used
- *  up. NULL: reported. */
+/** Add types and casts to a tree, and compute its constants. The caller's tree
+ *  is changed: use only the result. NULL: reported. */
 struct wi_node *wi_check(struct wi_expr_build *b, struct wi_node *node);
 
-/** The same values as this type, without a check of what may be cast; an
- *  untyped null takes the type. */
+/** The node cast to this type; does not check if the language allows the cast.
+ *  An untyped null takes the type. */
 struct wi_node *wi_check_convert(struct wi_expr_build *b, struct wi_node *node,
                                  const struct wi_type *type);
 
-/** Set nullable, and compute it now if all arguments are constants. */
+/** Set its type's nullable; compute the node if all arguments are constants. */
 struct wi_node *wi_check_finish(struct wi_expr_build *b, struct wi_node *node);
 
-/** A type that holds the values of both: false if there is none. An untyped
- *  null agrees with all. */
+/** A type that holds the values of both. false: there is none. An untyped null
+ *  goes with every type. */
 bool wi_check_common(const struct wi_node *x, const struct wi_node *y,
                      struct wi_type *out);
 
-/** The argument as this type; text and numbers that are nulls, too. NULL:
- *  reported as `lower(int64): utf8 was expected`. */
+/** The argument, which must be of this type; an untyped null takes it, and
+ *  smaller integers are cast to int64. NULL: reported as `lower of int64: utf8
+ *  was expected`. */
 struct wi_node *wi_check_want(struct wi_expr_build *b,
                               const struct wi_node *call, struct wi_node *arg,
                               enum wi_type_kind kind);
 
-/** By subject; arguments have been checked. */
+/* One function for each kind of node; the arguments have types already. */
 struct wi_node *wi_check_arithmetic(struct wi_expr_build *b,
                                     struct wi_node *node);
 struct wi_node *wi_check_sign(struct wi_expr_build *b, struct wi_node *node);
@@ -41,22 +42,23 @@ struct wi_node *wi_check_in(struct wi_expr_build *b, struct wi_node *node);
 struct wi_node *wi_check_between(struct wi_expr_build *b, struct wi_node *node);
 struct wi_node *wi_check_like(struct wi_expr_build *b, struct wi_node *node);
 
-/** x as the body of a WITH reads it, and the WITH; a constant or a column is
- *  as good itself. */
+/** To use x more than once: the body reads x by wi_check_again, and
+ *  wi_check_with joins x and the body. Constants and columns need no WITH: they
+ *  are copied. */
 struct wi_node *wi_check_again(struct wi_expr_build *b, struct wi_node *x);
 struct wi_node *wi_check_with(struct wi_expr_build *b, struct wi_node *x,
                               struct wi_node *body);
 
-/** `not node` if wanted. */
+/** `not node` if negated, else the node. */
 struct wi_node *wi_check_negate(struct wi_expr_build *b, struct wi_node *node,
                                 bool negated);
 
-/** Report that two arguments do not go together. Returns NULL. */
+/** Report that the types of two arguments do not go together. Returns NULL. */
 void *wi_check_mismatch(struct wi_expr_build *b, const struct wi_node *node,
                         const char *expected);
 
-/** Compute a node whose arguments are constants; the node itself if that is an
- *  error, which then is one where it is reached. */
+/** Compute a node whose arguments are constants. If its value is an error, the
+ *  node stays: the error is reported when a row needs the value. */
 struct wi_node *wi_fold(struct wi_expr_build *b, struct wi_node *node);
 
 static inline struct wi_type wi_type_of(enum wi_type_kind kind)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of functions, and which casts there are. */
+/* Types of functions, and which casts are allowed. */
 #include "operators/expr/check.h"
 
 static bool casts(const struct wi_type *from, const struct wi_type *to)
@@ -32,7 +32,7 @@ struct wi_node *wi_check_cast(struct wi_expr_build *b, struct wi_node *node)
                          wi_expr_type_text(&type, to));
 }
 
-/* Text, or bytes, which have no name of their own in the language. */
+/* The argument as text, or as binary if it is bytes. */
 static struct wi_node *want_string(struct wi_expr_build *b,
                                    const struct wi_node *call,
                                    struct wi_node *arg)

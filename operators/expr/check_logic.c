@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of comparisons, IN, BETWEEN, LIKE, and of what chooses a value: CASE,
- * COALESCE, NULLIF. */
+/* Types of comparisons, IN, BETWEEN, LIKE, CASE, COALESCE and NULLIF. */
 #include "operators/expr/check.h"
 #include "operators/expr/like.h"
 #include "operators/expr/set.h"
@@ -22,7 +21,7 @@ struct wi_node *wi_check_compare(struct wi_expr_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
-/* x op y, of nodes that have types. */
+/* The comparison x op y; both have types. */
 static struct wi_node *compare(struct wi_expr_build *b, enum wi_expr_op op,
                                struct wi_node *x, struct wi_node *y)
 {
@@ -46,7 +45,7 @@ static struct wi_node *join(struct wi_expr_build *b, enum wi_expr_op op,
     return wi_check_finish(b, node);
 }
 
-/* A type for x and all constants of the list. */
+/* A type that holds x and all constants of the list. */
 static bool set_type(struct wi_expr_build *b, struct wi_node *node,
                      struct wi_type *out)
 {
@@ -68,13 +67,13 @@ static bool set_type(struct wi_expr_build *b, struct wi_node *node,
         }
         joint.untyped = joint.untyped && value->untyped;
         joint.type = type;
-        joint.op = WI_OP_REF; /* no longer a constant: digits by type */
+        joint.op = WI_OP_REF; /* no constant: digits by type */
     }
     *out = joint.type;
     return true;
 }
 
-/* The constants of the list as one test. */
+/* One test of x against all constants of the list. */
 static struct wi_node *in_set(struct wi_expr_build *b, struct wi_node *node,
                               uint32_t n_values)
 {
@@ -202,7 +201,7 @@ struct wi_node *wi_check_like(struct wi_expr_build *b, struct wi_node *node)
     return like->like == NULL ? NULL : wi_check_finish(b, like);
 }
 
-/* One type for those arguments that give values. */
+/* Cast the arguments that may be the result to one type, the node's. */
 static bool agree(struct wi_expr_build *b, struct wi_node *node,
                   const struct wi_node_list *values)
 {
@@ -267,8 +266,8 @@ static struct wi_node *make_choice(struct wi_expr_build *b,
     return made;
 }
 
-/* Conditions and values of a CASE, in turn; a last value is the one of
- * `else`. */
+/* The arguments are conditions and values in turn; the value of `else`, if
+ * there is one, is last. */
 static struct wi_node *check_case(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node_list args = {.n = 0};
@@ -300,7 +299,7 @@ static struct wi_node *check_case(struct wi_expr_build *b, struct wi_node *node)
     return node->searched ? wi_check_with(b, node->arg[0], made) : made;
 }
 
-/* case when x = y then null else x end */
+/* nullif(x, y) becomes case when x = y then null else x end. */
 static struct wi_node *check_nullif(struct wi_expr_build *b,
                                     struct wi_node *node)
 {

@@ -5,7 +5,7 @@
 #include "operators/expr/check.h"
 #include "operators/expr/value.h"
 
-/* An integer or decimal as decimal(precision, scale). */
+/* Precision and scale of an integer or decimal. */
 static struct wi_digits digits_of(const struct wi_node *node)
 {
     static const uint8_t integers[] = {
@@ -79,7 +79,7 @@ bool wi_check_common(const struct wi_node *x, const struct wi_node *y,
     return common_number(x, y, out);
 }
 
-/* Both arguments as the node's type. */
+/* The node takes this type, and its arguments are cast to it. */
 static struct wi_node *convert_both(struct wi_expr_build *b,
                                     struct wi_node *node,
                                     const struct wi_type *type)
@@ -95,7 +95,7 @@ static struct wi_node *convert_both(struct wi_expr_build *b,
     return wi_check_finish(b, node);
 }
 
-/* An argument in 128 bits, its scale as it is. */
+/* Cast an argument to 128 bits; its scale stays. */
 static struct wi_node *widen(struct wi_expr_build *b, struct wi_node *arg)
 {
     struct wi_type type =
@@ -161,7 +161,7 @@ static struct wi_node *exact(struct wi_expr_build *b, struct wi_node *node)
     return convert_both(b, node, &type);
 }
 
-/* date + 1, 1 + date, date - 1: a date; date - date: days. */
+/* date + 1, 1 + date and date - 1 are dates; date - date is days. */
 static struct wi_node *date_arithmetic(struct wi_expr_build *b,
                                        struct wi_node *node)
 {
@@ -239,8 +239,8 @@ struct wi_node *wi_check_sign(struct wi_expr_build *b, struct wi_node *node)
     return convert_both(b, node, &type);
 }
 
-/* A cast to fewer digits after the point. Rounding may carry: one more
- * before it. */
+/* A cast to fewer digits after the point; one more before it, as rounding may
+ * carry: 9.9 to 10. */
 struct wi_node *wi_check_round(struct wi_expr_build *b, struct wi_node *node)
 {
     struct wi_node *x = node->arg[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots, and who computes what. */
+/* Slots, and which function computes a node. */
 #include "operators/expr/eval.h"
 
 #include <stdio.h>
@@ -108,7 +108,7 @@ void wi_eval_close(struct wi_eval *eval)
 
 /* ---- one node ------------------------------------------------------------ */
 
-/* Nulls of either; the joint ones are written to `own`. */
+/* Null where x or y is; `own` is used only if both have nulls. */
 static uint8_t *join_nulls(uint8_t *x, uint8_t *y, struct wi_sel_rows rows,
                            uint8_t *own)
 {
@@ -119,7 +119,7 @@ static uint8_t *join_nulls(uint8_t *x, uint8_t *y, struct wi_sel_rows rows,
     return own;
 }
 
-/* The arguments, and where the result is null. */
+/* Compute the arguments; the result is null where one of them is. */
 static weir_err open_call(struct wi_call *c)
 {
     struct wi_slot *slot = &c->eval->slots[c->node->slot];
@@ -145,7 +145,7 @@ static weir_err run_in(struct wi_call *c)
     if (!wi_set_has_null(set)) {
         return WEIR_OK;
     }
-    /* What is not among the constants may equal the null. */
+    /* A value not in the list may equal the null: the result is null. */
     const uint8_t *null = c->out->null;
     uint8_t *own = c->eval->slots[c->node->slot].own.null;
     WI_EACH(c->rows, own[p] = (uint8_t)(wi_is_null(null, p) | !out[p]););

@@ -3,14 +3,14 @@
  * Computing a tree: one call per node and chunk, one loop per call.
  *
  *   slot of each node: own  values and nulls that it computes
- *                      now  what it gave last: own, or somebody else's
- *                      sel  rows that it passes on to some of its arguments
+ *                      now  its latest result: own, or another node's
+ *                      sel  rows for which some of its arguments are computed
  *
  * Rules
- *  - A kernel may compute at a null position; only errors at selected
- *    positions that are not null count. So it computes first, and looks for
- *    who is to blame only if there may be somebody.
- *  - The nulls of a result are often those of an argument, not copied.
+ *  - A kernel computes null positions, too, but errors count only at selected
+ *    positions that are not null. So it computes all of them first; only if
+ *    there was an error does it search for a position where it counts.
+ *  - The nulls of a result often are those of an argument, not a copy.
  */
 #ifndef WI_OPERATORS_EXPR_EVAL_H
 #define WI_OPERATORS_EXPR_EVAL_H
@@ -23,8 +23,8 @@ struct wi_sel_rows {
     uint32_t n;
 };
 
-/** Do something at every position p of the rows; two loops, so that the dense
- *  one can be vectorised. */
+/** Do something at every position p of the rows. There are two loops so that
+ *  the one without sel can be vectorised. */
 #define WI_EACH(rows, ...)                                                     \
     do {                                                                       \
         const uint32_t *each_sel = (rows).sel;                                 \
@@ -47,7 +47,7 @@ struct wi_slot {
     uint32_t *sel[2]; /* WI_CHUNK_ROWS each */
 };
 
-/** Bytes of computed strings; all are given back at once. */
+/** Memory of computed strings, given back all at once. */
 struct wi_eval_text_block;
 struct wi_eval_text {
     struct wi_eval_text_block *first;
@@ -70,7 +70,7 @@ struct wi_call {
     const struct wi_node *node;
     struct wi_sel_rows rows;
     struct wi_vec arg[3];
-    struct wi_vec *out; /* values: own ones; null: where an argument is */
+    struct wi_vec *out; /* own values; null where an argument is */
 };
 
 /** Errors: as wi_eval_run. */
@@ -89,24 +89,27 @@ weir_err wi_kernel_cast_text(struct wi_call *c);
 weir_err wi_kernel_extract(struct wi_call *c);
 weir_err wi_kernel_string(struct wi_call *c);
 void wi_kernel_compare(struct wi_call *c);
-/** Positions where the comparison holds; c->out->null as above. */
+/** Write the positions where the comparison holds and is not null to `to`;
+ *  returns how many. */
 uint32_t wi_kernel_compare_select(struct wi_call *c, uint32_t *to);
 
-/** AND, OR, CASE, COALESCE, IS NULL: they decide which rows are computed. */
+/** AND and OR; CASE and COALESCE. They choose the rows for which their
+ *  arguments are computed. */
 weir_err wi_eval_junction(struct wi_eval *e, const struct wi_node *node,
                           struct wi_sel_rows rows, struct wi_vec *out);
 weir_err wi_eval_choice(struct wi_eval *e, const struct wi_node *node,
                         struct wi_sel_rows rows, struct wi_vec *out);
 
-/** Copy the selected positions of one vector to the same ones of another,
- *  whose null is set. */
+/** Copy values and nulls at the rows to the same positions of `to`, whose null
+ *  must not be NULL. */
 void wi_vec_spread(const struct wi_vec *from, struct wi_sel_rows rows,
                    struct wi_vec *to);
 
-/** Does a cast leave the values as they are? */
+/** Does a cast leave all values as they are stored? */
 bool wi_cast_is_free(const struct wi_type *from, const struct wi_type *to);
 
-/** Report the values at a position. Returns WEIR_ERR_QUERY_DATA. */
+/** Report an error with the values at its position. Returns
+ *  WEIR_ERR_QUERY_DATA. */
 weir_err wi_eval_blame(const struct wi_call *c, uint32_t pos)
     __attribute__((cold));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that choose which rows their arguments are computed for: AND, OR,
- * CASE, COALESCE. */
+/* AND, OR, CASE and COALESCE: nodes that choose the rows for which their
+ * arguments are computed. */
 #include <string.h>
 
 #include "operators/expr/eval.h"
@@ -43,9 +43,9 @@ void wi_vec_spread(const struct wi_vec *from, struct wi_sel_rows rows,
 
 /* ---- AND, OR ------------------------------------------------------------- */
 
-/* Take one argument's values into the result: `end` (false for AND, true for
- * OR) decides a row, whatever else it has; null is kept unless that comes.
- * Rows that are not decided are left in `to`. */
+/* Add one argument to the result. `end` (false for AND, true for OR) decides a
+ * row; a row with a null is null unless a later argument decides it. Returns
+ * the rows that are not decided, written to `to`. */
 static struct wi_sel_rows junction_step(const struct wi_vec *arg, uint8_t end,
                                         struct wi_sel_rows rows,
                                         struct wi_vec *out, uint32_t *to)
@@ -89,8 +89,8 @@ weir_err wi_eval_junction(struct wi_eval *e, const struct wi_node *node,
 
 /* ---- CASE, COALESCE ------------------------------------------------------ */
 
-/* Rows of `rows` that are not in some[0..n), both ascending; `some` has room
- * for WI_CHUNK_ROWS. `to` may be rows.sel. */
+/* The rows that are not in some[0..n); both ascend. `some` has room for
+ * WI_CHUNK_ROWS. `to` may be rows.sel. */
 static struct wi_sel_rows without(struct wi_sel_rows rows, uint32_t *some,
                                   uint32_t n, uint32_t *to)
 {
@@ -99,7 +99,7 @@ static struct wi_sel_rows without(struct wi_sel_rows rows, uint32_t *some,
     if (n == rows.n) {
         return (struct wi_sel_rows){to, 0};
     }
-    some[n] = UINT32_MAX; /* no row: saves a branch */
+    some[n] = UINT32_MAX; /* equals no row: no test of s against n */
     WI_EACH(rows, {
         uint32_t is_some = some[s] == p;
         s += is_some;
@@ -157,7 +157,7 @@ static weir_err eval_case(struct wi_eval *e, const struct wi_node *node,
     return WEIR_OK;
 }
 
-/* Rows of `rows` where own is null still. */
+/* The rows where own is still null. */
 static struct wi_sel_rows still_null(const struct wi_vec *own,
                                      struct wi_sel_rows rows, uint32_t *to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From text to an expression, and what may be asked of it. */
+/* Text to an expression, and questions about it. */
 #include "operators/expr/expr.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static struct wi_node *build(struct wi_expr_build *b)
     if (root == NULL) {
         return NULL;
     }
-    b->deepest = UINT32_MAX; /* check adds some levels to each */
+    b->deepest = UINT32_MAX; /* check may add levels */
     root = wi_check(b, root);
     if (root != NULL && wi_node_is_const(root) && root->untyped) {
         return wi_build_fail(b, root->at,

@@ -16,11 +16,11 @@
  * Rules
  *  - Nothing is interpreted per row: each node of the tree is one loop over
  *    the chunk's selected positions.
- *  - Only selected positions are computed: AND, OR, CASE and COALESCE narrow
- *    the selection of what stands to their right, so `b <> 0 and a / b > 2`
- *    never divides by zero.
- *  - An overflow, a division by zero or a cast that does not fit is an error
- *    and never a wrong value.
+ *  - Only selected positions are computed. AND, OR, CASE and COALESCE compute
+ *    their arguments from left to right, each only for the rows that need it,
+ *    so `b <> 0 and a / b > 2` never divides by zero.
+ *  - An overflow, a division by zero or a cast that does not fit is an error,
+ *    never a wrong value.
  */
 #ifndef WI_OPERATORS_EXPR_H
 #define WI_OPERATORS_EXPR_H
@@ -34,7 +34,7 @@ struct wi_eval;
  * Read and check an expression.
  *
  * @param text     UTF-8, NUL-terminated
- * @param columns  what it may read; not needed after
+ * @param columns  what it may read; not needed after the call
  * @param out      [out] set on WEIR_OK only
  *
  * Errors:     WEIR_ERR_ARG with the place in the text, what was found and what
@@ -52,7 +52,7 @@ void wi_expr_close(struct wi_expr *expr);
 /** Type of its values. */
 const struct wi_type *wi_expr_type(const struct wi_expr *expr);
 
-/** Index of the column if it is one and nothing else, or -1. */
+/** Index of the column if the expression is just a column, else -1. */
 int wi_expr_column(const struct wi_expr *expr);
 
 /** Does it read this column? */
@@ -68,7 +68,7 @@ void wi_eval_close(struct wi_eval *eval);
  * Compute it for a chunk's rows.
  *
  * @param out  [out] borrowed: points into eval or into the chunk; valid until
- *             the next call, and while the chunk is
+ *             the next call, and only as long as the chunk is
  *
  * Errors:     WEIR_ERR_QUERY_DATA (overflow, division by zero, cast): names the
  *             operation, the values and the expression; as wi_mem_take

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What constants give is computed once, by the kernels that compute rows. */
+/* Operators on constants are computed once, by the kernels for rows. */
 #include <string.h>
 
 #include "operators/expr/check.h"
 #include "operators/expr/eval.h"
 
-/* A string's bytes belong to the evaluation: keep a copy. */
+/* Copy a string's bytes, which go with the evaluation. */
 static bool keep(struct wi_expr_build *b, struct wi_value *value)
 {
     char *bytes = wi_build_take(b, value->s.n_bytes + 1u);
@@ -34,7 +34,7 @@ struct wi_node *wi_fold(struct wi_expr_build *b, struct wi_node *node)
     struct wi_node *folded = node;
     if (wi_eval_run(eval, &row, &vec, NULL) == WEIR_OK) {
         struct wi_value value = wi_value_at(&vec, 0);
-        if (value.null) { /* what stands there is anything */
+        if (value.null) { /* its value may be anything */
             value = wi_value_null(&node->type);
         }
         bool kept = vec.rep != WI_STR || keep(b, &value);

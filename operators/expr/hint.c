@@ -108,7 +108,7 @@ const char *wi_hint_column(const struct wi_expr_build *b, uint32_t at,
     return text;
 }
 
-/* A column whose name stands in the expression and has a space in it. */
+/* A column whose name has a space and occurs in the expression. */
 static const char *spaced(const struct wi_expr_build *b)
 {
     for (uint32_t i = 0; i < b->columns->n; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a mistake was probably meant to be: SQL of other systems, and habits of
- * other languages.
+ * Hints for error messages: what was probably meant, if it is SQL of another
+ * system or the habit of another language.
  *
- * All of them:
+ * All functions:
  *
- * Returns:    a text for the end of a message, `: write ...`; empty: no idea
+ * Returns:    text for the end of a message, `: write ...`; empty: no hint
  * Errors:     none
  * Blocks:     never
  * Threads:    any
@@ -18,14 +18,14 @@
 
 #define WI_HINT_BYTES 160
 
-/** A character that no expression has. */
+/** A character that expressions do not use. */
 const char *wi_hint_sign(char c);
 
-/** A function that there is not; NULL: no idea. */
+/** A function that does not exist. NULL: no hint. */
 const char *wi_hint_function(const struct wi_expr_build *b,
                              const struct wi_token *name);
 
-/** A column that there is not. @param at  where it stands in the expression */
+/** A column that does not exist. @param at  its byte in the text */
 const char *wi_hint_column(const struct wi_expr_build *b, uint32_t at,
                            struct wi_str name, char text[WI_HINT_BYTES]);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Templates of kernels: a function of one row becomes a loop.
+ * Templates of kernels: they make a loop of a function of one row.
  *
  *   static inline uint64_t add(int64_t x, int64_t y, int64_t *z)
  *   WI_KERNEL2(add_i64, int64_t, int64_t, add)
  *
- * The function gives 0, or anything else if the row is an error; it must not
- * trap, whatever the values.
+ * The function returns 0, or not 0 if the row is an error. It must not trap,
+ * whatever the values are: it gets those of null positions, too.
  */
 #ifndef WI_OPERATORS_EXPR_KERNEL_H
 #define WI_OPERATORS_EXPR_KERNEL_H
 
 #include "operators/expr/eval.h"
 
-/* Only values at null positions were bad if nobody is to blame. */
+/* Report the first bad position that is not null, if there is one. */
 #define WI_KERNEL_END(c, bad, again)                                           \
     do {                                                                       \
         const uint8_t *kernel_null = (c)->out->null;                           \
@@ -51,7 +51,7 @@
         WI_KERNEL_END(c, bad, f(x[p], y[p], &any));                            \
     }
 
-/** With a parameter for all rows. */
+/** With a parameter that is the same for all rows. */
 #define WI_KERNEL1_WITH(name, X, Z, P, f)                                      \
     static weir_err name(struct wi_call *c, const P *par)                      \
     {                                                                          \

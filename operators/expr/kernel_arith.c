@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* + - * / % and signs. The overflow of a sum is where both operands' signs
- * differ from the result's (Warren, Hacker's Delight, 2-13): no branch, so
+/* + - * / % and signs. A sum overflows if its sign differs from the signs of
+ * both operands (Warren, Hacker's Delight, 2-13): a test without a branch, so
  * that the loop can be vectorised. */
 #include <math.h>
 #include <string.h>
@@ -63,7 +63,7 @@ WI_KERNEL2(run_mul_wide, int64_t, wi_i128, mul_wide)
 
 /* ---- decimals of up to 38 digits ----------------------------------------- */
 
-/* 10^38 as a product, as there is no such literal. */
+/* 10^38, a product because C has no literals of 128 bits. */
 static const wi_i128 decimal_end =
     (wi_i128)10000000000000000000u * 10000000000000000000u;
 
@@ -113,8 +113,8 @@ WI_KERNEL2(run_mod_i128, wi_i128, wi_i128, mod_i128)
 WI_KERNEL1(run_neg_i128, wi_i128, wi_i128, neg_i128)
 WI_KERNEL1(run_abs_i128, wi_i128, wi_i128, abs_i128)
 
-/* One more digit: *rest * 10 / y, for *rest < y; the sum may have more than
- * 128 bits, so it is taken in ten steps. */
+/* The next digit of a quotient: *rest * 10 / y, for *rest < y. The product may
+ * not fit 128 bits, so *rest is added ten times. */
 static uint32_t next_digit(wi_u128 *rest, wi_u128 y)
 {
     uint32_t digit = 0;
@@ -132,7 +132,7 @@ static uint32_t next_digit(wi_u128 *rest, wi_u128 y)
     return digit;
 }
 
-/* x * 10^shift / y as one learns it at school. true: beyond 38 digits. */
+/* x * 10^shift / y, digit by digit. true: more than 38 digits. */
 static bool long_division(wi_u128 x, wi_u128 y, uint32_t shift, wi_u128 *q,
                           wi_u128 *rest)
 {
@@ -147,7 +147,7 @@ static bool long_division(wi_u128 x, wi_u128 y, uint32_t shift, wi_u128 *q,
     return false;
 }
 
-/* Quotient with `shift` more digits, rounded half away from zero. */
+/* x * 10^shift / y, rounded half away from zero. */
 static inline uint64_t div_i128(wi_i128 x, wi_i128 y, uint32_t shift,
                                 wi_i128 factor, wi_i128 *z)
 {
@@ -188,8 +188,8 @@ static weir_err run_div_i128(struct wi_call *c)
 
 /* ---- float64 ------------------------------------------------------------- */
 
-/* 1 if infinite or no number: the exponent's bits are all set, so that one
- * more of them carries into the sign's. */
+/* 1 if infinite or NaN: all bits of the exponent are set, so that adding 1 to
+ * it carries into the sign bit. */
 static inline uint64_t is_special(double v)
 {
     uint64_t bits;
@@ -197,7 +197,7 @@ static inline uint64_t is_special(double v)
     return ((bits & INT64_MAX) + (UINT64_C(1) << 52)) >> 63;
 }
 
-/* From numbers to infinity, or to no number. */
+/* Is the result infinite or NaN though both operands are finite? */
 static inline uint64_t lost(double x, double y, double z)
 {
     return is_special(z) & ~(is_special(x) | is_special(y));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparisons, to bools or to the positions where they hold. > and >= are <
- * and <= with the sides exchanged. NaN equals NaN and is above all numbers,
- * as in sorting and grouping. */
+/* Comparisons: give bools, or the positions where they hold. > and >= are <
+ * and <= with the sides exchanged. NaN equals NaN and is greater than all
+ * numbers, as in sorting and grouping. */
 #include <string.h>
 
 #include "operators/expr/eval.h"
@@ -38,7 +38,6 @@ static inline bool lt_str(struct wi_str x, struct wi_str y)
 #define NE_STR(x, y) (!eq_str(x, y))
 #define LE_STR(x, y) (!lt_str(y, x))
 
-/* What a kernel is given. */
 struct sides {
     const void *x;
     const void *y;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* length, lower, upper, substring, ||. Characters of text are code points:
- * bytes that do not continue one (10xxxxxx). */
+/* length, lower, upper, substring, ||. Characters of text are code points;
+ * each begins with a byte that is not 10xxxxxx. */
 #include <string.h>
 
 #include "operators/expr/eval.h"
@@ -31,7 +31,7 @@ static weir_err run_length(struct wi_call *c)
     return WEIR_OK;
 }
 
-/* ASCII letters between `first` and `last` change case, nothing else. */
+/* Change the case of the 26 ASCII letters from `first` on, and nothing else. */
 static inline void change_case(struct wi_str s, char first, char *to)
 {
     for (uint32_t i = 0; i < s.n_bytes; i++) {
@@ -109,12 +109,12 @@ static inline uint32_t offset_of(struct wi_str s, int64_t n, bool text)
     return i;
 }
 
-/* Characters from .. from+length-1, counted from 1, of those there are
+/* Those of the characters from .. from+length-1, counted from 1, that exist
  * (ISO/IEC 9075-2, 6.32). */
 static inline struct wi_str part(struct wi_str s, int64_t from, int64_t length,
                                  bool text)
 {
-    int64_t end; /* after the last, counted from 0 */
+    int64_t end; /* the first not taken, counted from 0 */
     if (__builtin_add_overflow(from - (from > INT64_MIN), length, &end)) {
         end = INT64_MAX;
     }

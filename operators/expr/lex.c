@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens. Bytes above 127 belong to names: the text was checked to be UTF-8. */
+/* Tokens. Bytes above 127 belong to names; the text is known to be UTF-8. */
 #include "operators/expr/lex.h"
 
 #include <stdio.h>
@@ -65,8 +65,8 @@ static bool number(struct wi_expr_build *b, const char *start,
     return true;
 }
 
-/* From an opening quote to the end of the closing one; doubled ones are
- * content. NULL: there is none, reported. */
+/* The byte after the closing quote; doubled quotes are content. NULL: no
+ * closing quote, reported. */
 static const char *quoted(struct wi_expr_build *b, const char *open,
                           uint32_t at)
 {

@@ -19,22 +19,22 @@ enum wi_token_kind {
     WI_TOKEN_SIGN,
 };
 
-/** A slice of the text. */
+/** n_bytes of the text, from byte `at`. */
 struct wi_token {
     enum wi_token_kind kind;
     uint32_t at;
     uint32_t n_bytes;
 };
 
-/** The token at byte `from` or after it. false: reported. */
+/** The first token that begins at or after byte `from`. false: reported. */
 bool wi_lex_next(struct wi_expr_build *b, uint32_t from, struct wi_token *out);
 
 /** Is it this word (any case), or this sign? */
 bool wi_token_is(const struct wi_expr_build *b, const struct wi_token *token,
                  const char *word);
 
-/** Content of a QUOTED or TEXT token: without quotes, doubled ones single.
- *  data NULL: no memory, reported. */
+/** Content of a QUOTED or TEXT token: without its quotes, and with doubled
+ *  quotes as single ones. data NULL: no memory, reported. */
 struct wi_str wi_token_content(struct wi_expr_build *b,
                                const struct wi_token *token);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LIKE. A pattern is a list of steps: a byte, one character (_), or anything
- * (%). Where it has no _ and % stands at its ends only, bytes are compared at
- * once. */
+ * (%). A pattern without _ and with % only at its ends needs no steps: its
+ * bytes are compared as a whole. */
 #include "operators/expr/like.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ enum shape {
 
 struct wi_like {
     enum shape shape;
-    struct wi_str bytes; /* all STEP_BYTEs */
+    struct wi_str bytes; /* of all STEP_BYTEs */
     struct step *steps;
     uint32_t n;
 };
@@ -43,8 +43,8 @@ static enum shape shape_of(const struct wi_like *like)
                          : SHAPE_WHOLE;
 }
 
-/* The step at pattern byte *i, which moves to the last byte that it takes.
- * false: nothing that can be escaped follows. */
+/* The step at byte *i of the pattern; *i moves to the step's last byte. false:
+ * what follows the escape character cannot be escaped. */
 static bool read_step(struct wi_str pattern, char escape, uint32_t *i,
                       struct step *out)
 {
@@ -103,7 +103,7 @@ static inline uint32_t after_character(struct wi_str s, uint32_t i)
     return i;
 }
 
-/* Where a step fails, the last % takes one character more. */
+/* If a step fails, the last % takes one more character. */
 static bool match_steps(const struct wi_like *like, struct wi_str s)
 {
     uint32_t i = 0;
@@ -133,7 +133,7 @@ static bool match_steps(const struct wi_like *like, struct wi_str s)
     return true;
 }
 
-/* Short ones without a branch per byte, which random text would mispredict. */
+/* Short ones have no branch per byte: with random text it is mispredicted. */
 static inline bool same_bytes(const char *x, struct wi_str y)
 {
     enum { SHORT = 4 };

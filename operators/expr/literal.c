@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Literals. What a number is depends on how it is written: 1 is int64, 1.50
- * is decimal(3,2), 1.5e0 is float64. */
+/* Literals. The type of a number depends on how it is written: 1 is int64,
+ * 1.50 is decimal(3,2), 1.5e0 is float64. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -14,7 +14,7 @@ static struct wi_str slice(const struct wi_parse *p,
     return (struct wi_str){p->b->expr->text + token->at, token->n_bytes};
 }
 
-/* Text of a literal as a constant of that type. */
+/* A constant of this type from the text of a literal. */
 static struct wi_node *make(struct wi_parse *p, uint32_t at,
                             const struct wi_type *type, struct wi_str text)
 {
@@ -58,7 +58,7 @@ struct wi_node *wi_parse_number(struct wi_parse *p, uint32_t at, bool minus)
     struct wi_str text = slice(p, &p->now);
     struct wi_type type = {.kind = WI_TYPE_INT64};
     struct wi_value value;
-    if (minus) { /* the sign and the digits may stand apart */
+    if (minus) { /* spaces may stand between sign and digits */
         char *joined = wi_build_take(p->b, text.n_bytes + 1);
         if (joined == NULL) {
             return NULL;
@@ -112,7 +112,7 @@ struct wi_node *wi_parse_hex(struct wi_parse *p)
     return wi_parse_step(p) ? make(p, at, &type, value) : NULL;
 }
 
-/* Reads `decimal(12, 2)` into name, without spaces and in lower case. */
+/* Read `Decimal(12, 2)` into name as `decimal(12,2)`. false: reported. */
 static bool type_name(struct wi_parse *p, char *name, size_t room)
 {
     size_t n = 0;
@@ -120,7 +120,7 @@ static bool type_name(struct wi_parse *p, char *name, size_t room)
     do {
         struct wi_str word = slice(p, &p->now);
         if (n + word.n_bytes + 1 > room) {
-            return true; /* too long for a type: it is not found */
+            return true; /* too long: the caller will not find such a type */
         }
         memcpy(name + n, word.data, word.n_bytes);
         n += word.n_bytes;
@@ -162,7 +162,8 @@ bool wi_parse_type(struct wi_parse *p, struct wi_type *out)
     return true;
 }
 
-/* decimal '1.20' and timestamp '...' take their details from the text. */
+/* The digits of decimal '1.20' and the unit of timestamp '...' come from the
+ * text. */
 static bool detail(struct wi_parse *p, uint32_t at, bool is_decimal,
                    struct wi_str text, struct wi_type *out)
 {
@@ -174,7 +175,7 @@ static bool detail(struct wi_parse *p, uint32_t at, bool is_decimal,
     return true;
 }
 
-/* The text of a literal, and then a closing parenthesis if one was opened. */
+/* Read the text of a literal, and the closing parenthesis if one was opened. */
 static bool typed_text(struct wi_parse *p, bool opened, struct wi_str *out)
 {
     if (p->now.kind != WI_TOKEN_TEXT) {

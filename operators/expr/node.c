@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of an expression, their memory, and messages about places of it. */
+/* Nodes of an expression, their memory, and messages about its text. */
 #include "operators/expr/node.h"
 
 #include <stdarg.h>
@@ -26,7 +26,7 @@ const char *wi_expr_op_text(enum wi_expr_op op)
     return texts[op];
 }
 
-/* Characters before a byte, and this one: continuation bytes do not count. */
+/* Number of the character at a byte, counted from 1. */
 static uint32_t character(const struct wi_expr *expr, uint32_t at)
 {
     uint32_t n = 1;
@@ -177,7 +177,7 @@ struct wi_node *wi_node_const(struct wi_expr_build *b, uint32_t at,
 static void number(struct wi_node *node, uint32_t *n)
 {
     if (node->op == WI_OP_REF) {
-        return; /* its argument is numbered below WITH */
+        return; /* its argument gets its number below WITH */
     }
     node->slot = (*n)++;
     for (uint32_t i = 0; i < node->n_args; i++) {

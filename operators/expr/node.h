@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The tree of an expression, and the memory that it lives in.
+ * The tree of an expression, and its memory.
  *
  *   text --parse--> tree without types --check--> tree with types
  *
@@ -11,11 +11,11 @@
  *                            EQ(REF x, 1)     a   null
  *
  * Rules
- *  - Check casts operands, so that both sides of an operator have one
+ *  - Check casts operands so that both sides of an operator have the same
  *    representation, and replaces what it can compute by a CONST.
  *  - What is written once is computed once: WITH computes its first argument,
- *    REF below its second one gives those values again.
- *  - All nodes belong to the expression and go with it.
+ *    and each REF in its second argument gives those values again.
+ *  - All nodes belong to the expression and are freed with it.
  */
 #ifndef WI_OPERATORS_EXPR_NODE_H
 #define WI_OPERATORS_EXPR_NODE_H
@@ -30,7 +30,7 @@
 #define WI_EXPR_NODES 10000u
 #define WI_EXPR_DEPTH 200u /* levels of nesting: bounds all recursion */
 
-/* X(name, text of messages) */
+/* X(name, text in messages) */
 #define WI_EXPR_OPS(X)                                                         \
     X(COLUMN, "column")                                                        \
     X(CONST, "constant")                                                       \
@@ -74,10 +74,10 @@ enum wi_expr_op {
 #undef WI_EXPR_ENUM
 };
 
-/** As messages name it. */
+/** Its name in messages. */
 const char *wi_expr_op_text(enum wi_expr_op op);
 
-/** What EXTRACT takes. */
+/** What EXTRACT takes from a date or timestamp. */
 enum wi_field {
     WI_FIELD_YEAR,
     WI_FIELD_QUARTER,
@@ -95,15 +95,15 @@ struct wi_like;
 
 struct wi_node {
     enum wi_expr_op op;
-    uint32_t at;     /* byte of the text */
-    uint32_t height; /* levels below, and this one */
-    uint32_t slot;   /* of struct wi_eval */
+    uint32_t at;     /* its byte in the text */
+    uint32_t height; /* levels, with its own */
+    uint32_t slot;   /* in struct wi_eval */
     struct wi_type type;
     struct wi_node **arg;
     uint32_t n_args;
     bool negated;          /* IS_NULL, IN, BETWEEN, LIKE */
     bool untyped;          /* CONST: null, before it takes a type */
-    bool searched;         /* CASE, before check: the first argument is x */
+    bool searched;         /* CASE, before check: `case x when` */
     uint32_t column;       /* COLUMN */
     enum wi_field field;   /* EXTRACT */
     struct wi_str name;    /* COLUMN, before check */
@@ -128,12 +128,13 @@ struct wi_expr {
 struct wi_expr_build {
     struct wi_expr *expr;
     const struct wi_columns *columns;
-    uint32_t deepest; /* tree that nodes may make */
+    uint32_t deepest; /* tree that is allowed, in levels */
     weir_err code;    /* of the first error */
     struct weir_error *err;
 };
 
-/** Report what is wrong at a byte of the text, once. Returns NULL. */
+/** Report an error at a byte of the text; only the first counts. Returns
+ *  NULL. */
 void *wi_build_fail(struct wi_expr_build *b, uint32_t at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 
@@ -142,20 +143,20 @@ void *wi_build_fail_as(struct wi_expr_build *b, weir_err code, uint32_t at,
                        const char *fmt, ...)
     __attribute__((format(printf, 4, 5), cold));
 
-/** Memory, cleared, 16-byte aligned, that goes with the expression. NULL: none,
- *  and reported. */
+/** Memory, cleared and 16-byte aligned, that is freed with the expression.
+ *  NULL: no memory, reported. */
 void *wi_build_take(struct wi_expr_build *b, size_t bytes);
 
-/** Give all of it back. */
+/** Give back all memory of wi_build_take. */
 void wi_build_free(struct wi_expr *expr);
 
-/** A node with arguments, which are copied. NULL: no memory, too many nodes,
- *  or nested too deep, and reported. */
+/** A node; copies the array of arguments. NULL: no memory, too many nodes or
+ *  nested too deep, reported; or an argument is NULL. */
 struct wi_node *wi_node_make(struct wi_expr_build *b, enum wi_expr_op op,
                              uint32_t at, uint32_t n_args,
                              struct wi_node *const *args);
 
-/** The same for two arguments. */
+/** wi_node_make with two arguments. */
 struct wi_node *wi_node_pair(struct wi_expr_build *b, enum wi_expr_op op,
                              uint32_t at, struct wi_node *x, struct wi_node *y);
 
@@ -163,25 +164,24 @@ struct wi_node *wi_node_pair(struct wi_expr_build *b, enum wi_expr_op op,
 struct wi_node *wi_node_copy(struct wi_expr_build *b,
                              const struct wi_node *node);
 
-/** A constant. */
 struct wi_node *wi_node_const(struct wi_expr_build *b, uint32_t at,
                               const struct wi_type *type,
                               const struct wi_value *value);
 
-/** Number of the tree's nodes that need a slot; numbers them. */
+/** Number the nodes that need a slot. Returns how many there are. */
 uint32_t wi_node_number(struct wi_node *root);
 
-/** List of nodes while its length is unknown. */
+/** A list of nodes that can grow. */
 struct wi_node_list {
     struct wi_node **at;
     uint32_t n;
     uint32_t room;
 };
-/** false: no memory, reported. node NULL: false, as it was reported before. */
+/** false: no memory, reported; or node is NULL, which was reported before. */
 bool wi_node_list_add(struct wi_expr_build *b, struct wi_node_list *list,
                       struct wi_node *node);
 
-/** Type's name for messages, without the mark of nulls. */
+/** Name of the type in messages, without the mark of nullable types. */
 const char *wi_expr_type_text(const struct wi_type *type,
                               char text[WI_TYPE_TEXT_BYTES]);
 
@@ -190,7 +190,7 @@ static inline bool wi_node_is_const(const struct wi_node *node)
     return node->op == WI_OP_CONST;
 }
 
-/** null, with a value that may be read: 0, or an empty string. */
+/** A null whose value may still be read: it is 0 or an empty string. */
 struct wi_value wi_value_null(const struct wi_type *type);
 
 /** Make n positions of a vector hold one value. */

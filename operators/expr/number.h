@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Arithmetic of 128 bits that says when it overflows. The compilers' own is
- *  in a library of clang's that gcc's programs do not have. */
+/** Arithmetic of 128 bits that reports overflow. The compiler's own will not
+ *  do: clang's needs a library that is missing where gcc's is linked. */
 #ifndef WI_OPERATORS_EXPR_NUMBER_H
 #define WI_OPERATORS_EXPR_NUMBER_H
 
@@ -16,7 +16,7 @@ static inline bool wi_fits_i64(wi_i128 v)
     return v == (int64_t)v;
 }
 
-/** *out = a * b. true: overflow, *out is anything. */
+/** *out = a * b. true: overflow, and *out may be anything. */
 static inline bool wi_mul_i128(wi_i128 a, wi_i128 b, wi_i128 *out)
 {
     if (wi_fits_i64(a) && wi_fits_i64(b)) {
@@ -25,7 +25,7 @@ static inline bool wi_mul_i128(wi_i128 a, wi_i128 b, wi_i128 *out)
     }
     wi_u128 x = wi_abs_i128(a);
     wi_u128 y = wi_abs_i128(b);
-    wi_u128 high = x >> 64 ? x >> 64 : y >> 64; /* of the one that has it */
+    wi_u128 high = x >> 64 ? x >> 64 : y >> 64; /* of the factor that has it */
     wi_u128 other = x >> 64 ? y : x;
     wi_u128 low = x >> 64 ? (uint64_t)x : (uint64_t)y;
     wi_u128 cross = high * (uint64_t)other;
@@ -36,7 +36,7 @@ static inline bool wi_mul_i128(wi_i128 a, wi_i128 b, wi_i128 *out)
            sum > ((wi_u128)1 << 127) - (minus ? 0 : 1);
 }
 
-/** *out = v / n, n > 0, rounded half away from zero. */
+/** v / n for n > 0, rounded half away from zero. */
 static inline wi_i128 wi_round_div_i128(wi_i128 v, wi_i128 n)
 {
     wi_i128 q = v / n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators by precedence climbing: parse(level) takes operators that bind at
- * least as strongly. The levels are those of the table in
- * docs/expressions.md. */
+/* Operators by precedence climbing: parse(level) takes the operators of this
+ * level and of those that bind more strongly. The levels are those of the table
+ * in docs/expressions.md. */
 #include "operators/expr/parse.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum level {
     LEVEL_OR,
     LEVEL_AND,
     LEVEL_NOT,
-    LEVEL_COMPARE, /* and IS, IN, BETWEEN, LIKE: one per expression */
+    LEVEL_COMPARE, /* and IS, IN, BETWEEN, LIKE */
     LEVEL_CONCAT,
     LEVEL_ADD,
     LEVEL_MUL,
@@ -75,7 +75,7 @@ static const struct binary *binary_at(const struct wi_parse *p)
     return NULL;
 }
 
-/* x and y and ...: one node, so that long conditions are not deep. */
+/* x and y and ... becomes one node, so that long conditions do not nest. */
 static struct wi_node *chain(struct wi_parse *p, struct wi_node *first,
                              const struct binary *op)
 {
@@ -180,7 +180,7 @@ static struct wi_node *parse_is_null(struct wi_parse *p, struct wi_node *x)
     return p->b->code != WEIR_OK ? NULL : x;
 }
 
-/* Of no row it would be true: whoever writes it means something else. */
+/* x = null is true of no row: `is null` was meant. */
 static struct wi_node *null_compared(struct wi_parse *p,
                                      const struct binary *op, uint32_t at)
 {
@@ -189,7 +189,7 @@ static struct wi_node *null_compared(struct wi_parse *p,
                          op->sign, op->op == WI_OP_EQ ? "" : "not ");
 }
 
-/* What follows the left side of a comparison. They do not chain. */
+/* A comparison, whose left side is x. Comparisons do not chain. */
 static struct wi_node *parse_compare(struct wi_parse *p, struct wi_node *x)
 {
     uint32_t at = p->now.at;

@@ -11,16 +11,16 @@ struct wi_parse {
     uint32_t depth;
 };
 
-/** The whole text. NULL: reported. */
+/** The tree of the whole text. NULL: reported. */
 struct wi_node *wi_parse_text(struct wi_expr_build *b);
 
-/** What binds weaker than everything: `a or b`. */
+/** An expression with operators of any level, as in `a or b`. */
 struct wi_node *wi_parse_any(struct wi_parse *p);
 
 /** A constant, a column, a call, case, or something in parentheses. */
 struct wi_node *wi_parse_primary(struct wi_parse *p);
 
-/** The number in p->now, negative if wanted. */
+/** The NUMBER token in p->now; minus: a `-` stood before it. */
 struct wi_node *wi_parse_number(struct wi_parse *p, uint32_t at, bool minus);
 
 /** A literal that begins with a type: `date '2013-07-01'`. */
@@ -35,9 +35,9 @@ bool wi_parse_type(struct wi_parse *p, struct wi_type *out);
 
 /** Go to the next token. false: reported. */
 bool wi_parse_step(struct wi_parse *p);
-/** Step over this word or sign, if it is there. */
+/** Step over this word or sign. false: it is not there. */
 bool wi_parse_skip(struct wi_parse *p, const char *word);
-/** Step over it, or report that it was expected. */
+/** Step over this word or sign. false: reported that it was expected. */
 bool wi_parse_want(struct wi_parse *p, const char *word);
 /** Report that something else was expected. Returns NULL. */
 void *wi_parse_unexpected(struct wi_parse *p, const char *expected);

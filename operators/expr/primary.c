@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands between operators: columns, calls, case, parentheses. */
+/* Operands: constants, columns, calls, case, parentheses. */
 #include <string.h>
 
 #include "operators/expr/hint.h"
@@ -121,7 +121,7 @@ static struct wi_node *substring(struct wi_parse *p, uint32_t at)
                : NULL;
 }
 
-/* After the opening parenthesis. */
+/* From after the opening parenthesis. */
 static struct wi_node *arguments(struct wi_parse *p, uint32_t at,
                                  const struct function *f)
 {
@@ -176,8 +176,7 @@ static struct wi_node *call(struct wi_parse *p, const struct wi_token *name)
     return unknown_function(p, name);
 }
 
-/* case [x] when v then r ... [else r] end: arguments in that order; without
- * `else` their number lacks one. */
+/* case [x] when v then r ... [else r] end; the arguments are in this order. */
 static struct wi_node *parse_case(struct wi_parse *p)
 {
     struct wi_node_list list = {.n = 0};
@@ -227,7 +226,8 @@ static bool is_reserved(const struct wi_parse *p)
     return false;
 }
 
-/* date '...', decimal(12,2) '...', timestamp('...'): tried before calls. */
+/* date '...', decimal(12,2) '...', timestamp('...'); must be asked before the
+ * name is read as a call. */
 static bool begins_literal(struct wi_parse *p, struct wi_token *next)
 {
     if (!wi_lex_next(p->b, p->now.at + p->now.n_bytes, next)) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants of an IN: few are compared one by one, many are searched by
- * halves. */
+/* Constants of an IN: few are compared one by one, many by binary search. */
 #include "operators/expr/set.h"
 
 #include <stdlib.h>
@@ -51,7 +50,7 @@ static inline int order_str(struct wi_str x, struct wi_str y)
                       : (x.n_bytes > y.n_bytes) - (x.n_bytes < y.n_bytes);
 }
 
-/* NaN above all, and as itself. */
+/* NaN equals NaN and is greater than all numbers. */
 static inline int order_f64(double x, double y)
 {
     int nans = (x != x) - (y != y);

@@ -5,14 +5,14 @@
 
 #include "operators/expr/eval.h"
 
-/** Room for n values of that type. NULL: no memory, reported. */
+/** A set with room for n values of this type. NULL: no memory, reported. */
 struct wi_set *wi_set_make(struct wi_expr_build *b, const struct wi_type *type,
                            uint32_t n);
 void wi_set_add(struct wi_set *set, const struct wi_value *value);
 void wi_set_sort(struct wi_set *set);
 bool wi_set_has_null(const struct wi_set *set);
 
-/** out[p] = 1 where x[p] is in the set. Nulls are the caller's business. */
+/** out[p] = 1 where x[p] is in the set. Does not look at nulls. */
 void wi_set_look_up(const struct wi_set *set, const struct wi_vec *x,
                     struct wi_sel_rows rows, uint8_t *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computed strings: blocks that stay for the next chunk, and messages about
- * values. */
+/* Memory of computed strings, in blocks that are used again for the next chunk,
+ * and messages about values. */
 #include <stdio.h>
 #include <string.h>
 

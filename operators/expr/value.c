@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values in messages, types of literals, and numbers between kinds. */
+/* Values in messages, types of literals, and float64 to and from decimals. */
 #include "operators/expr/value.h"
 
 #include <math.h>
@@ -87,7 +87,7 @@ int wi_hex_digit(char c)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/* The fraction's digits one by one: part / 2^bits, bits <= 124. */
+/* Append `scale` digits of part / 2^bits to whole, and round; bits <= 124. */
 static wi_u128 fraction_digits(wi_u128 part, int bits, uint32_t scale,
                                wi_u128 whole)
 {
@@ -102,8 +102,8 @@ static wi_u128 fraction_digits(wi_u128 part, int bits, uint32_t scale,
 
 bool wi_f64_scaled(double v, uint32_t scale, wi_i128 *out)
 {
-    /* What is left times 10 must fit 128 bits. Numbers below 2^-71 lose bits,
-     * which only scales above 36 would show. */
+    /* The fraction times 10 must fit 128 bits. Numbers below 2^-71 lose bits,
+     * but only a scale above 36 would show it. */
     enum { FINEST = 124 };
     double whole = trunc(fabs(v));
     double most = ldexp(1.0, 127) / pow(10.0, scale);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What literals, messages and casts need to know of values and their texts. */
+/** Values and their texts, for literals, messages and casts. */
 #ifndef WI_OPERATORS_EXPR_VALUE_H
 #define WI_OPERATORS_EXPR_VALUE_H
 
@@ -7,18 +7,17 @@
 #include "operators/base/value_text.h"
 #include "operators/expr/node.h"
 
-/** Digits before and after the point of `123.45`: {5, 2}. */
+/** All digits, and those after the point: {5, 2} of `123.45`. */
 struct wi_digits {
     uint32_t precision;
     uint32_t scale;
 };
 struct wi_digits wi_digits_of(struct wi_str text);
 
-/** Fraction digits of a timestamp's text decide its unit: the coarsest that
- *  holds it. */
+/** Unit of a timestamp's text: the coarsest that holds its fraction digits. */
 uint8_t wi_unit_of(struct wi_str text);
 
-/** Text for messages: null, 'text...' and x'00ff...', too. */
+/** Text for messages; shows null, 'text...' and x'00ff...', too. */
 const char *wi_value_show(const struct wi_type *type,
                           const struct wi_value *value,
                           char text[WI_VALUE_TEXT_BYTES]);
@@ -26,11 +25,11 @@ const char *wi_value_show(const struct wi_type *type,
 /** Value of a hex digit, or -1. */
 int wi_hex_digit(char c);
 
-/** Double times 10^scale, rounded half away from zero. false: beyond an
- *  int128, or not finite. */
+/** v times 10^scale, rounded half away from zero. false: does not fit 128
+ *  bits, or is not finite. */
 bool wi_f64_scaled(double v, uint32_t scale, wi_i128 *out);
 
-/** Decimal as the nearest double. */
+/** v / 10^scale. */
 double wi_f64_unscaled(wi_i128 v, uint32_t scale);
 
 #endif /* WI_OPERATORS_EXPR_VALUE_H */
