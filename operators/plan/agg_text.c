@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Aggregates as text. What stands inside the brackets is the expression
- * language's business; here only where they end. */
+/* Aggregates as text. The expression language reads what is inside the
+ * brackets; here only their end is found. */
 #include "operators/plan/agg_text.h"
 
 #include <ctype.h>
@@ -40,8 +40,8 @@ static bool read_name(const char **at, enum wi_agg_fn *fn)
 }
 
 /* Where the bracket that is open before `at` closes, or NULL. Brackets in
- * 'texts' and "names" do not count; a quote inside either is doubled, which
- * reads as two of them. */
+ * 'texts' and "names" do not count. A doubled quote inside one reads as its
+ * end and the beginning of another. */
 static const char *find_close(const char *at)
 {
     unsigned int depth = 1;

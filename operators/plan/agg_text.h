@@ -12,11 +12,11 @@ struct wi_agg_text {
     size_t n_bytes;
 };
 
-/** Read an aggregate; false: it is none. Blanks around its parts are left out.
+/** Read an aggregate; false: not one. Blanks around its parts are left out.
  *  Errors: none. Blocks: never. Threads: any. Ownership: points into text. */
 bool wi_agg_read(const char *text, struct wi_agg_text *out);
 
-/** Do both say the same, but for blanks around their parts? */
+/** Are they equal, apart from blanks around their parts? */
 bool wi_agg_text_same(const struct wi_agg_text *a, const struct wi_agg_text *b);
 
 #endif /* WI_OPERATORS_AGG_TEXT_H */

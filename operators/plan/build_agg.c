@@ -5,8 +5,8 @@
  *
  *   input  ->  [groups, arguments]  ->  aggregate
  *
- * FINAL finds the states by the names that PARTIAL gave them: one column, and
- * for avg a second one, NAME.count.
+ * FINAL finds the states by the names that PARTIAL gave them. A state is one
+ * column; avg has a second one, NAME.count.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ enum {
 
 #define STATE_NAME_BYTES 256
 
-/* An aggregate in the making: what the caller gave, and what was found. Arrays
- * are the operator's. */
+/* An aggregate in the making: what the caller gave, and what it resolved to.
+ * The operator owns the arrays. */
 struct making {
     struct wi_draft b;
     const struct weir_aggregate_params *params;
@@ -68,7 +68,7 @@ static weir_err read_texts(struct making *m)
 
 /* ---- arguments ----------------------------------------------------------- */
 
-/* As in `count(distinct x)`; a column may have that name. */
+/* Is it as in `count(distinct x)`? A column may be called distinct. */
 static bool is_distinct(const struct wi_agg_text *t)
 {
     static const char word[] = "distinct";
@@ -126,7 +126,7 @@ static char *quoted(const char *name)
     return text;
 }
 
-/* The next column of the hidden projection; takes expr over. */
+/* The next column of the hidden projection; takes over expr. */
 static weir_err add_hidden(struct wi_draft *h, const char *name,
                            struct wi_expr *expr)
 {
@@ -372,7 +372,7 @@ static weir_err check_params(struct making *m)
     return WEIR_OK;
 }
 
-/* Names and texts of the aggregates stay: a final one above compares them. */
+/* A FINAL aggregate above compares these names and texts with its own. */
 static weir_err keep_texts(struct making *m)
 {
     const uint32_t n = m->params->n_aggregates;

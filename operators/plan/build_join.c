@@ -75,7 +75,7 @@ static weir_err join_keys(struct wi_draft *b,
     return rc == WEIR_OK ? check_types(b) : rc;
 }
 
-/* The key that right column `col` is, or n_keys. */
+/* Which key right column `col` is; n_keys: none. */
 static uint32_t key_of(const struct wi_join_params *p, uint32_t col)
 {
     uint32_t k = 0;
@@ -85,8 +85,8 @@ static uint32_t key_of(const struct wi_join_params *p, uint32_t col)
     return k;
 }
 
-/* A right key called as its left one says nothing new in an inner join, and in
- * a left join only whether there was a match. */
+/* A right key with the name of its left key is left out: in an inner join it
+ * says nothing new, in a left join only whether there was a match. */
 static bool is_left_out(const struct wi_join_params *p, uint32_t col)
 {
     const uint32_t k = key_of(p, col);
@@ -102,7 +102,7 @@ static weir_err give_right(struct wi_draft *b, uint32_t col)
     const uint32_t k = key_of(p, col);
     if (p->kind == WEIR_JOIN_LEFT) {
         type.nullable = true;
-        value = WI_VALUE_NEW; /* null where it had a value */
+        value = WI_VALUE_NEW; /* null in rows without a match */
     } else if (k < p->n_keys) {
         value = wi_draft_nth(b, 0)->notes.value[p->left_keys[k]];
     }

@@ -11,7 +11,7 @@
 
 /* ---- scan ---------------------------------------------------------------- */
 
-/* For who takes the name of a file, or of a generator, for that of a table. */
+/* For callers who give the name of a file or a generator, not of a table. */
 static const char *table_hint(uint32_t n_tables)
 {
     return n_tables == 0

@@ -12,7 +12,7 @@
 
 /* ---- sort ---------------------------------------------------------------- */
 
-/* "by revenue desc, day"; nulls where they are not by default. */
+/* "by revenue desc, day"; nulls are named only where they come first. */
 static weir_err order_detail(struct wi_draft *b, const struct wi_sort_key *keys,
                              uint32_t n)
 {
@@ -103,7 +103,7 @@ weir_err weir_plan_sort(weir_plan *plan, const char *name,
 
 /* ---- bounds -------------------------------------------------------------- */
 
-/* Rows one after the other, each with n_keys texts. */
+/* params->bounds holds row after row, n_keys texts each. */
 static weir_err read_bounds(struct wi_draft *b, struct wi_literals *lit,
                             const struct weir_plan_shuffle_params *params)
 {
@@ -143,7 +143,7 @@ static weir_err check_ascending(struct wi_draft *b,
     return WEIR_OK;
 }
 
-/* As an Arrow batch, in buffers that live as long as the operator. */
+/* The bounds as an Arrow batch; its buffers live as long as the operator. */
 static weir_err convert_bounds(struct wi_draft *b, struct wi_literals *lit)
 {
     struct wi_plan_op *op = b->op;
@@ -172,7 +172,7 @@ static weir_err convert_bounds(struct wi_draft *b, struct wi_literals *lit)
     return rc;
 }
 
-/* What was given, for explain and to compare shuffles. */
+/* The bounds as given: for explain, and to compare shuffles. */
 static weir_err keep_bounds(struct wi_draft *b,
                             const struct weir_plan_shuffle_params *params)
 {
@@ -361,7 +361,7 @@ weir_err weir_plan_shuffle(weir_plan *plan, const char *name,
 
 /* ---- merge, result ------------------------------------------------------- */
 
-/* A gather that keeps the order of the input, if that has one. */
+/* A gather that keeps the order of its input, if there is one. */
 static weir_err build_gather(struct wi_draft *b)
 {
     const struct wi_plan_op *in = wi_draft_nth(b, 0);

@@ -124,7 +124,7 @@ weir_err wi_draft_detail(struct wi_draft *b, const char *fmt, ...)
     va_start(args, fmt);
     const int n = vasprintf(&text, fmt, args);
     va_end(args);
-    for (int i = 0; i < n; i++) { /* it is one line of a tree */
+    for (int i = 0; i < n; i++) { /* explain has one line for it */
         text[i] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
     }
     if (n >= 0) {

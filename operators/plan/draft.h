@@ -3,13 +3,13 @@
  * How an operator is added to a plan.
  *
  *   wi_draft_begin     a new operator, not in the plan yet
- *     wi_draft_at        which field is looked at: for messages
+ *     wi_draft_at        the field that messages name
  *     wi_draft_input     resolve inputs, columns, expressions
  *     wi_draft_take      memory that lives as long as the operator
- *   wi_draft_end       into the plan, or, after an error, gone
+ *   wi_draft_end       joins the plan or, after an error, is freed
  *
- * A call that fails has changed nothing: the operator owns all that was made
- * for it, and goes.
+ * A call that fails leaves the plan as it was: the operator owns all that was
+ * made for it, and is freed.
  */
 #ifndef WI_OPERATORS_DRAFT_H
 #define WI_OPERATORS_DRAFT_H
@@ -18,7 +18,7 @@
 
 #define WI_DRAFT_FIELD_BYTES 64
 
-/** Most columns of an operator: as weir_schema_build. */
+/** Most columns of an operator: the limit of weir_schema_build. */
 #define WI_PLAN_COLUMNS 1024u
 
 /** One operator in the making. */
@@ -46,12 +46,12 @@ weir_err wi_draft_begin(struct wi_draft *b, enum wi_plan_kind kind,
 weir_err wi_draft_begin_hidden(struct wi_draft *b, enum wi_plan_kind kind,
                                uint32_t input);
 
-/** If rc is WEIR_OK and its rows may be where they are (spread.h), the operator
- *  joins the plan and uses its inputs up; else it goes.
+/** If rc is WEIR_OK and spread.h allows its rows to be where they are, the
+ *  operator joins the plan and uses up its inputs; else it is freed.
  *  Returns rc, or WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY. */
 weir_err wi_draft_end(struct wi_draft *b, weir_err rc);
 
-/** Take the operator that came last out of the plan again. */
+/** Remove the operator that was added last from the plan. */
 void wi_draft_undo(weir_plan *plan);
 
 /** The field that the next messages are about, `keys[2]`; NULL: the whole
@@ -70,13 +70,13 @@ weir_err wi_draft_fail_in(struct wi_draft *b, weir_err code)
 
 weir_err wi_draft_no_memory(struct wi_draft *b) __attribute__((cold));
 
-/** Zeroed memory of the operator's; NULL if there is none. */
+/** Zeroed memory that the operator owns; NULL: no memory. */
 void *wi_draft_take(struct wi_draft *b, size_t n, size_t bytes);
 
 /** A copy of text that lives as long as the operator; NULL: no memory. */
 const char *wi_draft_copy(struct wi_draft *b, const char *text);
 
-/** Printed text for explain becomes the operator's notes.detail.
+/** Print the operator's notes.detail: what explain says of it.
  *  Errors: WEIR_ERR_NO_MEMORY. */
 weir_err wi_draft_detail(struct wi_draft *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -85,7 +85,7 @@ weir_err wi_draft_detail(struct wi_draft *b, const char *fmt, ...)
  * Resolve the next input of the operator.
  *
  * Errors:     WEIR_ERR_NOT_FOUND (lists what there is), WEIR_ERR_DUPLICATE (it
- *             has a consumer), WEIR_ERR_ARG (NULL), WEIR_ERR_NO_MEMORY
+ *             has a consumer already), WEIR_ERR_ARG (NULL), WEIR_ERR_NO_MEMORY
  * Ownership:  the plan's
  */
 weir_err wi_draft_input(struct wi_draft *b, const char *name,
@@ -112,13 +112,14 @@ weir_err wi_draft_keys(struct wi_draft *b, const struct wi_plan_op *of,
                        const struct wi_draft_names *names,
                        const uint32_t **out);
 
-/** A column that the operator gives out. @param value  its notes.value, or
- *  WI_VALUE_NEW. Errors: WEIR_ERR_DUPLICATE (name), WEIR_ERR_ARG. */
 #define WI_VALUE_NEW UINT32_MAX
+
+/** Give out a column. @param value  its notes.value, or WI_VALUE_NEW.
+ *  Errors: WEIR_ERR_DUPLICATE (name), WEIR_ERR_ARG. */
 weir_err wi_draft_give(struct wi_draft *b, const char *name,
                        const struct wi_type *type, uint32_t value);
 
-/** All columns of an operator below, as they are. */
+/** Give out all columns of an operator below, as they are. */
 weir_err wi_draft_give_all(struct wi_draft *b, const struct wi_plan_op *of);
 
 /** The plan's result: a gather above operator `input`, which keeps its order.
@@ -131,17 +132,18 @@ weir_err wi_draft_result(weir_plan *plan, uint32_t input,
 weir_err wi_draft_fail_unknown(const weir_plan *plan, const char *name,
                                struct weir_error *err) __attribute__((cold));
 
-/** Names as text, "a, b, c", cut to fit. Returns text. */
 #define WI_DRAFT_LIST_BYTES 256
+
+/** Names as text, "a, b, c", cut to fit. Returns text. */
 const char *wi_draft_list(const char *const *names, uint32_t n,
                           char text[WI_DRAFT_LIST_BYTES]);
 
-/** Words for weir_join_kind and weir_aggregate_mode, by their numbers; NULL at
- *  the end. */
+/** Words for weir_join_kind and weir_aggregate_mode, indexed by their values;
+ *  NULL at the end. */
 extern const char *const wi_join_words[];
 extern const char *const wi_aggregate_words[];
 
-/** Free an operator that is in no plan (any more). NULL is allowed. */
+/** Free an operator that is in no plan. NULL is allowed. */
 void wi_plan_op_close(struct wi_plan_op *op);
 
 /** Index of the operator with this name, or UINT32_MAX. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans as text: what reads stands above what it reads. */
+/* Plans as text: each operator stands above its inputs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ weir_err weir_plan_operator(const weir_plan *plan, uint32_t idx,
 
 /* ---- tree ---------------------------------------------------------------- */
 
-/* A name may have any characters; each operator has one line. */
+/* A name may have any characters, but each operator has one line. */
 static void print_name(FILE *to, const char *name)
 {
     for (; *name != '\0'; name++) {
@@ -63,8 +63,8 @@ static void print_columns(FILE *to, const struct wi_columns *columns)
     }
 }
 
-/* An operator whose turn it is: how deep it stands, and whether another input
- * of the same consumer follows. */
+/* An operator to print: how deep it is, and whether another input of the same
+ * consumer follows. */
 struct turn {
     uint32_t op;
     uint32_t depth;
@@ -91,7 +91,7 @@ static void print_op(FILE *to, const struct wi_plan_op *op)
     (void)fputs("]\n", to);
 }
 
-/* Deep plans must not need deep recursion: what is left to print is a stack. */
+/* No recursion, as plans may be deep: a stack holds what is left to print. */
 static void print_tree(FILE *to, const weir_plan *plan, struct turn *stack,
                        bool *open)
 {
@@ -153,7 +153,7 @@ static void print_node(FILE *to, const struct wi_plan_op *op, uint32_t idx)
     }
 }
 
-/* Operators below the result are marked from the top: inputs come first. */
+/* Marks what is below the result, from the top: inputs have lower indexes. */
 static bool print_dot(FILE *to, const weir_plan *plan)
 {
     bool *live = calloc(plan->n_ops, sizeof(*live));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan from JSON. Operators stand in any order there; here they are sorted so
+ * A plan from JSON. It may have its operators in any order. They are sorted so
  * that inputs come first, and then added as a C program would add them.
  */
 #include "operators/plan/json.h"
@@ -17,8 +17,8 @@
 
 enum visit { NEW, OPEN, SEEN };
 
-/* Depth first, without recursion: stack is the path from where we began, and
- * next[i] the input of operator i that is looked at next. */
+/* Depth first, without recursion: stack is the path to the current operator,
+ * next[i] the input of operator i to visit next. */
 struct order {
     const json_t *operators;
     json_t *index; /* name -> place in operators */
@@ -36,8 +36,8 @@ static const char *name_of(const json_t *op)
     return json_string_value(json_object_get(op, "name"));
 }
 
-/* Text of input k of an operator, or NULL: no more. Inputs that are no texts
- * are skipped: the operator's own checks complain of them. */
+/* Name of input k of an operator; NULL: no more; "": skip it, as it is not
+ * there or no text. The operator's own checks report what is wrong. */
 static const char *input_of(const json_t *op, uint32_t k)
 {
     static const char *const fields[] = {"input", "left", "right"};
@@ -54,7 +54,7 @@ static const char *input_of(const json_t *op, uint32_t k)
     return name == NULL ? "" : name;
 }
 
-/* a -> b -> a, from the operator that is open already. */
+/* The message names the cycle, from operator `again` back to it. */
 static weir_err fail_cycle(struct wi_json *j, const struct order *o,
                            uint32_t again)
 {
@@ -96,7 +96,7 @@ static weir_err step(struct wi_json *j, struct order *o)
     const json_t *at =
         input[0] == '\0' ? NULL : json_object_get(o->index, input);
     if (at == NULL) {
-        return WEIR_OK; /* not there: said when it is added */
+        return WEIR_OK; /* adding the operator fails if it needs this one */
     }
     const uint32_t below = (uint32_t)json_integer_value(at);
     if (o->visit[below] == OPEN) {
@@ -124,7 +124,7 @@ static weir_err sort(struct wi_json *j, struct order *o)
 
 /* ---- operators ----------------------------------------------------------- */
 
-/* Names first: without them there is no order. */
+/* Names come first: sorting needs them. */
 static weir_err index_op(struct wi_json *j, struct order *o, uint32_t i)
 {
     const json_t *op = json_array_get(o->operators, i);

@@ -6,9 +6,9 @@
  *   $.operators[3].where     path: grows by wi_json_enter, shrinks by
  *                            wi_json_leave; every message begins with it
  *
- * Objects are checked for unknown fields first, so a getter may take a missing
- * field for one that was left out. Getters leave *out alone then, and fail on a
- * field of another type. docs/plan.md has every field and message.
+ * Objects are checked for unknown fields first, so a missing field was left out
+ * and not misspelt. Getters then leave *out alone; they fail on a field of
+ * another type. docs/plan.md has every field and message.
  */
 #ifndef WI_OPERATORS_JSON_H
 #define WI_OPERATORS_JSON_H
@@ -28,7 +28,7 @@ struct wi_json {
     char path[WI_JSON_PATH_BYTES]; /* cut to fit */
 };
 
-/** A step down: `.name` or `[3]`. Returns what wi_json_leave takes. */
+/** A step down: `.name` or `[3]`. Returns the length for wi_json_leave. */
 size_t wi_json_enter(struct wi_json *j, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void wi_json_leave(struct wi_json *j, size_t length);
@@ -63,7 +63,7 @@ weir_err wi_json_i64(struct wi_json *j, const json_t *object, const char *name,
 weir_err wi_json_array(struct wi_json *j, const json_t *object,
                        const char *name, const json_t **out);
 
-/** One of some words; *out is its index. @param words  NULL at the end */
+/** One of these words; *out is its index. @param words  NULL at the end */
 weir_err wi_json_word(struct wi_json *j, const json_t *object, const char *name,
                       const char *const *words, uint32_t *out);
 
@@ -80,10 +80,11 @@ weir_err wi_json_texts(struct wi_json *j, const json_t *object,
 weir_err wi_json_need(struct wi_json *j, const json_t *object, const char *what,
                       const char *const *fields);
 
+#define WI_JSON_SCALAR_BYTES 32
+
 /** A value as the text that a cast reads: strings, integers, true, false; NULL
  *  for null. Numbers with a point are refused: JSON readers round them.
  *  @param text  where numbers are printed */
-#define WI_JSON_SCALAR_BYTES 32
 weir_err wi_json_scalar(struct wi_json *j, const json_t *value,
                         char text[WI_JSON_SCALAR_BYTES], const char **out);
 

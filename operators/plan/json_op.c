@@ -16,7 +16,7 @@ static weir_err text(const struct wi_json_item *it, const char *field,
     return wi_json_text(it->j, it->at, field, out);
 }
 
-/* An array of `bytes` each for the entries of a field; free() it. */
+/* Zeroed memory, `bytes` for each entry of a field. Ownership: free. */
 static weir_err entries(const struct wi_json_item *it, const char *field,
                         size_t bytes, const json_t **array_out, void **out)
 {
@@ -67,7 +67,7 @@ weir_err wi_json_filter(const struct wi_json_item *it)
 
 /* ---- project, aggregate -------------------------------------------------- */
 
-/* {"name": ..., "expr": ...}; a project's may be a text alone. */
+/* {"name": ..., "expr": ...}; in a project also the text alone. */
 static weir_err read_output(struct wi_json *j, const json_t *at, bool plain,
                             struct weir_output *out)
 {
@@ -241,7 +241,7 @@ static weir_err read_sort_key(struct wi_json *j, const json_t *at,
     return rc;
 }
 
-/* None is not what a sort without the field gives: 0 is a mistake. */
+/* 0 is refused: it would read as no rows, but weir_plan_sort gives all. */
 static weir_err sort_rows(const struct wi_json_item *it, uint64_t *out)
 {
     weir_err rc = wi_json_u64(it->j, it->at, "rows", out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables from JSON: which kind it is says the one field of csv, series
- * and rows, or of the program's own kinds, that it has. */
+/* Tables from JSON. A table has one field that says its kind: csv, series,
+ * rows, or a kind of the program's own. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jansson's messages are those of a parser; what a person needs stands here. */
+/* Jansson's messages are those of a parser; here they are made for people. */
 #include "operators/plan/json_text.h"
 
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 #include "operators/plan/json_where.h"
 #include "operators/plan/node.h"
 
-/* UTF-8 may have a mark in front; of UTF-16, every other byte of a plan's
- * beginning is 0. */
+/* UTF-8 may begin with a byte order mark. UTF-16 is known by its own mark, or
+ * by a 0 in the first two bytes, as a plan begins with ASCII. */
 static weir_err take_text(struct wi_json_text *doc, struct weir_error *err)
 {
     static const char mark[] = {'\xef', '\xbb', '\xbf'};
@@ -35,7 +35,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* What stands before a place, without spaces; 0: nothing. */
+/* The last character before a place that is no space; 0: none. */
 static char before(const struct wi_json_text *doc, int place)
 {
     size_t i = place < 0 ? 0 : (size_t)place;
@@ -46,7 +46,7 @@ static char before(const struct wi_json_text *doc, int place)
     return i == 0 ? '\0' : doc->at[i - 1];
 }
 
-/* What the library cannot know: how the mistake came about. */
+/* What Jansson does not say: the likely mistake. */
 static const char *hint(const struct wi_json_text *doc, const json_error_t *at,
                         const char *near)
 {
@@ -61,7 +61,7 @@ static const char *hint(const struct wi_json_text *doc, const json_error_t *at,
                : "";
 }
 
-/* In the library's words, where they help. */
+/* Jansson's own words stay where they help. */
 static weir_err fail_parse(const struct wi_json_text *doc,
                            const json_error_t *at, struct weir_error *err)
 {

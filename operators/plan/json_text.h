@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The text of a plan: parsed, and asked where something stands in it.
+ * The text of a plan: parsing it, and finding where something is in it.
  *
  *   wi_json_parse(bytes) --> document --> wi_json_add_place(message) if it
  *                                         cannot be read as a plan

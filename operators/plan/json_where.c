@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jansson keeps no places of values. The text is well-formed here, so a walk
- * over it needs brackets and strings only. */
+/* Jansson does not keep where values are. The text is well-formed here, so a
+ * walk over it only has to know brackets and strings. */
 #include "operators/plan/json_where.h"
 
 #include <stdbool.h>
@@ -47,7 +47,7 @@ static void skip_value(struct text *t)
     } while (more(t) && (depth > 0 || strchr(" \t\r\n,:}]", *t->at) == NULL));
 }
 
-/* Does the path go on with this name? Returns the bytes of it that do. */
+/* Bytes of the path that this name matches, with the dot; 0: no match. */
 static size_t takes(const char *path, const char *name, size_t n)
 {
     return strncmp(path + 1, name, n) == 0 &&
@@ -56,8 +56,8 @@ static size_t takes(const char *path, const char *name, size_t n)
                : 0;
 }
 
-/* From a brace to the member that the path goes on with, the longest if there
- * are several. Returns the bytes of the path that it takes. */
+/* Move from a brace to the member that comes next in the path, the longest if
+ * several match. Returns the bytes of the path that it matches. */
 static size_t into_object(struct text *t, const char *path)
 {
     struct text at = {t->at + 1, t->end};

@@ -9,8 +9,8 @@
 struct wi_json_where {
     uint32_t line;     /* from 1 */
     uint32_t column;   /* from 1, in characters */
-    size_t path_bytes; /* of the path that led there: less than there are where
-                          a field is missing */
+    size_t path_bytes; /* of the path that led there: not all of them where a
+                          field is missing */
 };
 
 /**
@@ -18,7 +18,7 @@ struct wi_json_where {
  * way to it that is there.
  *
  * @param json  a document that was read without an error
- * @param path  something else may follow; a name with a dot in it is found, too
+ * @param path  other text may follow; names with a dot in them are found, too
  *
  * Errors:     none
  * Blocks:     never; O(bytes)

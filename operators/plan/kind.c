@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of the table, and what is only in them. */
+/* The rows of the table, and the functions that only they use. */
 #include "operators/plan/kind.h"
 
 #include "operators/plan/json.h"

@@ -26,24 +26,25 @@ struct wi_kind {
     const char *fields[WI_KIND_FIELDS]; /* all that it may have there */
 
     /** Add the operator of this JSON object to the plan, by a call of plan.h;
-     *  NULL: JSON has none (WI_KINDS_JSON). Errors: as that, WEIR_ERR_DATA. */
+     *  NULL: JSON has none (WI_KINDS_JSON).
+     *  Errors: that call's, WEIR_ERR_DATA. */
     weir_err (*read)(const struct wi_json_item *it);
 
     /** Say where the rows are, in notes.spread: params, columns and inputs are
-     *  there. Errors: WEIR_ERR_ARG (spread.h). */
+     *  set. Errors: WEIR_ERR_ARG (spread.h). */
     weir_err (*spread)(struct wi_draft *b);
 
     /** It is a shuffle: a fragment ends below it and another one begins here.
      *  Then `make` is NULL: tree.c opens both ends. */
     bool cuts;
 
-    /** One worker's. @param inputs  n_inputs of them, taken over; NULL: not on
-     *  this worker. Errors: as wi_<name>_open in ops.h. */
+    /** Make it for one worker. @param inputs  n_inputs of them, taken over;
+     *  NULL: not on this worker. Errors: as wi_<name>_open in ops.h. */
     weir_err (*make)(struct wi_ctx *ctx, const struct wi_plan_op *op,
                      struct wi_op *const *inputs, struct wi_op **out);
 
-    /** Gives out rows of its inputs as they are: above a partial aggregate,
-     *  its states. */
+    /** It gives out rows of its inputs as they are, so above a partial
+     *  aggregate it gives out states. */
     bool keeps_rows;
 
     /** Free what the params own; NULL: nothing. */
@@ -52,7 +53,7 @@ struct wi_kind {
 
 extern const struct wi_kind wi_kinds[WI_PLAN_KINDS];
 
-/** How many of them JSON has: the first ones. */
+/** JSON has the first kinds, this many. */
 #define WI_KINDS_JSON WI_PLAN_WRITE
 
 /** The row of an operator. */

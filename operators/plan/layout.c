@@ -12,8 +12,8 @@ static const uint32_t one_worker[] = {1};
 
 /* ---- the plan ------------------------------------------------------------ */
 
-/* Mark the operators of a fragment, and note the shuffles that it ends at. What
- * an operator on one worker reads is needed there only: a broadcast too.
+/* Mark the operators of a fragment, and note the shuffles where it ends. An
+ * operator on one worker needs its inputs there only, even a broadcast.
  * @param todo  room for all operators */
 static void walk(struct wi_layout *l, uint32_t root, uint32_t *todo)
 {
@@ -159,7 +159,7 @@ static weir_err open_shuffle(struct wi_layout *l, uint32_t i,
     return rc;
 }
 
-/* From the first member to all the others. */
+/* From member 0 to all others: see wi_layout_shuffles. */
 static weir_err open_end(struct wi_layout *l, struct weir_error *err)
 {
     static const struct weir_field nothing = {"nothing", "c", 0};

@@ -5,8 +5,8 @@
  *
  *         result            fragment 0
  *           |
- *     cut[0] gather  ~~~~   the shuffles, downstream first; the right input of
- *           |               a join before the left one, which needs it first
+ *     cut[0] gather  ~~~~   the shuffles, downstream first; of a join's inputs
+ *           |               the right one first, as the join reads it first
  *         join
  *        /    \
  *   cut[2]    cut[1]

@@ -6,7 +6,7 @@
  *       |
  *   columns of values  -->  chunks
  *
- * Texts are those of a cast from utf8 (docs/expressions.md).
+ * Texts are written as a cast from utf8 reads them (docs/expressions.md).
  */
 #ifndef WI_OPERATORS_LITERAL_H
 #define WI_OPERATORS_LITERAL_H
@@ -43,8 +43,8 @@ void wi_literals_slice(const struct wi_literals *lit, uint64_t first,
                        uint32_t n, struct wi_vec *col_out,
                        struct wi_chunk *out);
 
-/** A table of these rows, which each node has all of and each worker reads a
- *  part of. Takes lit and its columns over on WEIR_OK.
+/** A table of these rows: each node has all of them, each worker reads a part.
+ *  Takes over lit and its columns on WEIR_OK.
  *  Errors: WEIR_ERR_NO_MEMORY, WEIR_ERR_SCHEMA. Ownership: weir_table_close. */
 weir_err wi_literals_table(struct wi_literals *lit, struct wi_columns *columns,
                            weir_table **table_out, struct weir_error *err);

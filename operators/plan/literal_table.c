@@ -108,7 +108,7 @@ static void table_free(void *arg)
     free(t);
 }
 
-/* The table has a list of columns of its own. */
+/* The table owns a list of its columns. */
 static weir_err copy_columns(const struct wi_columns *from,
                              struct wi_columns *to, struct weir_error *err)
 {

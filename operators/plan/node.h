@@ -10,13 +10,13 @@
  *
  * Rules
  *  - ops are in the order of definition: inputs before their consumers. Each is
- *    an input of one other at most; what is not below the result does not run.
+ *    the input of at most one other; those not below the result do not run.
  *  - The plan owns everything here, also the arrays that the params structs
  *    point to. A run only reads it.
  *  - Everything is resolved: columns by index, expressions compiled, types
  *    checked.
  *  - single: the rows are on worker 0 of member 0 only, because a gather or
- *    merge lies below, or is this operator. It runs there only. The left input
+ *    merge is below it, or is this operator. It runs only there. The left input
  *    of a join and the join are both single, or none is; the right one is
  *    single with them, or a broadcast. The inputs of a union may be mixed, and
  *    it is single if all of them are. A shuffle by anything but GATHER is not
@@ -84,10 +84,10 @@ struct wi_plan_notes {
     struct wi_spread spread;
     const struct wi_sort_key *order; /* of the rows of each worker */
     uint32_t n_order;
-    uint64_t cut;             /* each worker has its first `cut` rows only */
-    const char *detail;       /* for explain */
-    const char *const *texts; /* AGG: of the aggregates, and */
-    const char *const *names; /* their names */
+    uint64_t cut;       /* each worker has its first `cut` rows only; 0: all */
+    const char *detail; /* for explain */
+    const char *const *texts; /* AGG: texts of the aggregates */
+    const char *const *names; /* AGG: names of the aggregates */
     struct wi_arrow_out *bounds;
     struct wi_op_mem mem;
     struct wi_plan_block *blocks; /* owned memory */

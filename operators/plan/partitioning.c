@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of partitionings: rows, words and places are made of one list. */
+/* The table of partitionings: rows, words and places come from one list. */
 #include "operators/plan/partitioning.h"
 
 #include <stddef.h>
@@ -30,12 +30,12 @@ enum { EACH(PLACE) };
 
 const struct wi_partitioning *wi_partitioning_of(weir_partitioning id)
 {
-    switch (id) { /* no default: the compiler asks for one that is missing */
+    switch (id) { /* no default: the compiler reports a missing case */
 #define CASE(name, ...)                                                        \
     case WEIR_##name:                                                          \
         return &wi_partitionings[PLACE_##name];
         EACH(CASE)
-    case WEIR_VECTOR: /* where rows go is said by a program's own writer */
+    case WEIR_VECTOR: /* a program's own writer says where rows go */
         break;
     }
     return NULL;

@@ -13,12 +13,12 @@ struct wi_partitioning {
     weir_partitioning id;
     const char *word;           /* in JSON, explain and messages */
     enum wi_spread_kind spread; /* of the rows that come out */
-    bool keys;                  /* it has one or more; else none */
+    bool keys;                  /* it has one or more keys; else none */
     bool bounds;                /* the same */
-    bool seed;                  /* it may have one */
+    bool seed;                  /* it may have a seed */
 };
 
-/** NULL: plans do not have it. */
+/** NULL: plans cannot use it. */
 const struct wi_partitioning *wi_partitioning_of(weir_partitioning id);
 
 /** All words, NULL at the end; word i is that of wi_partitionings[i]. */

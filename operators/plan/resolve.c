@@ -8,7 +8,7 @@
 #include "operators/base/utf8.h"
 #include "operators/plan/draft.h"
 
-/* Names of what there is, for a message; free() them. */
+/* Names of the operators, for a message. Ownership: free the array. */
 static const char **names_of_ops(const weir_plan *plan, uint32_t *n_out)
 {
     const char **names = calloc(plan->n_ops + 1u, sizeof(*names));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs: opening, stepping, and the way a fault takes.
+ * Runs: opening, stepping, and how a fault travels.
  *
  *   operator fails --> ctx.err --> weir_query_fail --> every member's query
  *                                                            |
@@ -23,7 +23,7 @@
 
 /* ---- faults -------------------------------------------------------------- */
 
-/* Codes of queries stay; others become the one that fits. */
+/* Codes of queries stay; others become the code of a query that fits. */
 static weir_err query_code(weir_err code)
 {
     switch (code) {
@@ -41,7 +41,7 @@ static void report(weir_query *query, const struct weir_error *err,
                    const char *where)
 {
     if (weir_query_status(query, NULL) != WEIR_OK) {
-        return; /* that came first, and err may be no more than its echo */
+        return; /* that fault came first and may have caused err */
     }
     struct weir_error cause;
     if (where == NULL) {
@@ -123,7 +123,7 @@ static weir_err open_workers(struct weir_run *run,
     return WEIR_OK;
 }
 
-/* The same on every member and worker: all have the first one's figure. */
+/* Checks what worker 0 of member 0 needs: the same figure on every member. */
 static weir_err check_memory(const struct weir_run *run, struct weir_error *err)
 {
     uint64_t least;
@@ -133,7 +133,7 @@ static weir_err check_memory(const struct weir_run *run, struct weir_error *err)
                : rc;
 }
 
-/* Reports a fault itself: it knows where it was. */
+/* Reports a fault itself: the operator is known here. */
 static weir_err open_trees(struct weir_run *run)
 {
     for (uint32_t i = 0; i < run->n_workers; i++) {
@@ -162,7 +162,7 @@ static void free_run(struct weir_run *run)
     free(run);
 }
 
-/* Everything before its shuffles. */
+/* Opens all of a run but its shuffles and trees. */
 static weir_err open_run(struct weir_run *run,
                          const struct weir_run_params *params,
                          struct weir_error *err)
@@ -272,7 +272,7 @@ static weir_err step_end(const struct wi_run_worker *w)
         return WEIR_DONE;
     }
     weir_err rc = weir_reader_next(w->tree.end_reader, &batch);
-    if (rc == WEIR_OK) { /* no member of good will sends rows here */
+    if (rc == WEIR_OK) { /* only a faulty member sends rows here */
         batch.release(&batch);
     }
     return rc == WEIR_HELD ? WEIR_AGAIN : rc;

@@ -6,8 +6,8 @@
 
 #include "operators/plan/kind.h"
 
-/* The plan's operator with statistics number idx: n_ops is "result", more is
- * none. */
+/* Index of the operator with statistics number idx; n_ops: "result",
+ * UINT32_MAX: none. */
 static uint32_t find(const struct weir_run *run, uint32_t idx)
 {
     const struct weir_plan *plan = run->plan;
@@ -42,7 +42,7 @@ static uint64_t edge_bytes(const struct wi_op *send)
     return bytes;
 }
 
-/* The producing end. It works for its input, too, whose time is taken off. */
+/* The producing end. add_worker takes the time of its input off busy_ns. */
 static void add_send(struct weir_op_stats *sum, const struct wi_op *send)
 {
     const struct wi_op_stats *s = &send->stats;

@@ -2,7 +2,7 @@
 /* Downstream first: see sched.h. */
 #include "operators/plan/sched.h"
 
-/* A root that is done stays in the list, without a step. */
+/* A root that is done stays in the list but is not stepped. */
 static bool is_done(const struct wi_op *root)
 {
     return root->stats.state == WI_DONE;
@@ -21,7 +21,7 @@ enum wi_state wi_sched_step(struct wi_sched *sched)
             return state;
         }
         if (state == WI_DONE) {
-            wi_op_stop(root); /* whatever of it is not done yet */
+            wi_op_stop(root); /* its inputs may not be done yet */
             sched->n_done++;
             return WI_MOVED;
         }

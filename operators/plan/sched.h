@@ -6,11 +6,11 @@
  *     fragment 1    send "by_no" <- join <- receive ...
  *     fragment 2    send ... <- filter <- scan
  *
- * Every step goes to the first fragment that can move, in this order, and then
- * begins with fragment 0 again. So a worker that waits for room in the rings of
- * one fragment goes on with every fragment downstream of it (and with others
- * that can move), and says that it waits only when none can: the rule that
- * keeps plans from deadlocks (weir/shuffle.h).
+ * Every step goes to the first fragment that can move, starting at fragment 0.
+ * So while one fragment waits for room in its rings, the worker goes on with
+ * every fragment downstream of it, and with others that can move. It says that
+ * it waits only when none can: the rule that keeps plans from deadlocks
+ * (weir/shuffle.h).
  */
 #ifndef WI_OPERATORS_SCHED_H
 #define WI_OPERATORS_SCHED_H

@@ -47,7 +47,7 @@ const char *wi_spread_text(const struct wi_plan_op *op,
 
 /* ---- what several operators need ----------------------------------------- */
 
-/* Are all rows of the operator below there, once a limit is not expected? */
+/* Fails if `in` has only the first rows of each worker. */
 static weir_err check_whole(struct wi_draft *b, const struct wi_plan_op *in)
 {
     if (in->notes.cut == 0) {
@@ -78,7 +78,7 @@ static bool is_keyed(const struct wi_spread *s)
     return s->kind == WI_SPREAD_HASH || s->kind == WI_SPREAD_RANGE;
 }
 
-/* Decided by the same rule, whatever the columns are? */
+/* Is the worker decided by the same rule? The columns may differ. */
 static bool same_rule(const struct wi_spread *a, const struct wi_spread *b)
 {
     if (!is_keyed(a) || a->kind != b->kind || a->seed != b->seed ||
@@ -120,7 +120,7 @@ weir_err wi_spread_write(struct wi_draft *b)
     return rc == WEIR_OK ? check_once(b, in) : rc;
 }
 
-/* The sort keys by the new columns, or no order if one is gone. */
+/* The order of the input, in the new columns; none if a sort key is gone. */
 static void keep_order(struct wi_draft *b, const struct wi_plan_op *in)
 {
     struct wi_plan_op *op = b->op;
@@ -173,7 +173,7 @@ weir_err wi_spread_limit(struct wi_draft *b)
     return WEIR_OK;
 }
 
-/* A second top-k, of the rows of all. */
+/* Is it a second top-k, over the rows of all workers? */
 static bool ends_cut(const struct wi_sort_params *p,
                      const struct wi_plan_op *in)
 {
@@ -208,7 +208,7 @@ static bool is_group(const struct wi_plan_op *op, uint32_t value)
     return false;
 }
 
-/* Are rows of equal groups on one worker? */
+/* Are all rows of a group on one worker? */
 static bool groups_together(const struct wi_plan_op *op,
                             const struct wi_spread *s)
 {
@@ -268,7 +268,7 @@ weir_err wi_spread_agg(struct wi_draft *b)
 
 /* ---- union --------------------------------------------------------------- */
 
-/* Column of the input that holds key k, or UINT32_MAX. */
+/* Column of the input that holds key k of its spread, or UINT32_MAX. */
 static uint32_t key_column(const struct wi_plan_op *in, uint32_t k)
 {
     for (uint32_t i = 0; i < in->columns.n; i++) {
@@ -279,7 +279,7 @@ static uint32_t key_column(const struct wi_plan_op *in, uint32_t k)
     return UINT32_MAX;
 }
 
-/* Do both say: equal values of the same columns are on the same worker? */
+/* Do both keep equal values of the same columns on the same worker? */
 static bool same_spread(const struct wi_plan_op *a, const struct wi_plan_op *c)
 {
     if (!is_keyed(&a->notes.spread)) {
@@ -297,7 +297,7 @@ static bool same_spread(const struct wi_plan_op *a, const struct wi_plan_op *c)
     return true;
 }
 
-/* The first input's, by the union's own columns. */
+/* Takes over the spread of `in`, with keys of the union's own columns. */
 static weir_err adopt(struct wi_draft *b, const struct wi_plan_op *in)
 {
     struct wi_spread s = in->notes.spread;
@@ -341,7 +341,7 @@ weir_err wi_spread_union(struct wi_draft *b)
 
 /* ---- join ---------------------------------------------------------------- */
 
-/* Is there a pair of join keys whose values are these? */
+/* Are these the values of a pair of join keys? */
 static bool is_pair(struct wi_draft *b, uint32_t left, uint32_t right)
 {
     const struct wi_join_params *p = &b->op->p.join;
@@ -356,7 +356,7 @@ static bool is_pair(struct wi_draft *b, uint32_t left, uint32_t right)
     return false;
 }
 
-/* Are rows that match on one worker? */
+/* Are matching rows on the same worker? */
 static bool together(struct wi_draft *b, const struct wi_spread *l,
                      const struct wi_spread *r)
 {
@@ -371,7 +371,7 @@ static bool together(struct wi_draft *b, const struct wi_spread *l,
     return true;
 }
 
-/* What to change. */
+/* What to change in the plan, for the message. */
 static void remedy(const struct wi_plan_op *l, const struct wi_plan_op *r,
                    char *text, size_t room)
 {

@@ -17,12 +17,12 @@
  *   (not partial)   no groups: SINGLE
  *   limit           SINGLE
  *   shuffle, result not EVERY: rows would come more than once
- *   top-k           not SINGLE: only a merge and a limit, or a second top-k,
- *                   make the first rows of each worker the first of all
+ *   top-k           if not SINGLE: above it a merge and a limit, or a gather
+ *                   and a second top-k, as each worker has its own first rows
  *
- * Keys are numbers of values (wi_plan_notes.value), which a column keeps in
- * whatever operator it shows up, and which an inner join makes the same for its
- * keys. So rows stay hashed by a column that a projection has dropped.
+ * Keys are numbers of values (wi_plan_notes.value). A column keeps its number
+ * from operator to operator, and an inner join gives both keys of a pair the
+ * same one. So rows stay hashed by a column that a projection has dropped.
  */
 #ifndef WI_OPERATORS_SPREAD_H
 #define WI_OPERATORS_SPREAD_H
@@ -45,14 +45,15 @@ weir_err wi_spread_filter(struct wi_draft *b);
 /** A write's: rows come once, and what it gives out is about workers. */
 weir_err wi_spread_write(struct wi_draft *b);
 
-/** A projection's: as a filter's, but top rows stay top rows. Errors: none. */
+/** A projection's: as a filter's, but allowed above a top-k. Errors: none. */
 weir_err wi_spread_project(struct wi_draft *b);
 
 /** May these rows be the answer? Errors: WEIR_ERR_ARG. */
 weir_err wi_spread_result(struct wi_draft *b, const struct wi_plan_op *op);
 
-/** "by hash of a, b", "on every worker". Returns text. */
 #define WI_SPREAD_TEXT_BYTES 160
+
+/** "by hash of a, b", "on every worker". Returns text. */
 const char *wi_spread_text(const struct wi_plan_op *op,
                            char text[WI_SPREAD_TEXT_BYTES]);
 

@@ -8,7 +8,7 @@
 #include "operators/plan/kind.h"
 #include "operators/table/table.h"
 
-/* Hand an operator to the one that reads it; NULL if it is not here. */
+/* Operator i, for its consumer to own; NULL: not on this worker. */
 static struct wi_op *take(struct wi_tree *t, uint32_t i)
 {
     struct wi_op *op = t->loose[i];

@@ -23,12 +23,12 @@ struct wi_tree {
     struct wi_op **loose; /* [n_ops] that nobody owns yet, while it is made */
     struct wi_op *result; /* or NULL */
     uint32_t making;      /* operator that was made last */
-    weir_writer *end_writer; /* see wi_layout_shuffles; one of the two on */
-    weir_reader *end_reader; /* worker 0 */
+    weir_writer *end_writer; /* worker 0 of member 0: wi_layout_shuffles */
+    weir_reader *end_reader; /* worker 0 of other members */
 };
 
 /**
- * Make the operators of one worker. ctx is filled but for mem.above.
+ * Make the operators of one worker. ctx is set except for mem.above.
  *
  * @param layout  with its shuffles; outlives the tree
  * @param result  what takes the answer; used by worker 0 of member 0
@@ -47,7 +47,8 @@ void wi_tree_fini(struct wi_tree *tree);
 /**
  * Bytes that operators take when they open, before there are rows, on the
  * worker that has all of them: the first one of member 0. Each is opened alone,
- * without a table, and closed; so every member can tell, and says the same.
+ * without a table, and closed; so every member can measure it, and finds the
+ * same.
  *
  * @param layout  with its shuffles
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The operator that writes files. It is no part of weir/plan.h, because whoever
- * runs the plan has to make the files, and to remove them if the run fails.
+ * The operator that writes files. It is not part of weir/plan.h: the program
+ * that runs the plan makes the files, and removes them if the run fails.
  */
 #ifndef WI_OPERATORS_PLAN_WRITE_H
 #define WI_OPERATORS_PLAN_WRITE_H
@@ -18,8 +18,8 @@ struct wi_plan_write_params {
     void *arg; /* of file */
 };
 
-/** Add one: each worker writes its rows to a file, and gives out a row "part",
- *  "rows", "bytes" (int64). Errors, Blocks, Threads, Ownership: as
+/** Add one: each worker writes its rows to a file, and gives out one row of
+ *  "part", "rows", "bytes" (int64). Errors, Blocks, Threads, Ownership: as
  *  weir_plan_limit. */
 weir_err wi_plan_write(weir_plan *plan, const char *name,
                        const struct wi_plan_write_params *params,
