@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_0 = 256 }; /* of options without a letter, by their row */
+enum { KEY_0 = 256 }; /* and up: keys of options without a letter */
 
 const char *const option_transports[] = {"shm", "tcp", "verbs", "auto", NULL};
 
@@ -70,7 +70,7 @@ static uint32_t find(struct argp_state *state, const char *name,
         (void)snprintf(known + strlen(known), sizeof(known) - strlen(known),
                        "%s%s", i == 0 ? "" : ", ", words[i]);
     }
-    /* The library has one more transport than the options: people ask. */
+    /* The library has a transport that is no option: say why. */
     const bool sim = words == option_transports && strcmp(text, "sim") == 0;
     argp_error(state, "--%s: \"%.*s\" must be one of %s%s", name, (int)len,
                text, known,

@@ -77,7 +77,7 @@ struct options {
     const char *doc;     /* of argp */
     const char *operand; /* what a command works on, given once; NULL: none */
     size_t operand_at;   /* const char *, borrowed from argv */
-    /** When all have been taken; refuses by argp_error. NULL: nothing to do. */
+    /** After all values are in; refuses by argp_error. NULL: nothing to do. */
     void (*check)(struct argp_state *state, void *args);
 };
 

@@ -94,7 +94,7 @@ static uint64_t sum(const struct progress *p)
     return all;
 }
 
-/* How much of an unknown total: the count, and its rate. */
+/* Of an unknown total: the count and its rate. */
 static void paint_count(const struct progress *p, double seconds)
 {
     char line[LINE_BYTES];

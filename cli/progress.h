@@ -56,14 +56,14 @@ struct wl_counter *progress_counters(struct progress *p);
  *  Blocks: shortly. Threads: as open. Ownership: frees p. */
 void progress_close(struct progress *p);
 
-/** "12.3 M", "980 k", "17": three digits or so; returns text.
- *  Errors: none. Blocks: never. Threads: any. Ownership: the caller's. */
 #define PROGRESS_TEXT_BYTES 24
+/** "12.3 M", "980 k", "17": about three digits; returns text.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: the caller's. */
 char *progress_figure(double value, char text[PROGRESS_TEXT_BYTES]);
 
+#define PROGRESS_BAR_BYTES 81
 /** A bar of `width` characters, `part` (0..1) of it filled.
  *  Errors: none. Blocks: never. Threads: any. Ownership: the caller's. */
-#define PROGRESS_BAR_BYTES 81
 char *progress_bar(double part, uint32_t width, char fill, char rest,
                    char text[PROGRESS_BAR_BYTES]);
 

@@ -268,8 +268,8 @@ static void table_end(const struct rows_out *out)
 
 /* ---- all ----------------------------------------------------------------- */
 
-/* In the row in which a call has failed: the text of other values changes
- * errno. */
+/* Call it in the row in which a call failed: making texts of later values
+ * changes errno. */
 static weir_err fail_write(struct weir_error *err)
 {
     const bool closed = errno == EPIPE;

@@ -17,8 +17,8 @@
 #include "launch/group.h"
 #include "launch/nodes.h"
 
-/* Nothing here may be decided by the clock: the parent sees a process that
- * dies, whatever these say. */
+/* No outcome may depend on these times: the parent sees a process die whatever
+ * they are. */
 #define PATIENCE_NS UINT64_C(60000000000)
 #define LINK_IDLE_NS UINT64_C(86400000000000)
 #define NO_TIMEOUT_NS (UINT64_MAX / 4)
@@ -162,8 +162,8 @@ static void sum_stats(const struct job *j, struct run_op *ops_out)
 
 /* ---- one process --------------------------------------------------------- */
 
-/* A lost peer is another process of this run: what became of it says more than
- * that it is lost. The parent knows soon, and ends this process. */
+/* A lost peer is another process of this run: how that ended says more than
+ * that it is lost. The parent soon knows, and ends this process. */
 static void let_cause_speak(const struct weir_error *err)
 {
     if (weir_err_scope(err->code) == WEIR_SCOPE_PEER) {
@@ -171,8 +171,8 @@ static void let_cause_speak(const struct weir_error *err)
     }
 }
 
-/* Where the answer cannot be written, nothing more is wanted of any member. It
- * is not the query that failed: reported by it, all causes would look alike. */
+/* If the answer cannot be written, the whole group ends. It is not reported as
+ * a failure of the query: then all causes would look alike. */
 static void check_output(const struct job *j, weir_err rc,
                          struct weir_error *err)
 {
@@ -182,9 +182,9 @@ static void check_output(const struct job *j, weir_err rc,
     }
 }
 
-/* Rows at fault may be found by several processes at a time. Which of them is
- * the first says nothing of the rows, and the message is to be the same in
- * every run. Who has no memory left is worth to know. */
+/* Several processes may find bad rows at the same time. Which one is first says
+ * nothing about the rows, and the message must be the same in every run: it
+ * names no process. Which process has no memory left is worth knowing. */
 static void end_query(const struct job *j, const struct weir_error *err)
     __attribute__((noreturn));
 
@@ -251,7 +251,7 @@ static weir_err run(struct job *j, weir_node *node, struct weir_error *err)
         /* Before anything is closed: closing would abort the query, and others
          * would report that. */
         let_cause_speak(err);
-        if (weir_err_scope(rc) == WEIR_SCOPE_QUERY) { /* all have this one */
+        if (weir_err_scope(rc) == WEIR_SCOPE_QUERY) { /* as all do */
             end_query(j, err);
         }
         return rc;

@@ -44,7 +44,7 @@ struct run_op {
     uint64_t edge_most_bytes;
 };
 
-/** Number of operators that run, and one for the result. Errors: none.
+/** Number of operators that run, plus one for the result. Errors: none.
  *  Blocks: never. Threads: any. Ownership: nothing. */
 uint32_t run_job_operators(const weir_plan *plan);
 
@@ -54,9 +54,9 @@ uint32_t run_job_operators(const weir_plan *plan);
  * @param ops_out  [out] run_job_operators(plan) entries: in the order of the
  *                 plan those that run, then "result"
  *
- * Errors:     the run's, which all members have; WEIR_DONE: who reads `to` has
- *             closed it; WEIR_ERR_SYSTEM: `to` cannot be written; a member's
- *             own with its number in front; as wl_group_run
+ * Errors:     the run's, which all members have; WEIR_DONE: the reader of
+ *             `to` has closed it; WEIR_ERR_SYSTEM: `to` cannot be written; a
+ *             member's own with its number in front; as wl_group_run
  * Blocks:     until it has ended
  * Threads:    one, the only one of the process
  * Ownership:  nothing

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree is weir_plan_explain's: a line per operator, what reads before what
- * it reads, so that the lines are matched by walking the plan in that order.
+ * The tree is weir_plan_explain's: a line per operator, each before its
+ * inputs. Walking the plan in that order finds the operator of each line.
  */
 #define _GNU_SOURCE 1
 #include "cli/run_report.h"

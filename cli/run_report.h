@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What operators of a run did, beside the tree of their plan. */
+/** What operators of a run did, next to the tree of their plan. */
 #ifndef WEIR_RUN_REPORT_H
 #define WEIR_RUN_REPORT_H
 

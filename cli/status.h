@@ -19,11 +19,12 @@ enum status {
     STATUS_PIPE = 141, /* nobody reads the rows: as a shell says of SIGPIPE */
 };
 
-/** Of a step that works with input that was read. Errors: none. Blocks: never.
- *  Threads: any. Ownership: nothing. */
+/** Status of a step that works on input already read. Errors: none.
+ *  Blocks: never. Threads: any. Ownership: nothing. */
 int status_of(weir_err code);
 
-/** Of a step that reads input: options are right by then. The same lines. */
+/** Status of a step that reads input; options were checked before. Otherwise
+ *  as status_of. */
 int status_of_input(weir_err code);
 
 #endif /* WEIR_STATUS_H */

@@ -27,7 +27,7 @@ static struct {
     char text[ROWS * TEXT_BYTES]; /* the row's number as text */
 } table;
 
-static int times[ROWS]; /* that a row came */
+static int times[ROWS]; /* how often each row came */
 static int hand_over[2];
 static struct ArrowArray kept[ROWS];
 static int n_kept;
@@ -56,7 +56,7 @@ static void check(const struct ArrowArray *batch)
 {
     const int32_t *start = batch->children[0]->buffers[1];
     const char *text = batch->children[0]->buffers[2];
-    const uint8_t *valid = batch->children[1]->buffers[0]; /* NULL: all are */
+    const uint8_t *valid = batch->children[1]->buffers[0]; /* NULL: all valid */
     const int64_t *amount = batch->children[1]->buffers[1];
     for (int64_t i = 0; i < batch->length; i++) {
         char word[TEXT_BYTES] = "";
@@ -103,7 +103,7 @@ static void borrowed(struct ArrowArray *array)
     array->release = NULL; /* the table stays */
 }
 
-/* Push the table in slices; `offset` of a struct counts for all columns. */
+/* Push the table in slices; `offset` of a struct applies to all columns. */
 static void run(weir_node *node, weir_writer *writer, weir_reader *reader)
 {
     const void *no_nulls[] = {NULL};

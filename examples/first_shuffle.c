@@ -16,7 +16,7 @@ static void check(weir_err rc)
 {
     if (rc < 0) { /* positive codes are not errors */
         if (why.code != rc) {
-            weir_row_writer_error(rows, &why); /* calls without `err` */
+            weir_row_writer_error(rows, &why); /* of calls without `err` */
         }
         errx(1, "%s: %s", weir_err_name(rc), why.message);
     }

@@ -17,12 +17,12 @@
 #include <weir/error.h>
 #include <weir/node.h>
 
-/** In main(): SIGUSR1 ends this process no more, and is sent on to members.
- *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
+/** Call it in main(): SIGUSR1 no longer ends this process, and is sent on to
+ *  members. Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
 void wl_ask_begin(void);
 
-/** Send it on to this process, member `slot`; pid 0: no more. The process may
- *  be waited for after that only: its number may then be another one's.
+/** Send SIGUSR1 on to this process, member `slot`; pid 0: no longer. Call it
+ *  with 0 before waiting for the process: its pid may be another's afterwards.
  *  Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
 void wl_ask_member(uint32_t slot, pid_t pid);
 

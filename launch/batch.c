@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Arrow takes an array without a release function as released. */
+/* To Arrow, an array without a release function is a released one. */
 static void release_nothing(struct ArrowArray *array)
 {
     array->release = NULL;

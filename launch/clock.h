@@ -15,7 +15,7 @@ static inline uint64_t wl_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/** As getrusage(2) tells the times of a process. */
+/** Nanoseconds of a time that getrusage(2) gives. */
 static inline uint64_t wl_timeval_ns(const struct timeval *t)
 {
     return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /** In memory that all processes share, a cache line each. Written by that
- *  worker; those who look may see it late. */
+ *  worker only; readers may see an older value. */
 struct wl_counter {
     alignas(64) _Atomic uint64_t rows;
 };

@@ -122,8 +122,8 @@ void wl_group_close(struct wl_group *group)
     if (group == NULL) {
         return;
     }
-    /* The barriers are not destroyed: members that were killed inside would
-     * make the destroy wait for them; they hold nothing but this mapping. */
+    /* The barriers are not destroyed: that would wait for members that were
+     * killed inside. Barriers hold nothing but this mapping. */
     (void)munmap(group->shared, group->map_bytes);
     free(group);
 }
@@ -148,7 +148,7 @@ void wl_group_die(struct wl_group *group, uint32_t self,
 {
     unsigned int none = 0;
     /* E60: decides which member is the first; carries nothing. The others sleep
-     * until the parent, whom the first one's exit wakes, ends them: the cause
+     * until the parent ends them; the first one's exit wakes it. So the cause
      * is reported, not one of its consequences. */
     while (!wi_cas_ar(&group->shared->claimed, &none, self + 1)) {
         none = 0;
@@ -173,11 +173,11 @@ static void member_main(struct wl_group *g, uint32_t self, pid_t parent,
                         wl_member_fn fn, void *arg)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) { /* it died before the line above */
+    if (getppid() != parent) { /* the parent died before prctl */
         _exit(EXIT_FAILURE);
     }
-    /* The siw driver sends it to whoever posts to a connection that is gone
-     * (docs/measuring.md, "Known faults of the drivers"). */
+    /* The siw driver sends SIGPIPE to whoever posts to a connection that is
+     * gone (docs/measuring.md, "Known faults of the drivers"). */
     (void)signal(SIGPIPE, SIG_IGN);
     struct weir_error err = {.code = WEIR_OK};
     weir_err rc = fn(g, self, arg, &err);
@@ -283,7 +283,7 @@ static weir_err reap_ended(struct wl_group *g, struct member *members,
     return rc;
 }
 
-/* On standard error at once: it is nothing that the run ends with. */
+/* On standard error at once, as this does not end the run. */
 static void tell_stopped(const struct wl_group *g, struct member *members,
                          uint64_t now_ns)
 {

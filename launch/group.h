@@ -33,8 +33,8 @@ struct wl_group_params {
                             together [members] */
     size_t shared_bytes; /* of wl_group_shared, zeroed */
     uint64_t timeout_ns; /* of a run [120 s] */
-    uint64_t stopped_ns; /* a member that a signal has stopped so long is told
-                            on standard error, once [10 s] */
+    uint64_t stopped_ns; /* a member that a signal has stopped for this long
+                            is named on standard error, once [10 s] */
 };
 
 /** What a member runs; its error is the run's. */

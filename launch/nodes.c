@@ -17,7 +17,7 @@
  * in an emulated machine. */
 #define CONNECT_NS UINT64_C(30000000000)
 
-/* What messages call a process, as those of the group do. */
+/* The name of a process in messages, the same as in the group's. */
 static void name_node(const struct wl_nodes *nodes, uint32_t i,
                       char name[NAME_BYTES])
 {
@@ -29,8 +29,8 @@ static bool has_ports(const char *transport)
     return transport != NULL && strcmp(transport, "shm") != 0;
 }
 
-/* NULL: as the transport likes. The parent's number keeps apart what runs on
- * one machine at a time. */
+/* NULL: the transport chooses. The parent's pid tells apart what runs on one
+ * machine at the same time. */
 static const char *listen_at(const struct wl_nodes *nodes, uint32_t self,
                              char text[WL_ADDRESS_BYTES])
 {

@@ -13,12 +13,12 @@
 #include <weir/error.h>
 #include <weir/node.h>
 
-#define WL_ADDRESS_BYTES 256u /* of auto: all of a node's */
+#define WL_ADDRESS_BYTES 256u /* of auto: holds all of a node's */
 
 /** The same in all processes of the group. */
 struct wl_nodes {
-    const char *kind; /* of program, in what they listen at over shm */
-    uint32_t run;     /* keeps apart what one parent runs */
+    const char *kind; /* of program; part of the names over shm */
+    uint32_t run;     /* tells apart what one parent runs */
     uint32_t n;
     char (*address)[WL_ADDRESS_BYTES]; /* [n], in memory of the group */
     struct weir_node_params params;    /* of each; name and max_members are

@@ -3,7 +3,7 @@
 
 #include <sys/wait.h>
 
-/* By which signal; 0: it runs, or has ended. */
+/* The signal that stopped it; 0: it runs, or has ended. */
 static int stopped_by(pid_t pid)
 {
     siginfo_t info = {.si_pid = 0};

@@ -20,10 +20,10 @@ struct wl_stopped {
  * Look at a child of this process.
  *
  * @param now_ns      any clock's time, above 0
- * @param after_ns    how long it may stand still before that is worth a word
+ * @param after_ns    how long it may be stopped before that is reported
  * @param signal_out  [out] that stopped it; set if true is returned
  *
- * Returns:    true once for each time that it stands still so long
+ * Returns:    true once for each stop that lasts this long
  * Errors:     none
  * Blocks:     never; what wait() says of the child later is not changed
  * Threads:    one

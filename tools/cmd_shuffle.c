@@ -107,8 +107,8 @@ static void check_args(struct argp_state *state, void *args)
 /* Steps return an exit status; their message is printed when the progress line
  * is gone. */
 
-/* Columns of --by. A name with a comma in it cannot be given among others, but
- * alone: the whole text is tried first. */
+/* Columns of --by. The whole text is tried as one name first: a name with a
+ * comma can be given alone, but not in a list. */
 static weir_err find_keys(const struct shuffle_args *a,
                           const struct csv_plan *plan, uint32_t keys[MAX_KEYS],
                           uint32_t *n_keys, struct weir_error *err)

@@ -23,10 +23,10 @@ struct csv_dir {
     uint32_t parts;
     bool numbered; /* not named */
     pid_t owner;
-    /* [parts], spelled out for the handler */
+    /* [parts], made in advance for the signal handler */
     char (*temporary)[CSV_PART_NAME_BYTES]; /* ".NAME.tmp" */
     char (*final)[CSV_PART_NAME_BYTES];
-    uint32_t renamed; /* the first ones, which have their final name */
+    uint32_t renamed; /* this many of the first have their final name */
 };
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -207,8 +207,8 @@ static weir_err own_directory(struct csv_dir *dir, struct weir_error *err)
     return remove_old(dir, is_temporary, err);
 }
 
-/* Made here and not by the children: what a dying child made after the files
- * were removed would stay. */
+/* Made here and not by the children: a dying child could make its file after
+ * the others were removed, and it would stay. */
 static weir_err make_temporaries(struct csv_dir *dir, struct weir_error *err)
 {
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
@@ -327,7 +327,7 @@ static weir_err rename_each(struct csv_dir *dir, struct weir_error *err)
     return WEIR_OK;
 }
 
-/* A signal waits, so that its handler knows which names there are. */
+/* Signals wait meanwhile, so that the handler knows which names exist. */
 static weir_err rename_all(struct csv_dir *dir, struct weir_error *err)
 {
     sigset_t ends;

@@ -7,10 +7,10 @@
  *                                                            csv_dir_abandon
  *
  * Rows go to DIR/.part-00000.csv.tmp ..., which become DIR/part-00000.csv ...
- * when all are on the disk; or to files with names of their own. Between open
- * and its end the directory removes these files also when the program is ended
- * by SIGINT, SIGTERM or SIGHUP. What SIGKILL leaves of parts, the next run
- * removes: runs hold a lock (flock) on DIR.
+ * when all are on the disk; or to files with names of their own. From open
+ * to commit or abandon these files are also removed when SIGINT, SIGTERM or
+ * SIGHUP ends the program. Parts that SIGKILL leaves are removed by the next
+ * run: runs hold a lock (flock) on DIR.
  */
 #ifndef WEIR_CSV_DIR_H
 #define WEIR_CSV_DIR_H
@@ -22,9 +22,9 @@
 
 struct csv_dir;
 
-/** May DIR be used: it is not there, or empty but for temporary files, or
- *  `force`?
- *  Errors: WEIR_ERR_ARG (it is not), WEIR_ERR_SYSTEM. Blocks: shortly.
+/** May DIR be used? Yes if it does not exist, is empty but for temporary files,
+ *  or with `force`.
+ *  Errors: WEIR_ERR_ARG (it may not), WEIR_ERR_SYSTEM. Blocks: shortly.
  *  Threads: any. Ownership: nothing. */
 weir_err csv_dir_check(const char *path, bool force, struct weir_error *err);
 
@@ -52,8 +52,8 @@ weir_err csv_dir_open(const char *path, const char *const *names,
 weir_err csv_dir_part_open(const struct csv_dir *dir, uint32_t part,
                            int *fd_out, struct weir_error *err);
 
-/** Name of the finished file, for messages. Errors: none. Blocks: never. */
 #define CSV_PART_NAME_BYTES 32
+/** Name of the finished file, for messages. Errors: none. Blocks: never. */
 void csv_dir_part_name(uint32_t part, char name[CSV_PART_NAME_BYTES]);
 
 /**

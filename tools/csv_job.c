@@ -123,8 +123,8 @@ static weir_err take_tally(void *arg, const struct ArrowArray *batch,
     return WEIR_OK;
 }
 
-/* The plan is the command's own: which of its operators failed is nothing that
- * a user could know. */
+/* The command made the plan: the name of the operator that failed says nothing
+ * to the user. */
 static void leave_out_operator(struct weir_error *err)
 {
     char *name = strstr(err->message, "operator ");

@@ -101,7 +101,7 @@ void csv_plan_close(struct csv_plan *plan)
 
 /* ---- the scan ------------------------------------------------------------ */
 
-/* Part k begins with the first record at or after k n-ths of the file. */
+/* Part k of n begins with the first record at or after k/n of the file. */
 static uint32_t cut(struct csv_plan *plan, uint32_t begun,
                     const struct wi_csv_record *r)
 {
@@ -207,7 +207,7 @@ static weir_err add_columns(const struct csv_plan *plan, struct wi_csv *csv)
     return rc;
 }
 
-/* What the scans of the table read by. */
+/* Fill in what the scans of the table need. */
 static weir_err fill(const struct csv_plan *plan, struct wi_csv *csv,
                      struct weir_error *err)
 {

@@ -5,7 +5,7 @@
  *
  * The whole file is read once before a row is sent, so a malformed line is
  * found before anything is written, types are never wrong later, and each part
- * begins where a record does, also where fields hold line ends.
+ * begins where a record does, even if fields hold line ends.
  */
 #ifndef WEIR_CSV_PLAN_H
 #define WEIR_CSV_PLAN_H
@@ -77,9 +77,9 @@ weir_err csv_plan_find(const struct csv_plan *plan, const char *name,
                        uint32_t *column_out, struct weir_error *err);
 
 /** The records as a table. Columns are named by their number, as names in a
- *  file may be empty, twice there, or hold a NUL; texts are bytes, as they may
- *  be of any encoding. A value that is not of the type that was found for its
- *  column is told as a change of the file.
+ *  file may be empty, repeated, or hold a NUL; texts are bytes, as they may
+ *  have any encoding. A value that does not have the type found for its column
+ *  is reported as a change of the file.
  *  Errors: WEIR_ERR_NO_MEMORY, WEIR_ERR_SYSTEM. Blocks: never. Threads: any.
  *  Ownership: weir_table_close; plan may be closed before. */
 weir_err csv_plan_table(const struct csv_plan *plan, weir_table **table_out,

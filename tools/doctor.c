@@ -30,8 +30,8 @@ static void keep(struct doctor *d, enum doctor_level level, const char *check,
     (void)json_array_append_new(d->findings, f);
 }
 
-/* Names of devices and what peers say may hold any byte: none of them is to
- * steer a terminal or to keep a finding out of JSON, which is UTF-8. */
+/* Names of devices and what peers say may hold any byte. None may control the
+ * terminal, or keep a finding out of JSON, which is UTF-8. */
 static void make_plain(char *text)
 {
     for (; *text != '\0'; text++) {

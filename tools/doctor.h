@@ -22,7 +22,7 @@
 
 enum doctor_level {
     DOCTOR_OK,
-    DOCTOR_NOTE, /* not wrong; worth to know */
+    DOCTOR_NOTE, /* not wrong; worth knowing */
     DOCTOR_PROBLEM,
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RDMA devices as sysfs shows them (Documentation/ABI/stable/sysfs-class-
- * infiniband of the kernel), without any RDMA library: what is missing is
- * found on machines without one, too.
+ * infiniband of the kernel), without any RDMA library: machines that have
+ * none are told what is missing, too.
  */
 #define _GNU_SOURCE 1
 #include <stdlib.h>
@@ -39,8 +39,8 @@ static unsigned net_mtu(const struct doctor *d, const char *netdev)
 }
 
 /* The node GUID of iWARP and software devices is the EUI-64 of the network
- * device's address: "0200:00ff:fe00:0001" of "02:00:00:00:00:01", its second
- * bit perhaps turned (RFC 4291, appendix A). */
+ * device's address: "0200:00ff:fe00:0001" of "02:00:00:00:00:01", perhaps
+ * with its second bit inverted (RFC 4291, appendix A). */
 static bool guid_is_of(const char *guid, const char *mac)
 {
     unsigned g[8];
@@ -142,8 +142,8 @@ static void check_gids(struct doctor *d, const struct device *v,
                v->name, port);
 }
 
-/* Largest packet of RoCE in a network device's MTU: the RDMA sizes are powers
- * of two (InfiniBand 1.5, 9.6.5.1), up to 58 bytes of headers come on top. */
+/* Largest RoCE packet that fits a network device's MTU: RDMA sizes are powers
+ * of two (InfiniBand 1.5, 9.6.5.1), plus up to 58 bytes of headers. */
 static unsigned roce_mtu(unsigned net)
 {
     unsigned mtu = 4096;
@@ -322,7 +322,7 @@ static bool is_loopback(const struct doctor *d, const char *netdev)
            strcmp(type, "772") == 0; /* ARPHRD_LOOPBACK */
 }
 
-/* Where a software device can be put: the first that is up. */
+/* The network device for a software device: the first that is up. */
 static const char *spare_netdev(const struct doctor *d,
                                 const struct doctor_names *nets)
 {

@@ -41,7 +41,7 @@ struct end {
     weir_reader *reader;
     struct wl_batch batch;
     int64_t values[BATCH_ROWS];
-    char heard[256]; /* what the node logged last of the seed */
+    char heard[256]; /* what the node last logged about the seed */
 };
 
 /* ---- an end -------------------------------------------------------------- */
@@ -182,8 +182,8 @@ static void name_of_peer(const struct end *e, uint32_t idx, char *name)
 }
 
 /* Wait for one peer and serve it; false: this end does not work. `said` is the
- * address that was told last: a port of the system's choice, and the name of
- * shm, are others with each node. */
+ * address printed last: a port that the system chooses, or a name over shm,
+ * differs for each node. */
 static bool serve_one(struct doctor *d, const char *listen,
                       char said[ADDRESS_BYTES])
 {
@@ -231,7 +231,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Median round trip of up to PINGS, of at most a second. */
+/* Median round trip of up to PINGS pings, for at most a second. */
 static weir_err ping(struct end *e, double *us_out)
 {
     static uint64_t ns[PINGS];
@@ -312,7 +312,7 @@ static void measure(struct doctor *d, struct end *e, const char *where)
         "%s: round trip %.1f us, %.0f MB/s, over %s", where, us, mb, link.why);
 }
 
-/* What a join that did not come about says of the peer. */
+/* What a failed join says about the peer. */
 static void say_unjoined(struct doctor *d, const struct end *e, weir_err rc,
                          const struct weir_error *err, const char *where,
                          uint64_t took_ns)
@@ -366,8 +366,8 @@ static void host_of(char *host, const char *address)
     }
 }
 
-/* Where to listen so that the peer can reach us: at the address that the way
- * to it begins with. A datagram socket knows without sending anything. */
+/* Where to listen so that the peer can reach us: the local address of the
+ * route to it, which a datagram socket knows without sending anything. */
 static void local_address(char *listen, const char *peer)
 {
     char host[ADDRESS_BYTES];
@@ -406,8 +406,8 @@ void doctor_peer(struct doctor *d, const char *where)
         doctor_say(d, DOCTOR_PROBLEM, "peer", NULL, "%s is too long", where);
         return;
     }
-    /* The peer may have to connect to us, and on the device that leads
-     * there. */
+    /* The peer may have to connect to us, on the device that leads to
+     * it. */
     if (inet) {
         local_address(listen, address);
     }

@@ -12,7 +12,7 @@
 #include "operators/table/table.h"
 #include "tools/gen_text.h"
 
-/* Under the lock, but for what does not change. */
+/* Everything that changes is under the lock. */
 struct gen {
     const struct gen_params *p;
     pthread_mutex_t lock;
@@ -61,8 +61,8 @@ static bool take_part(struct gen *g, uint32_t *file, uint32_t *part)
     return found;
 }
 
-/* Wait until all parts before this one have their places, and take the one
- * after them. The first that has none is never waiting, so they move on. */
+/* Wait until all parts before this one have their places, and take the next
+ * place. The first part without one never waits, so all move on. */
 static bool take_place(struct gen *g, uint32_t file, uint32_t part,
                        const struct gen_text *text, uint64_t rows,
                        uint64_t *off)
@@ -157,7 +157,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* This thread is the first of them. */
+/* Run all threads; this one is the first. */
 static void run_threads(struct gen *g, struct thread *threads)
 {
     const uint32_t jobs = g->p->jobs;

@@ -47,8 +47,8 @@ static weir_err read_all(FILE *from, char **text_out, size_t *n_out,
     return WEIR_OK;
 }
 
-/* A pipe that nobody writes to would let fopen() wait without end; opened
- * without waiting, it is at its end at once. */
+/* fopen() would wait forever for a pipe that nobody writes to; opened without
+ * waiting, the pipe is at its end at once. */
 static FILE *open_plan(const char *path, struct stat *st,
                        struct weir_error *err)
 {

@@ -81,7 +81,7 @@ static int run(const struct command *c, int argc, char **argv)
     return status == EX_USAGE ? STATUS_USAGE : status;
 }
 
-/* What was printed counts as done only when it is out. */
+/* Printing has succeeded only when all of it is written. */
 static int flush(int status)
 {
     if (fflush(stdout) != 0 && status == EXIT_SUCCESS) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash aggregate. A partial one gives out what it has and starts again when it
- * has many groups: its table stays in the caches, and rows that hardly meet
- * their like pass through without filling the memory. */
+/* Hash aggregate. A partial one that has many groups gives them out and starts
+ * again: its table stays in the caches, and rows that share few groups pass
+ * through without filling the memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 #include "operators/op/groups.h"
 
 enum {
-    PARTIAL_GROUPS = 1 << 16, /* a partial aggregate has no more, and */
-    PARTIAL_SHARE = 4,        /* no more than this part of the memory */
+    PARTIAL_GROUPS = 1 << 16, /* a partial aggregate with more gives out, */
+    PARTIAL_SHARE = 4,        /* and one that has over 1/4 of the memory */
 };
 
 enum phase { TAKE, GIVE, ENDED };
@@ -22,7 +22,7 @@ struct agg {
     enum phase phase;
     bool input_done;
     struct wi_groups groups;
-    uint64_t given;        /* groups, of this turn */
+    uint64_t given;        /* groups, since giving began */
     struct wi_cell *cells; /* [n_cells] by aggregate */
     uint32_t n_cells;
     struct wi_vec *vecs; /* of the columns that are not groups */

@@ -26,7 +26,7 @@ static weir_err type_of_sum(enum wi_agg_fn fn, const struct wi_type *argument,
     } else {
         *out = (struct wi_type){.kind = WI_TYPE_FLOAT64};
     }
-    out->nullable = true; /* of no rows */
+    out->nullable = true; /* null if there are no rows */
     return WEIR_OK;
 }
 

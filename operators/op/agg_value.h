@@ -14,15 +14,15 @@ struct wi_agg_give {
 };
 
 /** Sum, count, least or most: a value, or a state's column.
- *  @param vec  [in, out] a vector's memory; points to the values then
+ *  @param vec  [in, out] a vector's memory; points to the values afterwards
  *  Errors: WEIR_ERR_QUERY_DATA (overflow). Blocks: never. Threads: the
  *  worker's. Ownership: vec may point into the cell. */
 weir_err wi_agg_give_cell(const struct wi_cell *cell,
                           const struct wi_agg_give *give, struct wi_vec *vec,
                           struct weir_error *err);
 
-/** An average. @param sum  and after it, in an array, its count
- *  @param scale  of the sum, if it is a decimal. The same lines. */
+/** An average. @param sum  an array of two: the sum, then its count
+ *  @param scale  of the sum, if it is a decimal. Else as wi_agg_give_cell. */
 weir_err wi_agg_give_avg(const struct wi_cell *sum, uint8_t scale,
                          const struct wi_agg_give *give, struct wi_vec *vec,
                          struct weir_error *err);

@@ -168,7 +168,7 @@ static void add_counts(struct wi_cell *cell, const struct input *in)
     EACH_VALUE(int64_t, count[g] += v);
 }
 
-/* 2^64 values of 64 bits do not leave 128 bits. */
+/* The sum of 2^64 values of 64 bits fits in 128 bits. */
 static void sum_i64(struct wi_cell *cell, const struct input *in)
 {
     wi_i128 *sum = cell->values;
@@ -238,8 +238,7 @@ EXTREME(extreme_i64, int64_t, BELOW)
 EXTREME(extreme_i128, wi_i128, BELOW)
 EXTREME(extreme_f64, double, below_f64)
 
-/* All strings in use into new blocks: those that were replaced are given
- * back. */
+/* Move all strings in use to new blocks; replaced ones are given back. */
 static weir_err pack_text(struct wi_cell *cell, struct weir_error *err)
 {
     struct wi_text packed = {.mem = cell->mem};

@@ -39,7 +39,7 @@ struct wi_cell {
     uint8_t *has;  /* [room] 1: a value came; SUM, LEAST, MOST */
     uint64_t room; /* groups */
     uint64_t n;    /* groups that are set */
-    bool overflow; /* a sum left 128 bits */
+    bool overflow; /* a sum needs over 128 bits */
     struct wi_text text;
     uint64_t text_live; /* bytes of text that are in use */
 };
@@ -51,7 +51,7 @@ weir_err wi_cell_reserve(struct wi_cell *cell, uint64_t n,
                          struct weir_error *err);
 void wi_cell_fini(struct wi_cell *cell);
 
-/** Forget all groups. @param free_memory  else it stays for the next */
+/** Forget all groups. @param free_memory  false: it is kept for new ones */
 void wi_cell_clear(struct wi_cell *cell, bool free_memory);
 
 /** Take a chunk's rows in: row i belongs to group[i], for which there is room.

@@ -7,7 +7,7 @@
 
 #include "operators/base/fail.h"
 
-/* The array of codes stays in a core's second cache. */
+/* The array of codes fits a core's level 2 cache. */
 enum { CODES_AT_MOST = 1 << 16 };
 
 static weir_err init_store(struct wi_groups *g, const struct wi_columns *in,
@@ -132,8 +132,8 @@ static void map_groups(struct wi_groups *g)
     }
 }
 
-/* Codes that have room for this chunk's keys, too. is_dense is false if there
- * would be too many. */
+/* Widen the codes to this chunk's keys; is_dense becomes false if there would
+ * be too many. */
 static weir_err widen_codes(struct wi_groups *g, const struct wi_chunk *chunk,
                             struct weir_error *err)
 {
@@ -219,7 +219,7 @@ static weir_err find_by_runs(struct wi_groups *g, const struct wi_chunk *chunk,
     return code;
 }
 
-/* From codes to an index: the groups that there are get their slots. */
+/* Change from codes to an index, with all groups so far. */
 static weir_err index_groups(struct wi_groups *g, struct weir_error *err)
 {
     weir_err code = wi_index_reserve(&g->index, g->store.n, err);

@@ -7,7 +7,7 @@
  *                                  store        7, 3, null
  *
  * Null is a key like others. While all keys are whole numbers that lie close
- * together, an array has the number of each code (dense.h); then an index has.
+ * together, an array holds the number of each code (dense.h), later an index.
  */
 #ifndef WI_OPERATORS_GROUPS_H
 #define WI_OPERATORS_GROUPS_H
@@ -45,7 +45,7 @@ weir_err wi_groups_init(struct wi_groups *groups, const struct wi_columns *in,
                         struct wi_op_mem *mem, struct weir_error *err);
 void wi_groups_fini(struct wi_groups *groups);
 
-/** Forget all groups. @param free_memory  else it stays for the next */
+/** Forget all groups. @param free_memory  false: it is kept for new ones */
 void wi_groups_clear(struct wi_groups *groups, bool free_memory);
 
 /** The group of each row of a chunk; new ones are added. Errors: as

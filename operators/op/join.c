@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash join. Left chunks are passed on without a copy, with a selection, where
- * each row matches once at most; else pairs of rows are gathered, at most a
- * chunk of them per step, and the next step goes on where they ended. */
+/* Hash join. Where each left row matches at most once, left chunks are passed
+ * on without a copy, with a selection. Otherwise pairs of rows are gathered, at
+ * most a chunk of them per step; the next step goes on where they ended. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,8 +74,8 @@ static enum wi_state build(struct join *j)
 
 /* ---- each left row once at most ------------------------------------------ */
 
-/* Positions of the left rows that have a match, or of those that have not, and
- * those matches. */
+/* Positions of the left rows that have a match, and the matches; or positions
+ * of the left rows that have none. */
 static uint32_t select_rows(struct join *j, bool matched)
 {
     uint32_t n = 0;

@@ -9,7 +9,7 @@
 #include "operators/base/fail.h"
 
 enum {
-    BUILD_CHUNKS = 16, /* of one call */
+    BUILD_CHUNKS = 16, /* built by one call */
     /* An array takes 4 bytes per code, an index 16 to 32 bytes per row: up to
      * 8 codes per row the array is no larger. */
     CODES_PER_ROW = 8,
@@ -80,8 +80,7 @@ void wi_join_table_fini(struct wi_join_table *table)
 
 /* ---- add ----------------------------------------------------------------- */
 
-/* Rows whose keys are all there: numbers and positions of them. Returns how
- * many. */
+/* Rows without a null key: their numbers and positions. Returns how many. */
 static uint32_t rows_with_keys(const struct wi_chunk *chunk,
                                const uint32_t *keys, uint32_t n_keys,
                                uint32_t *rows_out, bool positions)
@@ -226,7 +225,7 @@ static weir_err build_chunk(struct wi_join_table *t, struct weir_error *err)
     } else {
         find_heads_hash(t, &chunk, first);
     }
-    /* Whether there is a match is all that these ask. */
+    /* These only ask whether there is a match. */
     bool once = t->p->kind == WEIR_JOIN_SEMI || t->p->kind == WEIR_JOIN_ANTI;
     for (uint32_t i = 0; !once && i < n; i++) {
         if (t->number[i] != first + i) {

@@ -47,13 +47,13 @@ weir_err wi_join_table_init(struct wi_join_table *table,
                             struct wi_op_mem *mem, struct weir_error *err);
 void wi_join_table_fini(struct wi_join_table *table);
 
-/** Keep a chunk's rows, but for those with a null key. Errors: as
+/** Keep a chunk's rows, except those with a null key. Errors: as
  *  wi_store_append. */
 weir_err wi_join_table_add(struct wi_join_table *table,
                            const struct wi_chunk *chunk,
                            struct weir_error *err);
 
-/** All rows were added: make some more of them be found. Call it until n_built
+/** After all rows were added: index some more of them. Call it until n_built
  *  is store.n. Errors: as wi_mem_take. */
 weir_err wi_join_table_build(struct wi_join_table *table,
                              struct weir_error *err);

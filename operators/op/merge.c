@@ -27,7 +27,7 @@ struct sender {
     uint32_t first;
     uint32_t n;
     uint32_t room;
-    int64_t at; /* rows of held[first] that were made chunks */
+    int64_t at; /* rows of held[first] already in chunks */
     uint32_t member;
     uint32_t worker;
 };
@@ -169,7 +169,7 @@ static weir_err keep(struct merge *m, struct ArrowArray *batch)
     return rc;
 }
 
-/* The next chunk of what is held. False: nothing is. The batch of the chunk
+/* The next chunk of what is held. False: there is none. The batch of the chunk
  * before is released: its rows were given out before this step. */
 static bool next_chunk(struct sender *s)
 {

@@ -50,7 +50,8 @@ struct wi_op_ops {
     const char *name;
     /** One bounded piece of work. out->n is 0 before. */
     enum wi_state (*step)(struct wi_op *op, struct wi_chunk *out);
-    /** What stopping means to this operator itself; wi_op_ignore_stop. */
+    /** What stopping means to this operator itself. Nothing:
+     *  wi_op_ignore_stop. */
     void (*stop)(struct wi_op *op);
     /** Free the operator's struct; its inputs are closed by wi_op_close. */
     void (*close)(struct wi_op *op);
@@ -122,12 +123,12 @@ void wi_op_ignore_stop(struct wi_op *op);
 /** Close it and its inputs. NULL is allowed. */
 void wi_op_close(struct wi_op *op);
 
-/** ctx->err is set: returns WI_FAILED. For `return wi_op_failed(op)`. Other
- *  members of the query are told by the run. */
+/** Returns WI_FAILED, for `return wi_op_failed(op)`; ctx->err is set. The run
+ *  tells the other members of the query. */
 enum wi_state wi_op_failed(struct wi_op *op);
 
-/** A call of the core failed: sets ctx->err to what it says of that, or to what
- *  failed the query if it has failed, and returns WI_FAILED. */
+/** A call of the core failed and `said` why: sets ctx->err to that, or, if the
+ *  query has failed, to what failed it. Returns WI_FAILED. */
 enum wi_state wi_op_core_failed(struct wi_op *op, const struct weir_error *said,
                                 const char *what);
 

@@ -119,8 +119,7 @@ struct wi_sort_params {
     const struct wi_columns *columns;
     uint32_t n_keys;
     const struct wi_sort_key *keys;
-    uint64_t rows; /* only the first ones, top-k: keeps no more than it
-                      needs [0: all] */
+    uint64_t rows; /* top-k: gives out only this many [0: all] */
 };
 weir_err wi_sort_open(struct wi_ctx *ctx, const struct wi_sort_params *p,
                       struct wi_op *input, struct wi_op **out);
@@ -199,9 +198,9 @@ struct wi_receive_params {
 weir_err wi_receive_open(struct wi_ctx *ctx, const struct wi_receive_params *p,
                          weir_reader *reader, struct wi_op **out);
 
-/** Rows in order from senders whose rows are each in that order: gives some out
- *  while every sender has ended or has a row waiting. What arrives meanwhile is
- *  kept where it is, so that the senders' rings bound it. */
+/** Merges the rows of senders that each send in order: gives rows out while
+ *  every sender has a row waiting or has ended. What arrives meanwhile stays in
+ *  the rings, which bound it. */
 struct wi_merge_params {
     const struct wi_columns *columns;
     uint32_t n_keys;

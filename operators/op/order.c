@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order of rows. A prefix has the sign bit of numbers turned, so that negative
- * ones come first; of wide numbers it is the upper half, of strings the first
- * eight bytes. */
+/* Order of rows. In prefixes the sign bit of numbers is inverted, so that
+ * negative ones come first. The prefix of a wide number is its upper half, that
+ * of a string its first eight bytes. */
 #include "operators/op/order.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sort and top-k. Top-k sorts what it has whenever that is more than twice what
- * it needs, keeps the first k, and from then on takes only rows that come
+/* Sort and top-k. Whenever top-k has more than twice the rows that it needs, it
+ * sorts them, keeps the first k, and from then on takes only rows that come
  * before the last of these. */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@ struct sort {
     struct wi_op op; /* first */
     const struct wi_sort_params *p;
     enum phase phase;
-    bool cut; /* the store has the first p->rows rows so far, in order, and
-                 then those that came since */
-    uint64_t last_prefix; /* of the last of them */
+    bool cut; /* the store begins with the first p->rows rows of a cut, in
+                 order; rows that came later follow */
+    uint64_t last_prefix; /* of the last row that the cut kept */
     struct wi_store store;
     struct wi_sorted sorted;
     uint64_t given; /* rows of sorted */

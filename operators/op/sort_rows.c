@@ -14,7 +14,7 @@ enum { RUN = 16, RADIX_LEAST = 48, VALUES = 256, TOP_SHIFT = 56 };
 
 struct sort {
     const struct wi_store *store;
-    const struct wi_sort_key *keys; /* those that prefixes leave open */
+    const struct wi_sort_key *keys; /* those that prefixes do not decide */
     uint32_t n_keys;
     struct wi_sort_row *spare; /* as many as are sorted */
 };

@@ -155,7 +155,7 @@ Test(agg, a_sum_of_decimals_with_more_than_38_digits_is_an_error)
     wt_op_rows_add(&t.in, "1 " NINES_38);
     wt_op_rows_add(&t.in, "1 1");
     expect_overflow(&t);
-    wt_agg_open(&t, 0, "v:decimal(38,0)"); /* leaves 128 bits and comes back */
+    wt_agg_open(&t, 0, "v:decimal(38,0)"); /* exceeds 128 bits and comes back */
     wt_agg_add(&t, WI_AGG_SUM, 0);
     wt_op_rows_add(&t.in, NINES_38);
     wt_op_rows_add(&t.in, NINES_38);

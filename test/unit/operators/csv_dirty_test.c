@@ -251,7 +251,7 @@ Test(csv_dirty, a_file_that_may_not_be_read_says_so)
     put("n,s\n1,a\n");
     cr_assert_eq(chmod("t.csv", 0), 0);
     if (access("t.csv", R_OK) == 0) {
-        return; /* of root, everything may be read */
+        return; /* root may read everything */
     }
     expect_open("t.csv", NULL, 0, WEIR_ERR_SYSTEM, "t.csv: Permission denied");
 }

@@ -54,8 +54,8 @@ Test(csv_out, quotes_where_a_reader_needs_them)
     (void)close(fd);
 }
 
-/* Fields of every length around the buffer's, of quotes: each is doubled, so
- * every edge falls inside a pair some time. */
+/* Fields of quotes, of every length around the buffer's. Each quote is doubled,
+ * so that every edge falls inside a pair in some of them. */
 Test(csv_out, long_fields_come_back_across_the_buffer)
 {
     enum { MOST = WI_CSV_OUT_BYTES + 40 };

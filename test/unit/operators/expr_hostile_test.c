@@ -169,7 +169,7 @@ Test(expr_hostile, size_is_limited)
     repeated_fails("a", " ", (1u << 20) + 1, "may have 1048576 bytes");
 }
 
-/* What is shared is computed once: else this would take 2^60 steps. */
+/* Shared operands are computed once: otherwise this takes 2^60 steps. */
 Test(expr_hostile, nested_shared_operands_are_computed_once)
 {
     struct weir_error err;

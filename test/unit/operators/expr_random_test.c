@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random expressions over random rows: what the vectors give, row by row, is
- * what the model gives (test/support/expr_model.h). A failure prints its seed
+/* Random expressions over random rows: the vectors give, row by row, what
+ * the model gives (test/support/expr_model.h). A failure prints its seed
  * and the expression's text. */
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floats as text: read back they are the same bits, and no text of fewer digits
- * is. */
+/* Floats as text: read back they are the same bits, and no text with fewer
+ * digits gives these bits. */
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>

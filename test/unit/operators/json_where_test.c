@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where values of a document stand, and what is said of one that is none. */
+/* Where values of a document stand, and messages for texts that are no JSON. */
 #include "operators/plan/json_where.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docs/plan.md: every plan in it is read, and every mistake gives the code and
- * the message that stand below it. */
+ * the message written below it. */
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 
 #include "chbench/chbench.h"
 
-/* Blocks of the document: ```KIND\nTEXT```. Those of kind "csv FILE" are files,
- * in a folder of the test's own, which it works in. */
+/* Blocks of the document: ```KIND\nTEXT```. Those of kind "csv FILE" become
+ * files in the folder that the test works in. */
 struct doc {
     char *text;
     const char *at;

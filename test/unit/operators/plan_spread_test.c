@@ -155,8 +155,8 @@ Test(plan_spread, a_join_refuses_matches_on_different_workers)
     }
 }
 
-/* What docs/plan.md says of where the inputs of a join may be. Keys are a and
- * b: whoever is placed by v or w is not placed by keys of the join. */
+/* What docs/plan.md says about where the inputs of a join may be. Keys are a
+ * and b: an input placed by v or w is not placed by keys of the join. */
 static bool documented(const char *left, const char *right)
 {
     const bool keyed = left[0] == 'h' || left[0] == 'r';
@@ -199,7 +199,7 @@ Test(plan_spread, columns_keep_their_values_under_other_names)
                                        .right_keys = rk,
                                        .n_keys = 2};
     good(weir_plan_join(plan, "j", &p, &err), &err);
-    /* After an inner join both names are the same value. */
+    /* After an inner join both names have the same value. */
     static const char *const groups[] = {"a", "y"};
     const struct weir_aggregate_params agg = {
         .input = "j", .groups = groups, .n_groups = 2};

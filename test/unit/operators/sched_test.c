@@ -12,7 +12,7 @@ TestSuite(sched, .timeout = 60);
 
 enum { ROOTS = 3 };
 
-/* Says what its script says, a letter per step: m(oved), i(nput), o(utput),
+/* Returns what its script says, a letter per step: m(oved), i(nput), o(utput),
  * d(one), f(ailed). */
 struct player {
     struct wi_op op;

@@ -41,8 +41,8 @@ static inline void wt_scan_init(struct wt_scan *s, weir_table *table,
     }
 }
 
-/** One part into `out`, which has its columns; part k is also worker k of as
- *  many. Returns how it ended, s->ctx.err says why. */
+/** One part into `out`, which has its columns; worker k of as many workers
+ *  reads part k. Returns how it ended; s->ctx.err says why. */
 static inline enum wi_state wt_scan_part(struct wt_scan *s, uint32_t part,
                                          uint32_t n_parts,
                                          struct wt_op_rows *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types, their names, and the schemas that they are outside. */
+/* Types, their names, and their Arrow schemas. */
 #include <criterion/criterion.h>
 #include <string.h>
 

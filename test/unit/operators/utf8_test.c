@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is UTF-8; the C library's iconv is the judge. */
+/* Checks for UTF-8, compared with iconv of the C library. */
 #include "operators/base/utf8.h"
 
 #include <criterion/criterion.h>
