@@ -97,13 +97,13 @@ struct scan {
     struct wi_build build;
     uint64_t unit; /* next */
     uint64_t end;
-    uint32_t line; /* of that order, done */
+    uint32_t line; /* lines of that order that are done */
     struct ch_rows rows;
 };
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* Where a unit is: a row for each of its lines, or its only one. */
+/* Add n rows of a unit: its lines from `first` on, or its only row. */
 static void put_unit(const struct ch *ch, uint64_t unit, uint32_t first,
                      struct ch_rows *rows, uint32_t n)
 {

@@ -51,8 +51,8 @@ void ch_init(struct ch *ch)
 
 /* ---- texts --------------------------------------------------------------- */
 
-/* Four times the high part of number * n, going on with the low part: as good
- * as four numbers below n. */
+/* Four times, the high part of number * n is used and the low part becomes the
+ * next number: as good as four random numbers below n. */
 static void put_block(const char (*pairs)[2], uint32_t n, uint64_t number,
                       char *to)
 {
@@ -162,7 +162,7 @@ static uint32_t non_uniform_name(const struct ch *ch, uint64_t number)
     return (uint32_t)(((a | b) + ch->name_c) % CH_NAMES);
 }
 
-/* Clause 4.3.3.1: every name once for the first customers. */
+/* Clause 4.3.3.1: the first customers have each name once. */
 static bool fill_last_name(const struct ch *ch, uint64_t key,
                            const struct ch_rows *rows, struct wi_build_col *out)
 {
@@ -251,8 +251,8 @@ static void fill_lines(const struct ch *ch, const struct ch_rows *rows,
 
 /* ---- the customers of orders --------------------------------------------- */
 
-/* Clause 4.3.3.1: a random permutation of a district's customers. Fisher and
- * Yates: each of the remaining ones in turn is as likely. */
+/* Clause 4.3.3.1: a random permutation of a district's customers. By Fisher
+ * and Yates: all orders are equally likely. */
 static void shuffle_customers(uint64_t key, uint64_t district,
                               struct ch_rows *rows)
 {

@@ -18,7 +18,7 @@
 /* TPC-C, clause 4.3.3.1. */
 enum {
     CH_DISTRICTS = 10,   /* of a warehouse */
-    CH_CUSTOMERS = 3000, /* of a district; as many orders */
+    CH_CUSTOMERS = 3000, /* of a district, with one order each */
     CH_NEW_ORDERS = 900, /* of a district: its last orders */
     CH_DELIVERED = CH_CUSTOMERS - CH_NEW_ORDERS,
     CH_LINES_LEAST = 5, /* of an order */
@@ -58,7 +58,7 @@ struct ch_column {
     int32_t b;
 };
 
-/** What all scans of a table share, and does not change. */
+/** What all scans of a table share; it does not change. */
 struct ch {
     uint64_t seed;
     const struct ch_column *columns;

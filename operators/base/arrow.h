@@ -37,7 +37,7 @@ void wi_arrow_in_close(struct wi_arrow_in *in);
  *
  * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_DATA (offsets, UTF-8):
  *             names the batch, the column and the row
- * Blocks:     never; O(rows) of texts, and of nulls where there may be none
+ * Blocks:     never; O(rows) for texts, and for columns that allow no nulls
  * Threads:    any
  * Ownership:  nothing
  */
@@ -48,9 +48,9 @@ weir_err wi_arrow_check(const struct wi_columns *columns, uint64_t number,
  * Rows first .. first+n-1 of a batch as a chunk.
  *
  * @param n    1..WI_CHUNK_ROWS
- * @param out  [out] valid until the next call, and while the batch is
+ * @param out  [out] valid until the next call, at most as long as the batch
  *
- * Errors:     none. The batch is one of weir_reader_next, or was checked
+ * Errors:     none: the batch is from weir_reader_next, or was checked
  * Blocks:     never
  * Threads:    the worker's
  * Ownership:  the converter's and the batch's
@@ -58,7 +58,7 @@ weir_err wi_arrow_check(const struct wi_columns *columns, uint64_t number,
 void wi_arrow_in_slice(struct wi_arrow_in *in, const struct ArrowArray *batch,
                        int64_t first, uint32_t n, struct wi_chunk *out);
 
-/** Open the other direction. The same lines as wi_arrow_in_open. */
+/** Open a converter to batches; the rest as wi_arrow_in_open. */
 weir_err wi_arrow_out_open(const struct wi_columns *columns,
                            struct wi_op_mem *mem, struct wi_arrow_out **out,
                            struct weir_error *err);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrow batches of the program: what is wrong with them is found before
- * anything reads their buffers. */
+/* Checks Arrow batches of the program before anything reads their buffers. */
 #include <inttypes.h>
 
 #include "operators/base/arrow.h"
@@ -34,8 +33,8 @@ static bool has_nulls(const struct ArrowArray *a, int64_t first, int64_t n)
     return false;
 }
 
-/* The first of n rows whose end is before its begin, or that begins before its
- * buffer; n: none. */
+/* The first of n rows whose text ends before it begins, or begins before the
+ * buffer; n if there is none. */
 static int64_t find_descent(const int32_t *offsets, int64_t n)
 {
     bool ok = offsets[0] >= 0;
@@ -52,8 +51,8 @@ static int64_t find_descent(const int32_t *offsets, int64_t n)
     return row;
 }
 
-/* The first of n rows whose text is not UTF-8; n: none. What lies below nulls
- * is no text. */
+/* The first of n rows whose text is not UTF-8; n if there is none. The bytes of
+ * a null may be anything. */
 static int64_t find_no_utf8(const struct ArrowArray *a, int64_t first,
                             int64_t n)
 {

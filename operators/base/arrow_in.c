@@ -58,7 +58,8 @@ static uint64_t spread_inverted(uint8_t byte)
     return (((x + 0x7f * ones) >> 7) & ones) ^ ones;
 }
 
-/* Bits first .. first+n-1, inverted, a byte each. Is one of them set? */
+/* Bits first .. first+n-1, inverted, as a byte each. Returns whether one of
+ * these bytes is set. */
 static bool expand_nulls(const uint8_t *bits, int64_t first, uint32_t n,
                          uint8_t *null)
 {
@@ -161,7 +162,7 @@ static void empty_nulls(struct wi_vec *v, uint32_t n)
     }
 }
 
-/* Values of the same layout here as in Arrow? */
+/* Do vectors hold these values in the layout of Arrow? */
 static bool points(const struct wi_type *type)
 {
     return type->kind == WI_TYPE_INT64 || type->kind == WI_TYPE_TIMESTAMP ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of columns, and the Arrow schemas that they are outside. */
+/* Lists of columns, to and from Arrow schemas. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "operators/base/fail.h"
 #include "operators/base/type.h"
 
-/* Formats of one letter; of the two lists the same place is the same type. */
+/* Formats of one letter, and their types in the same order. */
 static const char letters[] = "bcsilCSILfguz";
 static const enum wi_type_kind letter_kinds[] = {
     WI_TYPE_BOOL,   WI_TYPE_INT8,    WI_TYPE_INT16,   WI_TYPE_INT32,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A CSV field as RFC 4180 has it, in quotes where a reader needs them, where it
- * is empty but not null, and where it begins or ends with a space, which some
+ * Writes a CSV field as in RFC 4180. It gets quotes if a reader needs them, if
+ * it is empty but not null, or if it begins or ends with a space, which some
  * readers drop.
  */
 #ifndef WI_OPERATORS_CSV_FIELD_H
@@ -25,8 +25,8 @@ static inline bool wi_csv_needs_quotes(const char *text, size_t len)
     return false;
 }
 
-/** Give the field to `put` in one or more pieces; inlined, so that putting is
- *  no call through a pointer. Errors, Blocks, Threads: put's. Ownership:
+/** Give the field to `put` in one or more pieces. Inlined, so that `put` is not
+ *  called through a pointer. Errors, Blocks, Threads: put's. Ownership:
  *  nothing. */
 static inline void
 wi_csv_field_put(const char *text, size_t len,

@@ -14,7 +14,7 @@
 enum { WI_CSV_OUT_BYTES = 1 << 17 };
 
 /** Fill with wi_csv_out_init; `failed` keeps the first errno, so that callers
- *  may look once, in wi_csv_out_sync. */
+ *  may check once, in wi_csv_out_sync. */
 struct wi_csv_out {
     int fd;
     int failed;
@@ -36,7 +36,7 @@ void wi_csv_out_end(struct wi_csv_out *out);
 int wi_csv_out_failed(const struct wi_csv_out *out);
 
 /**
- * Write what is buffered and have it on the disk.
+ * Write what is buffered, and wait until it is on the disk.
  *
  * Errors:     WEIR_ERR_SYSTEM, of this call or one before it
  * Blocks:     on the disk

@@ -3,8 +3,8 @@
  * Days, and the proleptic Gregorian calendar.
  *
  * Source: H. Hinnant, "chrono-compatible low-level date algorithms": eras of
- * 400 years = 146097 days, years that begin in March. Here in 64 bits, so that
- * any day of a timestamp is right.
+ * 400 years = 146097 days, years that begin in March. In 64 bits here,
+ * enough for any day of a timestamp.
  */
 #ifndef WI_OPERATORS_DATE_H
 #define WI_OPERATORS_DATE_H
@@ -56,7 +56,7 @@ static inline struct wi_civil wi_civil_of_days(int64_t days)
                              .day = (uint32_t)(doy - (153 * mp + 2) / 5 + 1)};
 }
 
-/** Ticks per second of a enum wi_unit. */
+/** Ticks per second of an enum wi_unit. */
 static inline int64_t wi_unit_ticks(uint8_t unit)
 {
     static const int64_t ticks[] = {1, 1000, 1000000, 1000000000};

@@ -78,7 +78,7 @@ struct place {
     bool nulls;
 };
 
-/* Digit of each row is appended to its code; 1 in outside[i] if it has none. */
+/* Append each row's digit to its code; outside[i] is 1 if it has no digit. */
 static void add_digit(const struct place *p, uint32_t *code, uint8_t *outside)
 {
     const int64_t *v = wi_vec_i64(p->vec);
@@ -99,8 +99,7 @@ static void add_digit(const struct place *p, uint32_t *code, uint8_t *outside)
     }
 }
 
-/* The same for rows that all lie inside and are not null; false if they do
- * not. */
+/* The same if all rows lie inside and none can be null; else false. */
 static bool add_digit_inside(const struct place *p, uint32_t *code)
 {
     const int64_t *v = wi_vec_i64(p->vec);
@@ -139,7 +138,8 @@ bool wi_dense_codes(const struct wi_dense *dense, const struct wi_chunk *chunk,
 {
     uint8_t outside[WI_CHUNK_ROWS];
     uint8_t any = 0;
-    /* Groups nearly always lie inside, left rows of joins seldom all. */
+    /* Tried for groups, which nearly always lie inside; of the left rows of
+     * a join some nearly always lie outside. */
     if (nulls && codes_inside(dense, chunk, cols, code_out)) {
         return true;
     }

@@ -5,8 +5,8 @@
  *   keys (w, d)   w in 3..6, d in 1..10   code = (w - 3) * 11 + (d - 1)
  *                                         w null: 4, d null: 10
  *
- * A code is the place in an array where a hash would need a table, and equal
- * codes are equal keys, without comparing.
+ * A code is an index into an array, where a hash would need a table. Equal
+ * codes mean equal keys, so keys are not compared.
  */
 #ifndef WI_OPERATORS_DENSE_H
 #define WI_OPERATORS_DENSE_H
@@ -35,13 +35,13 @@ bool wi_dense_suits(const struct wi_columns *columns, const uint32_t *cols,
 void wi_dense_widen(struct wi_key_range *ranges, const struct wi_chunk *chunk,
                     const uint32_t *cols, uint32_t n_cols);
 
-/** Codes for these ranges, if there are no more than `most`. Returns whether
- *  there are; `dense` is as before if not. */
+/** Set up the codes for these ranges. Returns false, with `dense` unchanged, if
+ *  there would be more than `most`. */
 bool wi_dense_init(struct wi_dense *dense, const struct wi_key_range *ranges,
                    uint32_t n_keys, uint64_t most);
 
 /** Codes of a chunk's rows; n_codes for a row that lies outside.
- *  @param nulls  is null a value? Else it lies outside
+ *  @param nulls  true: null is a value; false: it lies outside
  *  Returns whether all rows lie inside. */
 bool wi_dense_codes(const struct wi_dense *dense, const struct wi_chunk *chunk,
                     const uint32_t *cols, bool nulls, uint32_t *code_out);

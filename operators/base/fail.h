@@ -37,7 +37,7 @@ weir_err wi_exec_check_given(struct weir_error *err,
 weir_err wi_exec_check_list(struct weir_error *err, const void *list,
                             uint32_t n, const char *name);
 
-/** As wi_exec_fail for memory that the system did not give. */
+/** As wi_exec_fail, for memory that the system refused. */
 weir_err wi_exec_no_memory(struct weir_error *err, uint64_t bytes)
     __attribute__((cold));
 

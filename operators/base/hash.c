@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes and comparisons of rows: one loop per column and representation.
  *
- * A hash takes a column's value in by xor, multiplies by an odd constant (the
- * golden ratio of 2^64) and folds the upper half, which then depends on all
- * bits, onto the lower. Source of multiplicative hashing: Knuth, The Art of
- * Computer Programming, volume 3, 6.4. */
+ * Each column's value is added to the hash by xor. The hash is then multiplied
+ * by an odd constant (the golden ratio of 2^64), and its upper half, which now
+ * depends on all bits, is folded onto the lower. Source of
+ * multiplicative hashing: Knuth, The Art of Computer Programming, volume 3,
+ * 6.4. */
 #include "operators/base/hash.h"
 
 #include <string.h>
@@ -153,8 +154,8 @@ struct pairs {
     bool nulls_equal;
 };
 
-/* Are the two of a pair both without null? 1, or what they are else: 0 for a
- * pair that differs, 2 for two nulls that count as equal. */
+/* 1: neither of the two is null, their values decide. Else the verdict: 0 if
+ * they differ, 2 for two nulls that count as equal. */
 static inline unsigned look_at_nulls(const uint8_t *a, uint32_t pos_a,
                                      const uint8_t *b, uint32_t pos_b,
                                      bool nulls_equal)

@@ -11,37 +11,36 @@
 
 #include "operators/base/store.h"
 
-/** hash_out[i] of row i of the chunk, over the columns cols[0..n_cols). Nulls
- *  hash alike; -0.0 as 0.0, all NaNs alike. Never fails. */
+/** hash_out[i] becomes the hash of row i, over the columns cols[0..n_cols). All
+ *  nulls hash alike, all NaNs too, and -0.0 as 0.0. Never fails. */
 void wi_hash_rows(const struct wi_chunk *chunk, const uint32_t *cols,
                   uint32_t n_cols, uint64_t *hash_out);
 
-/**
- * Which pairs have equal keys?
- *
- * Compares chunk row pair_row[i] (an index of rows, not a position) with store
- * row pair_store[i], for i in 0..n-1, column chunk_cols[k] with
- * store_cols[k]; keeps the pairs that agree in all, in order.
- *
- * @param nulls_equal  true: null equals null (grouping); false: null equals
- *                     nothing (joins)
- *
- * Returns:    pairs kept, compacted to the front of both arrays
- * Errors:     none. Blocks: never. Threads: the worker's. Ownership: nothing.
- */
+/** What is compared: column chunk_cols[k] with column store_cols[k]. */
 struct wi_match {
     const struct wi_chunk *chunk;
     const struct wi_store *store;
     const uint32_t *chunk_cols;
     const uint32_t *store_cols;
     uint32_t n_cols;
-    bool nulls_equal;
+    bool nulls_equal; /* true for grouping: null equals null */
 };
+
+/**
+ * Which pairs have equal keys?
+ *
+ * Compares chunk row pair_row[i] (an index of rows, not a position) with store
+ * row pair_store[i], for i in 0..n-1; keeps the pairs that agree in all
+ * columns, in order.
+ *
+ * Returns:    pairs kept, compacted to the front of both arrays
+ * Errors:     none. Blocks: never. Threads: the worker's. Ownership: nothing.
+ */
 uint32_t wi_match_pairs(const struct wi_match *match, uint32_t *pair_row,
                         uint32_t *pair_store, uint32_t n);
 
-/** differs_out[i] is 1 if row i of the chunk has other keys than the row before
- *  it, or is the first; null equals null. Returns how many differ. */
+/** differs_out[i] is 1 if row i is the first, or its keys differ from those of
+ *  the row before; null equals null. Returns how many differ. */
 uint32_t wi_find_runs(const struct wi_chunk *chunk, const uint32_t *cols,
                       uint32_t n_cols, uint8_t *differs_out);
 

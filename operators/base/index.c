@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash indexes: open addressing with linear steps. Slots of one tag follow each
- * other in memory, and a tag that differs ends most look-ups of absent keys
- * without a look at the store. */
+/* Hash indexes: open addressing with linear steps. The slots that a look-up
+ * visits are neighbours in memory, and tags alone settle most look-ups of
+ * absent keys: the store is not read. */
 #include "operators/base/index.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 enum {
     FIRST_BITS = 9,
     MOST_BITS = 32,
-    AHEAD = 16, /* rows that slots are fetched ahead of their use */
+    AHEAD = 16, /* slots are fetched this many rows before their use */
 };
 
 static const uint64_t FACTOR = 0xd6e8feb86659fd93; /* odd, random */
@@ -43,7 +43,7 @@ void wi_index_clear(struct wi_index *index)
     index->n = 0;
 }
 
-/* In the order of slots, so that both arrays are passed once. */
+/* In the order of slots, so that each array is walked once. */
 static void move_slots(const struct wi_index *from, struct wi_index *to)
 {
     uint64_t mask = (UINT64_C(1) << to->bits) - 1;
@@ -107,10 +107,10 @@ static inline void fetch_ahead(const struct wi_index *index,
     }
 }
 
-/* One look at the next slot of each row to do. What is found there is random,
- * and a branch on it would cost more than all else: so each row is written to
- * all three lists, and only their lengths depend on the slot. Rows that found
- * another tag stay to do; number_out is WI_NOWHERE beforehand. */
+/* One look at the next slot of each row in `todo`. What it finds is random, and
+ * a branch on it would cost more than all else: so each row is written to all
+ * three lists, and only their lengths depend on the slot. Rows that found
+ * another tag stay in `todo`. The caller has set number_out to WI_NOWHERE. */
 static void look(const struct wi_index *index, struct wi_probe *probe)
 {
     const uint64_t *slots = index->slots;
@@ -146,8 +146,7 @@ static void look_up(const struct wi_index *index, struct wi_probe *probe,
     }
 }
 
-/* Rows go one after the other, as each may take the slot that the next one
- * looks at. */
+/* One row after the other: each may claim the slot that the next looks at. */
 static void look_up_or_claim(struct wi_index *index, struct wi_probe *probe,
                              enum wi_claim claim, uint32_t first,
                              uint32_t *number_out)
@@ -194,8 +193,8 @@ void wi_index_walk(struct wi_index *index, struct wi_probe *probe,
     }
 }
 
-/* todo has the rows of all pairs, pair_row in the same order those that
- * matched. The others go on after the slot that they looked at. */
+/* todo holds the rows of all pairs; pair_row holds those that matched, in the
+ * same order. The others go on with the slot after the one they looked at. */
 static void keep_losers(struct wi_probe *probe, uint32_t n_matched)
 {
     uint32_t n_todo = 0;

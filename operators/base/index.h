@@ -3,8 +3,8 @@
  * An index: from keys to row numbers of a store, by hash.
  *
  *   slots  [tag|number+1] [0] [tag|number+1] [tag|number+1] [0] ...
- *           ^ upper bits of a row's tag say where it begins to look; it goes on
- *             to the right until its tag is there, or a free slot
+ *           ^ a look-up begins where the upper bits of its tag say, and goes on
+ *             to the right until it meets its tag or a free slot
  *
  * A chunk's rows are looked up together, in rounds:
  *
@@ -16,7 +16,7 @@
  *
  * Rules
  *  - At most half of the slots are used.
- *  - A slot has all 32 bits of the tag: the index grows without the keys.
+ *  - A slot holds all 32 bits of the tag, so the index grows without the keys.
  */
 #ifndef WI_OPERATORS_INDEX_H
 #define WI_OPERATORS_INDEX_H
@@ -31,7 +31,7 @@ struct wi_index {
     uint32_t bits; /* 2^bits slots; 0: none */
 };
 
-/** One chunk's look-up under way. Fixed size: part of an operator. */
+/** The state of one chunk's look-up. Fixed size: part of an operator. */
 struct wi_probe {
     uint64_t hash[WI_CHUNK_ROWS];
     uint32_t slot[WI_CHUNK_ROWS]; /* where a row looks next */
@@ -45,7 +45,7 @@ struct wi_probe {
     uint32_t n_claimed;
 };
 
-/** Room for n keys in all. Errors: as wi_mem_take; the index is as before then.
+/** Room for n keys in all. Errors: as wi_mem_take; the index is then unchanged.
  *  Blocks: never. Threads: the worker's. Ownership: wi_index_fini. */
 weir_err wi_index_reserve(struct wi_index *index, uint64_t n,
                           struct weir_error *err);
@@ -54,21 +54,20 @@ void wi_index_fini(struct wi_index *index);
 /** Forget all keys; the memory stays. */
 void wi_index_clear(struct wi_index *index);
 
-/** Begin: probe->hash is filled. @param rows  the rows to look up, ascending;
- *  NULL: 0..n-1 */
+/** Begin; the caller has filled probe->hash.
+ *  @param rows  the rows to look up, ascending; NULL: 0..n-1 */
 void wi_probe_begin(const struct wi_index *index, struct wi_probe *probe,
                     const uint32_t *rows, uint32_t n);
 
-/** What a row that finds no key does. */
+/** What becomes of a row whose key is absent. */
 enum wi_claim {
     WI_CLAIM_NONE,  /* number_out is WI_NOWHERE */
-    WI_CLAIM_NEXT,  /* it gets first, first + 1, ... in order */
+    WI_CLAIM_NEXT,  /* it gets the next of first, first + 1, ... */
     WI_CLAIM_BY_ROW /* it gets first + row */
 };
 
-/** One round: each row to do finds a candidate or a free slot. Those that find
- *  a slot are settled. There must be room for as many keys as there are rows to
- *  do. */
+/** One round: each row to do finds a candidate, or a free slot, which settles
+ *  it. With claims there must be room for as many keys as rows to do. */
 void wi_index_walk(struct wi_index *index, struct wi_probe *probe,
                    enum wi_claim claim, uint32_t first, uint32_t *number_out);
 
@@ -76,7 +75,7 @@ void wi_index_walk(struct wi_index *index, struct wi_probe *probe,
 bool wi_probe_settle(struct wi_probe *probe, const struct wi_match *match,
                      uint32_t *number_out);
 
-/** Look up without claims: all rounds. */
+/** All rounds of a look-up without claims. */
 void wi_index_find(struct wi_index *index, struct wi_probe *probe,
                    const struct wi_match *match, uint32_t *number_out);
 

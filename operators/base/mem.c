@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* malloc with a limit. A wi_mem and those above it count the same bytes; the
+/* malloc with a limit. Bytes count in a wi_op_mem and in all above it; the
  * first that has no room refuses. */
 #include "operators/base/mem.h"
 
@@ -24,8 +24,9 @@ static uint64_t of_all(const struct wi_op_mem *mem, uint64_t bytes)
     return bytes * (mem->sharers == 0 ? 1 : mem->sharers);
 }
 
-/* Nobody knows how much the rows to come will take. Twice as much, or what is
- * needed now: so a few runs find what is enough. */
+/* How much later rows will take is unknown. The message asks for twice the
+ * limit, or for what is needed now if that is more: so a few runs are enough to
+ * find a limit that works. */
 static weir_err refuse(const struct wi_op_mem *mem, size_t bytes,
                        struct weir_error *err)
 {
@@ -59,7 +60,7 @@ weir_err wi_mem_check(const struct wi_op_mem *mem, uint64_t bytes,
                         of_all(mem, bytes));
 }
 
-/* Large pieces lie in large pages where the system has them: hash tables touch
+/* Large pieces are put in large pages if the system has them: hash tables touch
  * a page per row, and the first touch of a page costs as much as many rows. */
 static void *take_pages(size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of rows with the same keys. Chunks without runs cost little: after one
- * the next few are not looked at. */
+/* Runs of rows with the same keys. Chunks without runs cost little: after one,
+ * the next few are not examined. */
 #include "operators/base/runs.h"
 
 enum { WAIT_CHUNKS = 15 };

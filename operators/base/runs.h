@@ -17,7 +17,7 @@ struct wi_runs {
     uint32_t n;    /* rows of the chunk */
     uint8_t differs[WI_CHUNK_ROWS];
     uint32_t pos[WI_CHUNK_ROWS];    /* of the first row of each run */
-    uint32_t number[WI_CHUNK_ROWS]; /* found for each run: for the caller */
+    uint32_t number[WI_CHUNK_ROWS]; /* the caller's, for each run */
 };
 
 /** The first rows of a chunk's runs as a chunk, if that is much shorter.
@@ -26,7 +26,7 @@ bool wi_runs_take(struct wi_runs *runs, const struct wi_chunk *chunk,
                   const uint32_t *cols, uint32_t n_cols,
                   struct wi_chunk *first_out);
 
-/** The number of its run for each row of the chunk. */
+/** Give each row of the chunk the `number` of its run. */
 void wi_runs_spread(const struct wi_runs *runs, uint32_t *number_out);
 
 #endif /* WI_OPERATORS_RUNS_H */

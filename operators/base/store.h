@@ -2,7 +2,7 @@
 /**
  * A store: rows that an operator keeps, by columns, in memory that grows.
  *
- *   append(chunk) append(chunk) ...   rows 0 .. n-1, never moved in number
+ *   append(chunk) append(chunk) ...   rows 0 .. n-1; a row keeps its number
  *   gather({7, 3, 3})                 any rows, as vectors
  *
  * Strings are copied into the store when appended; gathered strings point
@@ -30,7 +30,7 @@ struct wi_store {
     struct wi_text text;
 };
 
-/** A row number that is none: gathering it gives null. */
+/** Number of no row: gathering it gives null. */
 #define WI_NOWHERE UINT32_MAX
 
 /** Rows that fit a store: row numbers are 32 bits. */
@@ -44,21 +44,21 @@ void wi_store_fini(struct wi_store *store);
 
 /** Copy a chunk's rows to the end; chunk column i becomes column i.
  *  Errors: as wi_mem_take; WEIR_ERR_QUERY_MEMORY (over WI_STORE_ROWS). The
- *  store has the same rows as before then. */
+ *  store's rows are then unchanged. */
 weir_err wi_store_append(struct wi_store *store, const struct wi_chunk *chunk,
                          struct weir_error *err);
 
 /** Forget all rows and free the strings; the columns' memory stays. */
 void wi_store_clear(struct wi_store *store);
 
-/** Give back the columns' memory. The store has no rows. */
+/** Give back the columns' memory; the store must have no rows. */
 void wi_store_trim(struct wi_store *store);
 
 /** Column `col` of rows[0..n) into positions 0..n-1; WI_NOWHERE gives null. */
 void wi_store_gather(const struct wi_store *store, uint32_t col,
                      const uint32_t *rows, uint32_t n, struct wi_vec *out);
 
-/** The same into positions at[0..n), for a chunk that has `at` as selection.
+/** The same into positions at[0..n), for a chunk whose selection is `at`;
  *  NULL means 0..n-1. */
 void wi_store_gather_at(const struct wi_store *store, uint32_t col,
                         const uint32_t *rows, uint32_t n, const uint32_t *at,

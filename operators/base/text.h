@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Text: bytes of strings that somebody keeps, in blocks that never move.
+ * Text: bytes of strings that are kept, in blocks that never move.
  *
  *   blocks -> [next|bytes....used..room] -> [next|bytes.....] -> NULL
  *
@@ -25,7 +25,7 @@ struct wi_text {
 weir_err wi_text_take(struct wi_text *text, size_t n, char **out,
                       struct weir_error *err);
 
-/** Free all pieces; the text is empty then. */
+/** Free all pieces; the text is then empty. */
 void wi_text_fini(struct wi_text *text);
 
 #endif /* WI_OPERATORS_TEXT_H */

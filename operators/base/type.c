@@ -11,7 +11,7 @@
 static const struct {
     const char *name;
     enum wi_rep rep;
-    uint32_t bytes; /* where it travels */
+    uint32_t bytes; /* in Arrow */
 } kinds[] = {
     [WI_TYPE_BOOL] = {"bool", WI_BOOL, 0},
     [WI_TYPE_INT8] = {"int8", WI_I64, 1},
@@ -110,7 +110,7 @@ const char *wi_type_text(const struct wi_type *type,
     return text;
 }
 
-/* A number of at most four digits; moves *at to its end. -1: there is none. */
+/* A number of at most four digits, or -1; moves *at to its end. */
 static int digits(const char **at)
 {
     int value = 0;
@@ -158,7 +158,7 @@ static bool parse_width(const char **at, struct wi_type *type)
     return bytes >= 1 && bytes <= FIXED_MOST;
 }
 
-/* What stands in parentheses; *at is after the opening one. */
+/* What is in parentheses; *at is after the opening one. */
 static bool parse_detail(const char **at, struct wi_type *type)
 {
     bool ok = type->kind == WI_TYPE_DECIMAL     ? parse_decimal(at, type)

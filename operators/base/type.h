@@ -58,7 +58,7 @@ enum wi_unit { WI_SECOND, WI_MILLI, WI_MICRO, WI_NANO };
 #define WI_DECIMAL_MOST 38  /* digits that an int128 holds */
 #define WI_DECIMAL_SMALL 18 /* digits that an int64 holds */
 
-/** Bytes elsewhere; not NUL-terminated. */
+/** Points to bytes kept elsewhere; not NUL-terminated. */
 struct wi_str {
     const char *data;
     uint32_t n_bytes;
@@ -91,8 +91,7 @@ enum wi_rep wi_type_rep(const struct wi_type *type);
 /** Bytes of one value in that representation: 1, 8 or 16. */
 uint32_t wi_rep_bytes(enum wi_rep rep);
 
-/** Bytes of one value where it travels; 0: bool (bits), utf8 and binary
- *  (offsets). */
+/** Bytes of one value in Arrow; 0: bool (bits), utf8 and binary (offsets). */
 uint32_t wi_type_bytes(const struct wi_type *type);
 
 /** Values of any length: utf8, binary. */
@@ -102,7 +101,7 @@ bool wi_type_is_var(const struct wi_type *type);
 bool wi_type_is_number(const struct wi_type *type);
 bool wi_type_is_integer(const struct wi_type *type);
 
-/** The same type, whether nullable or not. */
+/** Are the types the same, nullable or not? */
 bool wi_type_same(const struct wi_type *a, const struct wi_type *b);
 
 #define WI_TYPE_TEXT_BYTES 48
@@ -131,7 +130,7 @@ weir_err wi_columns_from_arrow(const struct ArrowSchema *schema,
 weir_err wi_columns_to_arrow(const struct wi_columns *columns,
                              struct ArrowSchema *out, struct weir_error *err);
 
-/** An empty list is freed, too. Never fails. */
+/** An empty list is allowed. Never fails. */
 void wi_columns_fini(struct wi_columns *columns);
 
 /** Append a column; name is copied. Errors: WEIR_ERR_NO_MEMORY. */

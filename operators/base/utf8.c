@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ASCII a block at a time, everything else without branches. Debian has no C
- * library for this but libunistring, whose u8_check() takes every character
- * apart. */
+/* ASCII a block at a time, everything else without branches. The only C library
+ * for this in Debian is libunistring, whose u8_check() decodes every
+ * character. */
 #include "operators/base/utf8.h"
 
 #include <stdint.h>
@@ -41,9 +41,10 @@ bool wi_utf8_is_ascii(const char *text, size_t n)
 }
 
 /*
- * An automaton whose states are places in a word: each byte has a word, with
- * the next state at the place of each state, so that a step is one shift, and
- * no branch depends on the text. An error is place 0, where all words are 0.
+ * An automaton whose states are bit positions in a word. Each byte value has a
+ * word that holds the next state at the position of each state: so a step is
+ * one shift, and no branch depends on the text. ERROR is position 0, where all
+ * words are 0.
  *
  *   ACCEPT --c2..df--> TAIL1 --80..bf--> ACCEPT
  *   ACCEPT --e1..ef--> TAIL2 --80..bf--> TAIL1
@@ -83,7 +84,7 @@ static const uint64_t steps[256] = {
     [0xf4] = GO(ACCEPT, AFTER_F4),
 };
 
-/* What is above the state's six bits is left over from the last step. */
+/* Bits above the state's six are left over from the last step. */
 static inline uint64_t step(uint64_t state, char byte)
 {
     return steps[(unsigned char)byte] >> (state & 63);

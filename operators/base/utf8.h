@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Is it text? UTF-8 as RFC 3629 has it: no overlong forms, no surrogates,
+ * Is it text? UTF-8 as in RFC 3629: no overlong forms, no surrogates,
  * nothing above U+10FFFF. A NUL is a character.
  *
  * All of them:
@@ -16,15 +16,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Bytes from the beginning that are UTF-8: n if all of them are, else the
- *  place of the first character that is none. */
+/** How many bytes from the start are UTF-8: n, or the offset of the first
+ *  character that is not. */
 size_t wi_utf8_span(const char *text, size_t n);
 
-/** Are all bytes below 0x80? At the speed of memory: what it says of a whole
- *  buffer spares a look at each text in it. */
+/** Are all bytes below 0x80? Runs at the speed of memory: if a whole buffer is
+ *  ASCII, the texts in it need no check of their own. */
 bool wi_utf8_is_ascii(const char *text, size_t n);
 
-/** Are all bytes UTF-8? The fast one. */
+/** Are all bytes UTF-8? Faster than wi_utf8_span. */
 bool wi_utf8_check(const char *text, size_t n);
 
 /** Make a message one line of text: control characters and what is not UTF-8

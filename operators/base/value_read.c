@@ -11,10 +11,10 @@
 
 enum {
     DATE_BYTES = 10,
-    SAFE_DIGITS = 18, /* of any int64 */
+    SAFE_DIGITS = 18, /* any number of 18 digits fits int64 */
     EXACT_DIGITS = 15,
     FLOAT_BYTES = 512,
-    NO_DIGITS = -1000000, /* no sum with it is a number */
+    NO_DIGITS = -1000000, /* stays negative in every sum */
 };
 
 static uint32_t digit(char c)
@@ -45,7 +45,7 @@ static struct wi_str skip_sign(struct wi_str text, bool *negative)
 
 /* ---- integers and decimals ----------------------------------------------- */
 
-/* Beyond it, a tenth of it with one more digit: no type holds 10^38. */
+/* Append a digit; false if that reaches 10^38, which no type holds. */
 static bool add_digit(wi_u128 *value, uint32_t d)
 {
     const wi_u128 most = (wi_u128)wi_pow10(WI_DECIMAL_MOST - 1);
@@ -169,9 +169,9 @@ enum wi_read wi_read_decimal(struct wi_str text, const struct wi_type *type,
 /* ---- floats and bools ---------------------------------------------------- */
 
 /*
- * Up to 15 digits, which are converted here and not by the C library: that
- * costs ten times as much. Both are exact: the digits and the power of ten are
- * floating-point numbers, so that their quotient is the correctly rounded one.
+ * Up to 15 digits are converted here, because the C library costs ten times as
+ * much. The digits and the power of ten are both exact as floating-point
+ * numbers, so that their quotient is correctly rounded.
  */
 static bool short_float(struct wi_str text, double *out)
 {
@@ -207,7 +207,8 @@ static bool short_float(struct wi_str text, double *out)
     return true;
 }
 
-/* For the C library: what it skips or takes beyond numbers is kept out. */
+/* A copy for the C library. What it would accept besides our numbers, such as
+ * spaces and hex, is refused. */
 static bool copy_float(struct wi_str text, char copy[FLOAT_BYTES], bool *word)
 {
     static const char *const words[] = {"inf", "infinity", "nan"};
@@ -246,7 +247,7 @@ enum wi_read wi_read_float64(struct wi_str text, double *out)
     return WI_READ_OK;
 }
 
-/* Not by way of a double: rounded twice, it may be the wrong neighbour. */
+/* Not by way of a double: rounding twice may give the wrong neighbour. */
 enum wi_read wi_read_float32(struct wi_str text, float *out)
 {
     char copy[FLOAT_BYTES];
@@ -284,7 +285,7 @@ enum wi_read wi_read_bool(struct wi_str text, bool *out)
 
 /* ---- dates and times ----------------------------------------------------- */
 
-/* Two digits; below zero if they are none. */
+/* The number of two digits; negative if they are not digits. */
 static int two(const char *text)
 {
     uint32_t a = digit(text[0]);
@@ -379,7 +380,8 @@ enum wi_read wi_read_timestamp(struct wi_str text, uint8_t unit, int64_t *out)
     if (at != text.n_bytes) {
         return WI_READ_MALFORMED;
     }
-    /* Of the first second that there is, 64 bits hold the end only. */
+    /* In 128 bits: the first second of the range begins below INT64_MIN,
+     * although its end fits. */
     wi_i128 value =
         (wi_i128)(days * WI_DAY_SECONDS + seconds) * wi_unit_ticks(unit);
     value += ns / tick_ns;

@@ -13,15 +13,15 @@
  *   fixed(N)          N bytes
  *   utf8, binary      anything
  *
- * A value is the text's, exactly: one that the type cannot hold, because it is
- * too large or has too fine a fraction, is refused. Zeros at the end of a
- * fraction change nothing. Floats are the nearest that there is.
+ * A value is exactly what the text says: one that the type cannot hold, because
+ * it is too large or its fraction too fine, is refused. Zeros at the end of a
+ * fraction change nothing. Only floats are rounded, to the nearest.
  *
- * Spaces are no part of a value. Whether a text is UTF-8 is not looked at.
+ * Spaces are not part of a value. Texts are not checked for UTF-8.
  *
  * All of them:
  *
- * Returns:    enum wi_read; *out means something on WI_READ_OK only
+ * Returns:    enum wi_read; *out is valid on WI_READ_OK only
  * Errors:     none
  * Blocks:     never
  * Threads:    any
@@ -35,7 +35,7 @@
 enum wi_read {
     WI_READ_OK,
     WI_READ_MALFORMED,
-    WI_READ_MISFIT, /* it has the form, but the type does not hold it */
+    WI_READ_MISFIT, /* the form is right, but the type cannot hold it */
 };
 
 enum wi_read wi_value_read(struct wi_str text, const struct wi_type *type,

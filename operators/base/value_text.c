@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files of values are written through here: two digits at a time, and
- * printf only for floats that are not short decimals and for far years. */
+/* Whole files of values are written with this, so it must be fast: two digits
+ * at a time. printf is only for far years and for floats that are not short
+ * decimals. */
 #include "operators/base/value_text.h"
 
 #include <float.h>
@@ -90,8 +91,9 @@ uint32_t wi_exact_text(wi_i128 v, uint32_t scale,
 
 /* ---- floats ------------------------------------------------------------- */
 
-/* Digits that any decimal of has its own number for (DBL_DIG, FLT_DIG), so that
- * %g finds each of them; fewer where numbers are farther apart than digits. */
+/* How many digits to begin with. Different decimals of DBL_DIG or FLT_DIG
+ * digits are different numbers, so that %g finds each of them; but subnormal
+ * numbers lie farther apart than that. */
 static int least_digits(double v, bool single)
 {
     const double normal = single ? (double)FLT_MIN : DBL_MIN;
@@ -103,8 +105,8 @@ static bool reads_back(const char *text, double v, bool single)
     return (single ? (double)strtof(text, NULL) : strtod(text, NULL)) == v;
 }
 
-/* Add 1 to the last digit of `1.234e-05`. No nine is met that would carry into
- * another exponent: one digit less would have been enough then. */
+/* Add 1 to the last digit of `1.234e-05`. This never changes the exponent: if
+ * all digits were nines, fewer would have been enough. */
 static void count_up(char *text)
 {
     char *digit = text + strcspn(text, "e");
@@ -114,8 +116,9 @@ static void count_up(char *text)
     } while (*digit == '0' && digit > text + (text[0] == '-'));
 }
 
-/* Numbers below a power of two are closer to it than those above, so that the
- * nearest decimal may be too far below, and the next one above it not. */
+/* Just below a power of two, numbers lie closer together than above it. So the
+ * nearest decimal may lie below and read back as another number, while the next
+ * decimal lies above and reads back right. */
 static bool next_reads_back(double v, bool single, int digits,
                             char text[WI_VALUE_TEXT_BYTES])
 {
@@ -135,11 +138,11 @@ static bool next_reads_back(double v, bool single, int digits,
 }
 
 /*
- * Short decimals are found here, which costs a tenth of asking the C library.
- * It is exact: digits (below 2^53) and the power of ten (up to 10^22) are
- * floating-point numbers, so that their quotient is the correctly rounded
- * value; and two decimals of 15 digits never share a value (DBL_DIG), so that
- * the one that gives the value back is the text.
+ * Short decimals are found here, at a tenth of the cost of the C library.
+ * The digits (below 2^53) and the power of ten (up to 10^22) are exact as
+ * floating-point numbers, so that their quotient is correctly rounded. Two
+ * decimals of 15 digits never share a value (DBL_DIG), so that the one that
+ * gives the value back is the text.
  */
 static bool is_decimal(double size, uint32_t scale, uint64_t *digits)
 {
@@ -155,7 +158,7 @@ static bool is_decimal(double size, uint32_t scale, uint64_t *digits)
     return *digits <= (uint64_t)most && (double)*digits / powers[scale] == size;
 }
 
-/* Where %.15g has no exponent, the fewest decimals are its text. 0: it has. */
+/* The text with the fewest decimals, if %.15g has no exponent; else 0. */
 static uint32_t short_text(double v, char text[WI_VALUE_TEXT_BYTES])
 {
     const double size = fabs(v);

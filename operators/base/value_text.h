@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Values as text, exactly: what is read back (value_read.h) as the same type is
- * the same value.
+ * Values as text, exactly: read back as the same type (value_read.h), a text
+ * gives the same value.
  *
  *   bool                 true, false
  *   integer, decimal     -12, 12.50 with all digits of the scale
- *   float32, float64     the shortest that is read back the same; nan, inf
+ *   float32, float64     the shortest that reads back the same; nan, inf
  *   date                 2013-07-01
  *   timestamp            2013-07-01 12:30:00, and .250 if it has a fraction
  *
- * Dates outside the years 0000 to 9999 have a text, too, but it is not read
+ * Dates outside the years 0000 to 9999 have a text, too, but it cannot be read
  * back.
  *
  * All of them:
@@ -18,7 +18,7 @@
  * Errors:     none
  * Blocks:     never
  * Threads:    any
- * Ownership:  nothing; any of the WI_VALUE_TEXT_BYTES may be written
+ * Ownership:  nothing; all WI_VALUE_TEXT_BYTES may be overwritten
  */
 #ifndef WI_OPERATORS_VALUE_TEXT_H
 #define WI_OPERATORS_VALUE_TEXT_H

@@ -14,11 +14,11 @@
  *  - `null` has a byte per position, 1 = null; NULL means that no value is
  *    null. The value at a null position is arbitrary but readable (a string's
  *    length is then 0).
- *  - What is not selected must not be read for its meaning: it may be anything,
- *    and computing on it must not raise an error.
- *  - Whoever takes a chunk only reads it. It is valid until the next step of
- *    the operator that gave it. Columns may point into memory of operators
- *    below it, or into a receive ring. Who keeps rows copies them (store.h).
+ *  - Values that are not selected may be anything: no result depends on them,
+ *    and computing on them must not raise an error.
+ *  - A chunk is only read, and is valid until the next step of the operator
+ *    that gave it. Its columns may point into memory of operators below, or
+ *    into a receive ring. Rows to keep are copied (store.h).
  */
 #ifndef WI_OPERATORS_VEC_H
 #define WI_OPERATORS_VEC_H
@@ -71,7 +71,7 @@ static inline const struct wi_str *wi_vec_str(const struct wi_vec *v)
 /**
  * A vector with memory of its own for WI_CHUNK_ROWS values and their nulls.
  *
- * `null` is set: writers fill it, or set the member of their copy to NULL.
+ * `null` is not NULL: writers fill it, or set it to NULL in their own copy.
  *
  * Errors:     as wi_mem_take
  * Blocks:     never
@@ -88,15 +88,15 @@ weir_err wi_vecs_open(const struct wi_columns *columns, struct wi_op_mem *mem,
                       struct wi_vec **out, struct weir_error *err);
 void wi_vecs_close(struct wi_vec *vecs, uint32_t n, struct wi_op_mem *mem);
 
-/** The value at a position; strings point where they did. */
+/** The value at a position; a string points to the same bytes. */
 struct wi_value wi_value_at(const struct wi_vec *vec, uint32_t pos);
 
-/** Put one there that is not null, into memory of the vector's own. Strings are
- *  not copied, only where they are. `null` is left alone. */
+/** Set the value at a position, not to null; the vector has its own memory. Of
+ *  a string the pointer is copied, not the bytes. `null` is left alone. */
 void wi_vec_set(struct wi_vec *vec, uint64_t pos, const struct wi_value *value);
 
-/** Copy positions from[0..n) of `in` to positions 0..n-1 of `out`. Strings are
- *  not copied, only where they are. Never fails. */
+/** Copy positions from[0..n) of `in` to positions 0..n-1 of `out`. Of strings
+ *  the pointers are copied, not the bytes. Never fails. */
 void wi_vec_gather(const struct wi_vec *in, const uint32_t *from, uint32_t n,
                    struct wi_vec *out);
 

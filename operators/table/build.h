@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Batches that a table fills: one set of column buffers, used again and again.
+ * Batches that a table fills: one set of column buffers, used for all of them.
  *
  *   wi_build_init(columns wanted)
  *     wi_build_begin                      nothing is null, texts are empty
@@ -22,7 +22,7 @@
 
 #define WI_BUILD_ROWS 4096u
 
-/** Texts of a column beyond this are a reason to end the batch. */
+/** A batch may end early once a column has this many bytes of texts. */
 #define WI_BUILD_TEXT_BYTES ((size_t)16 << 20)
 
 struct wi_build_col {
@@ -41,7 +41,7 @@ struct wi_build_col {
 
 struct wi_build {
     uint32_t n_cols;
-    uint32_t *which; /* column of the table, of each */
+    uint32_t *which; /* for each: its index in the table */
     struct wi_build_col *col;
     struct ArrowArray **children;
     const void *buffers[1];
@@ -54,7 +54,7 @@ struct wi_build {
  *
  * Errors:     WEIR_ERR_NO_MEMORY
  * Blocks:     never
- * Threads:    one at a time uses a build
+ * Threads:    one at a time per build
  * Ownership:  wi_build_fini, also for a zeroed one
  */
 weir_err wi_build_init(struct wi_build *build, const struct wi_columns *columns,
@@ -68,7 +68,8 @@ void wi_build_begin(struct wi_build *build);
 void wi_build_end(struct wi_build *build, uint32_t rows,
                   struct ArrowArray *out);
 
-/** Room for n_bytes more; for wi_build_text. Returns false without memory. */
+/** Room for n_bytes more; for wi_build_text. Returns false if there is no
+ *  memory. */
 bool wi_build_grow(struct wi_build_col *col, size_t n_bytes);
 
 /** A release that frees nothing: the buffers are someone else's. */
@@ -80,8 +81,8 @@ static inline void wi_build_null(struct wi_build_col *col, uint32_t row)
     col->nulls++;
 }
 
-/** Rows of a column of texts come in ascending order, nulls with n_bytes 0.
- *  Returns false without memory. */
+/** Add a text. Rows ascend; a null has n_bytes 0. Returns false if there is no
+ *  memory. */
 static inline bool wi_build_text(struct wi_build_col *col, uint32_t row,
                                  const char *data, size_t n_bytes)
 {

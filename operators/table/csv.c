@@ -4,9 +4,9 @@
  * begin in it (csv_part.h). Fields are parsed straight into column buffers, and
  * only those of columns that were asked for.
  *
- * A part does not know the number of its first line. Messages have one all the
- * same, and are the same whoever finds the fault first: who finds one reads the
- * file again from its beginning, up to the first.
+ * A part does not know the number of its first line. So whoever finds a fault
+ * reads the file again from its beginning, up to the first fault: messages have
+ * line numbers, and do not depend on which worker was faster.
  */
 #include "operators/table/csv.h"
 
@@ -79,7 +79,7 @@ static weir_err scan_open(void *table, const struct weir_table_part *part,
     return rc;
 }
 
-/* The last record before `at` that is known, to look from there. */
+/* The last record known to begin before `at`: the search begins there. */
 static uint64_t known_begin(const struct wi_csv *csv, uint64_t at)
 {
     uint64_t known = csv->data;
@@ -89,8 +89,7 @@ static uint64_t known_begin(const struct wi_csv *csv, uint64_t at)
     return known;
 }
 
-/* Here and not in open: it reads the file, and each worker does that for
- * itself. */
+/* Not in open: this reads the file, and each worker does so for its part. */
 static weir_err begin(struct scan *s, struct weir_error *err)
 {
     const struct wi_csv *csv = s->csv;
@@ -189,7 +188,7 @@ static bool texts_are_long(const struct wi_build *build)
     return false;
 }
 
-/* A batch of records; *rows is how many. WEIR_DONE: there are no more. */
+/* Put a batch of records; *rows is how many. WEIR_DONE: there are no more. */
 static weir_err put_records(struct scan *s, uint32_t *rows,
                             struct weir_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A CSV table: what csv_open.c finds out, and the scans of csv.c read by. */
+/** A CSV table: csv_open.c fills it in, the scans of csv.c use it. */
 #ifndef WI_OPERATORS_CSV_H
 #define WI_OPERATORS_CSV_H
 
@@ -14,11 +14,11 @@ struct wi_csv {
     uint32_t null_bytes;
     struct wi_csv_file file;
     uint64_t data;             /* where the first record begins */
-    uint64_t data_line;        /* and on which line */
+    uint64_t data_line;        /* and its line */
     uint32_t n_fields;         /* of each record */
     uint32_t *field_of;        /* of each column */
     struct wi_columns columns; /* a view of the table's */
-    bool seen;                 /* all of its values were, and had these types */
+    bool seen;                 /* open read all values; they have these types */
     uint64_t *begins; /* where some records begin, ascending; from malloc */
     uint32_t n_begins;
 };
@@ -26,7 +26,7 @@ struct wi_csv {
 /** arg is a struct wi_csv, from malloc. */
 extern const struct weir_table_ops wi_csv_ops;
 
-/** This field is not UTF-8: says which byte, and what can be done.
+/** Says which byte of the field is not UTF-8, and what can be done.
  *  Returns WEIR_ERR_DATA. */
 weir_err wi_csv_fail_text(const struct wi_csv *csv, uint64_t line,
                           const char *column, const struct wi_csv_field *f,

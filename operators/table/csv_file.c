@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looked at before it is opened, because opening a device can do something, and
- * again afterwards, because it can be another file by then. */
+/* A file is checked before it is opened, because opening a device can have
+ * effects, and again afterwards, because it can be another file by then. */
 #include "operators/table/csv_file.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static weir_err check(const char *path, const struct stat *st,
                         path, kind_of(st->st_mode));
 }
 
-/* What the machine lacks says nothing of the file. */
+/* If the machine lacks something, that is not the file's fault. */
 static weir_err say_errno(const char *path, struct weir_error *err)
 {
     const bool lacks = errno == EMFILE || errno == ENFILE || errno == ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Files of data: regular ones, and nothing that could wait. */
+/** Data files: only regular ones, because other files could block. */
 #ifndef WI_OPERATORS_CSV_FILE_H
 #define WI_OPERATORS_CSV_FILE_H
 
@@ -9,8 +9,8 @@
 #include <weir/error.h>
 
 /**
- * Open a regular file to read at any place of it. What it holds later is not
- * looked at: a file that grows is read up to the size that it has now.
+ * Open a regular file to read at any offset. A file that grows later is read up
+ * to the size that it has now.
  *
  * @param fd_out  [out] close() it
  *
@@ -32,7 +32,7 @@ struct wi_csv_file {
 };
 
 /**
- * Read at a place, as much as there is up to `most`.
+ * Read at an offset: what is there, up to `most` bytes.
  *
  * @param off   before the file's end
  * @param most  1 or more

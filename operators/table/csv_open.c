@@ -67,7 +67,7 @@ static weir_err say_twice(const struct wi_csv *csv, const struct header *h,
                         h->names[first]);
 }
 
-/* Place of a name from column `from` on, or h->n. */
+/* The first column from `from` on that has this name; h->n if none has. */
 static uint32_t find_name(const struct header *h, const char *name,
                           uint32_t from)
 {
@@ -77,7 +77,7 @@ static uint32_t find_name(const struct header *h, const char *name,
     return from;
 }
 
-/* All of them become columns of a table. */
+/* Each becomes a column: it needs a name in UTF-8 that no other has. */
 static weir_err check_names(const struct wi_csv *csv, const struct header *h,
                             struct weir_error *err)
 {
@@ -105,7 +105,7 @@ static weir_err check_names(const struct wi_csv *csv, const struct header *h,
     return WEIR_OK;
 }
 
-/* What is no text at all: as names, parts of it would look alike. */
+/* A zero byte would end a C string: different names could look alike. */
 static weir_err say_nul(const struct wi_csv *csv, const struct header *h,
                         uint32_t i, struct weir_error *err)
 {
@@ -253,7 +253,7 @@ static weir_err say_not_found(const struct wi_csv *csv, const struct header *h,
                         used < sizeof(list) ? "" : " ...");
 }
 
-/* Where the columns are that the program names. */
+/* Find the columns that the program names. */
 static weir_err find_columns(struct wi_csv *csv, const struct header *h,
                              const struct wi_columns *columns,
                              struct weir_error *err)

@@ -22,7 +22,7 @@ uint64_t wi_csv_first_byte(int fd)
 }
 
 /* Is the number of quotes odd? A comparison gives all bits of a byte or none,
- * so that exclusive or counts them, each lane by itself. */
+ * so that xor counts them, in each lane separately. */
 static bool odd_quotes(const char *text, size_t len)
 {
     lanes odd = {0};
@@ -53,14 +53,14 @@ static weir_err read_at(const struct wi_csv_file *file, uint64_t off,
         file, off, left < BUFFER_BYTES ? left : BUFFER_BYTES, buffer, len, err);
 }
 
-/* Where the walk from byte to byte stands. */
+/* State of the walk from byte to byte. */
 struct walk {
     bool quoted;
     bool ended;    /* a line end was found */
-    bool after_cr; /* and it was a CR: a LF belongs to it */
+    bool after_cr; /* it was a CR: a LF after it belongs to it */
 };
 
-/* Bytes up to the one that a record begins with, or len. */
+/* How many bytes come before the next record; len: all of them. */
 static size_t walk_on(struct walk *w, const char *text, size_t len)
 {
     size_t i = 0;

@@ -7,10 +7,10 @@
  *                                    at or after
  *
  * Whether a line end there is data or ends a record depends on every quote
- * before it. In a file without errors quotes come in pairs, also those that are
- * written twice: so it depends on whether their number is odd, and counting
- * them is enough. In a file with an error a part after it may begin at a wrong
- * place; but then the part that has the error finds it, and the scan fails.
+ * before it. In a file without errors all quotes come in pairs, so it is data
+ * if their number is odd: counting them is enough. After an error, parts may
+ * begin at a wrong place; but the part that has the error finds it, and the
+ * scan fails.
  */
 #ifndef WI_OPERATORS_CSV_PART_H
 #define WI_OPERATORS_CSV_PART_H
@@ -29,7 +29,7 @@ uint64_t wi_csv_first_byte(int fd);
  *
  * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_DATA (the file became shorter),
  *             WEIR_ERR_NO_MEMORY
- * Blocks:     on the file: it is read up to there
+ * Blocks:     on the file, which is read from `data` up to there
  * Threads:    any
  * Ownership:  nothing
  */

@@ -4,7 +4,6 @@
 #include "operators/base/utf8.h"
 #include "operators/base/value_read.h"
 
-/* Of signed and unsigned integers, by bits. */
 static void set_range(struct wi_csv_put *put, int bits, bool with_sign)
 {
     put->most =

@@ -9,7 +9,7 @@
 /** Which field, and the column that its values go to. */
 struct wi_csv_put {
     uint32_t field;
-    bool utf8; /* the field must be */
+    bool utf8; /* the field must be UTF-8 */
     struct wi_build_col *col;
     int64_t least; /* integers: the type's range */
     int64_t most;
@@ -17,9 +17,10 @@ struct wi_csv_put {
 
 struct wi_csv_put wi_csv_put_of(uint32_t field, struct wi_build_col *col);
 
-/** @param ascii  the field is known to be
- *  Errors: WEIR_ERR_DATA (it is no such value), WEIR_ERR_NO_MEMORY: without a
- *  message. Blocks: never. Threads: the scan's. Ownership: nothing. */
+/** @param ascii  true: the field is known to be ASCII
+ *  Errors, without a message: WEIR_ERR_DATA (not a value of the type),
+ *  WEIR_ERR_NO_MEMORY. Blocks: never. Threads: the scan's.
+ *  Ownership: nothing. */
 weir_err wi_csv_put_value(const struct wi_csv_put *put, uint32_t row,
                           const struct wi_csv_field *f, bool ascii);
 void wi_csv_put_null(const struct wi_csv_put *put, uint32_t row);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Only four bytes mean anything to the grammar: delimiter, quote, CR and LF. 64
- * bytes at a time become a mask of where those are, and the parser goes from
- * one to the next; libcsv, which looks at every byte, is five times slower.
+ * Only four bytes mean anything to the grammar: delimiter, quote, CR and LF.
+ * Each block of 64 bytes becomes a mask of where they are, and the parser goes
+ * from one to the next; libcsv, which looks at every byte, is five times
+ * slower.
  *
- * Fields point into the buffer. A record that does not end in it is begun again
- * when more has been read; the buffer grows with the longest record.
+ * Fields point into the buffer. A record that does not end in it is parsed
+ * again once more has been read; the buffer grows with the longest record.
  */
 #include "operators/table/csv_scan.h"
 
@@ -38,7 +39,7 @@ struct wi_csv_scan {
     uint64_t line;
     bool after_cr; /* a LF at pos belongs to the CR before it */
 
-    /* special bytes of [mask_at, mask_at + BLOCK), those before `seen` taken */
+    /* special bytes of [mask_at, mask_at + BLOCK) that are not yet taken */
     uint64_t mask;
     size_t mask_at;
     size_t seen;
@@ -114,7 +115,7 @@ static weir_err grow_buffer(struct wi_csv_scan *s, struct weir_error *err)
     return WEIR_OK;
 }
 
-/* Keep what stands from pos on, and read more after it. WEIR_AGAIN: done. */
+/* Keep the bytes from pos on, and read more after them. WEIR_AGAIN: done. */
 static weir_err read_more(struct wi_csv_scan *s, struct weir_error *err)
 {
     memmove(s->buffer, s->buffer + s->pos, s->len - s->pos);
@@ -226,7 +227,7 @@ static bool room_for_field(struct wi_csv_scan *s)
     return true;
 }
 
-/* What the byte at `at`, after a field, makes of it. */
+/* What the byte at `at`, right after a field, says of it. */
 static enum outcome after(const struct wi_csv_scan *s, size_t at)
 {
     if (at >= s->len) {
@@ -239,7 +240,7 @@ static enum outcome after(const struct wi_csv_scan *s, size_t at)
     return c == '\n' || c == '\r' ? RECORD : STRAY;
 }
 
-/* The quote that ends a field, from after the one that began it. */
+/* Find the quote that ends a field; the one that begins it was taken. */
 static enum outcome find_quote(struct wi_csv_scan *s, struct wi_csv_field *f,
                                size_t *at)
 {
@@ -295,7 +296,7 @@ static inline enum outcome take_plain(struct wi_csv_scan *s,
     return after(s, end);
 }
 
-/* Take the record at pos; *at is where it ended, or what it met. */
+/* Take the record at pos; *at is where it ended or failed. */
 static enum outcome take_fields(struct wi_csv_scan *s, size_t *at)
 {
     size_t p = s->pos;

@@ -7,12 +7,12 @@
  *                          --> wi_csv_scan_close
  *
  * The grammar is that of RFC 4180, read strictly, with these choices:
- *   - a record ends at LF, CR LF or CR; these inside quotes are data;
+ *   - a record ends at LF, CR LF or CR; inside quotes they are data;
  *   - spaces are data;
- *   - a field without anything is not the same as a field of two quotes;
+ *   - an empty field is not the same as a field of two quotes;
  *   - a quote inside a field that does not begin with one is an error;
- *   - a line without anything is no record, except in a file of one column,
- *     where it is a field without anything.
+ *   - an empty line is no record, except in a file of one column, where it is
+ *     an empty field.
  */
 #ifndef WI_OPERATORS_CSV_SCAN_H
 #define WI_OPERATORS_CSV_SCAN_H
@@ -32,21 +32,21 @@ struct wi_csv_field {
     const char *text; /* not terminated */
     uint32_t len;
     bool quoted;
-    bool escaped; /* the scanner's own */
+    bool escaped; /* for the scanner only */
 };
 
 /** Valid until the next call. */
 struct wi_csv_record {
     struct wi_csv_field *fields;
     uint32_t n_fields;
-    bool ascii;     /* no byte of it is above 0x7f; false: it may be so */
+    bool ascii;     /* no byte of it is above 0x7f; false: not known */
     uint64_t begin; /* offset of its first byte */
     uint64_t end;   /* offset after its line end; a LF after a CR may follow */
-    uint64_t line;  /* that it begins on, from 1 */
-    uint64_t next_line; /* that the next one does */
+    uint64_t line;  /* it begins on this line, from 1 */
+    uint64_t next_line; /* the next one begins on this line */
 };
 
-/** Not even quotes: what is null unless the file's user says otherwise. */
+/** Empty, without quotes: null, unless the user says otherwise. */
 static inline bool wi_csv_is_empty(const struct wi_csv_field *f)
 {
     return f->len == 0 && !f->quoted;
@@ -56,7 +56,7 @@ static inline bool wi_csv_is_empty(const struct wi_csv_field *f)
  * Open a scanner of a file; several may read one descriptor.
  *
  * @param file     copied
- * @param columns  that each record must have; 0: not known yet
+ * @param columns  fields that each record must have; 0: not known yet
  *
  * Errors:     WEIR_ERR_NO_MEMORY
  * Blocks:     never
@@ -67,13 +67,13 @@ weir_err wi_csv_scan_open(const struct wi_csv_file *file, uint32_t columns,
                           struct wi_csv_scan **out, struct weir_error *err);
 void wi_csv_scan_close(struct wi_csv_scan *scan);
 
-/** Read the records that begin in [begin, stop) from now on; begin is where one
- *  begins, on `line`, or the file's end.
+/** From now on, read the records that begin in [begin, stop). `begin` is where
+ *  a record begins, on `line`, or the file's end.
  *  Errors: none. Blocks: never. Threads: as open. Ownership: nothing. */
 void wi_csv_scan_range(struct wi_csv_scan *scan, uint64_t begin, uint64_t stop,
                        uint64_t line);
 
-/** Set what each record must have from now on. */
+/** Set how many fields each record must have from now on. */
 void wi_csv_scan_columns(struct wi_csv_scan *scan, uint32_t columns);
 
 /**

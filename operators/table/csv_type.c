@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which texts survive as values. */
+/* Which texts come back unchanged from values of a type. */
 #include "operators/table/csv_type.h"
 
 #include <float.h>
@@ -91,7 +91,7 @@ static bool is_time(const char *text, size_t len, uint8_t unit)
     return wi_read_timestamp(as_str(text, len), unit, &value) == WI_READ_OK;
 }
 
-/* No words: `inf` and `nan` are texts more often. */
+/* `inf` and `nan` do not count: they are more often texts. */
 static bool is_shortest_float(const char *text, size_t len)
 {
     char again[WI_VALUE_TEXT_BYTES];

@@ -5,8 +5,7 @@
  * A column has a type if every one of its texts comes back unchanged from the
  * value: text -> value (value_read.h) -> the same text (value_text.h). So
  * `007`, `1.50` beside `1.5`, `+1`, ` 1`, `-0.00` and `TRUE` make a column of
- * texts.
- * Decided over all of its values, the first that fits:
+ * texts. The type is the first of these that fits all values:
  *
  *   int64           as %d prints it
  *   bool            true false
@@ -19,8 +18,8 @@
  *   float64         the shortest decimal that gives the value
  *   utf8            everything else, and columns without any value
  *
- * Decimals have one of two precisions, so that a row more seldom changes a type
- * that other tables are joined by.
+ * Decimals have one of two precisions, so that a new row seldom changes the
+ * type of a column that tables are joined by.
  */
 #ifndef WI_OPERATORS_CSV_TYPE_H
 #define WI_OPERATORS_CSV_TYPE_H

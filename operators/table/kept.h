@@ -7,15 +7,15 @@
  *   the same again:                   take --> whole: read the store
  *
  * Rule: a part is used by one worker at a time, and one worker is one thread;
- * so nothing is locked. A second scan of a part that is being filled, or that
- * others read with other columns, reads the table.
+ * so nothing is locked. While a part is being filled, or others read it with
+ * other columns, a scan reads the table itself.
  */
 #ifndef WI_OPERATORS_KEPT_H
 #define WI_OPERATORS_KEPT_H
 
 #include "operators/base/store.h"
 
-/** Parts beyond these are not kept. */
+/** Parts from this number on are not kept. */
 #define WI_KEPT_PARTS 1024u
 
 enum wi_kept_state { WI_KEPT_EMPTY, WI_KEPT_FILLING, WI_KEPT_WHOLE };
@@ -40,7 +40,7 @@ void wi_kept_close(struct wi_kept *kept);
 /** The place of a part's rows, or NULL if the part has none. */
 struct wi_kept_part *wi_kept_part(struct wi_kept *kept, uint32_t part);
 
-/** Does it hold these columns of this cut, all rows? */
+/** Does it hold all its rows, of these columns, for n_parts parts? */
 bool wi_kept_has(const struct wi_kept_part *p, uint32_t n_parts,
                  const uint32_t *cols, uint32_t n_cols);
 

@@ -139,7 +139,7 @@ static const struct weir_table_ops ops = {
     .free = memory_free,
 };
 
-/* Nothing fails any more: the batches change hands. */
+/* The batches change hands last, when nothing can fail any more. */
 static void take_over(struct memory *m, struct ArrowArray *batches, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {

@@ -53,7 +53,7 @@ static int64_t value_at(const struct column *c, uint64_t row)
 
 static bool is_kind(weir_series_kind kind)
 {
-    switch (kind) { /* no default: the compiler asks for one that is missing */
+    switch (kind) { /* no default: the compiler reports a missing one */
     case WEIR_SERIES_SEQUENCE:
     case WEIR_SERIES_UNIFORM:
     case WEIR_SERIES_CONSTANT:
@@ -243,7 +243,7 @@ static bool limits(const struct wi_type *type, wi_i128 *least, wi_i128 *most)
     return type->kind != WI_TYPE_BINARY && type->kind != WI_TYPE_FIXED;
 }
 
-/* First and last value of a column, in either order. */
+/* The last value of a column; it may be below the first. */
 static wi_i128 last_value(const struct weir_series_column *from, uint64_t rows)
 {
     switch (from->kind) {

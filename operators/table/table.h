@@ -18,7 +18,7 @@ struct weir_table {
 };
 
 /** As weir_table_open, from a list of columns, which is taken over on WEIR_OK.
- *  Errors: WEIR_ERR_SCHEMA (a name is there twice), WEIR_ERR_NO_MEMORY. */
+ *  Errors: WEIR_ERR_SCHEMA (two columns have one name), WEIR_ERR_NO_MEMORY. */
 weir_err wi_table_open(struct wi_columns *columns,
                        const struct weir_table_ops *ops, void *arg,
                        weir_table **table_out, struct weir_error *err);
