@@ -64,7 +64,7 @@ void wi_draft_at(struct wi_draft *b, const char *fmt, ...)
 weir_err wi_draft_fail(struct wi_draft *b, weir_err code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-/** Put the place in front of the message that is there. Returns code. */
+/** Put the place in front of the message in b->err. Returns code. */
 weir_err wi_draft_fail_in(struct wi_draft *b, weir_err code)
     __attribute__((cold));
 
@@ -128,7 +128,7 @@ weir_err wi_draft_give_all(struct wi_draft *b, const struct wi_plan_op *of);
 weir_err wi_draft_result(weir_plan *plan, uint32_t input,
                          struct weir_error *err);
 
-/** There is no operator of this name: the message lists those there are. */
+/** Fail as no operator has this name: the message lists those there are. */
 weir_err wi_draft_fail_unknown(const weir_plan *plan, const char *name,
                                struct weir_error *err) __attribute__((cold));
 

@@ -37,20 +37,20 @@ void wi_json_leave(struct wi_json *j, size_t length);
 weir_err wi_json_fail(struct wi_json *j, weir_err code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-/** Put the path in front of the message that is there. Returns code. */
+/** Put the path in front of the message in j->err. Returns code. */
 weir_err wi_json_fail_in(struct wi_json *j, weir_err code)
     __attribute__((cold));
 
-/** `a string was expected, found 5`. */
+/** Fail with `a string was expected, found 5`. */
 weir_err wi_json_fail_type(struct wi_json *j, const char *expected,
                            const json_t *found) __attribute__((cold));
 
-/** Is it an object with no other fields than these? @param what  "a filter"
- *  @param fields  NULL at the end */
+/** Fail unless it is an object without fields other than these.
+ *  @param what  "a filter"  @param fields  NULL at the end */
 weir_err wi_json_check(struct wi_json *j, const json_t *at, const char *what,
                        const char *const *fields);
 
-/** `name` is missing: `a filter needs "where"`. */
+/** Fail as `name` is missing: `a filter needs "where"`. */
 weir_err wi_json_missing(struct wi_json *j, const char *what, const char *name)
     __attribute__((cold));
 
@@ -76,7 +76,7 @@ struct wi_json_texts {
 weir_err wi_json_texts(struct wi_json *j, const json_t *object,
                        const char *name, struct wi_json_texts *out);
 
-/** Is every one of these fields there? @param fields  NULL at the end */
+/** Fail if one of these fields is missing. @param fields  NULL at the end */
 weir_err wi_json_need(struct wi_json *j, const json_t *object, const char *what,
                       const char *const *fields);
 
@@ -88,19 +88,19 @@ weir_err wi_json_need(struct wi_json *j, const json_t *object, const char *what,
 weir_err wi_json_scalar(struct wi_json *j, const json_t *value,
                         char text[WI_JSON_SCALAR_BYTES], const char **out);
 
-/** "columns" of a table; its entries may have these fields, name and type
- *  among them. Ownership: wi_columns_fini, after errors too. */
+/** Read "columns" of a table. Its entries may have these fields, which include
+ *  name and type. Ownership: wi_columns_fini, after errors too. */
 weir_err wi_json_columns(struct wi_json *j, const json_t *table,
                          const char *const *fields, struct wi_columns *columns);
 
-/** A table of a CSV file. Ownership: weir_table_close. */
+/** Open a table of a CSV file. Ownership: weir_table_close. */
 weir_err wi_json_csv(struct wi_json *j, const json_t *at, weir_table **out);
 
-/** "tables" and "operators" of a document. */
+/** Add "tables" and "operators" of a document to the plan. */
 weir_err wi_json_tables(struct wi_json *j, const json_t *tables);
 weir_err wi_json_operators(struct wi_json *j, const json_t *operators);
 
-/** One operator, whose path is j->path. */
+/** Add one operator, whose path is j->path. */
 weir_err wi_json_operator(struct wi_json *j, const json_t *op);
 
 /** An operator in the document. */

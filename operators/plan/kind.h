@@ -23,15 +23,15 @@ struct wi_kind {
     const char *name; /* in JSON, explain, messages and statistics */
     const char *what; /* "a filter": in messages about JSON */
     const char *needed[WI_KIND_FIELDS]; /* in JSON, NULL at the end */
-    const char *fields[WI_KIND_FIELDS]; /* all that it may have there */
+    const char *fields[WI_KIND_FIELDS]; /* all that it may have in JSON */
 
     /** Add the operator of this JSON object to the plan, by a call of plan.h;
      *  NULL: JSON has none (WI_KINDS_JSON).
      *  Errors: that call's, WEIR_ERR_DATA. */
     weir_err (*read)(const struct wi_json_item *it);
 
-    /** Say where the rows are, in notes.spread: params, columns and inputs are
-     *  set. Errors: WEIR_ERR_ARG (spread.h). */
+    /** Set notes.spread: where the rows are. Params, columns and inputs are set
+     *  before. Errors: WEIR_ERR_ARG (spread.h). */
     weir_err (*spread)(struct wi_draft *b);
 
     /** It is a shuffle: a fragment ends below it and another one begins here.

@@ -16,7 +16,7 @@
 
 #include "operators/plan/node.h"
 
-/** One shuffle of the plan, open. */
+/** One open shuffle of the plan. */
 struct wi_exchange {
     weir_shuffle *shuffle;
     struct wi_send_params send;
@@ -32,14 +32,14 @@ struct wi_layout {
     uint32_t n_members;
     uint32_t n_workers;  /* of all members */
     uint32_t *workers;   /* [n_members] of each */
-    uint32_t first_part; /* of this node's workers among all */
-    bool *live;          /* [n_ops] is below the result */
+    uint32_t first_part; /* number of this node's first worker */
+    bool *live;          /* [n_ops] it is or feeds the result */
     bool *one;           /* [n_ops] its rows are needed on worker 0 of member
                             0 only */
     uint32_t *cut;       /* [n_cuts] operators that are shuffles */
     uint32_t n_cuts;
     struct wi_exchange *exchange; /* [n_ops], of cuts */
-    weir_shuffle *end;            /* see wi_layout_shuffles; or NULL */
+    weir_shuffle *end;            /* see wi_layout_shuffles; NULL: one member */
 };
 
 /**

@@ -22,7 +22,7 @@ struct wi_literals {
     uint64_t room;
 };
 
-/** @param columns  stays the caller's, unchanged until fini.
+/** Begin without rows. @param columns  the caller's, unchanged until fini.
  *  Errors: WEIR_ERR_NO_MEMORY. Ownership: wi_literals_fini, after errors
  *  too. */
 weir_err wi_literals_init(struct wi_literals *lit,
@@ -30,10 +30,10 @@ weir_err wi_literals_init(struct wi_literals *lit,
                           struct weir_error *err);
 void wi_literals_fini(struct wi_literals *lit);
 
-/** A row of nulls at the end. Errors: WEIR_ERR_NO_MEMORY. */
+/** Add a row of nulls. Errors: WEIR_ERR_NO_MEMORY. */
 weir_err wi_literals_row(struct wi_literals *lit, struct weir_error *err);
 
-/** A value of the last row. Errors: WEIR_ERR_ARG: `"x" is no int64: digits
+/** Set a value of the last row. Errors: WEIR_ERR_ARG: `"x" is no int64: digits
  *  were expected`; WEIR_ERR_NO_MEMORY. */
 weir_err wi_literals_put(struct wi_literals *lit, uint32_t col,
                          struct wi_str text, struct weir_error *err);

@@ -63,7 +63,7 @@ enum wi_spread_kind {
     WI_SPREAD_HASH,   /* equal keys on one worker, decided by hash and seed */
     WI_SPREAD_RANGE,  /* the same, decided by bounds */
     WI_SPREAD_SINGLE, /* all on worker 0 of member 0 */
-    WI_SPREAD_EVERY,  /* all of them on every worker */
+    WI_SPREAD_EVERY,  /* all on every worker */
 };
 
 struct wi_spread {
@@ -77,7 +77,7 @@ struct wi_spread {
 
 /** What only the plan itself needs of an operator, to check the next one. */
 struct wi_plan_notes {
-    bool hidden;     /* made by the plan: no name leads to it */
+    bool hidden;     /* made by the plan: not found by name */
     bool used;       /* the input of another, or the result */
     uint32_t *value; /* per column: equal numbers are equal values, in all
                         operators of the plan */
@@ -126,7 +126,7 @@ struct wi_plan_table {
 
 struct weir_plan {
     uint32_t n_ops;
-    struct wi_plan_op **ops; /* each stays where it is when the list grows */
+    struct wi_plan_op **ops; /* the operators stay when the list grows */
     uint32_t result;         /* index into ops, or WI_PLAN_NO_RESULT */
     uint32_t n_tables;
     struct wi_plan_table *tables; /* their names, and what they are */

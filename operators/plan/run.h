@@ -14,7 +14,7 @@ struct wi_run_worker {
     struct weir_run *run;
     struct wi_tree tree;
     weir_err end;  /* WEIR_AGAIN while it works */
-    bool reported; /* its fault; the query will fail soon */
+    bool reported; /* its fault is reported: the query will fail soon */
     uint32_t steps;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -30,7 +30,7 @@ struct weir_run {
     struct wi_result_params result;
     struct wi_run_worker *workers;
     uint32_t n_workers;
-    bool broken; /* a fault while it was opened: nothing to step */
+    bool broken; /* opening failed: nothing to step */
 };
 
 #endif /* WI_OPERATORS_RUN_H */

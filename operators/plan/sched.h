@@ -19,7 +19,7 @@
 
 /** Fragments of one worker. written by: the worker */
 struct wi_sched {
-    struct wi_op **root; /* [n], downstream first; owned by whoever fills it */
+    struct wi_op **root; /* [n], downstream first; owned by the caller */
     uint32_t n;
     uint32_t n_done;
 };

@@ -42,13 +42,13 @@ weir_err wi_spread_shuffle(struct wi_draft *b);
 /** A filter's: rows stay where they are. */
 weir_err wi_spread_filter(struct wi_draft *b);
 
-/** A write's: rows come once, and what it gives out is about workers. */
+/** A write's: input rows must come once; it gives out rows of its own. */
 weir_err wi_spread_write(struct wi_draft *b);
 
 /** A projection's: as a filter's, but allowed above a top-k. Errors: none. */
 weir_err wi_spread_project(struct wi_draft *b);
 
-/** May these rows be the answer? Errors: WEIR_ERR_ARG. */
+/** Fail if these rows cannot be the answer. Errors: WEIR_ERR_ARG. */
 weir_err wi_spread_result(struct wi_draft *b, const struct wi_plan_op *op);
 
 #define WI_SPREAD_TEXT_BYTES 160

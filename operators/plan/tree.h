@@ -18,11 +18,11 @@ struct wi_tree {
     struct wi_ctx ctx;
     struct wi_sched sched;
     uint32_t n_ops;
-    struct wi_op **op;    /* [n_ops] NULL: not on this worker */
-    struct wi_op **send;  /* [n_ops] of shuffles that it produces for */
-    struct wi_op **loose; /* [n_ops] that nobody owns yet, while it is made */
-    struct wi_op *result; /* or NULL */
-    uint32_t making;      /* operator that was made last */
+    struct wi_op **op;       /* [n_ops] NULL: not on this worker */
+    struct wi_op **send;     /* [n_ops] of shuffles that it produces for */
+    struct wi_op **loose;    /* [n_ops] made, without an owner yet */
+    struct wi_op *result;    /* NULL: not on this worker */
+    uint32_t making;         /* operator made last, or being made */
     weir_writer *end_writer; /* worker 0 of member 0: wi_layout_shuffles */
     weir_reader *end_reader; /* worker 0 of other members */
 };
