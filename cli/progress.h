@@ -5,8 +5,8 @@
  *
  *   progress_open --> progress_begin, progress_counters ... --> progress_close
  *
- * Counters lie in shared memory; a process of its own adds them up and paints
- * ten times a second, so that workers never do. Where the output is no terminal
+ * Counters lie in shared memory; a separate process adds them up and paints ten
+ * times a second, so that workers never do. Where the output is no terminal
  * there is no such process and nothing is written.
  *
  *   main run, shm   [#########---------------]  37 %  41.2 M rows/s

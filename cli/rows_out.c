@@ -12,7 +12,7 @@
 #include "operators/base/csv_field.h"
 #include "operators/base/value_text.h"
 
-/* A table's cells lie one after the other, each terminated. */
+/* A table's cells one after the other, each terminated. */
 struct cells {
     char *text;
     size_t used;

@@ -251,7 +251,7 @@ static weir_err run(struct job *j, weir_node *node, struct weir_error *err)
         /* Before anything is closed: closing would abort the query, and others
          * would report that. */
         let_cause_speak(err);
-        if (weir_err_scope(rc) == WEIR_SCOPE_QUERY) { /* as all do */
+        if (weir_err_scope(rc) == WEIR_SCOPE_QUERY) { /* all members have it */
             end_query(j, err);
         }
         return rc;

@@ -29,10 +29,9 @@
 
 #define DEFAULT_TIMEOUT_NS UINT64_C(120000000000)
 #define DEFAULT_STOPPED_NS UINT64_C(10000000000)
-#define LOOK_NS                                                                \
-    UINT64_C(1000000000) /* how often, at most, for members stopped */
+#define LOOK_NS UINT64_C(1000000000) /* between looks for stopped members */
 
-/* In the place of a member's number: the error is no member's own. */
+/* Instead of a member's number: the error is no member's own. */
 #define NO_MEMBER WL_MAX_MEMBERS
 
 /* At the start of the shared mapping; the user's area follows. */

@@ -58,7 +58,7 @@ void *wl_group_shared(struct wl_group *group);
 /**
  * Fork the members and wait for their ends.
  *
- * Errors:     the first member's error, with its number in front (of 0 and up)
+ * Errors:     the first member's error, with its number in front (from 0 up)
  *             unless it came by wl_group_end; WEIR_ERR_SYSTEM (fork, a signal);
  *             WEIR_ERR_TIMEOUT
  * Blocks:     until all members have ended, at most the time limit

@@ -13,7 +13,7 @@
 #include <weir/error.h>
 #include <weir/node.h>
 
-#define WL_ADDRESS_BYTES 256u /* of auto: holds all of a node's */
+#define WL_ADDRESS_BYTES 256u /* those of auto hold all of a node's */
 
 /** The same in all processes of the group. */
 struct wl_nodes {

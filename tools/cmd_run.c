@@ -100,8 +100,8 @@ static weir_err copy(FILE *from, struct weir_error *err)
     return WEIR_OK;
 }
 
-/* Rows and the progress line would get into each other on a terminal: the rows
- * wait in a file until the line is gone. */
+/* On a terminal, rows and the progress line would mix: the rows wait in a file
+ * until the line is gone. */
 static weir_err run_shown(struct run_job *job, struct run_op *ops,
                           struct weir_error *err)
 {

@@ -19,7 +19,7 @@ struct csv_dir {
     const char *path;
     int fd;
     bool made; /* by us */
-    bool mine; /* the files in it: nobody else writes here */
+    bool mine; /* its files are ours: nobody else writes here */
     uint32_t parts;
     bool numbered; /* not named */
     pid_t owner;

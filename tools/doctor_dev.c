@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RDMA devices as sysfs shows them (Documentation/ABI/stable/sysfs-class-
- * infiniband of the kernel), without any RDMA library: machines that have
- * none are told what is missing, too.
+ * infiniband of the kernel), without any RDMA library, so that
+ * machines without one are told what is missing, too.
  */
 #define _GNU_SOURCE 1
 #include <stdlib.h>

@@ -406,8 +406,7 @@ void doctor_peer(struct doctor *d, const char *where)
         doctor_say(d, DOCTOR_PROBLEM, "peer", NULL, "%s is too long", where);
         return;
     }
-    /* The peer may have to connect to us, on the device that leads to
-     * it. */
+    /* The peer may have to connect to us, on the device that leads to it. */
     if (inet) {
         local_address(listen, address);
     }

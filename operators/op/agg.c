@@ -11,7 +11,7 @@
 
 enum {
     PARTIAL_GROUPS = 1 << 16, /* a partial aggregate with more gives out, */
-    PARTIAL_SHARE = 4,        /* and one that has over 1/4 of the memory */
+    PARTIAL_SHARE = 4,        /* and one with over 1/4 of the memory */
 };
 
 enum phase { TAKE, GIVE, ENDED };

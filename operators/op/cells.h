@@ -39,7 +39,7 @@ struct wi_cell {
     uint8_t *has;  /* [room] 1: a value came; SUM, LEAST, MOST */
     uint64_t room; /* groups */
     uint64_t n;    /* groups that are set */
-    bool overflow; /* a sum needs over 128 bits */
+    bool overflow; /* a sum does not fit in 128 bits */
     struct wi_text text;
     uint64_t text_live; /* bytes of text that are in use */
 };

@@ -169,7 +169,7 @@ static weir_err begin_build(struct wi_join_table *t, struct weir_error *err)
     return take_rows(t, t->dense.n_codes + 1, &t->heads, err);
 }
 
-/* Row `row` has the key of `head`. */
+/* Put `row` into the list of `head`, which has the same key. */
 static weir_err chain(struct wi_join_table *t, uint32_t head, uint32_t row,
                       struct weir_error *err)
 {

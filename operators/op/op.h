@@ -89,7 +89,7 @@ struct wi_op {
     const struct wi_op_ops *ops;
     struct wi_ctx *ctx;
     struct wi_op *input[WI_OP_INPUTS]; /* owned; NULL: none */
-    struct wi_op_mem mem;              /* above it: ctx->mem */
+    struct wi_op_mem mem;              /* `above` is &ctx->mem */
     struct wi_op_stats stats;
     uint32_t id; /* of the plan's operator */
 };

@@ -11,7 +11,8 @@ TestSuite(agg_random, .timeout = 60);
 
 enum { RANDOM_ROWS = 4000 };
 
-/* Groups of the reference: the first input row of each, and of each row. */
+/* Groups of the reference: the first input row of each, and the group
+ * of each row. */
 struct naive {
     uint32_t first[RANDOM_ROWS];
     uint32_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of every type survive the way chunk -> Arrow -> chunk. */
+/* Rows of every type survive chunk -> Arrow -> chunk. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -62,7 +62,7 @@ static weir_table *open_typed(const char *type, int nullable)
     return table;
 }
 
-/* Whatever the parts. */
+/* The scan fails like this with any number of parts. */
 static void expect_scan(const char *format, int nullable, const char *column,
                         const char *message)
 {

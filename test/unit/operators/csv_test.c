@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSV files as tables: parts, types, errors; libcsv is the judge of grammar. */
+/* CSV files as tables: parts, types, errors; libcsv judges the grammar. */
 #include <csv.h>
 #include <stdio.h>
 #include <string.h>

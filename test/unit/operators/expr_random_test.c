@@ -27,7 +27,7 @@ struct sample {
     char why[TEXT_BYTES + 200];
 };
 
-/* Large numbers now and then: overflows are to be found, but not only. */
+/* Large numbers now and then: to find overflows, but not only those. */
 static void make_value(struct sample *s, bool spicy, uint32_t row, uint32_t col)
 {
     static const char *const texts[] = {"",  "a",   "ab",

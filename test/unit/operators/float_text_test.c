@@ -38,8 +38,8 @@ static int digits_of(const char *text)
     return n;
 }
 
-/* Does a text of `digits` digits give v? The nearest one and the two beside it
- * are tried: all others lie farther away on the same side. */
+/* Does a text of `digits` digits give v? The nearest one and its two
+ * neighbours are tried: all others lie farther away on the same side. */
 static bool has_text(double v, bool single, int digits)
 {
     char text[64];

@@ -111,7 +111,7 @@ Test(plan, final_must_say_what_partial_said)
     weir_plan_close(plan);
 }
 
-/* In any order of weir_partitioning: values without a word are refused. */
+/* In whatever order weir_partitioning is: values without a word are refused. */
 Test(plan, partitionings_are_those_with_a_word)
 {
     static const char *const keys[] = {"no"};

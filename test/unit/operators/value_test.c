@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A text is the same value wherever it stands: as a cast in an expression, as a
- * field of a CSV file, and among the rows that a plan spells out. */
+ * field of a CSV file, and among rows written in a plan. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
