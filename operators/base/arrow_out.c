@@ -166,7 +166,7 @@ static void narrow_numbers(const struct wi_type *type, const struct wi_vec *v,
     }
 }
 
-/* Bit i of `bits` becomes the byte of row i, inverted if `invert` says so.
+/* Bit i of `bits` becomes the byte of row i, inverted if `invert` is 1.
  * Returns how many bits are set. */
 static uint32_t pack_bits(const uint8_t *from, uint8_t invert,
                           const struct wi_chunk *chunk, uint8_t *bits)

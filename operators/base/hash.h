@@ -23,7 +23,7 @@ struct wi_match {
     const uint32_t *chunk_cols;
     const uint32_t *store_cols;
     uint32_t n_cols;
-    bool nulls_equal; /* true for grouping: null equals null */
+    bool nulls_equal; /* null equals null (grouping), else nothing (joins) */
 };
 
 /**

@@ -37,7 +37,7 @@ static weir_err check(const char *path, const struct stat *st,
                         path, kind_of(st->st_mode));
 }
 
-/* If the machine lacks something, that is not the file's fault. */
+/* No descriptors or no memory left: that is not the file's fault. */
 static weir_err say_errno(const char *path, struct weir_error *err)
 {
     const bool lacks = errno == EMFILE || errno == ENFILE || errno == ENOMEM;

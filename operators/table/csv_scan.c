@@ -42,7 +42,7 @@ struct wi_csv_scan {
     /* special bytes of [mask_at, mask_at + BLOCK) that are not yet taken */
     uint64_t mask;
     size_t mask_at;
-    size_t seen;
+    size_t seen; /* special bytes before this are taken */
 
     struct wi_csv_field *fields;
     uint32_t n_fields;
