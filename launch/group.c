@@ -29,7 +29,8 @@
 
 #define DEFAULT_TIMEOUT_NS UINT64_C(120000000000)
 #define DEFAULT_STOPPED_NS UINT64_C(10000000000)
-#define LOOK_NS UINT64_C(1000000000) /* between looks for stopped members */
+#define LOOK_NS                                                                \
+    UINT64_C(1000000000) /* at least, between looks for stopped members */
 
 /* Instead of a member's number: the error is no member's own. */
 #define NO_MEMBER WL_MAX_MEMBERS
