@@ -57,7 +57,7 @@ static const char *hint(const struct wi_json_text *doc, const json_error_t *at,
         return "; names and texts stand in \"\"";
     }
     return near[0] != '\0' && before(doc, at->position - 1) == ','
-               ? "; no ',' stands behind the last"
+               ? "; no ',' follows the last one"
                : "";
 }
 

@@ -157,11 +157,12 @@ weir_err wi_spread_limit(struct wi_draft *b)
     const struct wi_plan_op *in = wi_draft_nth(b, 0);
     const uint64_t cut = in->notes.cut;
     if (in->notes.spread.kind != WI_SPREAD_SINGLE) {
-        return wi_draft_fail(b, WEIR_ERR_ARG,
-                             "the rows of \"%s\" are on several workers, and "
-                             "each would give so many: put a shuffle with "
-                             "\"by\": \"gather\", or a merge, above \"%s\"",
-                             in->name, in->name);
+        return wi_draft_fail(
+            b, WEIR_ERR_ARG,
+            "the rows of \"%s\" are on several workers, and "
+            "each worker would give that many: put a "
+            "shuffle with \"by\": \"gather\", or a merge, above \"%s\"",
+            in->name, in->name);
     }
     if (cut != 0 && (in->notes.n_order == 0 || p->offset > cut ||
                      p->rows > cut - p->offset)) {

@@ -234,7 +234,8 @@ static bool limits(const struct wi_type *type, wi_i128 *least, wi_i128 *most)
         for (int i = 0; i < type->precision && i < WI_DECIMAL_SMALL + 1; i++) {
             power *= 10;
         }
-        *most = power - 1;
+        /* value_at computes 64 bits. */
+        *most = power - 1 < INT64_MAX ? power - 1 : INT64_MAX;
         *least = -*most;
     } else if (type->kind < sizeof(bits) && bits[type->kind] > 0) {
         *most = ((wi_i128)1 << bits[type->kind]) - 1;
@@ -248,14 +249,9 @@ static wi_i128 last_value(const struct weir_series_column *from, uint64_t rows)
 {
     switch (from->kind) {
     case WEIR_SERIES_SEQUENCE: {
-        wi_i128 steps = rows == 0 ? 0 : (wi_i128)(rows - 1);
-        if (from->step == 0 || steps == 0) {
-            return from->first;
-        }
-        /* 2^64 steps of 2^63 do not fit: beyond any type all the same. */
-        wi_i128 most = (wi_i128)1 << 64;
-        wi_i128 way = steps > most / 2 ? most : steps;
-        return from->first + way * from->step;
+        /* Fits: 2^64 - 1 steps of -2^63 from -2^63 end at -2^127. */
+        const wi_i128 steps = rows == 0 ? 0 : (wi_i128)(rows - 1);
+        return from->first + steps * from->step;
     }
     case WEIR_SERIES_UNIFORM:
         return from->last;

@@ -92,7 +92,7 @@ Test(json_where, slips_in_the_text_say_what_is_meant)
             "line 2, column 9: ',' or '}' expected near '\"result\"'");
     refuses("[1\n 2]", "line 2, column 2: ',' or ']' expected near '2'");
     refuses("{\"weir\": 1,}", "line 1, column 12: string or '}' expected near "
-                              "'}'; no ',' stands behind the last");
+                              "'}'; no ',' follows the last one");
     refuses("{\"weir\": 1, // one\n}",
             "line 1, column 13: string or '}' expected near '/'; JSON has no "
             "comments");

@@ -245,10 +245,28 @@ Test(table, a_series_that_leaves_its_type_is_refused)
     c = (struct weir_series_column){
         .format = "d:3,1", .kind = WEIR_SERIES_CONSTANT, .first = 1000};
     expect_series_error(c, 1, WEIR_ERR_ARG);
+    c = (struct weir_series_column){.format = "d:38,0", .first = INT64_MAX};
+    c.step = 1;
+    expect_series_error(c, 2, WEIR_ERR_ARG);
     c = (struct weir_series_column){.format = "z"};
     expect_series_error(c, 1, WEIR_ERR_SCHEMA);
     c = (struct weir_series_column){.format = "nonsense"};
     expect_series_error(c, 1, WEIR_ERR_SCHEMA);
+}
+
+Test(table, a_series_may_end_where_its_type_ends)
+{
+    weir_table *table;
+    const struct weir_series_column whole = {
+        .name = "x", .format = "L", .step = 1};
+    cr_assert_eq(weir_table_series_open(&whole, 1, UINT64_MAX, 1, &table, NULL),
+                 WEIR_OK);
+    weir_table_close(table);
+    const struct weir_series_column down = {
+        .name = "x", .format = "l", .first = INT64_MAX, .step = -1};
+    cr_assert_eq(weir_table_series_open(&down, 1, UINT64_MAX, 1, &table, NULL),
+                 WEIR_OK);
+    weir_table_close(table);
 }
 
 /* ---- tables of a program's own ------------------------------------------- */
