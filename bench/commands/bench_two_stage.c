@@ -98,6 +98,13 @@ static void take_shape(struct argp_state *state, void *args, const char *text)
     mpi_shape = shapes[option_word(state, "mpi-shape", shapes, text)];
 }
 
+static void take_row(struct argp_state *state, void *args, const char *text)
+{
+    struct two_stage *a = args;
+    a->series.params.row =
+        (enum wb_row)option_word(state, "row", wb_row_names, text);
+}
+
 static const struct option_row two_stage_options[] = {
     {"nodes", 'n', "N", "Processes [8]",
      OPTION_U32(struct two_stage, series.params.nodes, 1, 256)},
@@ -113,6 +120,10 @@ static const struct option_row two_stage_options[] = {
     {"limit", 0, NULL, "Also run the same loops without the exchange",
      OPTION_OWN(take_limit)},
     JSON_ROW(struct two_stage),
+    {"row", 0, "KIND",
+     "narrow (int64), mixed (int64, int32, decimal128, text of 20 bytes) or "
+     "wide (int64, text of 100 bytes), with nulls [narrow]",
+     OPTION_OWN(take_row)},
     {"pin", 0, NULL, "Bind process k to core k modulo cores",
      OPTION_FLAG(struct two_stage, series.params.pin)},
     {"mpi-shape", 0, "SHAPE", "bulk or chunked [bulk]", OPTION_OWN(take_shape)},

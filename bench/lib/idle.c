@@ -87,7 +87,8 @@ static weir_err shuffle(weir_node *node, const struct wb_idle_params *p,
                                .tally = tally,
                                .edge = {edges[0], edges[1]}};
     struct wb_two_stage *plan = NULL;
-    weir_err rc = wb_two_stage_open(node, 1, 1, &plan, err);
+    const struct wb_two_stage_params params = {.workers = 1, .query_id = 1};
+    weir_err rc = wb_two_stage_open(node, &params, &plan, err);
     if (rc != WEIR_OK) {
         return rc;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/lib/keys.h"
+#include "bench/lib/row_batch.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
 #include "core/format/frame.h"
@@ -35,6 +36,7 @@ struct limit {
     uint32_t n_dest;
     struct stage stages[WB_STAGES];
     struct wb_worker *worker;
+    struct wb_row_batch batch;
 };
 
 /* ---- the loops ----------------------------------------------------------- */
@@ -63,14 +65,15 @@ static weir_err consume(struct limit *l, uint32_t stage, const uint8_t *mem)
     batch.release = keep_frame;
     w->edge[stage][w->id] += header.rows;
     if (stage + 1 < WB_STAGES) {
-        struct wi_view view;
-        rc = wi_schema_import(l->schema, &batch, &view, NULL);
-        return rc == WEIR_OK ? push(l, stage + 1, &view, header.rows) : rc;
+        struct wi_view views[WB_COLUMNS + 1];
+        rc = wi_schema_import(l->schema, &batch, views, NULL);
+        return rc == WEIR_OK ? push(l, stage + 1, views, header.rows) : rc;
     }
     w->tally->got_rows += header.rows;
-    w->tally->got_sum +=
-        wb_keys_sum(batch.children[0]->buffers[1], header.rows);
-    return WEIR_OK;
+    w->tally->got_sum += wb_row_batch_sum(l->batch.row, &batch);
+    return w->checks_values && !wb_row_batch_is_right(l->batch.row, &batch)
+               ? WEIR_ERR_INTEGRITY
+               : WEIR_OK;
 }
 
 static weir_err flush(struct limit *l, uint32_t stage, struct lane *lane)
@@ -130,23 +133,23 @@ static weir_err push(struct limit *l, uint32_t stage,
 
 static weir_err make_all(struct limit *l)
 {
-    int64_t keys[WB_BATCH_ROWS];
-    struct wi_view view = {.values = keys};
     struct wb_worker *w = l->worker;
-    for (uint64_t i = 0; i < w->rows; i += WB_BATCH_ROWS) {
-        uint32_t n = (uint32_t)wi_min_u64(w->rows - i, WB_BATCH_ROWS);
-        uint64_t sum = wb_keys_make(keys, w->first_row + i, n);
-        if (w->distinct != 0) {
-            sum = wb_keys_fold(keys, n, w->distinct);
-        }
-        w->tally->made_rows += n;
-        w->tally->made_sum += sum;
-        weir_err rc = push(l, 0, &view, n);
-        if (rc != WEIR_OK) {
-            return rc;
+    const uint32_t most = wb_row_batch_rows(l->batch.row);
+    weir_err rc = WEIR_OK;
+    for (uint64_t i = 0; i < w->rows && rc == WEIR_OK; i += most) {
+        struct wi_view views[WB_COLUMNS + 1];
+        struct wb_row_range range = {
+            .first = w->first_row + i,
+            .n = (uint32_t)wi_min_u64(w->rows - i, most),
+            .distinct = w->distinct};
+        w->tally->made_sum += wb_row_batch_make(&l->batch, &range);
+        w->tally->made_rows += range.n;
+        rc = wi_schema_import(l->schema, &l->batch.array, views, NULL);
+        if (rc == WEIR_OK) {
+            rc = push(l, 0, views, range.n);
         }
     }
-    return WEIR_OK;
+    return rc;
 }
 
 /* ---- open and close ------------------------------------------------------ */
@@ -187,9 +190,8 @@ static weir_err open_stage(struct limit *l, struct stage *s, uint64_t seed,
 static weir_err open_limit(struct limit *l, struct weir_error *err)
 {
     static const uint64_t seeds[WB_STAGES] = {WB_SEED_STAGE1, WB_SEED_STAGE2};
-    static const struct weir_field field = {.name = "key", .format = "l"};
     struct ArrowSchema schema;
-    weir_err rc = weir_schema_build(&field, 1, &schema, err);
+    weir_err rc = wb_row_schema(l->batch.row, &schema, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -248,13 +250,16 @@ static weir_err engine_open(const struct wb_node *node, void **out,
                             struct weir_error *err)
 {
     uint32_t workers = node->params.workers;
-    struct engine *e = calloc(1, sizeof(*e) + workers * sizeof(e->limits[0]));
+    size_t bytes = sizeof(struct engine) + workers * sizeof(struct limit);
+    struct engine *e = aligned_alloc(WI_CACHE_LINE, bytes);
     if (e == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for the limit");
     }
+    memset(e, 0, bytes);
     e->workers = workers;
     for (uint32_t w = 0; w < workers; w++) {
         e->limits[w].n_dest = workers * node->params.nodes;
+        wb_row_batch_init(&e->limits[w].batch, node->params.row);
         weir_err rc = open_limit(&e->limits[w], err);
         if (rc != WEIR_OK) {
             engine_close(e);

@@ -18,7 +18,7 @@
 #include "launch/clock.h"
 #include "launch/group.h"
 
-/* Rows per node of the warm-up: 2 MiB of keys, enough for every ring and
+/* Rows per node of the warm-up: 2 MiB and more, enough for every ring and
  * socket buffer to have been full once. */
 #define WARM_ROWS UINT64_C(262144)
 
@@ -34,6 +34,7 @@ struct run {
     struct wb_node node;
     struct wb_board board;
     void *engine;
+    bool warming;
 };
 
 /* One worker thread of one phase. */
@@ -131,7 +132,7 @@ weir_err wb_board_check(const struct wb_board *board, struct weir_error *err)
     }
     if (all.made_sum != all.got_sum) {
         return wi_fail(err, WEIR_ERR_INTEGRITY,
-                       "keys made sum to %016" PRIx64
+                       "values made sum to %016" PRIx64
                        ", received to %016" PRIx64,
                        all.made_sum, all.got_sum);
     }
@@ -236,6 +237,8 @@ static weir_err run_workers(struct run *r, uint64_t rows,
             .first_row = wb_first_row(id),
             .rows = wb_worker_rows(rows, n, w),
             .distinct = r->node.params.distinct,
+            .row = r->node.params.row,
+            .checks_values = r->warming,
             .tally = &r->board.tally[id],
             .counter = counters != NULL ? &counters[id] : NULL,
         };
@@ -287,7 +290,9 @@ static weir_err run_phases(struct run *r, struct weir_error *err)
     }
     wl_group_meet(r->group);
     uint64_t rows = r->node.params.rows_per_node;
+    r->warming = true;
     rc = run_phase(r, wi_min_u64(rows, WARM_ROWS), err);
+    r->warming = false;
     return rc == WEIR_OK ? run_phase(r, rows, err) : rc;
 }
 

@@ -14,7 +14,9 @@
  * socket buffers have grown, for everybody alike.
  *
  * Checked after every run, warm-up included:
- *   - rows and key sum of stage 2, all workers together, are what was made;
+ *   - rows and sum of stage 2, all workers together, are what was made: the sum
+ *     of all columns' values, texts and nulls included (row.h);
+ *   - in the warm-up, every value that arrives is what its key makes it;
  *   - every producer's rows of stage 1 arrive somewhere: per producer, the sum
  *     over consumers is what it made;
  *   - every worker forwards all it got: per producer of stage 2, the sum over
@@ -29,6 +31,7 @@
 
 #include <weir/error.h>
 
+#include "bench/lib/row.h"
 #include "launch/counter.h"
 #include "launch/nodes.h"
 
@@ -45,6 +48,7 @@ struct wb_plan_params {
     uint32_t workers;       /* threads of each, 1..64; at most 1024 in all */
     uint64_t rows_per_node; /* 1..2^39 */
     uint64_t distinct;      /* keys are folded into [0, distinct) [0: not] */
+    enum wb_row row;        /* [narrow] */
     uint64_t timeout_ns;    /* [120 s] */
     bool pin;               /* process k to core k mod cores */
     struct wb_usage *usage_out; /* [NULL: not wanted]; set on success only,
@@ -80,6 +84,8 @@ struct wb_worker {
     uint64_t first_row;
     uint64_t rows; /* to make */
     uint64_t distinct;
+    enum wb_row row;
+    bool checks_values; /* of every row that comes, not their sum alone */
     struct wb_tally *tally;
     uint64_t *edge[WB_STAGES];  /* rows received from each producer, by id;
                                   written by this worker */

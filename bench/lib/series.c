@@ -123,10 +123,10 @@ void wb_series_print(const struct wb_series *series, FILE *out)
     const struct wb_plan_params *p = &series->params;
     (void)fprintf(out,
                   "two-stage: %u nodes x %u workers, %" PRIu64
-                  " rows per node, median of %u interleaved runs, %u cores\n"
+                  " %s rows per node, median of %u interleaved runs, %u cores\n"
                   "rows, sums and per-edge counts checked in every run\n\n",
-                  p->nodes, p->workers, p->rows_per_node, series->repeat,
-                  series->cores);
+                  p->nodes, p->workers, p->rows_per_node, wb_row_names[p->row],
+                  series->repeat, series->cores);
     (void)fprintf(out, "%-8s %9s %9s %9s %22s %7s\n", "", "median s", "min s",
                   "max s", "core-ns/(row x stage)", "/ shm");
     for (uint32_t i = 0; i < series->n; i++) {
@@ -187,10 +187,10 @@ weir_err wb_series_print_json(const struct wb_series *series, FILE *out,
 {
     const struct wb_plan_params *p = &series->params;
     json_t *o = json_pack(
-        "{s:s, s:i, s:i, s:I, s:i, s:i, s:o, s:o}", "benchmark", "two-stage",
-        "nodes", (int)p->nodes, "workers", (int)p->workers, "rows_per_node",
-        (json_int_t)p->rows_per_node, "repeat", (int)series->repeat, "cores",
-        (int)series->cores, "results", results_of(series), "ratios",
-        ratios_of(series));
+        "{s:s, s:i, s:i, s:s, s:I, s:i, s:i, s:o, s:o}", "benchmark",
+        "two-stage", "nodes", (int)p->nodes, "workers", (int)p->workers, "row",
+        wb_row_names[p->row], "rows_per_node", (json_int_t)p->rows_per_node,
+        "repeat", (int)series->repeat, "cores", (int)series->cores, "results",
+        results_of(series), "ratios", ratios_of(series));
     return wb_report_write(o, out, err);
 }

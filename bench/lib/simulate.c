@@ -116,7 +116,8 @@ static weir_err open_plan(struct run *r, uint32_t i, uint64_t query,
         }
     }
     weir_node *node = weir_sim_node(r->sim, i);
-    weir_err rc = wb_two_stage_open(node, 1, query, &r->plans[i], err);
+    const struct wb_two_stage_params p = {.workers = 1, .query_id = query};
+    weir_err rc = wb_two_stage_open(node, &p, &r->plans[i], err);
     if (rc != WEIR_OK) {
         return rc;
     }

@@ -15,10 +15,10 @@
 #include <weir/shuffle.h>
 
 #include "bench/lib/keys.h"
+#include "bench/lib/row_batch.h"
 #include "core/base/atomic.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
-#include "launch/batch.h"
 
 /* Batches of reader 2 that are counted before stage 1 gets its turn: as many
  * as arrive while one batch is forwarded, and then some. */
@@ -37,15 +37,14 @@ struct wb_task {
     bool finished[WB_STAGES]; /* the writer is */
     uint64_t made_rows;
 
-    /* What is pushed into writer 1: one column over `keys`. */
-    struct wl_batch batch;
-    alignas(64) int64_t keys[WB_BATCH_ROWS];
+    struct wb_row_batch batch; /* what is pushed into writer 1 */
 };
 
 struct wb_two_stage {
     weir_node *node;
     weir_query *query;
     uint32_t workers;
+    enum wb_row row;
     struct wb_task *tasks[];
 };
 
@@ -86,6 +85,7 @@ static weir_err open_task(struct wb_two_stage *p, uint32_t worker,
     memset(t, 0, sizeof(*t));
     p->tasks[worker] = t;
     t->plan = p;
+    wb_row_batch_init(&t->batch, p->row);
     for (uint32_t s = 0; s < WB_STAGES; s++) {
         weir_err rc = weir_writer_open(shuffles[s], worker, &t->writer[s], err);
         if (rc == WEIR_OK) {
@@ -101,7 +101,6 @@ static weir_err open_task(struct wb_two_stage *p, uint32_t worker,
 static weir_err open_all(struct wb_two_stage *p, uint64_t query_id,
                          struct weir_error *err)
 {
-    static const struct weir_field field = {.name = "key", .format = "l"};
     weir_shuffle *shuffles[WB_STAGES];
     struct ArrowSchema schema;
     struct weir_query_params params = {.id = query_id};
@@ -109,7 +108,7 @@ static weir_err open_all(struct wb_two_stage *p, uint64_t query_id,
     if (rc != WEIR_OK) {
         return rc;
     }
-    rc = weir_schema_build(&field, 1, &schema, err);
+    rc = wb_row_schema(p->row, &schema, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -121,17 +120,19 @@ static weir_err open_all(struct wb_two_stage *p, uint64_t query_id,
     return rc;
 }
 
-weir_err wb_two_stage_open(weir_node *node, uint32_t workers, uint64_t query_id,
+weir_err wb_two_stage_open(weir_node *node,
+                           const struct wb_two_stage_params *params,
                            struct wb_two_stage **out, struct weir_error *err)
 {
     struct wb_two_stage *p =
-        calloc(1, sizeof(*p) + workers * sizeof(p->tasks[0]));
+        calloc(1, sizeof(*p) + params->workers * sizeof(p->tasks[0]));
     if (p == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a plan");
     }
     p->node = node;
-    p->workers = workers;
-    weir_err rc = open_all(p, query_id, err);
+    p->workers = params->workers;
+    p->row = params->row;
+    weir_err rc = open_all(p, params->query_id, err);
     if (rc != WEIR_OK) {
         wb_two_stage_close(p);
         return rc;
@@ -201,8 +202,12 @@ static weir_err count_batch(struct wb_task *t, struct ArrowArray *batch)
 {
     uint64_t rows = (uint64_t)batch->length;
     t->worker->tally->got_rows += rows;
-    t->worker->tally->got_sum += wb_keys_sum(wl_batch_values(batch), rows);
+    t->worker->tally->got_sum += wb_row_batch_sum(t->plan->row, batch);
     weir_err rc = note_source(t, 1, rows);
+    if (t->worker->checks_values &&
+        !wb_row_batch_is_right(t->plan->row, batch)) {
+        rc = WEIR_ERR_INTEGRITY;
+    }
     batch->release(batch);
     if (t->worker->counter != NULL) {
         /* Relaxed: it is shown, and nothing else follows from it. */
@@ -284,16 +289,15 @@ static weir_err step_forward(struct wb_task *t)
 static void make_batch(struct wb_task *t)
 {
     struct wb_worker *w = t->worker;
-    uint32_t n = (uint32_t)wi_min_u64(w->rows - t->made_rows, WB_BATCH_ROWS);
-    uint64_t sum = wb_keys_make(t->keys, w->first_row + t->made_rows, n);
-    if (w->distinct != 0) {
-        sum = wb_keys_fold(t->keys, n, w->distinct);
-    }
-    wl_batch_point(&t->batch, t->keys, n);
-    t->made_rows += n;
+    uint32_t most = wb_row_batch_rows(t->plan->row);
+    struct wb_row_range range = {
+        .first = w->first_row + t->made_rows,
+        .n = (uint32_t)wi_min_u64(w->rows - t->made_rows, most),
+        .distinct = w->distinct};
+    w->tally->made_sum += wb_row_batch_make(&t->batch, &range);
+    w->tally->made_rows += range.n;
+    t->made_rows += range.n;
     t->holds_made = true;
-    w->tally->made_rows += n;
-    w->tally->made_sum += sum;
 }
 
 /* New rows to writer 1. */

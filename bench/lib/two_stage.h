@@ -2,7 +2,7 @@
 /**
  * The two-stage plan over the library's public interface.
  *
- *   keys --writer 1--> shuffle 1 --reader 1--> writer 2 --> shuffle 2
+ *   rows --writer 1--> shuffle 1 --reader 1--> writer 2 --> shuffle 2
  *                                              --reader 2--> count and sum
  *
  * One plan per node and query, one task per worker. A task is a state machine
@@ -30,23 +30,29 @@
 #include <weir/node.h>
 
 #include "bench/lib/plan.h"
+#include "bench/lib/row.h"
 
 struct wb_two_stage;
 struct wb_task;
 
+struct wb_two_stage_params {
+    uint32_t workers;  /* of every node */
+    uint64_t query_id; /* the same on every member, not used before */
+    enum wb_row row;   /* [narrow] */
+};
+
 /**
  * Open the query, its two shuffles, and writers and readers of all workers.
  *
- * @param node      joined; all its members take part
- * @param workers   of every node
- * @param query_id  the same on every member, not used before
+ * @param node  joined; all its members take part
  *
  * Errors:     as weir_query_open, weir_shuffle_open, weir_writer_open
  * Blocks:     never
  * Threads:    any
  * Ownership:  wb_two_stage_close; the node stays the caller's
  */
-weir_err wb_two_stage_open(weir_node *node, uint32_t workers, uint64_t query_id,
+weir_err wb_two_stage_open(weir_node *node,
+                           const struct wb_two_stage_params *params,
                            struct wb_two_stage **out, struct weir_error *err);
 
 /** Close the query; aborts it if a task has not ended.

@@ -15,6 +15,7 @@
 struct engine {
     struct wl_nodes nodes;
     weir_node *node;
+    enum wb_row row;
     uint64_t queries;               /* opened so far: the same on all nodes */
     struct wb_two_stage *two_stage; /* of the running phase */
 };
@@ -43,6 +44,7 @@ static weir_err engine_open(const struct wb_node *plan, void **out,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a node");
     }
     e->nodes = nodes_of(plan);
+    e->row = plan->params.row;
     weir_err rc = wl_nodes_open(&e->nodes, plan->self, &e->node, err);
     if (rc != WEIR_OK) {
         free(e);
@@ -61,8 +63,10 @@ static weir_err engine_connect(void *engine, struct weir_error *err)
 static weir_err engine_prepare(void *engine, struct weir_error *err)
 {
     struct engine *e = engine;
-    return wb_two_stage_open(e->node, e->nodes.params.workers, ++e->queries,
-                             &e->two_stage, err);
+    struct wb_two_stage_params p = {.workers = e->nodes.params.workers,
+                                    .query_id = ++e->queries,
+                                    .row = e->row};
+    return wb_two_stage_open(e->node, &p, &e->two_stage, err);
 }
 
 static weir_err engine_work(void *engine, struct wb_worker *worker,

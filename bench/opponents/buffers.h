@@ -4,7 +4,7 @@
  *
  *   message on the wire and in a buffer, 64 KiB at most:
  *   +-----------+-------+-----+---------+---------- ... -+
- *   | bytes u32 | stage | end | zero u16| zero u64 | keys |
+ *   | bytes u32 | stage | end | zero u16| zero u64 | rows |
  *   +-----------+-------+-----+---------+---------- ... -+
  */
 #ifndef WB_BUFFERS_H
@@ -28,26 +28,27 @@ struct wb_message {
 };
 _Static_assert(sizeof(struct wb_message) == 16, "wire layout");
 
-#define WB_BUFFER_KEYS                                                         \
-    ((WB_BUFFER_BYTES - (uint32_t)sizeof(struct wb_message)) / 8u)
+#define WB_BUFFER_ROWS_BYTES                                                   \
+    (WB_BUFFER_BYTES - (uint32_t)sizeof(struct wb_message))
 
 struct wb_buffer {
     struct wb_buffer *next;
     uint32_t source; /* producer's number, set by who queues it */
     uint32_t filled; /* bytes received so far */
     _Alignas(64) struct wb_message message;
-    int64_t keys[WB_BUFFER_KEYS];
+    uint8_t rows[WB_BUFFER_ROWS_BYTES]; /* packed (bench/lib/row.h) */
 };
 
-_Static_assert(offsetof(struct wb_buffer, keys) ==
+_Static_assert(offsetof(struct wb_buffer, rows) ==
                    offsetof(struct wb_buffer, message) +
                        sizeof(struct wb_message),
-               "header and keys are sent and received in one piece");
+               "header and rows are sent and received in one piece");
 
-/** Keys in a complete message. */
-static inline uint32_t wb_buffer_count(const struct wb_buffer *b)
+/** Rows of `row_bytes` in a complete message. */
+static inline uint32_t wb_buffer_count(const struct wb_buffer *b,
+                                       uint32_t row_bytes)
 {
-    return (b->message.bytes - (uint32_t)sizeof(b->message)) / 8u;
+    return (b->message.bytes - (uint32_t)sizeof(b->message)) / row_bytes;
 }
 
 /* Free buffers, last in first out. Threads: any. */

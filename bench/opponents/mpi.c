@@ -135,6 +135,7 @@ static void exec_mpirun(const char *file, const struct wb_plan_params *p,
                           rows,
                           "1",
                           shape,
+                          wb_row_names[p->row],
                           p->pin ? "pin" : NULL,
                           NULL};
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);

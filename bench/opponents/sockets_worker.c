@@ -6,18 +6,21 @@
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "bench/lib/keys.h"
+#include "bench/lib/row.h"
 #include "bench/opponents/sockets_node.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
 
 /* The buffer being filled for one destination. */
 struct slot {
-    int64_t *next; /* where the next key goes */
-    int64_t *end;
+    uint8_t *next; /* where the next row goes */
+    uint8_t *end;  /* no row begins here or later */
     struct wb_buffer *buffer;
 };
 
@@ -28,6 +31,9 @@ struct task {
     struct slot *slots[WB_STAGES]; /* [destination] */
     uint32_t ended[WB_STAGES];     /* producers whose end has come */
     uint64_t made;
+    uint32_t row_bytes;
+    /* The batch that is made. */
+    _Alignas(64) uint8_t rows[WB_BATCH_ROWS * WB_MOST_ROW_BYTES];
 };
 
 static const uint64_t stage_seed[WB_STAGES] = {WB_SEED_STAGE1, WB_SEED_STAGE2};
@@ -50,16 +56,16 @@ static weir_err send_all(int fd, const void *bytes, size_t len,
     return WEIR_OK;
 }
 
-static weir_err fill_slot(struct wb_sockets *s, struct slot *slot,
+static weir_err fill_slot(struct task *t, struct slot *slot,
                           struct weir_error *err)
 {
-    struct wb_buffer *b = wb_pool_take(&s->pool);
+    struct wb_buffer *b = wb_pool_take(&t->s->pool);
     slot->buffer = b;
     if (b == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a buffer");
     }
-    slot->next = b->keys;
-    slot->end = b->keys + WB_BUFFER_KEYS;
+    slot->next = b->rows;
+    slot->end = b->rows + WB_BUFFER_ROWS_BYTES / t->row_bytes * t->row_bytes;
     return WEIR_OK;
 }
 
@@ -71,18 +77,17 @@ static weir_err send_buffer(struct task *t, uint32_t stage, uint32_t dest,
     struct wb_sockets *s = t->s;
     struct slot *slot = &t->slots[stage][dest];
     struct wb_buffer *b = slot->buffer;
-    b->message.bytes =
-        (uint32_t)((uint8_t *)slot->next - (uint8_t *)&b->message);
+    b->message.bytes = (uint32_t)(slot->next - (uint8_t *)&b->message);
     b->message.stage = (uint8_t)stage;
     b->message.end = end;
-    slot->next = b->keys;
+    slot->next = b->rows;
     if (dest / s->workers != s->node->self) {
         int fd = s->fd[(size_t)t->worker->worker * s->all_workers + dest];
         return send_all(fd, &b->message, b->message.bytes, err);
     }
     b->source = t->worker->id;
     wb_queue_put(&s->queues[dest % s->workers], b);
-    return fill_slot(s, slot, err);
+    return fill_slot(t, slot, err);
 }
 
 static weir_err send_ends(struct task *t, uint32_t stage,
@@ -97,17 +102,18 @@ static weir_err send_ends(struct task *t, uint32_t stage,
     return rc;
 }
 
-/* Partition up to WB_BATCH_ROWS keys into the open buffers. */
-static weir_err push(struct task *t, uint32_t stage, const int64_t *keys,
-                     uint32_t n, struct weir_error *err)
+/* Partition n rows with these destinations into the open buffers. `bytes`, of a
+ * row, is a constant. */
+static inline __attribute__((always_inline)) weir_err
+scatter(struct task *t, uint32_t stage, const uint8_t *rows, uint32_t n,
+        const uint16_t *dest, size_t bytes, struct weir_error *err)
 {
-    uint16_t dest[WB_BATCH_ROWS];
     struct slot *slots = t->slots[stage];
-    wb_dest_make(dest, keys, n, stage_seed[stage], t->s->all_workers);
     for (uint32_t i = 0; i < n; i++) {
         struct slot *slot = &slots[dest[i]];
-        int64_t *next = slot->next;
-        *next++ = keys[i];
+        uint8_t *next = slot->next;
+        memcpy(next, rows + i * bytes, bytes);
+        next += bytes;
         slot->next = next;
         if (wi_unlikely(next == slot->end)) {
             weir_err rc = send_buffer(t, stage, dest[i], false, err);
@@ -119,31 +125,60 @@ static weir_err push(struct task *t, uint32_t stage, const int64_t *keys,
     return WEIR_OK;
 }
 
+/* Partition up to WB_BATCH_ROWS rows. */
+static weir_err push(struct task *t, uint32_t stage, const uint8_t *rows,
+                     uint32_t n, struct weir_error *err)
+{
+    int64_t copied[WB_BATCH_ROWS];
+    uint16_t dest[WB_BATCH_ROWS];
+    const enum wb_row row = t->worker->row;
+    const int64_t *keys = (const int64_t *)(const void *)rows;
+    if (row != WB_ROW_NARROW) {
+        wb_packed_keys(copied, row, rows, n);
+        keys = copied;
+    }
+    wb_dest_make(dest, keys, n, stage_seed[stage], t->s->all_workers);
+    switch (row) {
+    case WB_ROW_MIXED:
+        return scatter(t, stage, rows, n, dest, WB_MIXED_ROW_BYTES, err);
+    case WB_ROW_WIDE:
+        return scatter(t, stage, rows, n, dest, WB_WIDE_ROW_BYTES, err);
+    default:
+        return scatter(t, stage, rows, n, dest, sizeof(int64_t), err);
+    }
+}
+
 static weir_err forward(struct task *t, const struct wb_buffer *b,
                         struct weir_error *err)
 {
-    uint32_t n = wb_buffer_count(b);
+    uint32_t n = wb_buffer_count(b, t->row_bytes);
     weir_err rc = WEIR_OK;
     for (uint32_t i = 0; i < n && rc == WEIR_OK; i += WB_BATCH_ROWS) {
-        rc = push(t, 1, b->keys + i, wi_min_u32(n - i, WB_BATCH_ROWS), err);
+        rc = push(t, 1, b->rows + (size_t)i * t->row_bytes,
+                  wi_min_u32(n - i, WB_BATCH_ROWS), err);
     }
     return rc;
+}
+
+static weir_err count(struct task *t, const struct wb_buffer *b, uint32_t n,
+                      struct weir_error *err)
+{
+    struct wb_worker *w = t->worker;
+    w->tally->got_rows += n;
+    w->tally->got_sum += wb_packed_sum(w->row, b->rows, n);
+    if (w->checks_values && !wb_packed_is_right(w->row, b->rows, n)) {
+        return wi_fail(err, WEIR_ERR_INTEGRITY, "values changed on their way");
+    }
+    return WEIR_OK;
 }
 
 static weir_err take_buffer(struct task *t, uint32_t stage, struct wb_buffer *b,
                             struct weir_error *err)
 {
-    struct wb_worker *w = t->worker;
-    uint32_t n = wb_buffer_count(b);
+    uint32_t n = wb_buffer_count(b, t->row_bytes);
     bool end = b->message.end != 0;
-    weir_err rc = WEIR_OK;
-    w->edge[stage][b->source] += n;
-    if (stage == 0) {
-        rc = forward(t, b, err);
-    } else {
-        w->tally->got_rows += n;
-        w->tally->got_sum += wb_keys_sum(b->keys, n);
-    }
+    t->worker->edge[stage][b->source] += n;
+    weir_err rc = stage == 0 ? forward(t, b, err) : count(t, b, n, err);
     wb_pool_put(&t->s->pool, b);
     if (rc == WEIR_OK && end && ++t->ended[stage] == t->s->all_workers &&
         stage == 0) {
@@ -154,17 +189,15 @@ static weir_err take_buffer(struct task *t, uint32_t stage, struct wb_buffer *b,
 
 static weir_err make_batch(struct task *t, struct weir_error *err)
 {
-    int64_t keys[WB_BATCH_ROWS];
     struct wb_worker *w = t->worker;
-    uint32_t n = (uint32_t)wi_min_u64(w->rows - t->made, WB_BATCH_ROWS);
-    uint64_t sum = wb_keys_make(keys, w->first_row + t->made, n);
-    if (w->distinct != 0) {
-        sum = wb_keys_fold(keys, n, w->distinct);
-    }
-    t->made += n;
-    w->tally->made_rows += n;
-    w->tally->made_sum += sum;
-    weir_err rc = push(t, 0, keys, n, err);
+    struct wb_row_range range = {
+        .first = w->first_row + t->made,
+        .n = (uint32_t)wi_min_u64(w->rows - t->made, WB_BATCH_ROWS),
+        .distinct = w->distinct};
+    w->tally->made_sum += wb_packed_make(t->rows, w->row, &range);
+    w->tally->made_rows += range.n;
+    t->made += range.n;
+    weir_err rc = push(t, 0, t->rows, range.n, err);
     return rc == WEIR_OK && t->made == w->rows ? send_ends(t, 0, err) : rc;
 }
 
@@ -206,7 +239,7 @@ static weir_err open_slots(struct task *t, struct weir_error *err)
                            n);
         }
         for (uint32_t d = 0; d < n; d++) {
-            weir_err rc = fill_slot(t->s, &t->slots[s][d], err);
+            weir_err rc = fill_slot(t, &t->slots[s][d], err);
             if (rc != WEIR_OK) {
                 return rc;
             }
@@ -231,12 +264,20 @@ static void close_slots(struct task *t)
 weir_err wb_sockets_work(struct wb_sockets *s, struct wb_worker *worker,
                          struct weir_error *err)
 {
-    struct task t = {.s = s, .worker = worker};
-    weir_err rc = open_slots(&t, err);
-    if (rc == WEIR_OK) {
-        rc = run(&t, err);
+    struct task *t = aligned_alloc(64, sizeof(*t));
+    if (t == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a worker");
     }
-    close_slots(&t);
+    memset(t, 0, offsetof(struct task, rows));
+    t->s = s;
+    t->worker = worker;
+    t->row_bytes = wb_packed_bytes(worker->row);
+    weir_err rc = open_slots(t, err);
+    if (rc == WEIR_OK) {
+        rc = run(t, err);
+    }
+    close_slots(t);
+    free(t);
     if (rc == WEIR_ERR_PEER_LOST) {
         rc = wi_fail(err, rc, "a peer closed its socket before its end");
     }

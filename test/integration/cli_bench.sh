@@ -16,6 +16,21 @@ has()
     done
 }
 
+# ---- two stages --------------------------------------------------------------
+
+# Rows of every kind; values are checked in the run itself.
+mpi=
+if command -v mpirun >/dev/null && [ -x "$(dirname "$weir")/alltoallv_mpi" ]
+then
+    mpi=,mpi
+fi
+for row in narrow mixed wide; do
+    status 0 "$weir" bench two-stage --row $row --nodes 2 --rows 10007 \
+        --transports shm,sockets$mpi --limit --repeat 1 --json
+    has '"benchmark": "two-stage"' "\"row\": \"$row\"" '"sockets/shm": '
+done
+status 2 "$weir" bench two-stage --row tall
+
 # ---- whole queries -----------------------------------------------------------
 
 query="bench query --warehouses 1 --repeat 1 --nodes 2 --json"

@@ -80,7 +80,7 @@ Test(mpi, ranks_rows_and_shape_are_passed)
 {
     struct weir_error err = {.code = WEIR_OK};
     double s = 0.0;
-    make_mpirun("case \"$*\" in *'-n 2 /bin/sh 1000 1 chunked')\n"
+    make_mpirun("case \"$*\" in *'-n 2 /bin/sh 1000 1 chunked narrow')\n"
                 "echo '{\"seconds\":[0.5],\"rows_ok\":true}';;\n"
                 "*) exit 3;; esac");
     cr_assert_eq(wb_mpi_run(&params, "chunked", &s, &err), WEIR_OK, "%s",

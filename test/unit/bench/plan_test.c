@@ -199,6 +199,12 @@ static void check_engine(const struct wb_engine_ops *ops)
     check_runs(
         ops, (struct wb_plan_params){
                  .nodes = 2, .workers = 1, .rows_per_node = 2048, .pin = true});
+    for (int row = WB_ROW_MIXED; row < WB_ROW_KINDS; row++) {
+        check_runs(ops, (struct wb_plan_params){.nodes = 3,
+                                                .workers = 1,
+                                                .rows_per_node = 10007,
+                                                .row = (enum wb_row)row});
+    }
 }
 
 Test(plan, sockets_deliver_every_row, .timeout = 120)

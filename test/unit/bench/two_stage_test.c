@@ -34,7 +34,8 @@ static weir_err step(void *arg, uint64_t now_ns)
     return wb_task_step(arg);
 }
 
-static void add_worker(struct cluster *c, uint32_t id, uint64_t distinct)
+static void add_worker(struct cluster *c, uint32_t id, uint64_t distinct,
+                       enum wb_row row)
 {
     struct wb_worker *w = &c->workers[id];
     *w = (struct wb_worker){
@@ -43,6 +44,8 @@ static void add_worker(struct cluster *c, uint32_t id, uint64_t distinct)
         .first_row = wb_first_row(id),
         .rows = wb_worker_rows(ROWS, WORKERS, id % WORKERS),
         .distinct = distinct,
+        .row = row,
+        .checks_values = true,
         .tally = &c->tally[id],
         .edge = {&c->edge[0][id * ALL], &c->edge[1][id * ALL]},
         .counter = &c->counters[id],
@@ -53,8 +56,10 @@ static void add_worker(struct cluster *c, uint32_t id, uint64_t distinct)
         WEIR_OK);
 }
 
-static void run_cluster(uint64_t seed, uint64_t distinct)
+static void run_cluster(uint64_t seed, uint64_t distinct, enum wb_row row)
 {
+    const struct wb_two_stage_params plan = {
+        .workers = WORKERS, .query_id = 1, .row = row};
     struct cluster *c = aligned_alloc(alignof(struct cluster), sizeof(*c));
     cr_assert_not_null(c);
     memset(c, 0, sizeof(*c));
@@ -68,12 +73,12 @@ static void run_cluster(uint64_t seed, uint64_t distinct)
     cr_assert_eq(weir_sim_open(&params, &c->sim, &err), WEIR_OK, "%s",
                  err.message);
     for (uint32_t n = 0; n < NODES; n++) {
-        cr_assert_eq(wb_two_stage_open(weir_sim_node(c->sim, n), WORKERS, 1,
+        cr_assert_eq(wb_two_stage_open(weir_sim_node(c->sim, n), &plan,
                                        &c->plans[n], &err),
                      WEIR_OK, "%s", err.message);
     }
     for (uint32_t id = 0; id < ALL; id++) {
-        add_worker(c, id, distinct);
+        add_worker(c, id, distinct, row);
     }
     cr_assert_eq(weir_sim_run(c->sim, UINT64_C(60000000000), &err), WEIR_OK,
                  "seed %lu: %s", (unsigned long)seed, err.message);
@@ -95,14 +100,22 @@ static void run_cluster(uint64_t seed, uint64_t distinct)
 Test(two_stage, ends_in_a_simulated_cluster, .timeout = 120)
 {
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        run_cluster(seed, 0);
+        run_cluster(seed, 0, WB_ROW_NARROW);
+    }
+}
+
+Test(two_stage, moves_texts_decimals_and_nulls_unchanged, .timeout = 120)
+{
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        run_cluster(seed, 0, WB_ROW_MIXED);
+        run_cluster(seed, 0, WB_ROW_WIDE);
     }
 }
 
 Test(two_stage, ends_when_all_rows_go_to_few_workers, .timeout = 120)
 {
-    run_cluster(11, 1);
-    run_cluster(12, 2);
+    run_cluster(11, 1, WB_ROW_NARROW);
+    run_cluster(12, 2, WB_ROW_MIXED);
 }
 
 static void run_processes(const char *transport)

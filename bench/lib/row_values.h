@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What a key makes of the other columns of its row, and what a value adds to
+ * the row's sum (row.h). One piece of code for rows packed and in columns, in
+ * the loops of both; so all of it is inline.
+ *
+ * Errors: none. Blocks: never. Threads: any. Ownership: the caller's arrays.
+ */
+#ifndef WB_ROW_VALUES_H
+#define WB_ROW_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "bench/lib/row.h"
+
+#define WB_INLINE static inline __attribute__((always_inline))
+
+/** The bits that a row's values are made of. */
+WB_INLINE uint64_t wb_bits_of(int64_t key)
+{
+    uint64_t x = (uint64_t)key * UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ (x >> 29);
+}
+
+/** One row of 16, each column by bits of its own. */
+WB_INLINE bool wb_is_null(uint64_t bits, enum wb_column column)
+{
+    return (bits >> (52 + 4 * (uint32_t)column) & 15) == 0;
+}
+
+WB_INLINE int32_t wb_number_of(uint64_t bits)
+{
+    return (int32_t)(bits >> 8);
+}
+
+/** Low and high word; at most 2^87, so that 28 digits are enough. */
+WB_INLINE void wb_amount_of(uint64_t amount[2], uint64_t bits)
+{
+    amount[0] = bits * 5;
+    amount[1] = (uint64_t)((int64_t)bits >> 40);
+}
+
+/** Letters a to p. `bytes` is a constant in every caller. */
+WB_INLINE void wb_text_of(uint8_t *text, uint32_t bytes, uint64_t bits)
+{
+    for (uint32_t at = 0; at < bytes; at += 8) {
+        uint32_t turn = at / 8 * 7 % 63 + 1;
+        uint64_t word = bits << turn | bits >> (64 - turn);
+        word = (word & UINT64_C(0x0f0f0f0f0f0f0f0f)) +
+               UINT64_C(0x6161616161616161);
+        memcpy(text + at, &word, bytes - at < 8 ? bytes - at : 8);
+    }
+}
+
+/* ---- sums ---------------------------------------------------------------- */
+
+WB_INLINE uint64_t wb_null_sum(enum wb_column column)
+{
+    return UINT64_C(0xbf58476d1ce4e5b9) * ((uint64_t)column + 1);
+}
+
+WB_INLINE uint64_t wb_amount_sum(const uint64_t amount[2])
+{
+    return amount[0] + 3 * amount[1];
+}
+
+WB_INLINE uint64_t wb_words_sum(const uint8_t *text, uint32_t bytes)
+{
+    uint64_t sum = bytes;
+    for (uint32_t at = 0; at < bytes; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, text + at, bytes - at < 8 ? bytes - at : 8);
+        sum += word;
+    }
+    return sum;
+}
+
+/** `usual`, a constant, is the length that most texts have: unrolled. */
+WB_INLINE uint64_t wb_text_sum(const uint8_t *text, uint32_t bytes,
+                               uint32_t usual)
+{
+    return bytes == usual ? wb_words_sum(text, usual)
+                          : wb_words_sum(text, bytes);
+}
+
+#endif /* WB_ROW_VALUES_H */
