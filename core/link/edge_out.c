@@ -300,6 +300,10 @@ weir_err wi_out_on_stop(struct wi_link *l, const union wi_msg *msg,
             return WEIR_OK;
         }
     }
+    /* E7 release: the stop before the count, so that its writer need not look
+     * at every lane; pairs with E7 acquire in notice_stops(). rlx: only the
+     * engine writes it */
+    wi_store_rel(&o->worker->stops, wi_load_rlx(&o->worker->stops) + 1);
     wi_worker_notify(o->worker, WI_ATTN_EVENT);
     return WEIR_OK;
 }

@@ -53,6 +53,7 @@ struct wi_worker {
     struct wi_list readers; /* open readers; the same */
     struct wi_worker_stats stats;
     _Atomic uint32_t turns; /* waits and arms so far, successful or not */
+    _Atomic uint32_t stops; /* written by: engine; STOPs for its rings so far */
     struct wi_watch
         rested;     /* written by: engine; since when it sleeps or not */
     _Atomic int fd; /* eventfd of foreign loops, -1 until asked for */

@@ -225,9 +225,33 @@ static void next_split(struct weir_writer *w, const struct ArrowArray *batch)
 
 /* ---- flushing ------------------------------------------------------------ */
 
-/* At the end of a push: consumers that sleep on an empty ring get what there
- * is, unless the stream is dense. Looks at a limited number of lanes, in
- * turn. */
+/* Consumers that want no more: also of lanes that get no rows. */
+static void notice_stops(struct weir_writer *w)
+{
+    /* E7 acquire: stops before their count; pairs with E7 release in
+     * wi_out_on_stop() */
+    uint32_t stops = wi_load_acq(&w->worker->stops);
+    if (wi_likely(stops == w->stops_seen)) {
+        return;
+    }
+    w->stops_seen = stops;
+    for (uint32_t i = 0; i < w->n_lanes; i++) {
+        if (!w->lanes[i].done) {
+            (void)wi_lane_ready(w, &w->lanes[i]);
+        }
+    }
+}
+
+/* Is part of a frame to go out now? To a consumer that sleeps on an empty ring;
+ * to one that does not, and yet has nothing of this lane to read, later. */
+static bool is_wanted(const struct wi_lane *lane, uint64_t age_ns)
+{
+    return wi_lane_consumer_waits(lane) ||
+           (age_ns > WI_LATE_NS && wi_lane_is_drained(lane));
+}
+
+/* Consumers that wait get what there is, unless the stream is dense. Looks at a
+ * limited number of lanes, in turn. */
 static void flush_to_waiting(struct weir_writer *w)
 {
     uint32_t n = wi_min_u32(w->n_lanes, FLUSH_LOOK);
@@ -235,16 +259,14 @@ static void flush_to_waiting(struct weir_writer *w)
     for (uint32_t i = 0; i < n; i++) {
         struct wi_lane *lane = &w->lanes[w->flush_next];
         w->flush_next = w->flush_next + 1 < w->n_lanes ? w->flush_next + 1 : 0;
-        if (!lane->done) { /* stopped? It may get no rows at all */
-            (void)wi_lane_ready(w, lane);
-        }
         if (lane->out->held) {
             wi_lane_ask_credit(lane); /* what should follow did not come */
         }
-        if (!wi_lane_has_rows(lane) || now_ns - lane->sent_ns <= WI_DENSE_NS) {
+        uint64_t age_ns = now_ns - lane->sent_ns;
+        if (!wi_lane_has_rows(lane) || age_ns <= WI_DENSE_NS) {
             continue;
         }
-        if (wi_lane_consumer_waits(lane)) {
+        if (is_wanted(lane, age_ns)) {
             wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
         } else {
             wi_lane_ask_credit(lane);
@@ -330,6 +352,7 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
         w->row += w->split.n;
     }
     w->pushing = false;
+    notice_stops(w);
     flush_to_waiting(w);
     return w->n_done == w->n_lanes ? WEIR_DONE : WEIR_OK;
 }
@@ -353,6 +376,24 @@ weir_err weir_writer_push_to(weir_writer *writer,
         return wi_fail_null(&writer->error, "dest");
     }
     return push(writer, batch, dest);
+}
+
+weir_err weir_writer_poll(weir_writer *w)
+{
+    if (wi_unlikely(w == NULL)) {
+        return WEIR_ERR_ARG;
+    }
+    weir_err rc = weir_query_status(w->shuffle->query, NULL);
+    if (rc != WEIR_OK || w->pushing) {
+        return rc;
+    }
+    notice_stops(w);
+    uint64_t now_ns = wi_lane_now(w);
+    if (now_ns - w->polled_ns >= WI_DENSE_NS) {
+        w->polled_ns = now_ns;
+        flush_to_waiting(w);
+    }
+    return w->n_done == w->n_lanes ? WEIR_DONE : WEIR_OK;
 }
 
 /* ---- ending -------------------------------------------------------------- */

@@ -66,6 +66,8 @@ struct weir_writer {
     uint32_t image_bytes;
     uint32_t image_used;
     uint32_t image_lane;
+    uint32_t stops_seen; /* of worker->stops */
+    uint64_t polled_ns;  /* when a poll last looked at consumers */
     uint32_t flush_next; /* lane where flush_to_waiting() goes on */
     uint32_t first_lane; /* where loops over lanes begin, see lane_at() */
 };
@@ -73,6 +75,12 @@ struct weir_writer {
 /* A stream is dense if it published within this time: its open frame will soon
  * be full. */
 #define WI_DENSE_NS 100000u
+
+/* A frame that is not full waits no longer for more rows if its consumer has
+ * read everything else: it may starve and yet not sleep, because its worker
+ * has other things to do. Longer than a full frame takes where there are many
+ * destinations. */
+#define WI_LATE_NS 20000000u
 
 /** Before a worker sleeps: publish part-filled frames for consumers that have
  *  nothing else from us. Under the node's lock. True: some were left, of

@@ -157,6 +157,23 @@ WEIR_API weir_err weir_writer_push_wait(weir_writer *writer,
                                         const struct ArrowArray *batch);
 
 /**
+ * Look at the consumers, as a push does, without rows. For a producer that
+ * computes long between rows: it hears here that nobody wants any more, and
+ * consumers that wait get what was pushed for them (within 20 ms, also those
+ * whose worker is busy with something else). Call it about once per batch of
+ * input that leads to no push; also while the producer itself has no input.
+ *
+ * Returns:    WEIR_OK (also while a batch is not taken yet) | WEIR_DONE (no
+ *             destination wants more: finish)
+ * Errors:     WEIR_ERR_ARG (no writer), what failed the query
+ * Blocks:     never.  Cost: some 20 ns; ten times a millisecond, at most, a
+ *             look at up to 64 destinations
+ * Threads:    the worker's thread
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_writer_poll(weir_writer *writer);
+
+/**
  * Publish what is held in partly filled frames, now. Not needed for progress:
  * weir_worker_wait does it, and so does a push when its consumer is idle.
  *

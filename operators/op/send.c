@@ -3,7 +3,8 @@
  * Send: the producing end of a shuffle.
  *
  *   input --chunk--> wi_arrow_out --batch--> weir_writer_push
- *                                   ^ WEIR_AGAIN: kept, and pushed again
+ *     | no rows                     ^ WEIR_AGAIN: kept, and pushed again
+ *     '----> weir_writer_poll
  */
 #include <stdlib.h>
 
@@ -25,6 +26,13 @@ static enum wi_state failed(struct send *s, const char *what)
     return wi_op_core_failed(&s->op, &said, what);
 }
 
+/* Nobody wants rows any more. */
+static void stop_input(struct send *s)
+{
+    wi_op_stop(s->op.input[0]);
+    s->ending = true;
+}
+
 static enum wi_state push(struct send *s)
 {
     struct wi_op *op = &s->op;
@@ -38,12 +46,25 @@ static enum wi_state push(struct send *s)
     if (rc == WEIR_OK) {
         op->stats.rows += (uint64_t)s->batch->length;
         op->stats.chunks++;
-    } else { /* nobody wants rows any more */
-        wi_op_stop(op->input[0]);
-        s->ending = true;
+    } else {
+        stop_input(s);
     }
     s->batch = NULL;
     return WI_MOVED;
+}
+
+/* The input gave no rows, and is in this state: does anybody want some? */
+static enum wi_state poll(struct send *s, enum wi_state state)
+{
+    weir_err rc = weir_writer_poll(s->writer);
+    if (rc < 0) {
+        return failed(s, "poll");
+    }
+    if (rc == WEIR_DONE) {
+        stop_input(s);
+        return WI_MOVED;
+    }
+    return state;
 }
 
 static enum wi_state finish(struct send *s)
@@ -72,7 +93,7 @@ static enum wi_state step(struct wi_op *op, struct wi_chunk *out)
         return finish(s);
     }
     if (in.n == 0) {
-        return state;
+        return state == WI_FAILED ? state : poll(s, state);
     }
     if (wi_arrow_out_put(s->arrow, &in, &s->batch, &op->ctx->err) != WEIR_OK) {
         return wi_op_failed(op);

@@ -6,7 +6,7 @@
  *
  *   consumer         credits               frames
  *   waits            hint = 1, at once     one per push
- *   has other work   hint = 0, lazily      full ones
+ *   has other work   hint = 0, lazily      full ones, others if they are late
  */
 #include "test/conformance/api.h"
 
@@ -31,7 +31,10 @@ struct feed {
     struct ArrowArray none;
     struct ArrowArray some;
     bool works;
-    uint32_t dense; /* pushes of DENSE_ROWS, quickly, before the others */
+    uint32_t pushes; /* of PUSH_ROWS */
+    uint32_t dense;  /* of them, the first ones: of DENSE_ROWS, quickly */
+    uint32_t polls;  /* after each push */
+    uint32_t polled;
     uint32_t pushed;
     uint64_t n_rows;
     uint64_t pushed_rows;
@@ -42,10 +45,21 @@ struct feed {
 static const struct weir_field fields[] = {{"id", "l", 0}};
 static const struct wt_rows rows = {.fields = fields, .n_fields = 1};
 
+/* Time passes without rows. */
+static weir_err poll_step(struct feed *f)
+{
+    f->polled++;
+    weir_sim_busy(f->c.sim, PUSH_NS);
+    return weir_writer_poll(f->writer[0]);
+}
+
 static weir_err feed_step(void *arg)
 {
     struct feed *f = arg;
-    if (f->pushed == PUSHES) {
+    if (f->polled < f->polls * f->pushed) {
+        return poll_step(f);
+    }
+    if (f->pushed == f->pushes) {
         f->got_before_end = f->got_rows;
         weir_err end = weir_writer_finish(f->writer[0]);
         return end == WEIR_OK ? WEIR_DONE : end;
@@ -115,25 +129,23 @@ static void open_ends(struct feed *f, uint32_t node)
     }
 }
 
-/* Returns the frames that node 0 has sent. */
-static uint64_t feed(const struct wt_place *place, struct feed *f, bool works,
-                     uint32_t dense)
+/* Begins with works, pushes, dense, polls. Returns the frames that node 0 has
+ * sent. */
+static uint64_t feed(const struct wt_place *place, struct feed *f)
 {
     const struct wt_cluster_params cluster = {
         .node = {.frame_bytes = FRAME_BYTES}};
     struct weir_node_stats stats;
     struct weir_error err = {0};
-    memset(f, 0, sizeof(*f));
-    f->works = works;
-    f->dense = dense;
-    f->n_rows = (uint64_t)dense * DENSE_ROWS + (PUSHES - dense) * PUSH_ROWS;
+    f->n_rows = (uint64_t)f->dense * DENSE_ROWS +
+                (uint64_t)(f->pushes - f->dense) * PUSH_ROWS;
     wt_cluster_open(&f->c, place, &cluster);
     wt_query_open(&f->q, &f->c, 1, NULL);
     cr_assert_eq(weir_schema_build(fields, 1, &f->schema, &err), WEIR_OK);
     wt_rows_make(&rows, 0, 0, &f->none);
     open_ends(f, 0);
     open_ends(f, 1);
-    if (!works) {
+    if (!f->works) {
         (void)weir_writer_finish(f->writer[1]);
     }
     (void)wt_task(&f->c, 0, 0, feed_step, f);
@@ -152,8 +164,8 @@ static uint64_t feed(const struct wt_place *place, struct feed *f, bool works,
 void wt_api_reader_that_waits_gets_frames_that_are_not_full(
     const struct wt_place *place)
 {
-    static struct feed f;
-    uint64_t frames = feed(place, &f, false, 0);
+    struct feed f = {.pushes = PUSHES};
+    uint64_t frames = feed(place, &f);
     cr_assert_geq(frames, PUSHES * 9 / 10, "%llu frames of %u pushes",
                   (unsigned long long)frames, PUSHES);
     cr_assert_geq(f.got_before_end, N_ROWS - 2 * PUSH_ROWS);
@@ -164,8 +176,8 @@ void wt_api_reader_that_waits_gets_what_follows_full_frames(
     const struct wt_place *place)
 {
     enum { DENSE = 40 };
-    static struct feed f;
-    uint64_t frames = feed(place, &f, false, DENSE);
+    struct feed f = {.pushes = PUSHES, .dense = DENSE};
+    uint64_t frames = feed(place, &f);
     cr_assert_geq(frames, PUSHES - DENSE, "%llu frames",
                   (unsigned long long)frames);
     cr_assert_geq(f.got_before_end, f.n_rows - 2 * PUSH_ROWS);
@@ -174,8 +186,17 @@ void wt_api_reader_that_waits_gets_what_follows_full_frames(
 void wt_api_reader_with_other_work_gets_full_frames(
     const struct wt_place *place)
 {
-    static struct feed f;
-    uint64_t frames = feed(place, &f, true, 0);
+    struct feed f = {.works = true, .pushes = PUSHES};
+    uint64_t frames = feed(place, &f);
     cr_assert_leq(frames, N_ROWS / FULL_ROWS + 2, "%llu frames of %u rows",
                   (unsigned long long)frames, N_ROWS);
+}
+
+/* It never sleeps, nor does the producer, which has a few rows now and then. */
+void wt_api_reader_with_other_work_gets_late_rows(const struct wt_place *place)
+{
+    struct feed f = {.works = true, .pushes = 3, .polls = 2000};
+    uint64_t frames = feed(place, &f);
+    cr_assert_eq(frames, f.pushes);
+    cr_assert_eq(f.got_before_end, f.n_rows);
 }

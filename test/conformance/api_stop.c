@@ -92,6 +92,51 @@ void wt_api_stop_before_an_edge_is_open(const struct wt_place *place)
     wt_world_close(w);
 }
 
+/* Makes no rows after its first batch, so that only a poll can tell it. */
+static weir_err silent_source_step(void *arg)
+{
+    struct wt_source *s = arg;
+    if (s->next == 0 || s->have || s->saw_done) {
+        weir_err rc = wt_source_step(s);
+        s->next = s->have ? s->next : s->end - 1; /* never at its end */
+        return rc;
+    }
+    weir_err rc = weir_writer_poll(s->writer);
+    s->saw_done = rc == WEIR_DONE;
+    if (s->flow->cluster->sim != NULL) {
+        weir_sim_busy(s->flow->cluster->sim, 1000);
+    }
+    return rc < 0 ? rc : WEIR_OK;
+}
+
+static void stop_silent(const struct wt_place *place,
+                        weir_partitioning partitioning, uint64_t after)
+{
+    const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
+    const struct wt_flow_params flow = {
+        .shuffle = {.partitioning = partitioning}, .n_rows = 30000};
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct wt_sink *s = w->f.sink[i / 2][i % 2];
+        if (s != NULL) {
+            s->stop_after = after;
+        }
+        w->f.source[i / 2][i % 2]->task->step = silent_source_step;
+    }
+    wt_world_run(w);
+    for (uint32_t i = 0; i < 6; i++) {
+        cr_assert(w->f.source[i / 2][i % 2]->saw_done);
+    }
+    wt_world_close(w);
+}
+
+void wt_api_producers_without_rows_hear_of_the_stop(
+    const struct wt_place *place)
+{
+    stop_silent(place, WEIR_GATHER, 1);
+    stop_silent(place, WEIR_HASH, 0);
+}
+
 /* The reader stops while a row that is many times its ring is on its way; after
  * it the same writer has rows for others. */
 void wt_api_stop_in_the_midst_of_a_large_row(const struct wt_place *place)
