@@ -15,6 +15,7 @@
 #include "bench/commands/bench_kind.h"
 #include "bench/lib/idle.h"
 #include "bench/lib/latency.h"
+#include "bench/lib/machine.h"
 #include "bench/lib/simulate.h"
 #include "bench/lib/stream.h"
 
@@ -267,6 +268,7 @@ static weir_err run_kind(const struct bench_kind *k, void *args,
     if (common->json) {
         return k->print_json(args, err);
     }
+    wb_machine_print(stdout);
     k->print(args);
     return WEIR_OK;
 }

@@ -6,6 +6,8 @@
  */
 #include "bench/lib/keys.h"
 
+#include "core/base/isa.h"
+
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* vectorise whatever the build type says */
 #endif
@@ -78,43 +80,25 @@ INLINE uint64_t sum_body(const int64_t *keys, uint64_t n)
     return sum;
 }
 
-#if defined(__x86_64__)
-
-#define AVX2 __attribute__((target("avx2")))
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw")))
-
-enum isa { ISA_PLAIN, ISA_AVX2, ISA_AVX512 };
-
-static enum isa isa(void)
-{
-    if (__builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw")) {
-        return ISA_AVX512;
-    }
-    return __builtin_cpu_supports("avx2") ? ISA_AVX2 : ISA_PLAIN;
-}
+#if WI_X86
 
 /* One function under three names, and the choice between them. */
 #define FOR_EACH_ISA(type, name, body, params, args)                           \
-    AVX2 static type name##_avx2 params                                        \
+    WI_TARGET_AVX2 static type name##_avx2 params                              \
     {                                                                          \
         return body args;                                                      \
     }                                                                          \
-    AVX512 static type name##_avx512 params                                    \
+    WI_TARGET_AVX512 static type name##_avx512 params                          \
     {                                                                          \
         return body args;                                                      \
     }                                                                          \
     type name params                                                           \
     {                                                                          \
-        switch (isa()) {                                                       \
-        case ISA_AVX512:                                                       \
+        enum wi_isa isa = wi_isa_best();                                       \
+        if (isa >= WI_ISA_AVX512) {                                            \
             return name##_avx512 args;                                         \
-        case ISA_AVX2:                                                         \
-            return name##_avx2 args;                                           \
-        default:                                                               \
-            return body args;                                                  \
         }                                                                      \
+        return isa >= WI_ISA_AVX2 ? name##_avx2 args : body args;              \
     }
 
 #else

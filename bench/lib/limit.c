@@ -15,8 +15,7 @@
 #include "core/format/import.h"
 #include "core/partition/partition.h"
 
-/* Smaller than the library's default frame of 61440 bytes (weir/node.h). */
-#define FRAME_BYTES 16384u
+#define FRAME_BYTES 61440u /* the library's default (weir/node.h) */
 
 /* The open frame of one destination. */
 struct lane {
@@ -34,6 +33,7 @@ struct stage {
 struct limit {
     struct wi_schema *schema;
     uint32_t n_dest;
+    uint32_t frame_bytes;
     struct stage stages[WB_STAGES];
     struct wb_worker *worker;
     struct wb_row_batch batch;
@@ -95,7 +95,7 @@ static weir_err append(struct limit *l, uint32_t stage, struct lane *lane,
     uint32_t done = 0;
     while (done < split->count[dest]) {
         if (!lane->started) {
-            wi_builder_start(lane->builder, lane->mem, FRAME_BYTES, 0);
+            wi_builder_start(lane->builder, lane->mem, l->frame_bytes, 0);
             lane->started = true;
         }
         uint32_t n = split->count[dest] - done;
@@ -178,11 +178,11 @@ static weir_err open_stage(struct limit *l, struct stage *s, uint64_t seed,
         if (rc != WEIR_OK) {
             return rc;
         }
-        s->lanes[d].mem = aligned_alloc(64, FRAME_BYTES);
+        s->lanes[d].mem = aligned_alloc(64, l->frame_bytes);
         if (s->lanes[d].mem == NULL) {
             return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a frame");
         }
-        memset(s->lanes[d].mem, 0, FRAME_BYTES);
+        memset(s->lanes[d].mem, 0, l->frame_bytes);
     }
     return WEIR_OK;
 }
@@ -260,6 +260,9 @@ static weir_err engine_open(const struct wb_node *node, void **out,
     for (uint32_t w = 0; w < workers; w++) {
         e->limits[w].n_dest = workers * node->params.nodes;
         wb_row_batch_init(&e->limits[w].batch, node->params.row);
+        e->limits[w].frame_bytes = node->params.frame_bytes != 0
+                                       ? node->params.frame_bytes / 64 * 64
+                                       : FRAME_BYTES;
         weir_err rc = open_limit(&e->limits[w], err);
         if (rc != WEIR_OK) {
             engine_close(e);

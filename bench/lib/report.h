@@ -9,7 +9,8 @@
 #include <weir/error.h>
 
 /**
- * Write an object and flush the output.
+ * Write an object, with processor and level of instructions, and flush the
+ * output.
  *
  * @param object  NULL (what json_pack gives for lack of memory) is an error
  *

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/lib/machine.h"
 #include "operators/op/ops.h"
 
 enum { MAX_COLUMNS = 4, MAX_REPETITIONS = 101 };
@@ -380,6 +381,7 @@ int main(int argc, char **argv)
     if (argc > 3) {
         wanted = argv[3];
     }
+    wb_machine_print(stdout);
     bench_joins();
     bench_aggs();
     bench_sort("sort 1 key", UINT64_MAX, 1, 0);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/lib/machine.h"
 #include "core/base/cc.h"
 #include "core/format/checksum.h"
 #include "core/format/frame.h"
@@ -344,7 +345,7 @@ int main(int argc, char **argv)
         BATCH_ROWS % split_rows != 0) {
         die("rows per split: a power of two, 64 .. 2048");
     }
-    printf("instructions: %s\n", wi_isa_name(wi_isa_best()));
+    wb_machine_print(stdout);
     printf("%-18s %5s  %6s %6s %8s   %-20s  %5s  %s\n", "ns per row, median",
            "dests", "split", "append", "checksum", "split+append min max",
            "cycle", "checksums");

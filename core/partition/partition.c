@@ -23,6 +23,7 @@
 
 enum {
     MAX_DEST = 65536,
+    OWN_BANKS = WI_BANKS - 1, /* the first one's lists are the result's */
     BANK_STRIDE = WI_BANK_ROWS + 16, /* a quarter of the rows, and some */
 };
 
@@ -111,9 +112,10 @@ static weir_err open_lists(struct wi_partition *p, struct weir_error *err)
 {
     size_t n_idx =
         is_whole(p) ? 1
-        : p->n_dest <= WI_LISTS_DIRECT
-            ? (size_t)p->n_dest * (WI_LIST_STRIDE + WI_BANKS * BANK_STRIDE)
-            : WI_SPLIT_ROWS;
+        : p->n_dest <= WI_LISTS_BANKED
+            ? (size_t)p->n_dest * (WI_LIST_STRIDE + OWN_BANKS * BANK_STRIDE)
+        : p->n_dest <= WI_LISTS_DIRECT ? (size_t)p->n_dest * WI_LIST_STRIDE
+                                       : WI_SPLIT_ROWS;
     p->idx = malloc(n_idx * sizeof(uint32_t));
     p->begin = calloc(p->n_dest, sizeof(uint32_t));
     p->count = calloc(p->n_dest, sizeof(uint32_t));
@@ -270,10 +272,10 @@ static void banked_lists(struct wi_partition *p, uint32_t first, uint32_t n)
     const uint32_t each = n / WI_BANKS;
     const uint16_t *dest = p->dest;
     for (uint32_t d = 0; d < p->n_dest; d++) {
-        for (uint32_t b = 0; b < WI_BANKS; b++) {
-            end[b][d] = banks + (b * p->n_dest + d) * BANK_STRIDE;
-        }
         end[0][d] = p->idx + p->begin[d];
+        for (uint32_t b = 0; b < OWN_BANKS; b++) {
+            end[b + 1][d] = banks + (b * p->n_dest + d) * BANK_STRIDE;
+        }
     }
     for (uint32_t i = 0; i < each; i++) {
         *end[0][dest[i]]++ = first + i;
@@ -286,9 +288,9 @@ static void banked_lists(struct wi_partition *p, uint32_t first, uint32_t n)
     }
     for (uint32_t d = 0; d < p->n_dest; d++) {
         uint32_t *to = end[0][d];
-        for (uint32_t b = 1; b < WI_BANKS; b++) {
+        for (uint32_t b = 0; b < OWN_BANKS; b++) {
             const uint32_t *from = banks + (b * p->n_dest + d) * BANK_STRIDE;
-            size_t rows = (size_t)(end[b][d] - from);
+            size_t rows = (size_t)(end[b + 1][d] - from);
             memcpy(to, from, rows * sizeof(*to));
             to += rows;
         }

@@ -10,7 +10,7 @@
  *
  * The hash is part of the wire contract (docs/wire.md, "hash"): equal keys of
  * equal seed and type go to the same destination on every machine, whatever
- * kernel (scalar, AVX-512) computed it. Null hashes to a constant; -0.0 as 0.0;
+ * kernel (core/base/isa.h) computed it. Null hashes to a constant; -0.0 as 0.0;
  * all NaNs alike. Destination = (hash >> 32) * n_dest >> 32 (D. Lemire, "Fast
  * Random Integer Generation in an Interval", 2019: no division, and hardly any
  * bias).

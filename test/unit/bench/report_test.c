@@ -14,7 +14,28 @@ Test(report, is_one_line)
     cr_assert_eq(wb_report_write(json_pack("{s:i}", "rows", 3), out, NULL),
                  WEIR_OK);
     cr_assert_eq(fclose(out), 0);
-    cr_assert_str_eq(text, "{\"rows\": 3}\n");
+    json_t *o = json_loads(text, 0, NULL);
+    cr_assert_not_null(o, "%s", text);
+    cr_assert_eq(json_integer_value(json_object_get(o, "rows")), 3);
+    cr_assert_eq(strcspn(text, "\n"), len - 1, "one line");
+    json_decref(o);
+    free(text);
+}
+
+Test(report, names_the_processor_and_its_instructions)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    setenv("WEIR_ISA", "scalar", 1); /* each test is a process */
+    cr_assert_eq(wb_report_write(json_object(), out, NULL), WEIR_OK);
+    cr_assert_eq(fclose(out), 0);
+    json_t *o = json_loads(text, 0, NULL);
+    const char *isa = json_string_value(json_object_get(o, "instructions"));
+    const char *name = json_string_value(json_object_get(o, "processor"));
+    cr_assert_str_eq(isa, "scalar");
+    cr_assert(name != NULL && name[0] != '\0');
+    json_decref(o);
     free(text);
 }
 
