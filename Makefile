@@ -69,7 +69,8 @@ bench: setup-bench build/bench/build.ninja
 	    --transports shm,tcp,sockets,mpi --repeat 5 --limit $(ARGS)
 
 bench-query: ## whole queries against DuckDB, and the tables
-bench-query: setup-bench build/bench/build.ninja build/duckdb/bin/python
+bench-query: setup-bench build/bench/build.ninja build/duckdb/bin/python \
+        build/tpch-0.2
 	@cmake --build build/bench -j $(JOBS) --target weir_tool
 	@build/bench/weir bench gen
 	@for plan in join aggregation; do \
@@ -78,10 +79,21 @@ bench-query: setup-bench build/bench/build.ninja build/duckdb/bin/python
 	    build/bench/weir bench query --plan $$plan --nodes 8 \
 	        --transports shm,tcp,sockets $(ARGS) || exit 1; \
 	done
+	@build/bench/weir bench query --plan tpch --data build/tpch-0.2 --nodes 2 \
+	    --against duckdb --python build/duckdb/bin/python $(ARGS)
 
 build/duckdb/bin/python: | setup-bench
 	@python3 -m venv build/duckdb
 	@build/duckdb/bin/pip install --quiet duckdb
+
+# The generator, and the DuckDB that it belongs to: not the one measured.
+build/duckdb-tpch/bin/python: | setup-bench
+	@python3 -m venv build/duckdb-tpch
+	@build/duckdb-tpch/bin/pip install --quiet \
+	    duckdb==1.5.5 duckdb-extension-tpch==1.5.5
+
+build/tpch-0.2: | build/duckdb-tpch/bin/python
+	@build/duckdb-tpch/bin/python bench/opponents/tpch_files.py 0.2 $@
 
 vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'

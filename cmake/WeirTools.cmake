@@ -39,10 +39,12 @@ if(weir_cli_sources)
 endif()
 if(weir_bench_sources)
   set(weir_embedded ${PROJECT_BINARY_DIR}/embedded.c)
-  weir_embed(
-    ${weir_embedded} bench/plans/join.json bench/plans/join.sql
-    bench/plans/aggregation.json bench/plans/aggregation.sql
-    bench/opponents/duckdb_query.py)
+  file(
+    GLOB_RECURSE weir_embedded_plans
+    RELATIVE ${PROJECT_SOURCE_DIR}
+    CONFIGURE_DEPENDS bench/plans/*.json bench/plans/*.sql)
+  weir_embed(${weir_embedded} ${weir_embedded_plans}
+             bench/opponents/duckdb_query.py)
   weir_kit(weir_bench ${weir_bench_sources} ${weir_embedded})
   target_link_libraries(weir_bench PUBLIC weir_cli)
   list(PREPEND weir_kit_libraries weir_bench)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * weir bench query: whole query plans, over several transports and against
- * DuckDB, which gets the files of `weir gen chbench` with the same rows.
+ * DuckDB, which gets the files of --data, or of `weir gen chbench` with the
+ * same rows.
  */
 #define _GNU_SOURCE 1
 #include <stdbool.h>
@@ -14,18 +15,27 @@
 #include "bench/commands/bench_kind.h"
 #include "bench/lib/embedded.h"
 #include "bench/lib/pin.h"
-#include "bench/lib/query_series.h"
+#include "bench/lib/query_set.h"
 #include "bench/opponents/duckdb.h"
 #include "bench/opponents/sockets_transport.h"
 #include "cli/fail.h"
 #include "cli/rows_out.h"
 
-enum { DUCKDB_THREADS = 2, N_KNOWN = 5, VERSION_BYTES = 64 };
+enum { DUCKDB_THREADS = 2, N_KNOWN = 5, VERSION_BYTES = 64, PLAN_BYTES = 64 };
+
+/* A plan's query, as DuckDB runs it. */
+struct asked {
+    struct wb_duckdb *duckdb;
+    uint32_t query;
+};
 
 struct query {
     struct bench_common common;
-    struct wb_query_series series;
-    const char *sql;
+    struct wb_query_series series; /* but for the plan and the answer */
+    struct wb_query_set set;       /* one of each plan */
+    char plan_names[WB_QUERY_PLANS][PLAN_BYTES];
+    const char *sql[WB_QUERY_PLANS];
+    struct asked asked[WB_QUERY_PLANS];
     const char *python;
     bool duckdb;
     uint32_t memory_mib;
@@ -52,18 +62,48 @@ static void take_transports(struct argp_state *state, void *args,
     }
 }
 
-static void set_plan(struct query *q, bool join)
+/* The plan in an embedded file, "plans/NAME.json", beside "plans/NAME.sql". */
+static void add_plan(struct query *q, const struct wb_embedded_file *file)
 {
-    q->series.plan_name = join ? "join" : "aggregation";
-    q->series.params.plan =
-        join ? wb_embedded_join_json : wb_embedded_aggregation_json;
-    q->sql = join ? wb_embedded_join_sql : wb_embedded_aggregation_sql;
+    char sql[PLAN_BYTES + sizeof("plans/.sql")];
+    uint32_t i = q->set.n++;
+    const char *name = strchr(file->path, '/') + 1;
+    int n = (int)(strrchr(file->path, '.') - name);
+    (void)snprintf(q->plan_names[i], PLAN_BYTES, "%.*s", n, name);
+    (void)snprintf(sql, sizeof(sql), "plans/%s.sql", q->plan_names[i]);
+    q->set.series[i].plan_name = q->plan_names[i];
+    q->set.series[i].params.plan = file->text;
+    q->sql[i] = wb_embedded(sql);
+}
+
+/* The plan of that name, or those of the folder. */
+static void set_plan(struct query *q, const char *name)
+{
+    char file_name[PLAN_BYTES + sizeof("plans/.json")];
+    char folder[PLAN_BYTES + sizeof("plans//")];
+    (void)snprintf(file_name, sizeof(file_name), "plans/%s.json", name);
+    size_t n = (size_t)snprintf(folder, sizeof(folder), "plans/%s/", name);
+    q->set.n = 0;
+    for (const struct wb_embedded_file *f = wb_embedded_files; f->path != NULL;
+         f++) {
+        bool inside = n < sizeof(folder) && strncmp(f->path, folder, n) == 0 &&
+                      strstr(f->path, ".json") != NULL;
+        if (inside || strcmp(f->path, file_name) == 0) {
+            add_plan(q, f);
+        }
+    }
 }
 
 static void take_plan(struct argp_state *state, void *args, const char *text)
 {
-    static const char *const known[] = {"join", "aggregation", NULL};
-    set_plan(args, option_word(state, "plan", known, text) == 0);
+    struct query *q = args;
+    set_plan(q, text);
+    if (q->set.n == 0) {
+        argp_error(state,
+                   "--plan: join, aggregation, tpch or tpch/q01 to tpch/q22 "
+                   "was expected, found \"%s\"",
+                   text);
+    }
 }
 
 static void take_against(struct argp_state *state, void *args, const char *text)
@@ -74,7 +114,11 @@ static void take_against(struct argp_state *state, void *args, const char *text)
 }
 
 static const struct option_row options[] = {
-    {"plan", 'p', "NAME", "join or aggregation [join]", OPTION_OWN(take_plan)},
+    {"plan", 'p', "NAME",
+     "join or aggregation, tpch/q01 to tpch/q22, tpch: all of these [join]",
+     OPTION_OWN(take_plan)},
+    {"data", 'd', "DIR", "Files of the tables, for tpch",
+     OPTION_TEXT(struct query, series.params.data_dir)},
     {"nodes", 'n', "N", "Processes [2]",
      OPTION_U32(struct query, series.params.nodes, 1, 64)},
     {"workers", 'w', "W", "Worker threads of each [1]",
@@ -127,24 +171,38 @@ static weir_err print(void **printer, const struct ArrowSchema *schema,
 static weir_err run_duckdb(void *arg, double *seconds_out, char *answer_out,
                            struct weir_error *err)
 {
-    return wb_duckdb_run(arg, seconds_out, answer_out, err);
+    const struct asked *asked = arg;
+    return wb_duckdb_run(asked->duckdb, asked->query, seconds_out, answer_out,
+                         err);
 }
 
-static weir_err open_duckdb(struct query *a, struct weir_error *err)
+/* The files of --data, or else new ones of chbench. */
+static weir_err start_duckdb(struct query *a, struct weir_error *err)
 {
-    struct wb_query_series *s = &a->series;
-    const struct wb_duckdb_params params = {.python = a->python,
-                                            .data_dir = a->dir,
-                                            .sql = a->sql,
-                                            .threads = DUCKDB_THREADS};
+    struct wb_duckdb_params params = {.python = a->python,
+                                      .data_dir = a->series.params.data_dir,
+                                      .n_sql = a->set.n,
+                                      .threads = DUCKDB_THREADS};
+    memcpy(params.sql, a->sql, sizeof(params.sql));
+    if (params.data_dir != NULL) {
+        return wb_duckdb_open(&params, &a->opponent, err);
+    }
+    params.data_dir = a->dir;
     weir_err rc = bench_dir_make("/tmp", a->dir, err);
     if (rc == WEIR_OK) {
-        rc = bench_generate(a->dir, s->params.warehouses, NULL, err);
+        rc = bench_generate(a->dir, a->series.params.warehouses, NULL, err);
     }
     if (rc == WEIR_OK) {
         rc = wb_duckdb_open(&params, &a->opponent, err);
     }
     bench_dir_remove(a->dir); /* it has loaded them */
+    return rc;
+}
+
+static weir_err open_duckdb(struct query *a, struct weir_error *err)
+{
+    struct wb_query_series *s = &a->series;
+    weir_err rc = start_duckdb(a, err);
     if (rc == WEIR_OK) {
         (void)snprintf(a->version, sizeof(a->version), "%s",
                        wb_duckdb_version(a->opponent));
@@ -152,8 +210,7 @@ static weir_err open_duckdb(struct query *a, struct weir_error *err)
             (struct wb_query_opponent){.name = "duckdb",
                                        .version = a->version,
                                        .threads = DUCKDB_THREADS,
-                                       .run = run_duckdb,
-                                       .arg = a->opponent};
+                                       .run = run_duckdb};
     }
     return rc;
 }
@@ -174,18 +231,25 @@ static void init(void *args)
                    .cores = wb_cores(),
                    .n = 1,
                    .opponents = {{.name = "shm"}}}};
-    set_plan(q, true);
+    set_plan(q, "join");
 }
 
 static void print_report(const void *args)
 {
-    wb_query_series_print(&((const struct query *)args)->series, stdout);
+    const struct wb_query_set *set = &((const struct query *)args)->set;
+    if (set->n == 1) {
+        wb_query_series_print(&set->series[0], stdout);
+    } else {
+        wb_query_set_print(set, stdout);
+    }
 }
 
 static weir_err print_json(const void *args, struct weir_error *err)
 {
-    return wb_query_series_print_json(&((const struct query *)args)->series,
-                                      stdout, err);
+    const struct wb_query_set *set = &((const struct query *)args)->set;
+    return set->n == 1
+               ? wb_query_series_print_json(&set->series[0], stdout, err)
+               : wb_query_set_print_json(set, stdout, err);
 }
 
 /* Opponents with different answers still have figures. */
@@ -198,31 +262,54 @@ static void print_wrong(const struct query *q)
     }
 }
 
+static weir_err run_plan(struct query *q, uint32_t i, struct weir_error *err)
+{
+    FILE *note = isatty(STDERR_FILENO) ? stderr : NULL;
+    struct wb_query_series *s = &q->set.series[i];
+    const char *plan = s->params.plan;
+    *s = q->series;
+    s->plan_name = q->plan_names[i];
+    s->params.plan = plan;
+    q->asked[i] = (struct asked){q->opponent, i};
+    for (uint32_t o = 0; o < s->n; o++) {
+        s->opponents[o].arg = &q->asked[i];
+    }
+    return wb_query_series_run(s, note, err);
+}
+
+/* The first answer that differs. */
+static weir_err judge(const struct query *q, struct weir_error *err)
+{
+    for (uint32_t i = 0; i < q->set.n; i++) {
+        const struct wb_query_series *s = &q->set.series[i];
+        if (s->wrong.code != WEIR_OK) {
+            print_wrong(q);
+            return tool_fail(err, s->wrong.code, "%s: %s", s->plan_name,
+                             s->wrong.message);
+        }
+    }
+    return WEIR_OK;
+}
+
 static weir_err run(void *args, struct weir_error *err)
 {
     struct query *q = args;
-    FILE *note = isatty(STDERR_FILENO) ? stderr : NULL;
     q->series.params.memory_bytes = (uint64_t)q->memory_mib << 20;
     wi_transport_add(&wb_sockets_transport);
     weir_err rc = q->duckdb ? open_duckdb(q, err) : WEIR_OK;
-    if (rc == WEIR_OK) {
-        rc = wb_query_series_run(&q->series, note, err);
+    for (uint32_t i = 0; i < q->set.n && rc == WEIR_OK; i++) {
+        rc = run_plan(q, i, err);
     }
     wb_duckdb_close(q->opponent);
-    if (rc == WEIR_OK && q->series.wrong.code != WEIR_OK) {
-        print_wrong(q);
-        *err = q->series.wrong;
-        rc = err->code;
-    }
-    return rc;
+    return rc == WEIR_OK ? judge(q, err) : rc;
 }
 
 const struct bench_kind bench_query = {
     .name = "query",
     .what = "whole queries, against DuckDB and plain sockets",
     .doc = "The triple hash join (8 shuffles) or the aggregation (2) over "
-           "tables of the CH-benCHmark in memory. Runs are interleaved; "
-           "everybody must give the same answer.",
+           "tables of the CH-benCHmark, or the queries of TPC-H, in memory. "
+           "Runs are interleaved; everybody must give the same answer.",
     .options = options,
     .args_bytes = sizeof(struct query),
     .init = init,

@@ -19,7 +19,7 @@ enum { ROWS = 5 };
 /* The first rows of what the plan gives. */
 static char *plan_text(void)
 {
-    json_t *plan = json_loads(wb_embedded_join_json, 0, NULL);
+    json_t *plan = json_loads(wb_embedded("plans/join.json"), 0, NULL);
     const char *result = json_string_value(json_object_get(plan, "result"));
     json_t *first = json_pack("{sssssssi}", "name", "first", "op", "limit",
                               "input", result, "rows", ROWS);

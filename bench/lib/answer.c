@@ -9,7 +9,7 @@
 #include "bench/lib/query.h"
 #include "core/base/err.h"
 
-#define TOLERANCE 1e-6
+#define TOLERANCE 1e-6L
 #define NUMBER_BYTES 64
 
 struct lines {
@@ -42,17 +42,21 @@ static weir_err open_lines(struct lines *l, const char *text,
         close_lines(l);
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an answer");
     }
-    char *rest = NULL;
-    for (char *line = strtok_r(l->text, "\r\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\r\n", &rest)) {
+    char *rest = l->text;
+    while (*rest != '\0') { /* an empty line is one, too: a null */
+        char *line = strsep(&rest, "\n");
+        line[strcspn(line, "\r")] = '\0';
         l->line[l->n] = line;
         l->n++;
+        rest = rest != NULL ? rest : line + strlen(line);
     }
     qsort(l->line, l->n, sizeof(*l->line), by_text);
     return WEIR_OK;
 }
 
-static bool number(const char *text, size_t len, double *out)
+/* A number: its value, and whether it is written as a float. */
+static bool number(const char *text, size_t len, long double *out,
+                   bool *is_float)
 {
     char copy[NUMBER_BYTES];
     char *end = NULL;
@@ -61,27 +65,71 @@ static bool number(const char *text, size_t len, double *out)
     }
     memcpy(copy, text, len);
     copy[len] = '\0';
-    *out = strtod(copy, &end);
+    *out = strtold(copy, &end);
+    *is_float = strpbrk(copy, "eE") != NULL;
     return *end == '\0';
+}
+
+/* Without the zeros at the end of a fraction. */
+static size_t trimmed(const char *text, size_t len)
+{
+    if (memchr(text, '.', len) == NULL) {
+        return len;
+    }
+    while (text[len - 1] == '0') {
+        len--;
+    }
+    return text[len - 1] == '.' ? len - 1 : len;
+}
+
+/* Opponents differ in what they quote besides fields with commas. */
+static const char *unquoted(const char *text, size_t *len)
+{
+    if (*len < 2 || text[0] != '"') {
+        return text;
+    }
+    *len -= 2;
+    return text + 1;
 }
 
 static bool same_field(const char *a, size_t len_a, const char *b, size_t len_b)
 {
-    double x = 0;
-    double y = 0;
+    long double x = 0;
+    long double y = 0;
+    bool float_a = false;
+    bool float_b = false;
+    a = unquoted(a, &len_a);
+    b = unquoted(b, &len_b);
     if (len_a == len_b && memcmp(a, b, len_a) == 0) {
         return true;
     }
-    bool point = memchr(a, '.', len_a) != NULL || memchr(b, '.', len_b) != NULL;
-    return point && number(a, len_a, &x) && number(b, len_b, &y) &&
-           fabs(x - y) <= TOLERANCE * fmax(1, fabs(x));
+    if (!number(a, len_a, &x, &float_a) || !number(b, len_b, &y, &float_b)) {
+        return false;
+    }
+    if (float_a || float_b) {
+        return fabsl(x - y) <= TOLERANCE * fmaxl(1, fabsl(x));
+    }
+    len_a = trimmed(a, len_a);
+    len_b = trimmed(b, len_b);
+    return len_a == len_b && memcmp(a, b, len_a) == 0;
+}
+
+/* A field's bytes, up to the comma or the end; quoted ones may hold commas. */
+static size_t field_bytes(const char *text)
+{
+    size_t n = 0;
+    bool quoted = false;
+    for (; text[n] != '\0' && (quoted || text[n] != ','); n++) {
+        quoted ^= text[n] == '"';
+    }
+    return n;
 }
 
 static bool same_line(const char *a, const char *b)
 {
     for (;;) {
-        size_t len_a = strcspn(a, ",");
-        size_t len_b = strcspn(b, ",");
+        size_t len_a = field_bytes(a);
+        size_t len_b = field_bytes(b);
         if (!same_field(a, len_a, b, len_b) || a[len_a] != b[len_b]) {
             return false;
         }

@@ -4,10 +4,17 @@
 #ifndef WB_EMBEDDED_H
 #define WB_EMBEDDED_H
 
-extern const char wb_embedded_join_json[];
-extern const char wb_embedded_join_sql[];
-extern const char wb_embedded_aggregation_json[];
-extern const char wb_embedded_aggregation_sql[];
-extern const char wb_embedded_duckdb_query_py[];
+struct wb_embedded_file {
+    const char *path; /* from bench/: "plans/join.json" */
+    const char *text;
+};
+
+/** All of them; the last one's path is NULL. */
+extern const struct wb_embedded_file wb_embedded_files[];
+
+/** The text of one.
+ *  Returns: NULL: there is none. Errors: none. Blocks: never. Threads: any.
+ *  Ownership: static. */
+const char *wb_embedded(const char *path);
 
 #endif /* WB_EMBEDDED_H */

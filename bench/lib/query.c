@@ -44,7 +44,7 @@ struct member {
 
 /* ---- the plan ------------------------------------------------------------ */
 
-/* Every table in memory, of the wanted size. */
+/* Every table in memory, those of chbench of the wanted size. */
 static weir_err set_tables(json_t *plan, uint32_t warehouses,
                            struct weir_error *err)
 {
@@ -52,13 +52,14 @@ static weir_err set_tables(json_t *plan, uint32_t warehouses,
     json_t *table = NULL;
     json_object_foreach(json_object_get(plan, "tables"), name, table)
     {
-        if (json_object_get(table, "chbench") == NULL) {
+        bool computed = json_object_get(table, "chbench") != NULL;
+        if (!computed && json_object_get(table, "csv") == NULL) {
             return wi_fail(err, WEIR_ERR_ARG,
-                           "table \"%s\" is not one of chbench", name);
+                           "table \"%s\" is not one of chbench or csv", name);
         }
-        if (json_object_set_new(table, "warehouses",
-                                json_integer(warehouses)) != 0 ||
-            json_object_set_new(table, "keep", json_true()) != 0) {
+        if (json_object_set_new(table, "keep", json_true()) != 0 ||
+            (computed && json_object_set_new(table, "warehouses",
+                                             json_integer(warehouses)) != 0)) {
             return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a plan");
         }
     }
@@ -165,7 +166,9 @@ static weir_err phase(struct member *m, uint64_t id, struct weir_error *err)
 static weir_err run_phases(struct member *m, struct weir_error *err)
 {
     const char *text = m->query->plan_text;
-    weir_err rc = weir_plan_read(text, strlen(text), &ch_params, &m->plan, err);
+    struct weir_plan_read_params how = ch_params;
+    how.data_dir = m->query->params->data_dir;
+    weir_err rc = weir_plan_read(text, strlen(text), &how, &m->plan, err);
     if (rc != WEIR_OK) {
         return rc;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A query plan, run by forked processes, timed: the tables of the CH-benCHmark
- * in memory, one process per node.
+ * A query plan, run by forked processes, timed: its tables in memory, one
+ * process per node.
  *
  *   open | connect | read the plan | warm-up run | all meet | timed run | close
  *
- * The warm-up run generates the tables' rows and keeps them, so that the timed
- * run reads memory. Timed is everything from opening the run, on the first
- * member, until all members have ended it.
+ * The warm-up run makes the tables' rows or reads their files, and keeps them,
+ * so that the timed run reads memory. Timed is everything from opening the run,
+ * on the first member, until all members have ended it.
  */
 #ifndef WB_QUERY_H
 #define WB_QUERY_H
@@ -33,8 +33,9 @@ typedef weir_err (*wb_print_fn)(void **printer,
                                 struct weir_error *err);
 
 struct wb_query_params {
-    const char *plan;      /* JSON; its tables are all of "chbench" */
-    uint32_t warehouses;   /* in place of what the plan says */
+    const char *plan;      /* JSON; its tables are all of "chbench" or "csv" */
+    uint32_t warehouses;   /* of "chbench", in place of what the plan says */
+    const char *data_dir;  /* of "csv" ["."] */
     uint64_t memory_bytes; /* of operators, per node */
     wb_print_fn print;
     uint32_t nodes;               /* processes */
@@ -58,10 +59,10 @@ weir_err wb_query_run(const struct wb_query_params *params, double *seconds_out,
                       char *answer_out, struct weir_error *err);
 
 /**
- * Are two answers the same? Lines are compared as a multiset; fields by their
- * text or, if both are numbers and one has a point, to one part in 10^6:
- * opponents differ in how many digits of a quotient they give. Integers
- * are exact, and no field may hold a comma.
+ * Are two answers the same? Lines are compared as a multiset; fields exactly,
+ * but for zeros at the end of a fraction. Two numbers of which one has an
+ * exponent, which makes it a float, are compared to one part in 10^6, or to
+ * 10^-6 if they are less than 1: opponents differ in how they divide.
  *
  * Errors:     WEIR_ERR_INTEGRITY, with the first line that differs;
  *             WEIR_ERR_NO_MEMORY

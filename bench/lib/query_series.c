@@ -115,7 +115,8 @@ weir_err wb_query_series_run(struct wb_query_series *s, FILE *note,
 
 /* ---- report -------------------------------------------------------------- */
 
-static const struct wb_query_opponent *base_of(const struct wb_query_series *s)
+const struct wb_query_opponent *
+wb_query_series_base(const struct wb_query_series *s)
 {
     for (uint32_t i = 0; i < s->n; i++) {
         if (strcmp(s->opponents[i].name, base) == 0) {
@@ -131,16 +132,26 @@ static double ratio(const struct wb_query_opponent *over,
     return over->seconds.median / under->seconds.median;
 }
 
+static void print_head(const struct wb_query_series *s, FILE *out)
+{
+    (void)fprintf(out, "%s query, %u nodes x %u workers, ", s->plan_name,
+                  s->params.nodes, s->params.node.workers);
+    if (s->params.data_dir != NULL) {
+        (void)fprintf(out, "tables of %s, ", s->params.data_dir);
+    } else {
+        (void)fprintf(out, "%u warehouses, ", s->params.warehouses);
+    }
+    (void)fprintf(out,
+                  "%u repeats, %u cores, %u rows in the answer\n\n"
+                  "%-10s %10s %10s %10s  %s\n",
+                  s->repeat, s->cores, s->answer_rows, "", "median s", "min s",
+                  "max s", "answer");
+}
+
 void wb_query_series_print(const struct wb_query_series *s, FILE *out)
 {
-    const struct wb_query_opponent *under = base_of(s);
-    (void)fprintf(out,
-                  "%s query, %u nodes x %u workers, %u warehouses, %u "
-                  "repeats, %u cores, %u rows in the answer\n\n"
-                  "%-10s %10s %10s %10s  %s\n",
-                  s->plan_name, s->params.nodes, s->params.node.workers,
-                  s->params.warehouses, s->repeat, s->cores, s->answer_rows, "",
-                  "median s", "min s", "max s", "answer");
+    const struct wb_query_opponent *under = wb_query_series_base(s);
+    print_head(s, out);
     for (uint32_t i = 0; i < s->n; i++) {
         const struct wb_query_opponent *o = &s->opponents[i];
         (void)fprintf(out, "%-10s %10.4f %10.4f %10.4f  %s\n", o->name,
@@ -188,7 +199,7 @@ static json_t *results_json(const struct wb_query_series *s)
 static json_t *ratios_json(const struct wb_query_series *s)
 {
     json_t *ratios = json_object();
-    const struct wb_query_opponent *under = base_of(s);
+    const struct wb_query_opponent *under = wb_query_series_base(s);
     for (uint32_t i = 0; i < s->n && under != NULL; i++) {
         char name[RATIO_BYTES];
         if (&s->opponents[i] != under) {
@@ -201,8 +212,7 @@ static json_t *ratios_json(const struct wb_query_series *s)
     return ratios;
 }
 
-weir_err wb_query_series_print_json(const struct wb_query_series *s, FILE *out,
-                                    struct weir_error *err)
+json_t *wb_query_series_json(const struct wb_query_series *s)
 {
     json_t *report = json_pack(
         "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o}", "benchmark",
@@ -211,5 +221,16 @@ weir_err wb_query_series_print_json(const struct wb_query_series *s, FILE *out,
         "repeat", (int)s->repeat, "cores", (int)s->cores, "answer_rows",
         (int)s->answer_rows, "results", results_json(s), "ratios",
         ratios_json(s));
-    return wb_report_write(report, out, err);
+    if (report != NULL && s->params.data_dir != NULL) {
+        (void)json_object_del(report, "warehouses");
+        (void)json_object_set_new(report, "data",
+                                  json_string(s->params.data_dir));
+    }
+    return report;
+}
+
+weir_err wb_query_series_print_json(const struct wb_query_series *s, FILE *out,
+                                    struct weir_error *err)
+{
+    return wb_report_write(wb_query_series_json(s), out, err);
 }

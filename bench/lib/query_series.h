@@ -6,6 +6,7 @@
 #ifndef WB_QUERY_SERIES_H
 #define WB_QUERY_SERIES_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -51,8 +52,16 @@ weir_err wb_query_series_run(struct wb_query_series *series, FILE *note,
 /** Print a table for people, with a line for each ratio. */
 void wb_query_series_print(const struct wb_query_series *series, FILE *out);
 
+/** The same as an object. Returns: NULL: no memory. Ownership: the caller's. */
+json_t *wb_query_series_json(const struct wb_query_series *series);
+
 /** Print one JSON object on one line. Errors: as wb_report_write. */
 weir_err wb_query_series_print_json(const struct wb_query_series *series,
                                     FILE *out, struct weir_error *err);
+
+/** The opponent whose times the others' are divided by; NULL: it is not there.
+ *  Ownership: the series'. */
+const struct wb_query_opponent *
+wb_query_series_base(const struct wb_query_series *series);
 
 #endif /* WB_QUERY_SERIES_H */

@@ -18,6 +18,7 @@
 #include "core/base/err.h"
 
 #define VERSION_BYTES 64
+#define N_WORDS 5 /* before the queries */
 
 struct wb_duckdb {
     pid_t pid;
@@ -35,9 +36,10 @@ static void exec_python(const struct wb_duckdb_params *p, int talk)
 {
     char threads[16];
     (void)snprintf(threads, sizeof(threads), "%u", p->threads);
-    const char *argv[] = {p->python,   "-c",   wb_embedded_duckdb_query_py,
-                          p->data_dir, p->sql, threads,
-                          NULL};
+    const char *argv[N_WORDS + WB_DUCKDB_QUERIES + 1] = {
+        p->python, "-c", wb_embedded("opponents/duckdb_query.py"), p->data_dir,
+        threads};
+    memcpy(argv + N_WORDS, p->sql, p->n_sql * sizeof(p->sql[0]));
     if (dup2(talk, STDIN_FILENO) < 0 || dup2(talk, STDOUT_FILENO) < 0) {
         _exit(126);
     }
@@ -166,11 +168,11 @@ static weir_err read_rows(struct wb_duckdb *d, size_t n, char *answer,
     return WEIR_OK;
 }
 
-weir_err wb_duckdb_run(struct wb_duckdb *d, double *seconds_out,
+weir_err wb_duckdb_run(struct wb_duckdb *d, uint32_t query, double *seconds_out,
                        char *answer_out, struct weir_error *err)
 {
     size_t rows = 0;
-    if (fputs("run\n", d->to) < 0 || fflush(d->to) != 0) {
+    if (fprintf(d->to, "run %u\n", query) < 0 || fflush(d->to) != 0) {
         return lost(err);
     }
     const char *line = next_line(d);

@@ -53,7 +53,7 @@ timeout 60 "$weir" run join.json -f csv >right
 [ "$(wc -l <right)" -gt 2 ] || fail "the join has no answer"
 cat >python <<'SH'
 #!/bin/sh
-[ -s "$3/order_line.csv" ] && [ -n "$4" ] && [ "$5" -eq 2 ] || exit 1
+[ -s "$3/order_line.csv" ] && [ "$4" -eq 2 ] && [ -n "$5" ] || exit 1
 echo "ready duckdb 0.0.1"
 while read -r _; do
     echo "rows $(wc -l <answer)"
@@ -73,7 +73,8 @@ has '"name": "duckdb", "median_s": 0.25' '"version": "duckdb 0.0.1"' \
 sed '2s/^[0-9]/x/' right >answer
 status 1 "$weir" $query $against --transports shm
 has '"name": "duckdb"' '"rows_ok": false'
-grep -q '^weir bench: shm and duckdb: ' err || fail "the difference is not said"
+grep -q '^weir bench: join: shm and duckdb: ' err ||
+    fail "the difference is not said"
 sed '$d' right >answer
 status 1 "$weir" bench query --warehouses 1 --repeat 1 $against
 grep -q '^duckdb .* DIFFERS$' out || fail "the table hides the difference"
@@ -82,6 +83,36 @@ grep -q '^shm .* the same$' out || fail "shm is blamed"
 # No DuckDB at all.
 status 1 "$weir" $query $against --python /bin/false
 grep -q 'pip install duckdb' err || fail "the remedy is not said"
+
+# All plans of TPC-H run, here over tables without rows, and are one report.
+mkdir tpch
+# table NAME COLUMN...: a file with a header alone.
+table()
+{
+    name=$1
+    shift
+    echo "$*" | tr ' ' ',' >"tpch/$name.csv"
+}
+table lineitem l_orderkey l_partkey l_suppkey l_linenumber l_quantity \
+    l_extendedprice l_discount l_tax l_returnflag l_linestatus l_shipdate \
+    l_commitdate l_receiptdate l_shipinstruct l_shipmode l_comment
+table orders o_orderkey o_custkey o_orderstatus o_totalprice o_orderdate \
+    o_orderpriority o_clerk o_shippriority o_comment
+table customer c_custkey c_name c_address c_nationkey c_phone c_acctbal \
+    c_mktsegment c_comment
+table part p_partkey p_name p_mfgr p_brand p_type p_size p_container \
+    p_retailprice p_comment
+table partsupp ps_partkey ps_suppkey ps_availqty ps_supplycost ps_comment
+table supplier s_suppkey s_name s_address s_nationkey s_phone s_acctbal \
+    s_comment
+table nation n_nationkey n_name n_regionkey n_comment
+table region r_regionkey r_name r_comment
+status 0 "$weir" $query --plan tpch --data tpch --transports shm,tcp
+has '"benchmark": "queries"' '"plan": "tpch/q01"' '"plan": "tpch/q22"' \
+    '"data": "tpch"' '"ratios": {"tcp/shm": {"mean": ' '"worst": "tpch/q'
+[ "$(grep -o '"rows_ok": true' out | wc -l)" -eq 44 ] || fail "rows_ok"
+status 1 "$weir" $query --plan tpch
+grep -q 'lineitem.csv: No such file' err || fail "the file is not named"
 
 # ---- generating --------------------------------------------------------------
 
