@@ -66,7 +66,7 @@ WB_INLINE struct mixed mixed_of(int64_t key)
         .text_bytes = no_text ? 0 : WB_MIXED_TEXT_BYTES,
     };
     wb_amount_of(r.amount, bits);
-    wb_text_of(r.text, WB_MIXED_TEXT_BYTES, bits);
+    wb_text_of(r.text, WB_MIXED_TEXT_BYTES, wb_letters_of(bits));
     return r;
 }
 
@@ -79,7 +79,7 @@ WB_INLINE struct wide wide_of(int64_t key)
         .nulls = null_bit(bits, WB_TEXT),
         .text_bytes = no_text ? 0 : WB_WIDE_TEXT_BYTES,
     };
-    wb_text_of(r.text, WB_WIDE_TEXT_BYTES, bits);
+    wb_text_of(r.text, WB_WIDE_TEXT_BYTES, wb_letters_of(bits));
     return r;
 }
 
@@ -88,20 +88,17 @@ WB_INLINE uint64_t value_sum(uint8_t nulls, enum wb_column column, uint64_t sum)
     return nulls >> column & 1 ? wb_null_sum(column) : sum;
 }
 
-WB_INLINE uint64_t mixed_sum(const struct mixed *r)
+/* What a row adds to the sum, its text's part said by the caller. */
+WB_INLINE uint64_t mixed_sum(const struct mixed *r, uint64_t text)
 {
-    const uint64_t text =
-        wb_text_sum(r->text, r->text_bytes, WB_MIXED_TEXT_BYTES);
     return (uint64_t)r->key +
            value_sum(r->nulls, WB_NUMBER, (uint64_t)r->number) +
            value_sum(r->nulls, WB_AMOUNT, wb_amount_sum(r->amount)) +
            value_sum(r->nulls, WB_TEXT, text);
 }
 
-WB_INLINE uint64_t wide_sum(const struct wide *r)
+WB_INLINE uint64_t wide_sum(const struct wide *r, uint64_t text)
 {
-    const uint64_t text =
-        wb_text_sum(r->text, r->text_bytes, WB_WIDE_TEXT_BYTES);
     return (uint64_t)r->key + value_sum(r->nulls, WB_TEXT, text);
 }
 
@@ -114,12 +111,17 @@ uint64_t wb_row_keys(int64_t *keys, const struct wb_row_range *range)
                                 : wb_keys_fold(keys, range->n, range->distinct);
 }
 
+WB_INLINE uint64_t text_sum_of(int64_t key, uint32_t bytes)
+{
+    return wb_letters_sum(bytes, wb_letters_of(wb_bits_of(key)));
+}
+
 static uint64_t make_mixed(struct mixed *rows, const int64_t *keys, uint32_t n)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         rows[i] = mixed_of(keys[i]);
-        sum += mixed_sum(&rows[i]);
+        sum += mixed_sum(&rows[i], text_sum_of(keys[i], WB_MIXED_TEXT_BYTES));
     }
     return sum;
 }
@@ -129,7 +131,7 @@ static uint64_t make_wide(struct wide *rows, const int64_t *keys, uint32_t n)
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         rows[i] = wide_of(keys[i]);
-        sum += wide_sum(&rows[i]);
+        sum += wide_sum(&rows[i], text_sum_of(keys[i], WB_WIDE_TEXT_BYTES));
     }
     return sum;
 }
@@ -178,12 +180,16 @@ uint64_t wb_packed_sum(enum wb_row row, const uint8_t *rows, uint64_t n)
     switch (row) {
     case WB_ROW_MIXED:
         for (uint64_t i = 0; i < n; i++) {
-            sum += mixed_sum(&mixed[i]);
+            sum += mixed_sum(&mixed[i],
+                             wb_text_sum(mixed[i].text, mixed[i].text_bytes,
+                                         WB_MIXED_TEXT_BYTES));
         }
         return sum;
     case WB_ROW_WIDE:
         for (uint64_t i = 0; i < n; i++) {
-            sum += wide_sum(&wide[i]);
+            sum +=
+                wide_sum(&wide[i], wb_text_sum(wide[i].text, wide[i].text_bytes,
+                                               WB_WIDE_TEXT_BYTES));
         }
         return sum;
     default:

@@ -84,37 +84,43 @@ void wb_row_batch_init(struct wb_row_batch *b, enum wb_row row)
                                    .release = release_nothing};
 }
 
-/* The null bit of row i, and what that row adds to the sum. */
-WB_INLINE uint64_t note_value(struct wb_row_batch *b, enum wb_column column,
-                              uint32_t i, bool is_null)
+/* Bits of the rows that have a value, a word for each 64 rows. */
+static void make_validity(struct wb_row_batch *b, enum wb_column column,
+                          uint32_t n)
 {
-    b->validity[column][i / 64] |= (uint64_t)!is_null << i % 64;
-    return is_null ? wb_null_sum(column) : 0;
+    for (uint32_t i = 0; i < n; i += 64) {
+        uint64_t word = 0;
+        for (uint32_t k = 0; k < wi_min_u32(n - i, 64); k++) {
+            const uint64_t bits = wb_bits_of(b->keys[i + k]);
+            word |= (uint64_t)!wb_is_null(bits, column) << k;
+        }
+        b->validity[column][i / 64] = word;
+    }
 }
 
-WB_INLINE uint64_t make_numbers(struct wb_row_batch *b, uint32_t n)
+static uint64_t make_numbers(struct wb_row_batch *b, uint32_t n)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t bits = wb_bits_of(b->keys[i]);
-        const bool none = wb_is_null(bits, WB_NUMBER);
         b->numbers[i] = wb_number_of(bits);
-        sum += note_value(b, WB_NUMBER, i, none);
-        sum += none ? 0 : (uint64_t)b->numbers[i];
+        sum += wb_is_null(bits, WB_NUMBER) ? wb_null_sum(WB_NUMBER)
+                                           : (uint64_t)b->numbers[i];
     }
+    make_validity(b, WB_NUMBER, n);
     return sum;
 }
 
-WB_INLINE uint64_t make_amounts(struct wb_row_batch *b, uint32_t n)
+static uint64_t make_amounts(struct wb_row_batch *b, uint32_t n)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t bits = wb_bits_of(b->keys[i]);
-        const bool none = wb_is_null(bits, WB_AMOUNT);
         wb_amount_of(b->amounts[i], bits);
-        sum += note_value(b, WB_AMOUNT, i, none);
-        sum += none ? 0 : wb_amount_sum(b->amounts[i]);
+        sum += wb_is_null(bits, WB_AMOUNT) ? wb_null_sum(WB_AMOUNT)
+                                           : wb_amount_sum(b->amounts[i]);
     }
+    make_validity(b, WB_AMOUNT, n);
     return sum;
 }
 
@@ -125,14 +131,14 @@ WB_INLINE uint64_t make_texts(struct wb_row_batch *b, uint32_t n,
     uint32_t end = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t bits = wb_bits_of(b->keys[i]);
+        const uint64_t letters = wb_letters_of(bits);
         const bool none = wb_is_null(bits, WB_TEXT);
-        uint8_t *text = b->text + end;
-        wb_text_of(text, bytes, bits);
-        sum += note_value(b, WB_TEXT, i, none);
-        sum += none ? 0 : wb_words_sum(text, bytes);
+        wb_text_of(b->text + end, bytes, letters);
+        sum += none ? wb_null_sum(WB_TEXT) : wb_letters_sum(bytes, letters);
         end += none ? 0 : bytes;
         b->offsets[i + 1] = (int32_t)end;
     }
+    make_validity(b, WB_TEXT, n);
     return sum;
 }
 
@@ -141,7 +147,6 @@ uint64_t wb_row_batch_make(struct wb_row_batch *b,
 {
     const uint32_t n = range->n;
     uint64_t sum = wb_row_keys(b->keys, range);
-    memset(b->validity, 0, sizeof(b->validity));
     switch (b->row) {
     case WB_ROW_MIXED:
         sum += make_numbers(b, n) + make_amounts(b, n) +
@@ -269,7 +274,7 @@ static bool text_is_right(const struct column *c, uint64_t i, uint64_t bits,
 {
     uint8_t right[WB_WIDE_TEXT_BYTES];
     const int32_t begin = c->offsets[i];
-    wb_text_of(right, bytes, bits);
+    wb_text_of(right, bytes, wb_letters_of(bits));
     return is_valid(c, i) ? !wb_is_null(bits, WB_TEXT) &&
                                 c->offsets[i + 1] - begin == (int32_t)bytes &&
                                 memcmp(c->bytes + begin, right, bytes) == 0

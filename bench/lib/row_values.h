@@ -42,15 +42,17 @@ WB_INLINE void wb_amount_of(uint64_t amount[2], uint64_t bits)
     amount[1] = (uint64_t)((int64_t)bits >> 40);
 }
 
-/** Letters a to p. `bytes` is a constant in every caller. */
-WB_INLINE void wb_text_of(uint8_t *text, uint32_t bytes, uint64_t bits)
+/** Eight letters a to p; a text repeats them. */
+WB_INLINE uint64_t wb_letters_of(uint64_t bits)
+{
+    return (bits & UINT64_C(0x0f0f0f0f0f0f0f0f)) + UINT64_C(0x6161616161616161);
+}
+
+/** `bytes`, 8 n + 4, is a constant in every caller. */
+WB_INLINE void wb_text_of(uint8_t *text, uint32_t bytes, uint64_t letters)
 {
     for (uint32_t at = 0; at < bytes; at += 8) {
-        uint32_t turn = at / 8 * 7 % 63 + 1;
-        uint64_t word = bits << turn | bits >> (64 - turn);
-        word = (word & UINT64_C(0x0f0f0f0f0f0f0f0f)) +
-               UINT64_C(0x6161616161616161);
-        memcpy(text + at, &word, bytes - at < 8 ? bytes - at : 8);
+        memcpy(text + at, &letters, bytes - at < 8 ? bytes - at : 8);
     }
 }
 
@@ -64,6 +66,12 @@ WB_INLINE uint64_t wb_null_sum(enum wb_column column)
 WB_INLINE uint64_t wb_amount_sum(const uint64_t amount[2])
 {
     return amount[0] + 3 * amount[1];
+}
+
+/** What wb_words_sum would say of such a text. */
+WB_INLINE uint64_t wb_letters_sum(uint32_t bytes, uint64_t letters)
+{
+    return bytes + bytes / 8 * letters + (uint32_t)letters;
 }
 
 WB_INLINE uint64_t wb_words_sum(const uint8_t *text, uint32_t bytes)
