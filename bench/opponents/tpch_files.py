@@ -5,8 +5,8 @@
     tpch_files.py SCALE DIR
 
 writes a CSV file per table to DIR, which must not exist, and schema.sql with
-the types. It needs the packages duckdb and duckdb-extension-tpch, of one version:
-the second has the generator that DuckDB's own benchmarks use.
+the types. It needs the packages duckdb and duckdb-extension-tpch, of one
+version: the second has the generator that DuckDB's own benchmarks use.
 """
 import os
 import sys
