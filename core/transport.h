@@ -71,6 +71,7 @@ enum {
     WI_CAP_FD = 1u << 4,           /* `fd` can be slept on */
     WI_CAP_VIRTUAL = 1u << 5, /* time is virtual: engine is stepped by hand */
     WI_CAP_GUARD = 1u << 6,   /* asks the guard of memory before each write */
+    WI_CAP_LAZY = 1u << 7,    /* `mem_reserve` leaves pages to `mem_take` */
 };
 
 enum {
@@ -118,6 +119,15 @@ struct wi_mem {
     size_t bytes;
     uint64_t handle; /* transport's own */
     struct wi_guard guard;
+};
+
+/** Bytes [from, to) of memory of `bytes` at `base`, of which mem_reserve or map
+ *  gave the whole. */
+struct wi_mem_part {
+    void *base;
+    size_t bytes;
+    size_t from;
+    size_t to;
 };
 
 struct wi_transport_ops;
@@ -216,6 +226,28 @@ struct wi_transport_ops {
     weir_err (*mem_open)(struct wi_transport *t, size_t bytes,
                          struct wi_mem *out, struct weir_error *err);
 
+    /**
+     * The same, for memory of which perhaps little is ever used: nothing of it
+     * may be touched before mem_take, here or by a peer that maps it. Without
+     * WI_CAP_LAZY: mem_open itself.
+     */
+    weir_err (*mem_reserve)(struct wi_transport *t, size_t bytes,
+                            struct wi_mem *out, struct weir_error *err);
+
+    /**
+     * Take the pages of a part of memory that mem_reserve or map gave, so that
+     * they may be touched, by everybody who maps it. Taking them twice does no
+     * harm, and a part that is not small may take its neighbours as well, where
+     * that makes huge pages. Without WI_CAP_LAZY: wi_all_taken.
+     *
+     * Errors:     as mem_open
+     * Blocks:     while the kernel clears pages.  Called by: engine; workers,
+     *             once for each place of a ring.  Threads: any
+     * Ownership:  the pages stay until mem_close
+     */
+    weir_err (*mem_take)(struct wi_transport *t, const struct wi_mem_part *part,
+                         struct weir_error *err);
+
     /** Give memory back. Nothing in flight may use it. Never fails. */
     void (*mem_close)(struct wi_transport *t, struct wi_mem *mem);
 
@@ -232,7 +264,8 @@ struct wi_transport_ops {
 
     /**
      * Map memory that the peer granted (WI_CAP_MAP). Called after the message
-     * with the key has arrived.
+     * with the key has arrived. What the peer may not have taken is not touched
+     * before mem_take.
      *
      * Errors:     WEIR_ERR_PEER_PROTOCOL (unknown key or other size),
      *             WEIR_ERR_SYSTEM, WEIR_ERR_UNSUPPORTED
@@ -401,6 +434,8 @@ weir_err wi_no_map(struct wi_ep *ep, uint64_t key, size_t bytes,
                    void **base_out, struct weir_error *err);
 void wi_no_unmap(struct wi_transport *t, void *base, size_t bytes);
 weir_err wi_no_rma(struct wi_ep *ep, const struct wi_rma *op);
+weir_err wi_all_taken(struct wi_transport *t, const struct wi_mem_part *part,
+                      struct weir_error *err);
 int wi_no_fd(struct wi_transport *t);
 /* One way to every address: WEIR_DONE, and "NAME: the only transport ...". */
 weir_err wi_no_next(struct wi_transport *t, const char *address,

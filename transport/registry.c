@@ -65,6 +65,8 @@ static const char *empty_slot(const struct wi_transport_ops *ops)
     SLOT(close)
     SLOT(address)
     SLOT(mem_open)
+    SLOT(mem_reserve)
+    SLOT(mem_take)
     SLOT(mem_close)
     SLOT(grant)
     SLOT(map)
@@ -96,6 +98,7 @@ static const char *lying_slot(const struct wi_transport_ops *ops)
     AGREE(WI_CAP_READ, read, wi_no_rma)
     AGREE(WI_CAP_MAP, map, wi_no_map)
     AGREE(WI_CAP_MAP, unmap, wi_no_unmap)
+    AGREE(WI_CAP_LAZY, mem_take, wi_all_taken)
     AGREE(WI_CAP_FD, fd, wi_no_fd)
 #undef AGREE
     return NULL;
@@ -172,6 +175,15 @@ weir_err wi_no_rma(struct wi_ep *ep, const struct wi_rma *op)
     (void)ep;
     (void)op;
     return WEIR_ERR_UNSUPPORTED;
+}
+
+weir_err wi_all_taken(struct wi_transport *t, const struct wi_mem_part *part,
+                      struct weir_error *err)
+{
+    (void)t;
+    (void)part;
+    (void)err;
+    return WEIR_OK;
 }
 
 int wi_no_fd(struct wi_transport *t)

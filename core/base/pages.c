@@ -72,6 +72,11 @@ static void *map_aligned(size_t bytes)
     return base;
 }
 
+bool wi_pages_can_populate(void)
+{
+    return madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
+}
+
 int wi_pages_populate(void *base, size_t bytes)
 {
     int rc;
@@ -99,6 +104,24 @@ int wi_pages_collapse(void *base, size_t bytes)
 {
     size_t whole = bytes & ~(WI_HUGE_PAGE - 1);
     return whole == 0 || madvise(base, whole, MADV_COLLAPSE) == 0 ? 0 : errno;
+}
+
+bool wi_pages_are_there(void *base, size_t bytes)
+{
+    enum { LOOK = 64 }; /* pages at a time */
+    unsigned char there[LOOK];
+    for (size_t off = 0; off < bytes; off += (size_t)LOOK * WI_PAGE) {
+        size_t len = wi_min_u64(bytes - off, (size_t)LOOK * WI_PAGE);
+        if (mincore((char *)base + off, len, there) != 0) {
+            return false;
+        }
+        for (size_t i = 0; i < len / WI_PAGE; i++) {
+            if ((there[i] & 1) == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* Populate a new mapping, or unmap it. Returns 0 or errno. */

@@ -125,7 +125,10 @@ struct wi_out {
 
     /* written by: the worker */
     alignas(WI_CACHE_LINE) uint64_t tail;
-    uint32_t tail_off; /* its place in the ring */
+    uint32_t tail_off;    /* its place in the ring */
+    uint32_t pages_bytes; /* of the ring, from its start, that have pages */
+    uint32_t start_bytes; /* next frame, while the ring gets its pages; then
+                             frame_bytes */
     uint64_t head_seen;
     struct wi_lane *filling;  /* the one lane with an open frame, or NULL */
     uint32_t run;             /* full frames since it last waited */

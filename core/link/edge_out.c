@@ -13,6 +13,9 @@
 #include "core/link/send.h"
 #include "core/link/worker.h"
 
+/* First frame of a ring that has no pages yet: many rings carry a few rows. */
+#define START_BYTES 2048u
+
 /* First run of n free units, UINT32_MAX: none. */
 static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
 {
@@ -89,9 +92,22 @@ static void locate(struct wi_link *l, struct wi_out *o)
     o->size = frames * o->frame_bytes;
 }
 
+/* Of a ring that was used before, the pages are there. */
+static void find_pages(const struct wi_link *l, struct wi_out *o)
+{
+    bool lazy = l->mapped && (l->home->ops->caps & WI_CAP_LAZY) != 0;
+    /* rlx: less than there is does no harm */
+    uint32_t had = lazy ? wi_load_rlx(&l->peer_pages[o->edge]) : o->size;
+    o->pages_bytes = wi_min_u32(had, o->size);
+    o->start_bytes = o->pages_bytes == o->size
+                         ? o->frame_bytes
+                         : wi_min_u32(o->frame_bytes, START_BYTES);
+}
+
 static weir_err give_memory(struct wi_link *l, struct wi_out *o,
                             struct weir_error *err)
 {
+    find_pages(l, o);
     if (l->mapped) {
         o->mapped = true;
         o->mem = l->peer_area + o->remote_off;

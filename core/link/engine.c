@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "core/base/err.h"
+#include "core/ring/ring.h"
 
 void wi_engine_kick(struct wi_engine *e)
 {
@@ -38,10 +39,21 @@ weir_err wi_engine_area_open(struct wi_engine *e, struct wi_transport *t,
                        (unsigned long long)e->mem_bytes,
                        (unsigned long long)e->budget.cap_bytes);
     }
-    weir_err rc = t->ops->mem_open(t, bytes, mem, err);
-    if (rc == WEIR_OK) {
-        e->mem_bytes += bytes;
-        e->mem_peak = wi_max_u64(e->mem_peak, e->mem_bytes);
+    weir_err rc = t->ops->mem_reserve(t, bytes, mem, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    e->mem_bytes += bytes;
+    e->mem_peak = wi_max_u64(e->mem_peak, e->mem_bytes);
+    /* Of the rings only what controls them: producers take the rest. */
+    const struct wi_mem_part ctl = {
+        .base = mem->base,
+        .bytes = bytes,
+        .to = e->budget.n_units * sizeof(struct wi_ring_ctl),
+    };
+    rc = t->ops->mem_take(t, &ctl, err);
+    if (rc != WEIR_OK) {
+        wi_engine_area_close(e, t, mem);
     }
     return rc;
 }

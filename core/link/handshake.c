@@ -68,6 +68,15 @@ static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
     }
     l->peer_area = p;
     l->peer_area_bytes = h->ring_bytes;
+    const struct wi_mem_part ctl = {
+        .base = p,
+        .bytes = h->ring_bytes,
+        .to = h->n_units * sizeof(struct wi_ring_ctl),
+    };
+    rc = l->home->ops->mem_take(l->home, &ctl, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
     if (h->bell_ids > (1u << 24) || h->bell_stride % WI_CACHE_LINE != 0 ||
         wi_bell_bytes(h->bell_ids) > h->bell_stride ||
         (uint64_t)h->bell_stride * h->workers > h->bell_bytes) {
@@ -77,11 +86,14 @@ static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
                        h->bell_stride, h->workers, h->bell_ids, h->bell_bytes);
     }
     rc = l->home->ops->map(l->ep, h->bell_key, h->bell_bytes, &p, err);
-    if (rc == WEIR_OK) {
-        l->peer_bells = p;
-        l->peer_bell_bytes = h->bell_bytes;
+    if (rc != WEIR_OK) {
+        return rc;
     }
-    return rc;
+    l->peer_bells = p;
+    l->peer_bell_bytes = h->bell_bytes;
+    const struct wi_mem_part bells = {
+        .base = p, .bytes = h->bell_bytes, .to = h->bell_bytes};
+    return l->home->ops->mem_take(l->home, &bells, err);
 }
 
 static weir_err check_peer(const struct wi_link *l,

@@ -36,6 +36,7 @@ static weir_err open_self(struct wi_link *l, struct weir_error *err)
     l->peer_incarnation = e->incarnation;
     l->caps = e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM;
     l->peer_area = l->area.base;
+    l->peer_area_bytes = l->area.bytes;
     l->peer_unit_bytes = e->budget.unit_bytes;
     l->peer_units = e->budget.n_units;
     l->peer_free = l->peer_units;

@@ -64,8 +64,10 @@ weir_err wi_link_alloc_peer(struct wi_link *l, uint32_t n_units)
 {
     l->out = calloc(n_units, sizeof(struct wi_out *));
     l->peer_used = calloc((n_units + 63) / 64, sizeof(uint64_t));
-    return l->out != NULL && l->peer_used != NULL ? WEIR_OK
-                                                  : WEIR_ERR_NO_MEMORY;
+    l->peer_pages = calloc(n_units, sizeof(*l->peer_pages));
+    return l->out != NULL && l->peer_used != NULL && l->peer_pages != NULL
+               ? WEIR_OK
+               : WEIR_ERR_NO_MEMORY;
 }
 
 void wi_link_drain(struct wi_link *l)
@@ -99,6 +101,7 @@ void wi_link_free(struct wi_link *l)
     free(l->used);
     free(l->out);
     free(l->peer_used);
+    free(l->peer_pages);
     wi_rcu_free(&l->rcu, l);
 }
 

@@ -113,7 +113,10 @@ struct wi_link {
     uint32_t peer_units;
     uint64_t *peer_used; /* bitmap of units */
     uint32_t peer_free;
-    uint8_t *peer_area; /* mapped */
+    uint8_t *peer_area;           /* mapped */
+    _Atomic uint32_t *peer_pages; /* mapped: by first unit, bytes of a ring
+                                     there that have pages; written by: the
+                                     worker that has the ring */
     uint8_t *peer_bells;
     uint64_t peer_bell_bytes;
     uint32_t peer_bell_stride;

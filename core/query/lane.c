@@ -10,6 +10,7 @@
 #include "core/link/lock.h"
 #include "core/link/post.h"
 #include "core/link/worker.h"
+#include "core/query/lane_pages.h"
 #include "core/query/query.h"
 #include "core/query/shuffle.h"
 
@@ -98,29 +99,51 @@ static void ring_consumer(struct wi_lane *lane)
 
 /* ---- frames -------------------------------------------------------------- */
 
-bool wi_lane_room(struct wi_lane *lane, uint32_t want, uint32_t least)
+/* Sets the span. False: no room as far as `head_seen` says. */
+static bool reserve(struct wi_lane *lane, uint32_t want, uint32_t least)
 {
     struct wi_out *o = lane->out;
     lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
-    if (wi_likely(lane->span.bytes != 0)) {
-        return true;
-    }
+    return lane->span.bytes != 0;
+}
+
+/* Looks at what the consumer has released. */
+static bool look_for_room(struct wi_lane *lane, uint32_t want, uint32_t least)
+{
+    struct wi_out *o = lane->out;
     /* E5 acquire: the consumer is done with the bytes; pairs with E5 sc in
      * move_head() (mapped) and reap() (posted) */
     o->head_seen = wi_load_acq(&o->ctl->head);
-    lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
-    if (lane->span.bytes != 0) {
+    if (reserve(lane, want, least)) {
         return true;
     }
     /* E5 sc: the wish, then a last look; pairs with E5 sc in move_head() and
      * tell_producer(), reap(): head, then the wish */
     wi_store_sc(&o->ctl->producer_waits, WI_WAITS_FOR_ROOM);
     o->head_seen = wi_load_sc(&o->ctl->head); /* E5 sc: as above */
-    lane->span = wi_ring_reserve(o->size, o->tail, o->head_seen, want, least);
-    if (lane->span.bytes == 0) {
+    bool found = reserve(lane, want, least);
+    if (!found) {
         wi_lane_ask_credit(lane);
     }
-    return lane->span.bytes != 0;
+    return found;
+}
+
+/* The span is known: it needs pages. */
+static bool has_pages(struct weir_writer *w, const struct wi_lane *lane)
+{
+    const struct wi_out *o = lane->out;
+    return wi_likely(o->pages_bytes == o->size) ||
+           (lane->span.pad == 0 &&
+            lane->span.off + lane->span.bytes <= o->pages_bytes) ||
+           wi_lane_take_pages(w, lane);
+}
+
+bool wi_lane_room(struct weir_writer *w, struct wi_lane *lane, uint32_t want,
+                  uint32_t least)
+{
+    return (wi_likely(reserve(lane, want, least)) ||
+            look_for_room(lane, want, least)) &&
+           has_pages(w, lane);
 }
 
 static void put_header(const struct wi_lane *lane, uint8_t *mem, uint64_t pos)
@@ -203,6 +226,9 @@ void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
     wi_store_rel(&o->ctl->tail, o->tail);
     hand_over(mem, bytes);
     ring_consumer(lane);
+    if (wi_unlikely(o->start_bytes < o->frame_bytes)) {
+        wi_lane_grow(o, bytes);
+    }
     lane->sent_ns = wi_lane_now(w); /* nobody waits for this any more */
 }
 
@@ -283,11 +309,19 @@ static void shorten(struct wi_span *span, uint32_t full, uint32_t least)
     span->bytes = bytes > least ? bytes : least;
 }
 
-/* Fewest bytes that a frame may have where the ring ends. */
-static uint32_t least_bytes(const struct weir_writer *w,
-                            const struct wi_lane *lane)
+static uint32_t full_bytes(const struct weir_writer *w,
+                           const struct wi_lane *lane)
 {
-    uint32_t full = lane->out->frame_bytes;
+    const struct wi_out *o = lane->out;
+    return wi_likely(o->start_bytes == o->frame_bytes)
+               ? o->frame_bytes
+               : wi_lane_start_bytes(w, lane);
+}
+
+/* Fewest bytes that a frame of `full` bytes may have where the ring ends. */
+static uint32_t least_bytes(const struct weir_writer *w,
+                            const struct wi_lane *lane, uint32_t full)
+{
     if (lane->whole || w->shuffle->schema->n_var != 0) {
         return full;
     }
@@ -295,11 +329,11 @@ static uint32_t least_bytes(const struct weir_writer *w,
 }
 
 /* An empty frame in the lane's span. */
-static void lane_start(struct wi_lane *lane, uint32_t least)
+static void lane_start(struct wi_lane *lane, uint32_t full, uint32_t least)
 {
     struct wi_out *o = lane->out;
-    if (wi_unlikely(lane->span.bytes < o->frame_bytes)) {
-        shorten(&lane->span, o->frame_bytes, least);
+    if (wi_unlikely(lane->span.bytes < full)) {
+        shorten(&lane->span, full, least);
     }
     lane->open = true;
     o->filling = lane;
@@ -309,22 +343,21 @@ static void lane_start(struct wi_lane *lane, uint32_t least)
 
 bool wi_lane_open(struct weir_writer *w, struct wi_lane *lane)
 {
-    uint32_t least = least_bytes(w, lane);
+    uint32_t full = full_bytes(w, lane);
+    uint32_t least = least_bytes(w, lane, full);
     wi_lane_take_ring(w, lane);
-    if (!wi_lane_room(lane, lane->out->frame_bytes, least)) {
+    if (!wi_lane_room(w, lane, full, least)) {
         return false;
     }
-    lane_start(lane, least);
+    lane_start(lane, full, least);
     return true;
 }
 
-void wi_lane_reopen(const struct weir_writer *w, struct wi_lane *lane)
+void wi_lane_reopen(struct weir_writer *w, struct wi_lane *lane)
 {
-    struct wi_out *o = lane->out;
-    uint32_t least = least_bytes(w, lane);
-    lane->span =
-        wi_ring_reserve(o->size, o->tail, o->head_seen, o->frame_bytes, least);
-    if (lane->span.bytes != 0) {
-        lane_start(lane, least);
+    uint32_t full = full_bytes(w, lane);
+    uint32_t least = least_bytes(w, lane, full);
+    if (reserve(lane, full, least) && has_pages(w, lane)) {
+        lane_start(lane, full, least);
     }
 }

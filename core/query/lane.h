@@ -39,16 +39,18 @@ void wi_lane_drop(struct weir_writer *w, struct wi_lane *lane);
  * @param want   bytes of a full frame
  * @param least  bytes that are enough where the ring ends
  *
- * Returns: false: the ring is full; the worker is woken when there is room
+ * Returns: false: the ring is full, and the worker is woken when there is room;
+ *          or there is no memory, and the query has failed
  */
-bool wi_lane_room(struct wi_lane *lane, uint32_t want, uint32_t least);
+bool wi_lane_room(struct weir_writer *w, struct wi_lane *lane, uint32_t want,
+                  uint32_t least);
 
 /** Open an empty frame; false: no room, as wi_lane_room(). */
 bool wi_lane_open(struct weir_writer *w, struct wi_lane *lane);
 
 /** After a flush: open the next frame, if there is room for it, while the
  *  consumer is busy with the last one. */
-void wi_lane_reopen(const struct weir_writer *w, struct wi_lane *lane);
+void wi_lane_reopen(struct weir_writer *w, struct wi_lane *lane);
 
 /** A ring has one open frame: publish another lane's. */
 void wi_lane_take_ring(struct weir_writer *w, struct wi_lane *lane);

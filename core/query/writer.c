@@ -67,7 +67,7 @@ static WI_COLD enum step send_image(struct weir_writer *w, struct wi_lane *lane)
 {
     while (w->image_used < w->image_bytes) {
         struct wi_out *o = lane->out;
-        if (!wi_lane_room(lane, o->frame_bytes, o->frame_bytes)) {
+        if (!wi_lane_room(w, lane, o->frame_bytes, o->frame_bytes)) {
             return STEP_BLOCKED;
         }
         uint32_t most =
@@ -409,7 +409,7 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
     }
     uint32_t bytes = (uint32_t)wi_align_up(
         sizeof(struct wi_frame_header) + sizeof(struct wi_frame_end), 64);
-    if (!wi_lane_room(lane, bytes, bytes)) {
+    if (!wi_lane_room(w, lane, bytes, bytes)) {
         return false;
     }
     struct wi_frame_end end = {

@@ -157,8 +157,12 @@ void wt_api_node_rests_while_its_peer_takes_nothing(
     while (push(&p, 0) == WEIR_OK) {
     }
     say_much(&p);
-    p.batch.release(&p.batch);
-    cr_assert_eq(weir_reader_next(p.reader[0], &p.batch), WEIR_AGAIN);
+    weir_err rc;
+    do { /* a ring may begin with small frames */
+        p.batch.release(&p.batch);
+        rc = weir_reader_next(p.reader[0], &p.batch);
+    } while (rc == WEIR_OK);
+    cr_assert_eq(rc, WEIR_AGAIN);
     while (weir_worker_wait(p.c.node[0], 0, 0) == WEIR_OK) {
     } /* at rest it has paid the credit */
     cr_assert_eq(weir_writer_finish(p.writer[1]), WEIR_OK);

@@ -258,6 +258,21 @@ static weir_err auto_mem_open(struct wi_transport *base, size_t bytes,
     return home->ops->mem_open(home->t, bytes, out, err);
 }
 
+static weir_err auto_mem_reserve(struct wi_transport *base, size_t bytes,
+                                 struct wi_mem *out, struct weir_error *err)
+{
+    struct auto_part *home = wi_auto_of(base)->home;
+    return home->ops->mem_reserve(home->t, bytes, out, err);
+}
+
+static weir_err auto_mem_take(struct wi_transport *base,
+                              const struct wi_mem_part *part,
+                              struct weir_error *err)
+{
+    struct auto_part *home = wi_auto_of(base)->home;
+    return home->ops->mem_take(home->t, part, err);
+}
+
 static void auto_mem_close(struct wi_transport *base, struct wi_mem *mem)
 {
     struct auto_part *home = wi_auto_of(base)->home;
@@ -349,13 +364,15 @@ static weir_err auto_kick(struct wi_ep *ep)
 const struct wi_transport_ops wi_auto_ops = {
     .name = "auto",
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_MAP | WI_CAP_GRANT_STICKS |
-            WI_CAP_FD,
+            WI_CAP_FD | WI_CAP_LAZY,
     .max_message_bytes = WI_MIN_MESSAGE_BYTES, /* what all of them take */
     .usual_frame_bytes = WI_USUAL_FRAME_BYTES,
     .open = auto_open,
     .close = auto_close,
     .address = auto_address,
     .mem_open = auto_mem_open,
+    .mem_reserve = auto_mem_reserve,
+    .mem_take = auto_mem_take,
     .mem_close = auto_mem_close,
     .grant = auto_grant,
     .map = auto_map,

@@ -214,13 +214,15 @@ static int shm_fd(struct wi_transport *t)
 
 const struct wi_transport_ops wi_shm_ops = {
     .name = "shm",
-    .caps = WI_CAP_MAP | WI_CAP_GRANT_STICKS | WI_CAP_FD,
+    .caps = WI_CAP_MAP | WI_CAP_GRANT_STICKS | WI_CAP_FD | WI_CAP_LAZY,
     .max_message_bytes = SHM_MESSAGE_BYTES,
     .usual_frame_bytes = WI_USUAL_FRAME_BYTES,
     .open = shm_open_node,
     .close = shm_close,
     .address = shm_address,
     .mem_open = wi_shm_mem_open,
+    .mem_reserve = wi_shm_mem_reserve,
+    .mem_take = wi_shm_mem_take,
     .mem_close = wi_shm_mem_close,
     .grant = wi_shm_grant,
     .map = wi_shm_map,

@@ -151,6 +151,8 @@ struct shm {
     } rest;
     uint8_t *slots[SHM_SLOTS];
     uint8_t *slab; /* what slots point into */
+    /* written by: any thread */
+    _Atomic uint64_t taken_bytes; /* by mem_take */
 };
 
 /** Events of the poll that runs. */
@@ -229,6 +231,10 @@ void wi_shm_take_rest(struct shm *t, struct shm_events *out);
 
 weir_err wi_shm_mem_open(struct wi_transport *t, size_t bytes,
                          struct wi_mem *out, struct weir_error *err);
+weir_err wi_shm_mem_reserve(struct wi_transport *t, size_t bytes,
+                            struct wi_mem *out, struct weir_error *err);
+weir_err wi_shm_mem_take(struct wi_transport *t, const struct wi_mem_part *part,
+                         struct weir_error *err);
 void wi_shm_mem_close(struct wi_transport *t, struct wi_mem *mem);
 weir_err wi_shm_map(struct wi_ep *ep, uint64_t key, size_t bytes,
                     void **base_out, struct weir_error *err);

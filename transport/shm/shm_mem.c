@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that travels: a memfd whose pages are taken when it is opened and
- * that is sealed against shrinking. Without either, a touch could end in
+ * Memory that travels: a memfd whose pages are taken before they are touched
+ * and that is sealed against shrinking. Without either, a touch could end in
  * SIGBUS, here or in the peer.
+ *
+ * Rings are taken piece by piece, by the producers that first use them: of the
+ * rings of a query with many shuffles most carry a few rows. A piece that is
+ * not small makes a huge page, which its neighbours then find there: clearing
+ * 2 MiB in one go takes as long as some sixty small pages one by one.
  */
 #include "transport/shm/shm.h"
 
@@ -15,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/atomic.h"
 #include "core/base/err.h"
 #include "core/base/pages.h"
 
@@ -23,6 +29,8 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 static const size_t chunk_bytes = (size_t)8 << 20;
+static const size_t huge_from_bytes = (size_t)16 << 10;
+static const uint64_t ask_bytes = (uint64_t)1 << 20;
 
 static int memfd_open(const char *name)
 {
@@ -103,25 +111,31 @@ static weir_err map_shared(int fd, size_t bytes, void **base_out,
     return WEIR_OK;
 }
 
-/* Give the memfd its size and pages. *base_out is set as soon as it is mapped,
- * also on failure. */
-static weir_err fill(int fd, size_t bytes, void **base_out,
+/* Without laziness, and on systems that cannot take a part of it later. */
+static weir_err take_all(int fd, void *base, size_t bytes,
+                         struct weir_error *err)
+{
+    int errno_value = take_pages(fd, bytes);
+    if (errno_value == 0) {
+        errno_value = wi_pages_populate(base, bytes);
+    }
+    return errno_value == 0 ? WEIR_OK : fail_pages(bytes, errno_value, err);
+}
+
+/* Give the memfd its size, and pages if they are wanted now. *base_out is set
+ * as soon as it is mapped, also on failure. */
+static weir_err fill(int fd, size_t bytes, bool now, void **base_out,
                      struct weir_error *err)
 {
     if (ftruncate(fd, (off_t)bytes) != 0) {
         return wi_fail_errno(err, errno, "%zu bytes of shared memory", bytes);
     }
     weir_err rc = map_shared(fd, bytes, base_out, err);
+    if (rc == WEIR_OK && now) {
+        rc = take_all(fd, *base_out, bytes, err);
+    }
     if (rc != WEIR_OK) {
         return rc;
-    }
-    int errno_value = take_pages(fd, bytes);
-    if (errno_value == 0) {
-        (void)wi_pages_collapse(*base_out, bytes); /* if it can be */
-        errno_value = wi_pages_populate(*base_out, bytes);
-    }
-    if (errno_value != 0) {
-        return fail_pages(bytes, errno_value, err);
     }
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     if (fcntl(fd, F_ADD_SEALS, seals) != 0) {
@@ -130,10 +144,9 @@ static weir_err fill(int fd, size_t bytes, void **base_out,
     return WEIR_OK;
 }
 
-weir_err wi_shm_mem_open(struct wi_transport *base, size_t bytes,
-                         struct wi_mem *out, struct weir_error *err)
+static weir_err open_memory(struct shm *t, size_t bytes, bool now,
+                            struct wi_mem *out, struct weir_error *err)
 {
-    struct shm *t = wi_container_of(base, struct shm, base);
     if (bytes == 0 || bytes % WI_PAGE != 0) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "%zu bytes of shared memory: not a multiple of %u",
@@ -148,7 +161,7 @@ weir_err wi_shm_mem_open(struct wi_transport *base, size_t bytes,
         return wi_shm_fail_fd(err, errno, "memfd_create");
     }
     struct wi_mem mem = {.bytes = bytes, .handle = (uint64_t)fd};
-    rc = fill(fd, bytes, &mem.base, err);
+    rc = fill(fd, bytes, now, &mem.base, err);
     if (rc != WEIR_OK) {
         if (mem.base != NULL) {
             (void)munmap(mem.base, bytes);
@@ -158,6 +171,70 @@ weir_err wi_shm_mem_open(struct wi_transport *base, size_t bytes,
     }
     *out = mem;
     return WEIR_OK;
+}
+
+weir_err wi_shm_mem_open(struct wi_transport *base, size_t bytes,
+                         struct wi_mem *out, struct weir_error *err)
+{
+    return open_memory(wi_container_of(base, struct shm, base), bytes, true,
+                       out, err);
+}
+
+weir_err wi_shm_mem_reserve(struct wi_transport *base, size_t bytes,
+                            struct wi_mem *out, struct weir_error *err)
+{
+    return open_memory(wi_container_of(base, struct shm, base), bytes,
+                       !wi_pages_can_populate(), out, err);
+}
+
+/* Once for every megabyte: the answer takes some files of /proc. */
+static weir_err ask_room(struct shm *t, size_t bytes, struct weir_error *err)
+{
+    /* rlx: a count; what lies between two questions may be a little more */
+    uint64_t before = wi_add_rlx(&t->taken_bytes, bytes);
+    return before / ask_bytes == (before + bytes) / ask_bytes
+               ? WEIR_OK
+               : check_room(wi_max_u64(bytes, ask_bytes), err);
+}
+
+/* Huge pages for [from, to), where whole ones fit into the mapping. One that
+ * has no page at all cannot be made: take one. */
+static void make_huge(const struct wi_mem_part *part, size_t from, size_t to)
+{
+    char *base = part->base;
+    if ((uintptr_t)base % WI_HUGE_PAGE != 0) {
+        return;
+    }
+    size_t begin = from / WI_HUGE_PAGE * WI_HUGE_PAGE;
+    for (size_t h = begin; h < to && part->bytes - h >= WI_HUGE_PAGE;
+         h += WI_HUGE_PAGE) {
+        size_t page = wi_max_u64(h, from);
+        if (wi_pages_populate(base + page, WI_PAGE) != 0 ||
+            wi_pages_collapse(base + h, WI_HUGE_PAGE) != 0) {
+            return; /* small ones will do */
+        }
+    }
+}
+
+weir_err wi_shm_mem_take(struct wi_transport *base,
+                         const struct wi_mem_part *part, struct weir_error *err)
+{
+    struct shm *t = wi_container_of(base, struct shm, base);
+    size_t from = part->from / WI_PAGE * WI_PAGE;
+    size_t to = wi_min_u64(wi_align_up(part->to, WI_PAGE), part->bytes);
+    char *at = (char *)part->base + from;
+    bool there = wi_pages_are_there(at, to - from);
+    if (!there) {
+        weir_err rc = ask_room(t, to - from, err);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+    }
+    if (!there && to - from >= huge_from_bytes) {
+        make_huge(part, from, to);
+    }
+    int errno_value = wi_pages_populate(at, to - from);
+    return errno_value == 0 ? WEIR_OK : fail_pages(to - from, errno_value, err);
 }
 
 void wi_shm_mem_close(struct wi_transport *t, struct wi_mem *mem)
@@ -205,11 +282,6 @@ weir_err wi_shm_map(struct wi_ep *base, uint64_t key, size_t bytes,
     (void)close(fd);
     if (rc != WEIR_OK) {
         return rc;
-    }
-    int errno_value = wi_pages_populate(at, bytes);
-    if (errno_value != 0) {
-        (void)munmap(at, bytes);
-        return fail_pages(bytes, errno_value, err);
     }
     *base_out = at;
     return WEIR_OK;

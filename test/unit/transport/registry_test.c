@@ -70,11 +70,11 @@ Test(registry, check_names_an_empty_slot){
         ops.slot = NULL;                                                       \
         refuse(&ops, "'" #slot "'");                                           \
     }
-    EMPTY(open) EMPTY(close) EMPTY(address) EMPTY(mem_open) EMPTY(mem_close)
-        EMPTY(grant) EMPTY(map) EMPTY(unmap) EMPTY(check) EMPTY(connect)
-            EMPTY(connect_next) EMPTY(why) EMPTY(disconnect) EMPTY(send)
-                EMPTY(write) EMPTY(read) EMPTY(kick) EMPTY(poll) EMPTY(arm)
-                    EMPTY(fd)
+    EMPTY(open) EMPTY(close) EMPTY(address) EMPTY(mem_open) EMPTY(mem_reserve)
+        EMPTY(mem_take) EMPTY(mem_close) EMPTY(grant) EMPTY(map) EMPTY(unmap)
+            EMPTY(check) EMPTY(connect) EMPTY(connect_next) EMPTY(why)
+                EMPTY(disconnect) EMPTY(send) EMPTY(write) EMPTY(read)
+                    EMPTY(kick) EMPTY(poll) EMPTY(arm) EMPTY(fd)
 #undef EMPTY
 }
 

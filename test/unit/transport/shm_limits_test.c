@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "core/base/pages.h"
+
 static const struct wi_transport_ops *const ops = &wi_shm_ops;
 
 /* ---- descriptors -------------------------------------------------------- */
@@ -135,6 +137,85 @@ Test(shm_limits, memory_is_sealed_and_all_there)
     cr_assert_neq(ftruncate((int)mem.handle, 40 << 20), 0);
     cr_assert_eq(fcntl((int)mem.handle, F_GETFD), FD_CLOEXEC);
     ops->mem_close(a.t, &mem);
+    ops->close(a.t);
+}
+
+static long pages_of(const struct wi_mem *mem)
+{
+    struct stat st;
+    cr_assert_eq(fstat((int)mem->handle, &st), 0);
+    return st.st_blocks / 8;
+}
+
+static void take(struct wi_transport *t, const struct wi_mem *mem, size_t from,
+                 size_t to)
+{
+    struct weir_error err = {0};
+    const struct wi_mem_part part = {mem->base, mem->bytes, from, to};
+    cr_assert_eq(ops->mem_take(t, &part, &err), WEIR_OK, "%s", err.message);
+}
+
+Test(shm_limits, memory_is_taken_where_it_is_asked_for)
+{
+    struct wt_node a;
+    struct weir_error err = {0};
+    struct wi_mem mem;
+    wt_node_init(&a, "sparing", 4);
+    if (!wi_pages_can_populate()) {
+        cr_skip_test("this system takes all pages at once");
+    }
+    cr_assert_eq(ops->mem_reserve(a.t, 20 << 20, &mem, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(pages_of(&mem), 0);
+    cr_assert_neq(ftruncate((int)mem.handle, 4096), 0);
+    take(a.t, &mem, 5000, 5001);
+    cr_assert_eq(pages_of(&mem), 1);
+    take(a.t, &mem, 4000, 9000);
+    cr_assert_eq(pages_of(&mem), 3);
+    take(a.t, &mem, 0, 12288); /* again */
+    cr_assert_eq(pages_of(&mem), 3);
+    take(a.t, &mem, (20 << 20) - 1, 20 << 20);
+    cr_assert_eq(pages_of(&mem), 4);
+    ops->mem_close(a.t, &mem);
+    ops->close(a.t);
+}
+
+/* As small pages or, where the system lets them be made, as huge ones. */
+Test(shm_limits, large_parts_are_all_there_after_they_were_taken)
+{
+    const size_t bytes = (5 << 20) + 8192; /* two huge pages, and a rest */
+    struct wt_node a;
+    struct weir_error err = {0};
+    struct wi_mem mem;
+    wt_node_init(&a, "large", 4);
+    cr_assert_eq(ops->mem_reserve(a.t, bytes, &mem, &err), WEIR_OK, "%s",
+                 err.message);
+    take(a.t, &mem, 0, 4096);
+    *(uint8_t *)mem.base = 7;
+    take(a.t, &mem, 1 << 20, bytes);
+    cr_assert(
+        wi_pages_are_there((char *)mem.base + (1 << 20), bytes - (1 << 20)));
+    cr_assert_eq(*(uint8_t *)mem.base, 7);
+    cr_assert_eq(((uint8_t *)mem.base)[bytes - 1], 0);
+    cr_assert_leq(pages_of(&mem), (long)(bytes / 4096));
+    ops->mem_close(a.t, &mem);
+    ops->close(a.t);
+}
+
+/* What the limit leaves is asked for again before pages are taken, as the
+ * kernel would kill. */
+Test(shm_limits, a_part_that_the_host_does_not_have_is_an_error)
+{
+    struct wt_node a;
+    struct weir_error err = {0};
+    const struct wi_mem_part part = {NULL, (size_t)1 << 46, 0, (size_t)1 << 46};
+    wt_node_init(&a, "greedy", 4);
+    if (!wi_pages_can_populate()) {
+        cr_skip_test("this system takes all pages at once");
+    }
+    cr_assert_eq(ops->mem_take(a.t, &part, &err), WEIR_ERR_NO_MEMORY);
+    cr_assert_not_null(strstr(err.message, "70368744177664 bytes"), "%s",
+                       err.message);
     ops->close(a.t);
 }
 

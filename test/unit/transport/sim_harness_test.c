@@ -259,6 +259,13 @@ void wi_no_unmap(struct wi_transport *t, void *base, size_t bytes)
     (void)t, (void)base, (void)bytes;
 }
 
+weir_err wi_all_taken(struct wi_transport *t, const struct wi_mem_part *part,
+                      struct weir_error *err)
+{
+    (void)t, (void)part, (void)err;
+    return WEIR_OK;
+}
+
 int wi_no_fd(struct wi_transport *t)
 {
     (void)t;
