@@ -248,6 +248,36 @@ weir_err wi_schema_open(const struct ArrowSchema *schema,
     return WEIR_OK;
 }
 
+weir_err wi_schema_pick(const struct wi_schema *s, const uint32_t *columns,
+                        uint32_t n, struct wi_schema **out,
+                        struct weir_error *err)
+{
+    struct wi_schema *picked = calloc(1, sizeof(*picked));
+    struct wi_column *cols = calloc(n, sizeof(*cols));
+    bool full = picked != NULL && cols != NULL;
+    for (uint32_t i = 0; full && i < n; i++) {
+        cols[i] = s->columns[columns[i]];
+        cols[i].nullable = true;
+        cols[i].name = strdup(cols[i].name);
+        cols[i].format = strdup(cols[i].format);
+        picked->n_columns++;
+        full = cols[i].name != NULL && cols[i].format != NULL;
+    }
+    if (picked == NULL || cols == NULL) {
+        free(picked);
+        free(cols);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
+    }
+    picked->columns = cols;
+    if (!full) {
+        wi_schema_close(picked);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
+    }
+    sum_up(picked);
+    *out = picked;
+    return WEIR_OK;
+}
+
 void wi_schema_close(struct wi_schema *s)
 {
     if (s == NULL) {

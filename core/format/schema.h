@@ -75,6 +75,12 @@ weir_err wi_schema_open(const struct ArrowSchema *schema,
                         struct wi_schema **out, struct weir_error *err);
 void wi_schema_close(struct wi_schema *s);
 
+/** A schema of some columns of another one, all of them nullable.
+ *  Errors: WEIR_ERR_NO_MEMORY. Ownership: as wi_schema_open. */
+weir_err wi_schema_pick(const struct wi_schema *s, const uint32_t *columns,
+                        uint32_t n, struct wi_schema **out,
+                        struct weir_error *err);
+
 /** Column by name, or -1. */
 int wi_schema_find(const struct wi_schema *s, const char *name);
 

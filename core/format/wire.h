@@ -36,6 +36,7 @@
 /* Capability bits, agreed by intersection. */
 enum {
     WI_WIRE_CAP_CHECKSUM = 1u << 0, /* frames carry checksums */
+    WI_WIRE_CAP_FILTER = 1u << 1,   /* FILTER is understood */
 };
 #define WI_WIRE_CAPS_REQUIRED 0u
 
@@ -45,6 +46,7 @@ enum {
     WI_SIDE_BYTES = 320, /* description of a shuffle */
     WI_ADDR_BYTES = 256,
     WI_PACKET_BYTES = 2048, /* most bytes of one packet */
+    WI_FILTER_PIECE = 120,  /* words of a FILTER: two fit a packet */
 };
 
 /* The one table of the messages. A row: type, number on the wire, body (a
@@ -76,7 +78,9 @@ enum {
     /* it is open here; the query is closed here; it is open otherwise */      \
     ROW(SHUFFLE,      17, shuffle,   CONNECTING, CLOSING, on_query)            \
     ROW(CLOSE,        18, close,     CONNECTING, CLOSING, on_query)            \
-    ROW(DIFFER,       19, differ,    CONNECTING, CLOSING, on_query)
+    ROW(DIFFER,       19, differ,    CONNECTING, CLOSING, on_query)            \
+    /* consumer: rows with other keys are of no use to it */                   \
+    ROW(FILTER,       20, filter,    OPEN,       CLOSING, on_filter)
 /* clang-format on */
 
 #define WI_MSG_NUMBER(TYPE, NUMBER, BODY, FROM, TO, TAKE)                      \
@@ -182,6 +186,18 @@ struct wi_msg_differ {
     char text[WI_SIDE_BYTES]; /* the sender's side */
 };
 
+/** A piece of a filter; in order, without gaps. */
+struct wi_msg_filter {
+    struct wi_msg_head head;
+    uint32_t shuffle;
+    uint64_t query;
+    uint32_t n_words; /* of the whole filter */
+    uint32_t first;   /* the first word here */
+    uint32_t worker;  /* the sender's, whose rows it is about */
+    uint32_t reserved;
+    uint64_t words[WI_FILTER_PIECE]; /* zeros behind the last */
+};
+
 /** PING, BYE: head only. BELL: the worker. */
 struct wi_msg_word {
     struct wi_msg_head head;
@@ -216,6 +232,7 @@ union wi_msg {
     struct wi_msg_differ differ;
     struct wi_msg_word word;
     struct wi_msg_member member;
+    struct wi_msg_filter filter;
 };
 
 /** Bytes of a message of this type, 0 for an unknown type. */

@@ -25,6 +25,11 @@ void wi_engine_disconnect(struct wi_engine *e, struct wi_ep *ep)
     ep->transport->ops->disconnect(ep);
 }
 
+uint32_t wi_engine_caps(const struct wi_engine *e)
+{
+    return WI_WIRE_CAP_FILTER | (e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM);
+}
+
 /* ---- memory -------------------------------------------------------------- */
 
 weir_err wi_engine_area_open(struct wi_engine *e, struct wi_transport *t,

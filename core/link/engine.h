@@ -83,6 +83,7 @@ struct wi_engine {
     _Atomic uint32_t kick; /* something for the next step */
     uint64_t mem_bytes;    /* bells, ring areas, arenas */
     uint64_t mem_peak;
+    uint64_t filter_bytes; /* of peers' filters; not in mem_bytes */
     uint32_t open_shuffles;
     struct wi_join *join;    /* seed join in progress */
     struct wi_event *events; /* polled and not handled yet */
@@ -90,6 +91,9 @@ struct wi_engine {
     bool closing;
     struct weir_node_stats stats; /* the cold ones */
 };
+
+/** What this node can do on a link (WI_WIRE_CAP_*). */
+uint32_t wi_engine_caps(const struct wi_engine *e);
 
 /** Disconnect an endpoint, and forget its events that were polled already. */
 void wi_engine_disconnect(struct wi_engine *e, struct wi_ep *ep);

@@ -24,7 +24,7 @@ static void fill_hello(const struct wi_engine *e, uint32_t to, union wi_msg *m,
     h->magic = WI_WIRE_MAGIC;
     h->version_min = WI_WIRE_VERSION_MIN;
     h->version_max = WI_WIRE_VERSION_MAX;
-    h->caps = e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM;
+    h->caps = wi_engine_caps(e);
     h->from = e->self;
     h->to = to;
     h->n_members = e->n_members;
@@ -373,8 +373,7 @@ void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
     struct weir_error err;
     uint32_t version = 0;
     uint32_t caps = 0;
-    uint32_t ours = e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM;
-    weir_err rc = wi_hello_agree(h, ours, &version, &caps, &err);
+    weir_err rc = wi_hello_agree(h, wi_engine_caps(e), &version, &caps, &err);
     if (rc == WEIR_OK) {
         rc = check_hello(e, h, &err);
     }

@@ -34,7 +34,7 @@ static weir_err open_self(struct wi_link *l, struct weir_error *err)
     l->mapped = true;
     l->home = e->transport;
     l->peer_incarnation = e->incarnation;
-    l->caps = e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM;
+    l->caps = wi_engine_caps(e);
     l->peer_area = l->area.base;
     l->peer_area_bytes = l->area.bytes;
     l->peer_unit_bytes = e->budget.unit_bytes;

@@ -40,6 +40,17 @@ static weir_err on_query(struct wi_link *l, const union wi_msg *m,
     return WEIR_OK;
 }
 
+static weir_err on_filter(struct wi_link *l, const union wi_msg *m,
+                          struct weir_error *err)
+{
+    if ((l->caps & WI_WIRE_CAP_FILTER) == 0) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "FILTER was not agreed upon");
+    }
+    l->engine->up->message(l, m);
+    return WEIR_OK;
+}
+
 struct row {
     enum wi_link_state from; /* states of the link in which it may come */
     enum wi_link_state to;

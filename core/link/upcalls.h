@@ -26,7 +26,7 @@ struct wi_link;
 struct wi_out;
 
 struct wi_upcalls {
-    /** FAIL, SHUFFLE, CLOSE or DIFFER came. */
+    /** FAIL, SHUFFLE, CLOSE, DIFFER or FILTER came. */
     void (*message)(struct wi_link *l, const union wi_msg *m);
 
     /* ---- edges ----------------------------------------------------------- */

@@ -213,17 +213,26 @@ static void hash_keys(struct wi_partition *p, const struct wi_view *v,
     }
 }
 
+/* Hashes of at most WI_KEY_BLOCK rows. */
 static void hash_block(struct wi_partition *p, const struct wi_view *views,
-                       uint64_t first, uint32_t n, uint16_t *dest_out)
+                       uint64_t first, uint32_t n, uint64_t *hashes)
 {
-    memset(p->hashes, 0, n * sizeof(p->hashes[0]));
+    memset(hashes, 0, n * sizeof(hashes[0]));
     for (uint32_t k = 0; k < p->n_keys; k++) {
         uint32_t column = p->key_columns[k];
         wi_key_words(&p->schema->columns[column], &views[column], first, n,
                      p->seed, p->words);
-        hash_words(p, p->words, p->hashes, n);
+        hash_words(p, p->words, hashes, n);
     }
-    wi_hash_reduce(p, p->hashes, n, dest_out);
+}
+
+void wi_partition_hashes(struct wi_partition *p, const struct wi_view *views,
+                         uint64_t first, uint32_t n, uint64_t *hashes_out)
+{
+    for (uint32_t i = 0; i < n; i += WI_KEY_BLOCK) {
+        hash_block(p, views, first + i, wi_min_u32(n - i, WI_KEY_BLOCK),
+                   hashes_out + i);
+    }
 }
 
 static bool is_common(const struct wi_partition *p, const struct wi_view *v)
@@ -267,7 +276,8 @@ void wi_hash_split(struct wi_partition *p, const struct wi_view *views,
         return;
     }
     for (uint32_t i = 0; i < n; i += WI_KEY_BLOCK) {
-        hash_block(p, views, (uint64_t)first + i,
-                   wi_min_u32(n - i, WI_KEY_BLOCK), p->dest + i);
+        uint32_t rows = wi_min_u32(n - i, WI_KEY_BLOCK);
+        hash_block(p, views, (uint64_t)first + i, rows, p->hashes);
+        wi_hash_reduce(p, p->hashes, rows, p->dest + i);
     }
 }

@@ -16,6 +16,10 @@ void wi_key_words(const struct wi_column *c, const struct wi_view *v,
                   uint64_t first, uint32_t n, uint64_t seed,
                   uint64_t *words_out);
 
+/** Hashes of the keys of rows [first, first + n). */
+void wi_partition_hashes(struct wi_partition *p, const struct wi_view *views,
+                         uint64_t first, uint32_t n, uint64_t *hashes_out);
+
 /** Destinations of rows [first, first + n) by hash, into p->dest. */
 void wi_hash_split(struct wi_partition *p, const struct wi_view *views,
                    uint32_t first, uint32_t n);

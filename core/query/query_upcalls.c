@@ -7,6 +7,7 @@
 #include "core/link/stream.h"
 #include "core/query/agree.h"
 #include "core/query/attach.h"
+#include "core/query/filter.h"
 #include "core/query/query.h"
 #include "core/query/query_fail.h"
 #include "core/query/reader.h"
@@ -16,6 +17,8 @@ static void message(struct wi_link *l, const union wi_msg *m)
 {
     if (m->head.type == WI_MSG_FAIL) {
         wi_query_on_fail(l, &m->fail);
+    } else if (m->head.type == WI_MSG_FILTER) {
+        wi_query_on_filter(l, &m->filter);
     } else {
         wi_query_on_agree(l, m);
     }

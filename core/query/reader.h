@@ -17,6 +17,8 @@
 #include "core/base/rcu.h"
 #include "core/link/edge.h"
 
+struct wi_reader_filter;
+
 struct weir_reader {
     struct wi_rcu_head rcu;
     struct weir_shuffle *shuffle;
@@ -33,7 +35,8 @@ struct weir_reader {
     uint32_t n_expected;
     uint32_t n_ended;
     uint64_t opened_ns;
-    bool stopped; /* written under the node's lock */
+    bool stopped;                    /* written under the node's lock */
+    struct wi_reader_filter *filter; /* written by: the worker; NULL: none */
     uint32_t last_member;
     uint32_t last_worker;
     struct weir_error error; /* of the last call that failed here */

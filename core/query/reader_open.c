@@ -14,6 +14,7 @@
 #include "core/query/attach.h"
 #include "core/query/query.h"
 #include "core/query/reader.h"
+#include "core/query/reader_filter.h"
 #include "core/query/shuffle.h"
 
 /* Find the producers: links to them, so that their loss is noticed, and edges
@@ -145,6 +146,7 @@ void wi_reader_free(struct weir_reader *r)
     wi_list_remove(&r->on_worker);
     free(r->streams);
     free(r->came);
+    wi_reader_filter_free(r);
     wi_rcu_free(&r->rcu, r); /* a collecting worker may be looking at it */
 }
 

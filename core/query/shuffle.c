@@ -5,6 +5,7 @@
 
 #include "core/link/engine.h"
 #include "core/partition/partition.h"
+#include "core/query/filter.h"
 #include "core/query/query.h"
 
 uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
@@ -59,6 +60,8 @@ void wi_shuffle_free(struct weir_shuffle *s)
     if (s->schema != NULL) {
         wi_schema_close(s->schema);
     }
+    wi_filters_free(s);
+    free(s->key_columns);
     free(s->partitions);
     free(s->writers);
     free(s->readers);

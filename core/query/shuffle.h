@@ -9,11 +9,13 @@
 
 #include <weir/shuffle.h>
 
+#include "core/base/atomic.h"
 #include "core/base/list.h"
 #include "core/format/schema.h"
 
 struct weir_query;
 struct wi_partition;
+struct wi_filter_slot;
 
 struct weir_shuffle {
     struct wi_list on_query;
@@ -24,6 +26,8 @@ struct weir_shuffle {
     weir_partitioning kind;
     char keys[40]; /* " by a,b", for messages */
     uint64_t seed;
+    uint32_t *key_columns; /* HASH */
+    uint32_t n_keys;
     struct wi_partition **partitions; /* by worker; the writer's */
     uint32_t *producers;
     uint32_t n_producers;
@@ -42,6 +46,9 @@ struct weir_shuffle {
     bool self_consumes;
     uint32_t first_dest; /* of this node's workers */
     bool counted;
+    struct wi_filter_slot *filters;         /* by destination; NULL: none */
+    _Atomic(struct wi_filter_slot *) slots; /* E13: the same, once one is
+                                                whole */
 };
 
 /** Find a shuffle of a query, NULL: not open here (yet). */

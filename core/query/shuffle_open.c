@@ -175,6 +175,25 @@ static weir_err open_partitions(struct weir_shuffle *s,
     return rc;
 }
 
+/* The partitions have checked that they are there. */
+static weir_err keep_keys(struct weir_shuffle *s,
+                          const struct weir_shuffle_params *p,
+                          struct weir_error *err)
+{
+    if (s->kind != WEIR_HASH) {
+        return WEIR_OK;
+    }
+    s->key_columns = calloc(p->n_keys, sizeof(*s->key_columns));
+    if (s->key_columns == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a shuffle");
+    }
+    s->n_keys = p->n_keys;
+    for (uint32_t i = 0; i < p->n_keys; i++) {
+        s->key_columns[i] = (uint32_t)wi_schema_find(s->schema, p->keys[i]);
+    }
+    return WEIR_OK;
+}
+
 static void name_keys(struct weir_shuffle *s,
                       const struct weir_shuffle_params *p)
 {
@@ -217,6 +236,7 @@ static weir_err fill(struct weir_shuffle *s,
     s->n_consumers = gather ? 1 : s->n_consumers;
     count_ends(s);
     rc = open_partitions(s, p, err);
+    rc = rc == WEIR_OK ? keep_keys(s, p, err) : rc;
     if (rc == WEIR_OK) { /* the keys are there */
         s->fingerprint = fingerprint(s, p);
         name_keys(s, p);

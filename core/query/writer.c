@@ -11,6 +11,7 @@
 #include "core/link/engine.h"
 #include "core/link/lock.h"
 #include "core/link/worker.h"
+#include "core/query/filter.h"
 #include "core/query/lane.h"
 #include "core/query/push_check.h"
 #include "core/query/query.h"
@@ -217,6 +218,7 @@ static void next_split(struct weir_writer *w, const struct ArrowArray *batch)
     uint32_t n = (uint32_t)wi_min_u64(left, WI_SPLIT_ROWS);
     wi_partition_split(w->partition, w->views, (uint32_t)w->row, n, w->dest,
                        &w->split);
+    wi_writer_sift(w);
     for (uint32_t d = 0; d < w->n_lanes; d++) {
         w->lanes[d].taken = 0;
     }

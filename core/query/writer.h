@@ -20,6 +20,8 @@
 #include "core/partition/partition.h"
 #include "core/ring/ring.h"
 
+struct wi_sieve;
+
 /** One destination of a writer. */
 struct wi_lane {
     struct wi_out *out;
@@ -37,6 +39,8 @@ struct wi_lane {
     uint64_t bytes;
     uint64_t checksum;
     uint64_t frames;
+    uint64_t sifted;   /* rows that its consumer's filter was asked about */
+    uint64_t filtered; /* of these: dropped */
 };
 
 struct weir_writer {
@@ -61,6 +65,7 @@ struct weir_writer {
     uint64_t row;         /* first row of the current split */
     uint64_t batch_rows;
     struct wi_split split;
+    struct wi_sieve *sieve; /* for filters; NULL: not needed so far */
     /* a row in chunks, of the lane that is being served */
     uint8_t *image;
     uint32_t image_bytes;

@@ -182,8 +182,10 @@ weir_err weir_writer_stats(const weir_writer *writer, uint32_t dest,
         return WEIR_ERR_ARG;
     }
     const struct wi_lane *lane = &writer->lanes[dest];
-    *stats_out = (struct weir_edge_stats){
-        .rows = lane->rows, .bytes = lane->bytes, .frames = lane->frames};
+    *stats_out = (struct weir_edge_stats){.rows = lane->rows,
+                                          .bytes = lane->bytes,
+                                          .frames = lane->frames,
+                                          .filtered = lane->filtered};
     return WEIR_OK;
 }
 
@@ -204,6 +206,7 @@ void wi_writer_free(struct weir_writer *w)
     free(w->image);
     free(w->lanes);
     free(w->views);
+    free(w->sieve);
     free(w);
 }
 

@@ -221,6 +221,7 @@ struct weir_edge_stats {
     uint64_t rows;
     uint64_t bytes; /* of frames published */
     uint64_t frames;
+    uint64_t filtered; /* rows that the consumer's filter dropped */
 };
 
 /** Look at one edge of a writer. @param dest  0 .. D-1
@@ -327,6 +328,73 @@ WEIR_API int weir_reader_source_ended(const weir_reader *reader,
  * Ownership:  batches taken before stay valid until released
  */
 WEIR_API void weir_reader_stop(weir_reader *reader);
+
+/* ---- filters ------------------------------------------------------------- *
+ *
+ * A consumer that knows all the keys it has a use for, such as the build side
+ * of a join, tells the producers of its rows:
+ *
+ *   weir_reader_filter_open(n) -> _add(keys) ... -> _send
+ *
+ *   producer   rows --hash--> destination d --filter of d--> copied and sent
+ *
+ * From then on, writers drop rows for this reader whose key is not among them
+ * before they are copied. That is a hint: nobody waits for it, rows that were
+ * pushed before it came are sent, some rows with other keys pass (about 2 of
+ * 100), and where it does not pay, or there is no memory for it, all do. A row
+ * whose key was added is never dropped. So the reader must be able to do
+ * without: it looks at each row as before. And it must not need the others: a
+ * join may filter its probe side if it is an inner or a semi join, but not the
+ * side whose rows an outer join keeps, nor an anti join's.
+ *
+ * A filter is about one reader's rows. Other consumers of the shuffle send
+ * theirs, or none.
+ */
+
+/**
+ * Begin the filter of a reader.
+ *
+ * @param n_keys  how many will be added, about: sizes it (10 bits each)
+ *
+ * Errors:     WEIR_ERR_ARG (the shuffle is not by hash), WEIR_ERR_STATE (there
+ *             was one: one for each reader), WEIR_ERR_BUDGET (so many keys that
+ *             it would let most rows pass: over half a million, or fewer where
+ *             there are more than 64 destinations; go without),
+ *             WEIR_ERR_NO_MEMORY, and what failed the query. None of them
+ *             fails the query
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  the reader's
+ */
+WEIR_API weir_err weir_reader_filter_open(weir_reader *reader, uint64_t n_keys);
+
+/**
+ * Add keys.
+ *
+ * @param keys  struct array with a column for each of the shuffle's keys, in
+ *              their order and of their types; only read. Keys may come more
+ *              than once; a null is a key as others are
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_STATE (not begun, or sent), and of such a
+ *             batch, WEIR_ERR_SCHEMA, WEIR_ERR_DATA. Nothing was added then
+ * Blocks:     never.  Cost: some 2 ns a key
+ * Threads:    the worker's thread
+ * Ownership:  keys stays the caller's
+ */
+WEIR_API weir_err weir_reader_filter_add(weir_reader *reader,
+                                         const struct ArrowArray *keys);
+
+/**
+ * Send it to the producers. They need not have opened the shuffle; those that
+ * have not, or whose link is slow, do without.
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_STATE (not begun, or sent), and what
+ *             failed the query
+ * Blocks:     never
+ * Threads:    the worker's thread
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_reader_filter_send(weir_reader *reader);
 
 /** Close a reader; one that was neither drained nor stopped is stopped.
  *  Errors: none. Blocks: never. Threads: the worker's thread.

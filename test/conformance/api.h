@@ -58,6 +58,11 @@
     X(suite, place, stop_in_the_midst_of_a_large_row)                          \
     X(suite, place, held_batches_stay_readable)                                \
     X(suite, place, producers_without_rows_hear_of_the_stop)                   \
+    X(suite, place, filtered_rows_are_not_sent)                                \
+    X(suite, place, filter_of_one_reader_leaves_others_their_rows)             \
+    X(suite, place, filter_on_node_rings)                                      \
+    X(suite, place, filter_of_a_node_to_itself)                                \
+    X(suite, place, filters_that_are_misused_fail_no_query)                    \
     X(suite, place, more_batches_are_held_than_fit)                            \
     X(suite, place, detached_batches_give_their_space_back)                    \
     X(suite, place, reader_that_holds_full_rings_is_told)                      \
@@ -169,6 +174,7 @@
     X(suite, place, reader_that_waits_gets_what_follows_full_frames)           \
     X(suite, place, reader_with_other_work_gets_full_frames)                   \
     X(suite, place, reader_with_other_work_gets_late_rows)                     \
+    X(suite, place, filter_at_any_time)                                        \
     X(suite, place, second_edge_of_a_worker_is_refused)                        \
     X(suite, place, edge_of_no_producer_is_refused)                            \
     X(suite, place, edge_of_other_workers_is_refused)                          \

@@ -216,6 +216,22 @@ static void of_shared(struct wt_lab *lab, const struct wt_offence *o)
     wt_rogue_send(link_of(lab), &m);
 }
 
+static void filter_twice(struct wt_lab *lab, const struct wt_offence *o)
+{
+    of_shared(lab, o);
+    of_shared(lab, o);
+}
+
+/* The second piece is of a smaller filter. */
+static void filter_changes(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_offence second = *o;
+    second.patch[0].value--;
+    second.patch[1] = (struct wt_patch){20, 4, 120};
+    of_shared(lab, o);
+    of_shared(lab, &second);
+}
+
 /* Of hundreds of queries that nobody knows. */
 static void of_ids(struct wt_lab *lab, const struct wt_offence *o)
 {
@@ -262,6 +278,14 @@ static void fail_ids(struct wt_lab *lab, const struct wt_offence *o)
         .name = (name_), .outcome = WT_LINK_ENDS, .play = open_ring,           \
         .patch = {                                                             \
             {(off_), (bytes_), (value_)}                                       \
+        }                                                                      \
+    }
+#define FILTER(name_, ...)                                                     \
+    {                                                                          \
+        .name = (name_), .outcome = WT_QUERY_FAILS,                            \
+        .code = WEIR_ERR_PEER_PROTOCOL, .type = WT_FILTER, .play = of_shared,  \
+        .patch = {                                                             \
+            __VA_ARGS__                                                        \
         }                                                                      \
     }
 #define ABOUT(name_, outcome_, play_, type_, ...)                              \
@@ -421,6 +445,29 @@ const struct wt_offence wt_member_offences[] = {
      .code = WEIR_ERR_MISMATCH,
      .play = of_shared,
      .type = WT_DIFFER},
+    ABOUT("a filter of a query of others", WT_IS_BORNE, of_honest, WT_FILTER,
+          {0, 0, 0}),
+    ABOUT("a filter of a shuffle that nobody has", WT_IS_BORNE, of_shared,
+          WT_FILTER, {4, 4, 77}),
+    FILTER("a filter of no size", {16, 4, 0}, {0, 0, 0}),
+    FILTER("a filter of 32 GiB", {16, 4, 0xffffffff}, {0, 0, 0}),
+    FILTER("a filter that begins in its midst", {16, 4, 240}, {20, 4, 120}),
+    FILTER("a filter that begins behind its end", {16, 4, 1}, {20, 4, 120}),
+    FILTER("a filter of a worker that there is not", {24, 4, 77}, {16, 4, 1}),
+    {.name = "a filter twice",
+     .outcome = WT_QUERY_FAILS,
+     .code = WEIR_ERR_PEER_PROTOCOL,
+     .play = filter_twice,
+     .type = WT_FILTER,
+     .patch = {{16, 4, 1}}},
+    {.name = "pieces of filters of different sizes",
+     .outcome = WT_QUERY_FAILS,
+     .code = WEIR_ERR_PEER_PROTOCOL,
+     .play = filter_changes,
+     .type = WT_FILTER,
+     .patch = {{16, 4, 240}}},
+    ABOUT("hundreds of filters of queries that nobody knows", WT_IS_BORNE,
+          of_ids, WT_FILTER, {16, 4, 1}),
     ABOUT("hundreds of queries closed that nobody knows", WT_IS_BORNE, of_ids,
           WT_CLOSE, {0, 0, 0}),
     ABOUT("shuffles of hundreds of queries that nobody knows", WT_IS_BORNE,

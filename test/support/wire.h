@@ -31,6 +31,7 @@ enum wt_msg_type {
     WT_SHUFFLE = 17,
     WT_CLOSE = 18,
     WT_DIFFER = 19,
+    WT_FILTER = 20,
     WT_MSG_TYPES = 32, /* room for those of later versions */
 };
 

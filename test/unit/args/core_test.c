@@ -238,6 +238,10 @@ Test(args, reader)
     CODE(weir_reader_next, batch_out, WEIR_ERR_ARG, w->reader, NULL);
     CODE(weir_reader_next_wait, reader, WEIR_ERR_ARG, NULL, &batch);
     CODE(weir_reader_next_wait, batch_out, WEIR_ERR_ARG, w->reader, NULL);
+    CODE(weir_reader_filter_open, reader, WEIR_ERR_ARG, NULL, 1);
+    CODE(weir_reader_filter_add, reader, WEIR_ERR_ARG, NULL, &w->batch);
+    CODE(weir_reader_filter_add, keys, WEIR_ERR_ARG, w->reader, NULL);
+    CODE(weir_reader_filter_send, reader, WEIR_ERR_ARG, NULL);
     REFUSES(weir_reader_error, reader, NULL, &w->err);
     ANSWERS(weir_reader_error, reader,
             weir_reader_error(w->reader, NULL) == WEIR_ERR_ARG);
