@@ -16,6 +16,7 @@
 #include "bench/lib/idle.h"
 #include "bench/lib/latency.h"
 #include "bench/lib/machine.h"
+#include "bench/lib/setup.h"
 #include "bench/lib/simulate.h"
 #include "bench/lib/stream.h"
 
@@ -250,11 +251,65 @@ static const struct bench_kind sim_kind = {
     .print = print_sim,
     .print_json = json_sim};
 
+/* ---- setup --------------------------------------------------------------- */
+
+struct setup {
+    struct bench_common common;
+    struct wb_setup_params params;
+    struct wb_setup result;
+};
+
+static const struct option_row setup_options[] = {
+    TRANSPORT_ROW(struct setup, params.transport, "Between the nodes [shm]"),
+    {"nodes", 'n', "N", "Processes [7]",
+     OPTION_U32(struct setup, params.nodes, 1, 64)},
+    {"workers", 'w', "W", "Worker threads of each [2]",
+     OPTION_U32(struct setup, params.workers, 1, 64)},
+    {"shuffles", 's', "S", "In the chain [60]",
+     OPTION_U32(struct setup, params.shuffles, 1, 1000)},
+    {"repeat", 'k', "K", "Runs [5]",
+     OPTION_U32(struct setup, params.repeat, 1, WB_SETUP_MAX_REPEAT)},
+    JSON_ROW(struct setup),
+    {.name = NULL},
+};
+
+static weir_err run_setup(void *args, struct weir_error *err)
+{
+    struct setup *a = args;
+    return wb_setup_run(&a->params, &a->result, err);
+}
+
+static void print_setup(const void *args)
+{
+    const struct setup *a = args;
+    wb_setup_print(&a->result, stdout);
+}
+
+static weir_err json_setup(const void *args, struct weir_error *err)
+{
+    const struct setup *a = args;
+    return wb_setup_print_json(&a->result, stdout, err);
+}
+
+static const struct bench_kind setup_kind = {
+    .name = "setup",
+    .what = "time until one row has come through many shuffles",
+    .doc = "One row through a chain of shuffles: from making the processes "
+           "(cold), and from opening a query on nodes that are linked (warm), "
+           "to the row.",
+    .options = setup_options,
+    .args_bytes = sizeof(struct setup),
+    .init = init_nothing,
+    .run = run_setup,
+    .print = print_setup,
+    .print_json = json_setup};
+
 /* ---- dispatch ------------------------------------------------------------ */
 
 static const struct bench_kind *const kinds[] = {
-    &bench_two_stage, &bench_partition, &latency_kind, &stream_kind, &idle_kind,
-    &memory_kind,     &sim_kind,        &bench_query,  &bench_gen};
+    &bench_two_stage, &bench_partition, &latency_kind, &stream_kind,
+    &idle_kind,       &memory_kind,     &sim_kind,     &bench_query,
+    &bench_gen,       &setup_kind};
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static weir_err run_kind(const struct bench_kind *k, void *args,

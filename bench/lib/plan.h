@@ -37,10 +37,12 @@
 
 #define WB_STAGES 2u
 
-/** CPU time of all threads of all processes, in the timed run alone. */
+/** CPU time of all threads of all processes. */
 struct wb_usage {
-    double user_s;
+    double user_s; /* in the timed run alone */
     double sys_s;
+    double setup_s; /* outside of it, user and system: from fork to exit, with
+                       the warm-up */
 };
 
 struct wb_plan_params {

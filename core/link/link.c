@@ -136,7 +136,8 @@ bool wi_link_busy(const struct wi_link *l)
 
 bool wi_link_needed(const struct wi_link *l)
 {
-    return wi_link_busy(l) || l->engine->up->needs(l->engine, l->member);
+    /* Edges are counted one by one: the queries first. */
+    return l->engine->up->needs(l->engine, l->member) || wi_link_busy(l);
 }
 
 void wi_link_rest(struct wi_link *l)

@@ -30,6 +30,18 @@ for row in narrow mixed wide; do
     has '"benchmark": "two-stage"' "\"row\": \"$row\"" '"sockets/shm": '
 done
 status 2 "$weir" bench two-stage --row tall
+status 0 "$weir" bench two-stage --nodes 2 --rows 10007 --transports shm \
+    --repeat 1 --json
+has '"setup_cpu_s": 0.'
+
+# ---- until the first row -----------------------------------------------------
+
+status 0 "$weir" bench setup --nodes 2 --workers 2 --shuffles 5 --repeat 2 \
+    --json
+has '"benchmark": "setup"' '"nodes": 2' '"workers": 2' '"shuffles": 5' \
+    '"cold_s": ' '"warm_s": ' '"cpu_s": '
+status 0 "$weir" bench setup --nodes 3 --shuffles 1 --repeat 1 -t tcp
+grep -q '^warm: query open to first row ' out || fail "no warm line"
 
 # ---- whole queries -----------------------------------------------------------
 
