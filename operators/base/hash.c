@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "operators/base/words.h"
+
 static const uint64_t SEED = 0x243f6a8885a308d3;   /* digits of pi */
 static const uint64_t FACTOR = 0x9e3779b97f4a7c15; /* 2^64 / golden ratio */
 static const uint64_t NULL_CODE = 0x13198a2e03707344;
@@ -45,20 +47,15 @@ static inline uint64_t mix_f64(uint64_t h, double v)
 
 static inline uint64_t mix_str(uint64_t h, struct wi_str s)
 {
-    uint64_t word = 0;
     h = mix(h, s.n_bytes);
-    while (s.n_bytes >= sizeof(word)) {
-        memcpy(&word, s.data, sizeof(word));
-        h = mix(h, word);
-        s.data += sizeof(word);
-        s.n_bytes -= (uint32_t)sizeof(word);
+    while (s.n_bytes > WI_WORDS_BYTES) {
+        h = mix(h, wi_load8(s.data));
+        s.data += sizeof(uint64_t);
+        s.n_bytes -= (uint32_t)sizeof(uint64_t);
     }
-    if (s.n_bytes > 0) {
-        word = 0;
-        memcpy(&word, s.data, s.n_bytes);
-        h = mix(h, word);
-    }
-    return h;
+    struct wi_words rest = wi_words_of(s);
+    h = mix(h, rest.head);
+    return rest.tail == 0 ? h : mix(h, rest.tail);
 }
 
 #define HASH_COLUMN(name, type, mix_value)                                     \
@@ -140,12 +137,6 @@ static inline bool same_f64(double a, double b)
     return a == b || (a != a && b != b);
 }
 
-static inline bool same_str(struct wi_str a, struct wi_str b)
-{
-    return a.n_bytes == b.n_bytes &&
-           (a.n_bytes == 0 || memcmp(a.data, b.data, a.n_bytes) == 0);
-}
-
 struct pairs {
     const struct wi_chunk *chunk;
     uint32_t *row;
@@ -199,7 +190,7 @@ MATCH_COLUMN(match_bool, uint8_t, same_bool)
 MATCH_COLUMN(match_i64, int64_t, same_i64)
 MATCH_COLUMN(match_i128, wi_i128, same_i128)
 MATCH_COLUMN(match_f64, double, same_f64)
-MATCH_COLUMN(match_str, struct wi_str, same_str)
+MATCH_COLUMN(match_str, struct wi_str, wi_str_same)
 
 static uint32_t match_column(const struct pairs *p, const struct wi_vec *a,
                              const struct wi_vec *b)
@@ -259,7 +250,7 @@ RUNS_COLUMN(runs_bool, uint8_t, same_bool)
 RUNS_COLUMN(runs_i64, int64_t, same_i64)
 RUNS_COLUMN(runs_i128, wi_i128, same_i128)
 RUNS_COLUMN(runs_f64, double, same_f64)
-RUNS_COLUMN(runs_str, struct wi_str, same_str)
+RUNS_COLUMN(runs_str, struct wi_str, wi_str_same)
 
 static void runs_column(const struct wi_vec *vec, const struct wi_chunk *chunk,
                         uint8_t *differs)

@@ -4,6 +4,7 @@
  * numbers, as in sorting and grouping. */
 #include <string.h>
 
+#include "operators/base/words.h"
 #include "operators/expr/eval.h"
 
 static inline bool eq_f64(double x, double y)
@@ -14,12 +15,6 @@ static inline bool eq_f64(double x, double y)
 static inline bool lt_f64(double x, double y)
 {
     return (x < y) | ((y != y) & (x == x));
-}
-
-static inline bool eq_str(struct wi_str x, struct wi_str y)
-{
-    return x.n_bytes == y.n_bytes &&
-           (x.n_bytes == 0 || memcmp(x.data, y.data, x.n_bytes) == 0);
 }
 
 static inline bool lt_str(struct wi_str x, struct wi_str y)
@@ -35,7 +30,7 @@ static inline bool lt_str(struct wi_str x, struct wi_str y)
 #define LE(x, y) ((x) <= (y))
 #define NE_F64(x, y) (!eq_f64(x, y))
 #define LE_F64(x, y) (!lt_f64(y, x))
-#define NE_STR(x, y) (!eq_str(x, y))
+#define NE_STR(x, y) (!wi_str_same(x, y))
 #define LE_STR(x, y) (!lt_str(y, x))
 
 struct sides {
@@ -77,7 +72,7 @@ KERNELS_OF(bool, uint8_t, EQ, NE, LT, LE)
 KERNELS_OF(i64, int64_t, EQ, NE, LT, LE)
 KERNELS_OF(i128, wi_i128, EQ, NE, LT, LE)
 KERNELS_OF(f64, double, eq_f64, NE_F64, lt_f64, LE_F64)
-KERNELS_OF(str, struct wi_str, eq_str, NE_STR, lt_str, LE_STR)
+KERNELS_OF(str, struct wi_str, wi_str_same, NE_STR, lt_str, LE_STR)
 
 typedef void (*value_fn)(const struct sides *s, uint8_t *restrict out);
 typedef uint32_t (*select_fn)(const struct sides *s, uint32_t *to);

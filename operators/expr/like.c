@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LIKE. A pattern is a list of steps: a byte, one character (_), or anything
- * (%). A pattern without _ and with % only at its ends needs no steps: its
- * bytes are compared as a whole. */
+ * (%). A pattern without _ needs no steps: it is pieces of bytes between the %.
+ * The first one stands at the start and the last one at the end; the others are
+ * looked for from the left, each behind the one before it, which finds a way if
+ * there is one. */
 #include "operators/expr/like.h"
 
 #include <string.h>
+
+#include "operators/base/words.h"
+#include "operators/expr/find.h"
 
 enum step_kind { STEP_BYTE, STEP_ONE, STEP_ANY };
 
@@ -17,30 +22,62 @@ enum shape {
     SHAPE_WHOLE,  /* 'abc' */
     SHAPE_PREFIX, /* 'abc%' */
     SHAPE_SUFFIX, /* '%abc' */
-    SHAPE_PART,   /* '%abc%' */
+    SHAPE_PIECES, /* 'ab%cd%ef', '%abc%' */
     SHAPE_STEPS,
 };
 
 struct wi_like {
     enum shape shape;
     struct wi_str bytes; /* of all STEP_BYTEs */
+    struct wi_str head;  /* before the first %; may be empty, as all pieces */
+    struct wi_str tail;  /* after the last % */
+    struct wi_str *middle;
+    uint32_t n_middle;
     struct step *steps;
     uint32_t n;
 };
+
+/* The pieces, of steps without STEP_ONE. */
+static void cut(struct wi_like *like)
+{
+    const char *from = like->bytes.data;
+    const char *to = from;
+    bool first = true;
+    for (uint32_t k = 0; k < like->n; k++) {
+        struct wi_str piece = {from, (uint32_t)(to - from)};
+        if (like->steps[k].kind == STEP_BYTE) {
+            to++;
+            continue;
+        }
+        if (first) {
+            like->head = piece;
+        } else {
+            like->middle[like->n_middle++] = piece;
+        }
+        first = false;
+        from = to;
+    }
+    like->tail = (struct wi_str){from, (uint32_t)(to - from)};
+}
 
 static enum shape shape_of(const struct wi_like *like)
 {
     const struct step *steps = like->steps;
     uint32_t n = like->n;
-    bool first = n > 0 && steps[0].kind == STEP_ANY;
-    bool last = n > 1 && steps[n - 1].kind == STEP_ANY;
-    if (like->bytes.n_bytes + first + last != n) {
-        return SHAPE_STEPS;
+    uint32_t n_any = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (steps[k].kind == STEP_ONE) {
+            return SHAPE_STEPS;
+        }
+        n_any += steps[k].kind == STEP_ANY;
     }
-    return first && last ? SHAPE_PART
-           : first       ? SHAPE_SUFFIX
-           : last        ? SHAPE_PREFIX
-                         : SHAPE_WHOLE;
+    if (n_any == 1 && steps[0].kind == STEP_ANY) {
+        return SHAPE_SUFFIX;
+    }
+    if (n_any == 1 && steps[n - 1].kind == STEP_ANY) {
+        return SHAPE_PREFIX;
+    }
+    return n_any == 0 ? SHAPE_WHOLE : SHAPE_PIECES;
 }
 
 /* The step at byte *i of the pattern; *i moves to the step's last byte. false:
@@ -68,10 +105,13 @@ struct wi_like *wi_like_make(struct wi_expr_build *b, uint32_t at,
     char *bytes = wi_build_take(b, pattern.n_bytes + 1u);
     struct step *steps =
         wi_build_take(b, (pattern.n_bytes + 1u) * sizeof(*steps));
-    if (like == NULL || bytes == NULL || steps == NULL) {
+    struct wi_str *middle =
+        wi_build_take(b, (pattern.n_bytes / 2 + 1u) * sizeof(*middle));
+    if (like == NULL || bytes == NULL || steps == NULL || middle == NULL) {
         return NULL;
     }
     like->steps = steps;
+    like->middle = middle;
     like->bytes.data = bytes;
     for (uint32_t i = 0; i < pattern.n_bytes; i++) {
         struct step step;
@@ -91,6 +131,9 @@ struct wi_like *wi_like_make(struct wi_expr_build *b, uint32_t at,
         }
     }
     like->shape = shape_of(like);
+    if (like->shape == SHAPE_PIECES) {
+        cut(like);
+    }
     return like;
 }
 
@@ -133,18 +176,28 @@ static bool match_steps(const struct wi_like *like, struct wi_str s)
     return true;
 }
 
-/* Short ones have no branch per byte: with random text it is mispredicted. */
-static inline bool same_bytes(const char *x, struct wi_str y)
+static bool match_pieces(const struct wi_like *like, struct wi_str s)
 {
-    enum { SHORT = 4 };
-    int differ = 0;
-    if (y.n_bytes > SHORT) {
-        return memcmp(x, y.data, y.n_bytes) == 0;
+    struct wi_str head = {s.data, like->head.n_bytes};
+    if (s.n_bytes < (uint64_t)like->head.n_bytes + like->tail.n_bytes) {
+        return false;
     }
-    for (uint32_t i = 0; i < y.n_bytes; i++) {
-        differ |= x[i] ^ y.data[i];
+    struct wi_str tail = {s.data + s.n_bytes - like->tail.n_bytes,
+                          like->tail.n_bytes};
+    if (!wi_str_same(head, like->head) || !wi_str_same(tail, like->tail)) {
+        return false;
     }
-    return differ == 0;
+    struct wi_str rest = {s.data + head.n_bytes,
+                          s.n_bytes - head.n_bytes - tail.n_bytes};
+    for (uint32_t i = 0; i < like->n_middle; i++) {
+        uint32_t at;
+        if (!wi_find(rest, like->middle[i], &at)) {
+            return false;
+        }
+        at += like->middle[i].n_bytes;
+        rest = (struct wi_str){rest.data + at, rest.n_bytes - at};
+    }
+    return true;
 }
 
 void wi_like_match(const struct wi_like *like, const struct wi_str *x,
@@ -154,19 +207,21 @@ void wi_like_match(const struct wi_like *like, const struct wi_str *x,
     const uint32_t n = b.n_bytes;
     switch (like->shape) {
     case SHAPE_WHOLE:
-        WI_EACH(rows, out[p] = x[p].n_bytes == n && same_bytes(x[p].data, b););
+        WI_EACH(rows, out[p] = wi_str_same(x[p], b););
         break;
     case SHAPE_PREFIX:
-        WI_EACH(rows, out[p] = x[p].n_bytes >= n && same_bytes(x[p].data, b););
+        WI_EACH(rows, out[p] = x[p].n_bytes >= n &&
+                               wi_str_same((struct wi_str){x[p].data, n}, b););
         break;
     case SHAPE_SUFFIX:
-        WI_EACH(rows, out[p] = x[p].n_bytes >= n &&
-                               same_bytes(x[p].data + (x[p].n_bytes - n), b););
+        WI_EACH(rows,
+                out[p] =
+                    x[p].n_bytes >= n &&
+                    wi_str_same(
+                        (struct wi_str){x[p].data + x[p].n_bytes - n, n}, b););
         break;
-    case SHAPE_PART:
-        WI_EACH(rows, out[p] = n == 0 || (x[p].n_bytes >= n &&
-                                          memmem(x[p].data, x[p].n_bytes,
-                                                 b.data, n) != NULL););
+    case SHAPE_PIECES:
+        WI_EACH(rows, out[p] = match_pieces(like, x[p]););
         break;
     case SHAPE_STEPS:
         WI_EACH(rows, out[p] = match_steps(like, x[p]););

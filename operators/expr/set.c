@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants of an IN: few are compared one by one, many by binary search. */
+/* Constants of an IN: few are compared one by one, many by binary search. Texts
+ * are compared by length and words, so that hardly any needs its bytes; that is
+ * also their order here. */
 #include "operators/expr/set.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "operators/base/words.h"
 
 enum { FEW = 6 };
 
@@ -42,12 +46,18 @@ bool wi_set_has_null(const struct wi_set *set)
     return set->has_null;
 }
 
+#define ORDER(x, y) (((x) > (y)) - ((x) < (y)))
+
 static inline int order_str(struct wi_str x, struct wi_str y)
 {
-    uint32_t n = x.n_bytes < y.n_bytes ? x.n_bytes : y.n_bytes;
-    int order = n == 0 ? 0 : memcmp(x.data, y.data, n);
-    return order != 0 ? order
-                      : (x.n_bytes > y.n_bytes) - (x.n_bytes < y.n_bytes);
+    struct wi_words a = wi_words_of(x);
+    struct wi_words b = wi_words_of(y);
+    int order = ORDER(x.n_bytes, y.n_bytes);
+    order = order != 0 ? order : ORDER(a.head, b.head);
+    order = order != 0 ? order : ORDER(a.tail, b.tail);
+    return order != 0 || x.n_bytes <= WI_WORDS_BYTES
+               ? order
+               : memcmp(x.data, y.data, x.n_bytes);
 }
 
 /* NaN equals NaN and is greater than all numbers. */
@@ -57,9 +67,14 @@ static inline int order_f64(double x, double y)
     return nans != 0 ? nans : (x > y) - (x < y);
 }
 
-#define ORDER(x, y) (((x) > (y)) - ((x) < (y)))
+static inline bool same_f64(double x, double y)
+{
+    return order_f64(x, y) == 0;
+}
 
-#define SET_OF(T, rep_name, order)                                             \
+#define SAME(x, y) ((x) == (y))
+
+#define SET_OF(T, rep_name, order, same)                                       \
     static int sort_##rep_name(const void *x, const void *y)                   \
     {                                                                          \
         return order(*(const T *)x, *(const T *)y);                            \
@@ -92,15 +107,15 @@ static inline int order_f64(double x, double y)
         WI_EACH(rows, out[p] = 0;);                                            \
         for (uint32_t i = 0; i < set->n; i++) {                                \
             T value = values[i];                                               \
-            WI_EACH(rows, out[p] |= order(x[p], value) == 0;);                 \
+            WI_EACH(rows, out[p] |= same(x[p], value););                       \
         }                                                                      \
     }
 
-SET_OF(uint8_t, bool, ORDER)
-SET_OF(int64_t, i64, ORDER)
-SET_OF(wi_i128, i128, ORDER)
-SET_OF(double, f64, order_f64)
-SET_OF(struct wi_str, str, order_str)
+SET_OF(uint8_t, bool, ORDER, SAME)
+SET_OF(int64_t, i64, ORDER, SAME)
+SET_OF(wi_i128, i128, ORDER, SAME)
+SET_OF(double, f64, order_f64, same_f64)
+SET_OF(struct wi_str, str, order_str, wi_str_same)
 
 void wi_set_sort(struct wi_set *set)
 {

@@ -289,6 +289,22 @@ static void find_by_runs(struct wi_join_table *t, const struct wi_chunk *chunk,
     wi_runs_spread(&t->runs, head_out);
 }
 
+/* The commonest join: one key, never null, whose code is its distance from the
+ * least one. What lies outside has the code that no row has. */
+static void find_by_distance(const struct wi_join_table *t,
+                             const struct wi_chunk *chunk, uint32_t *head_out)
+{
+    const int64_t *v = wi_vec_i64(&chunk->col[t->p->left_keys[0]]);
+    const uint32_t *heads = t->heads;
+    const uint32_t *sel = chunk->sel;
+    uint64_t least = (uint64_t)t->dense.range[0].least;
+    uint64_t outside = t->dense.n_codes;
+    for (uint32_t i = 0; i < chunk->n; i++) {
+        uint64_t code = (uint64_t)v[sel == NULL ? i : sel[i]] - least;
+        head_out[i] = heads[code < outside ? code : outside];
+    }
+}
+
 void wi_join_table_find(struct wi_join_table *table,
                         const struct wi_chunk *chunk, uint32_t *head_out)
 {
@@ -298,6 +314,11 @@ void wi_join_table_find(struct wi_join_table *table,
     }
     if (!table->is_dense) {
         find_by_runs(table, chunk, head_out);
+        return;
+    }
+    if (table->p->n_keys == 1 &&
+        chunk->col[table->p->left_keys[0]].null == NULL) {
+        find_by_distance(table, chunk, head_out);
         return;
     }
     (void)wi_dense_codes(&table->dense, chunk, table->p->left_keys, false,
