@@ -262,6 +262,15 @@ static void tick_open(struct wi_link *l, uint64_t now_ns)
     }
 }
 
+void wi_link_excuse(struct wi_link *l, uint64_t late_ns)
+{
+    l->deadline_ns = wi_time_add(l->deadline_ns, late_ns);
+    l->patience_ns = wi_time_add(l->patience_ns, late_ns);
+    if (l->ping_ns != 0) {
+        l->ping_ns = wi_min_u64(l->ping_ns + late_ns, l->engine->now_ns);
+    }
+}
+
 void wi_link_tick(struct wi_link *l, uint64_t now_ns)
 {
     if (wi_link_meet_doom(l)) {

@@ -29,6 +29,11 @@ weir_err wi_link_on_bye(struct wi_link *l, const union wi_msg *m,
 /** Lose a link whose messages could not be queued (`doom`). True: it was so. */
 bool wi_link_meet_doom(struct wi_link *l);
 
+/** This node looks at its timers late_ns too late: it slept, or was busy with
+ *  its own set-up. In that time it saw nothing of its peers, so it is not held
+ *  against them: what they are waited for is moved on. */
+void wi_link_excuse(struct wi_link *l, uint64_t late_ns);
+
 /** Timers of one link, a few times per detect_ns. */
 void wi_link_tick(struct wi_link *l, uint64_t now_ns);
 

@@ -91,9 +91,11 @@ static uint32_t take_self_msgs(struct wi_engine *e)
 
 static void housekeeping(struct wi_engine *e)
 {
+    uint64_t late_ns = e->now_ns - e->tick_ns;
     e->tick_ns = UINT64_MAX;
     for (uint32_t i = 0; i < e->n_members; i++) {
         if (e->members[i].link != NULL) {
+            wi_link_excuse(e->members[i].link, late_ns);
             wi_link_tick(e->members[i].link, e->now_ns);
         }
     }

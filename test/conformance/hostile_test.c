@@ -204,6 +204,31 @@ Test(hostile, peer_that_always_hangs_up_is_lost_in_time, .timeout = 60)
     wt_lone_close(&lone);
 }
 
+/* The peer was there in time; the node looked after its deadline. */
+Test(hostile, node_that_slept_does_not_blame_its_peer, .timeout = 60)
+{
+    const struct weir_node_params params = {.connect_ns = 1000000000};
+    struct weir_error err = {0};
+    uint64_t next_ns;
+    wt_lone_open(&lone, &params);
+    wt_lone_join(&lone);
+    weir_query *q = query_of_both();
+    (void)weir_node_step(lone.node, wi_simnet_now(lone.net), &next_ns);
+    lone.asleep = true;
+    wt_lone_settle(&lone);
+    wi_simnet_advance(lone.net, 5 * params.connect_ns);
+    lone.asleep = false;
+    WT_TURNS(&lone, lone.raws[0].of_type[WI_MSG_HELLO] == 1);
+    wt_lone_settle(&lone); /* it goes on waiting for ACCEPT */
+    cr_assert_eq(weir_query_status(q, &err), WEIR_OK, "%s", err.message);
+    WT_TURNS(&lone, weir_query_status(q, &err) != WEIR_OK);
+    uint64_t now = wi_simnet_now(lone.net);
+    cr_assert_eq(err.code, WEIR_ERR_PEER_LOST); /* but not for ever */
+    cr_assert_leq(now, 6 * params.connect_ns + 100000000);
+    weir_query_close(q);
+    wt_lone_close(&lone);
+}
+
 /* ---- the log ------------------------------------------------------------- */
 
 Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)

@@ -159,7 +159,8 @@ static void ep_ready(struct shm_ep *ep, uint32_t what, struct shm_events *out)
     }
 }
 
-static void collect(struct shm *t, struct shm_events *out)
+/* False: there may be more to read. */
+static bool collect(struct shm *t, struct shm_events *out)
 {
     struct epoll_event ready[SHM_READY];
     bool knock = false;
@@ -179,6 +180,7 @@ static void collect(struct shm *t, struct shm_events *out)
     if (knock) {
         wi_shm_accept(t); /* last: links that just ended make room */
     }
+    return n < SHM_READY && !wi_shm_full(out) && t->n_slots < SHM_SLOTS;
 }
 
 static uint32_t shm_poll(struct wi_transport *base, uint64_t now_ns,
@@ -188,13 +190,9 @@ static uint32_t shm_poll(struct wi_transport *base, uint64_t now_ns,
     struct shm_events out = {events, 0, max};
     t->now_ns = now_ns;
     wi_shm_take_rest(t, &out);
+    /* Read, then judge: after a node has slept, the answer may be there. */
+    t->all_read = !wi_shm_full(&out) && collect(t, &out);
     if (t->due_ns <= now_ns) {
-        wi_shm_step_waiting(t, &out);
-    }
-    if (!wi_shm_full(&out)) {
-        collect(t, &out);
-    }
-    if (t->due_ns == 0) {
         wi_shm_step_waiting(t, &out);
     }
     return out.n;

@@ -139,6 +139,7 @@ struct shm {
     char name[SHM_NAME_BYTES];
     /* written by: engine */
     uint64_t now_ns;        /* of the poll that runs */
+    bool all_read;          /* by it: nothing waits in a socket */
     uint64_t due_ns;        /* when `waiting` needs a look; 0 = now */
     uint64_t resume_ns;     /* when accept goes on; 0 = not paused */
     struct shm_ep *waiting; /* retrying, greeting, doomed */
