@@ -83,22 +83,27 @@ static inline WI_TARGET_AVX2 __m256i uppers8(__m256i a, __m256i b)
                                                  _mm256_castsi256_ps(b), 0xdd));
 }
 
+/* Sixteen destinations: pairs in the order 0 2 4 6 | 1 3 5 7. */
+static inline WI_TARGET_AVX2 __m256i dest16(const uint64_t *keys,
+                                            const struct keys4 *c)
+{
+    __m256i a = uppers8(dest4(keys, c), dest4(keys + 4, c));
+    __m256i b = uppers8(dest4(keys + 8, c), dest4(keys + 12, c));
+    return _mm256_packus_epi32(a, b);
+}
+
 WI_TARGET_AVX2
 void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
                        uint32_t n_dest, uint16_t *dest_out)
 {
-    /* Pairs of 16 destinations as packing leaves them, in order. */
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     const struct keys4 c = keys_of(k0, k1, n_dest);
     const uint64_t *key = keys;
     uint32_t i = 0;
 
     for (; i + 16 <= n; i += 16) {
-        __m256i a = uppers8(dest4(key + i, &c), dest4(key + i + 4, &c));
-        __m256i b = uppers8(dest4(key + i + 8, &c), dest4(key + i + 12, &c));
-        __m256i dest = _mm256_packus_epi32(a, b);
-        _mm256_storeu_si256((void *)(dest_out + i),
-                            _mm256_permutevar8x32_epi32(dest, order));
+        __m256i dest = _mm256_permutevar8x32_epi32(dest16(key + i, &c), order);
+        _mm256_storeu_si256((void *)(dest_out + i), dest);
     }
     for (; i < n; i++) {
         uint64_t h = wi_load_u64((const uint8_t *)keys + (size_t)i * 8);
@@ -144,31 +149,51 @@ static WI_TARGET_AVX2 void narrow(const uint16_t *dest, uint32_t n,
     }
 }
 
-/* Rows whose byte is d, to list; its end. Eight numbers are written at a time:
- * what is too many is overwritten by the next or lies in the list's spare
- * end. */
+/* Numbers of the rows under a mask of eight. All eight places are written: what
+ * is too many is overwritten by the next or lies in the list's spare end. */
+static inline WI_TARGET_AVX2 void append8(uint32_t *list, uint32_t mask,
+                                          __m256i base)
+{
+    __m128i some = _mm_loadl_epi64((const void *)&bit_numbers[mask]);
+    __m256i rows = _mm256_add_epi32(base, _mm256_cvtepu8_epi32(some));
+    _mm256_storeu_si256((void *)list, rows);
+}
+
+/* Rows whose byte is d, to list; its end. Where each eight go is counted from
+ * the same mask, so that no store waits for the one before it. */
 static WI_TARGET_AVX2 uint32_t *list_of(const uint8_t *bytes, uint32_t n,
                                         uint32_t d, uint32_t first,
                                         uint32_t *list)
 {
     const __m256i want = _mm256_set1_epi8((char)d);
     const __m256i eight = _mm256_set1_epi32(8);
-    __m256i base = _mm256_set1_epi32((int)first);
+    __m256i base0 = _mm256_set1_epi32((int)first);
     for (uint32_t i = 0; i < n; i += LIST_BLOCK) {
+        __m256i base1 = _mm256_add_epi32(base0, eight);
+        __m256i base2 = _mm256_add_epi32(base1, eight);
+        __m256i base3 = _mm256_add_epi32(base2, eight);
         __m256i block = _mm256_loadu_si256((const void *)(bytes + i));
         uint32_t m =
             (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(block, want));
-        for (int k = 0; k < LIST_BLOCK / 8; k++) {
-            __m128i some =
-                _mm_loadl_epi64((const void *)&bit_numbers[m & 0xff]);
-            __m256i rows = _mm256_add_epi32(base, _mm256_cvtepu8_epi32(some));
-            _mm256_storeu_si256((void *)list, rows);
-            list += __builtin_popcount(m & 0xff);
-            base = _mm256_add_epi32(base, eight);
-            m >>= 8;
-        }
+        append8(list, m & 0xff, base0);
+        append8(list + __builtin_popcount(m & 0xff), m >> 8 & 0xff, base1);
+        append8(list + __builtin_popcount(m & 0xffff), m >> 16 & 0xff, base2);
+        append8(list + __builtin_popcount(m & 0xffffff), m >> 24, base3);
+        list += __builtin_popcount(m);
+        base0 = _mm256_add_epi32(base3, eight);
     }
     return list;
+}
+
+static WI_TARGET_AVX2 void lists_of(const uint8_t *bytes, uint32_t first,
+                                    uint32_t n, uint32_t n_dest,
+                                    uint32_t *idx_out, uint32_t *count_out)
+{
+    for (uint32_t d = 0; d < n_dest; d++) {
+        uint32_t *list = idx_out + d * WI_LIST_STRIDE;
+        uint32_t *end = list_of(bytes, n, d, first, list);
+        count_out[d] = (uint32_t)(end - list);
+    }
 }
 
 WI_TARGET_AVX2
@@ -177,11 +202,36 @@ void wi_lists_avx2(const uint16_t *dest, uint32_t first, uint32_t n,
 {
     uint8_t bytes[WI_SPLIT_ROWS];
     narrow(dest, n, bytes);
-    for (uint32_t d = 0; d < n_dest; d++) {
-        uint32_t *list = idx_out + d * WI_LIST_STRIDE;
-        uint32_t *end = list_of(bytes, n, d, first, list);
-        count_out[d] = (uint32_t)(end - list);
+    lists_of(bytes, first, n, n_dest, idx_out, count_out);
+}
+
+WI_TARGET_AVX2
+void wi_hash_lists_avx2(const void *keys, const struct wi_hash_lists *in,
+                        uint32_t *idx_out, uint32_t *count_out)
+{
+    /* Pairs of 16 destinations as packing leaves them, in order. */
+    const __m256i order =
+        _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15,
+                         0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+    const struct keys4 c = keys_of(in->k0, in->k1, in->n_dest);
+    const uint64_t *key = keys;
+    uint8_t bytes[WI_SPLIT_ROWS];
+    uint32_t i = 0;
+    for (; i + LIST_BLOCK <= in->n; i += LIST_BLOCK) {
+        __m256i all =
+            _mm256_packus_epi16(dest16(key + i, &c), dest16(key + i + 16, &c));
+        all = _mm256_shuffle_epi8(_mm256_permute4x64_epi64(all, 0xd8), order);
+        _mm256_storeu_si256((void *)(bytes + i), all);
     }
+    for (; i < in->n; i++) {
+        uint64_t h = wi_load_u64((const uint8_t *)keys + (size_t)i * 8);
+        h = wi_hash_word(h, in->k0, in->k1);
+        bytes[i] = (uint8_t)wi_hash_dest(h, in->n_dest);
+    }
+    for (; i % LIST_BLOCK != 0; i++) {
+        bytes[i] = NO_DEST;
+    }
+    lists_of(bytes, in->first, in->n, in->n_dest, idx_out, count_out);
 }
 
 #endif /* WI_X86 */

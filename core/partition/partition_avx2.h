@@ -11,6 +11,10 @@
 void wi_lists_avx2(const uint16_t *dest, uint32_t first, uint32_t n,
                    uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
 
+/** From non-null 64-bit keys to lists, by bytes in between. */
+void wi_hash_lists_avx2(const void *keys, const struct wi_hash_lists *in,
+                        uint32_t *idx_out, uint32_t *count_out);
+
 /** Hash and reduce n non-null 64-bit keys in one go. */
 void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
                        uint32_t n_dest, uint16_t *dest_out);

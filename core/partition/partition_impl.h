@@ -45,7 +45,7 @@ enum {
     WI_KEY_BLOCK = 256, /* rows per step: words and hashes take 4 KiB of L1 */
     WI_LISTS_COMPRESS = 12,
     WI_LISTS_BYTES = 24,
-    WI_LISTS_TABLE = 10,
+    WI_LISTS_TABLE = 13,
     WI_LISTS_BANKED = 20,
     WI_LISTS_DIRECT = 32,
     WI_BANKS = 4,
@@ -116,7 +116,7 @@ static inline uint16_t wi_hash_dest(uint64_t h, uint32_t n_dest)
 struct wi_hash_lists {
     uint64_t k0;
     uint64_t k1;
-    uint32_t n_dest; /* <= WI_LISTS_COMPRESS or WI_LISTS_BYTES */
+    uint32_t n_dest; /* as many as the kernel takes */
     uint32_t first;  /* row number of keys[0] */
     uint32_t n;
 };
