@@ -3,9 +3,10 @@
 # `make test` are enough: they install what is missing, build, and run.
 
 .DEFAULT_GOAL := release
-.PHONY: release demo test test-sanitizers check bench install install-all \
-        docs format bench-query fuzz tidy coverage clean setup setup-build \
-        setup-check setup-bench setup-vm vm test-vm bench-vm help
+.PHONY: release demo test test-sanitizers check bench bench-two-stage \
+        bench-query install install-all docs format fuzz tidy coverage clean \
+        setup setup-build setup-check setup-bench setup-vm vm test-vm bench-vm \
+        help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -62,8 +63,16 @@ coverage: build/coverage/build.ninja
 	@test/scripts/run_tests.sh build/coverage -L 'unit|conformance'
 	@test/scripts/coverage.sh build/coverage
 
-bench: ## the comparison with opponents and the limit
-bench: setup-bench build/bench/build.ninja
+bench: ## everything against its opponents, 30 minutes: a page with plots
+bench: setup-bench build/bench/build.ninja build/duckdb/bin/python \
+        build/tpch-0.2
+	@cmake --build build/bench -j $(JOBS)
+	@bench/report/report.py --weir build/bench/weir \
+	    --duckdb build/duckdb/bin/python --tpch build/tpch-0.2 \
+	    --out build/bench-report $(ARGS)
+
+bench-two-stage: ## two shuffles against opponents and the limit, a minute
+bench-two-stage: setup-bench build/bench/build.ninja
 	@cmake --build build/bench -j $(JOBS)
 	@build/bench/weir bench two-stage --nodes 8 --workers 1 --rows 5000000 \
 	    --transports shm,tcp,sockets,mpi --repeat 5 --limit $(ARGS)
