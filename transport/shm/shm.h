@@ -153,7 +153,7 @@ struct shm {
     uint8_t *slots[SHM_SLOTS];
     uint8_t *slab; /* what slots point into */
     /* written by: any thread */
-    _Atomic uint64_t taken_bytes; /* by mem_take */
+    _Atomic uint64_t spare_bytes; /* may be taken before room is looked for */
 };
 
 /** Events of the poll that runs. */

@@ -28,9 +28,11 @@
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
+/* Of the room there is, that is used before it is looked at again. */
+enum { SPARE_PART = 64 };
+
 static const size_t chunk_bytes = (size_t)8 << 20;
 static const size_t huge_from_bytes = (size_t)16 << 10;
-static const uint64_t ask_bytes = (uint64_t)1 << 20;
 
 static int memfd_open(const char *name)
 {
@@ -44,8 +46,8 @@ static int memfd_open(const char *name)
     return fd;
 }
 
-/* Limits that would end in a signal instead of an error. */
-static weir_err check_room(size_t bytes, struct weir_error *err)
+/* A limit that would end in a signal instead of an error. */
+static weir_err check_file_size(size_t bytes, struct weir_error *err)
 {
     struct rlimit file = {.rlim_cur = RLIM_INFINITY};
     (void)getrlimit(RLIMIT_FSIZE, &file);
@@ -55,6 +57,19 @@ static weir_err check_room(size_t bytes, struct weir_error *err)
                        "%llu bytes; raise \"ulimit -f\"",
                        bytes, (unsigned long long)file.rlim_cur);
     }
+    return WEIR_OK;
+}
+
+/* Is there room? The answer takes some files of /proc and of the control
+ * groups, so the next question waits until a small part of it is used up. */
+static weir_err check_room(struct shm *t, size_t bytes, struct weir_error *err)
+{
+    /* rlx: a count; of two threads at once one may not be counted */
+    uint64_t spare = wi_load_rlx(&t->spare_bytes);
+    if (bytes <= spare) {
+        wi_store_rlx(&t->spare_bytes, spare - bytes); /* rlx: as above */
+        return WEIR_OK;
+    }
     const char *limit;
     uint64_t room = wi_shm_room("", &limit);
     if (bytes > room) {
@@ -63,6 +78,8 @@ static weir_err check_room(size_t bytes, struct weir_error *err)
                        "lower memory_bytes or make room",
                        bytes, limit, (unsigned long long)room);
     }
+    /* rlx: as above */
+    wi_store_rlx(&t->spare_bytes, (room - bytes) / SPARE_PART);
     return WEIR_OK;
 }
 
@@ -152,7 +169,8 @@ static weir_err open_memory(struct shm *t, size_t bytes, bool now,
                        "%zu bytes of shared memory: not a multiple of %u",
                        bytes, WI_PAGE);
     }
-    weir_err rc = check_room(bytes, err);
+    weir_err rc = check_file_size(bytes, err);
+    rc = rc == WEIR_OK ? check_room(t, bytes, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -187,16 +205,6 @@ weir_err wi_shm_mem_reserve(struct wi_transport *base, size_t bytes,
                        !wi_pages_can_populate(), out, err);
 }
 
-/* Once for every megabyte: the answer takes some files of /proc. */
-static weir_err ask_room(struct shm *t, size_t bytes, struct weir_error *err)
-{
-    /* rlx: a count; what lies between two questions may be a little more */
-    uint64_t before = wi_add_rlx(&t->taken_bytes, bytes);
-    return before / ask_bytes == (before + bytes) / ask_bytes
-               ? WEIR_OK
-               : check_room(wi_max_u64(bytes, ask_bytes), err);
-}
-
 /* Huge pages for [from, to), where whole ones fit into the mapping. One that
  * has no page at all cannot be made: take one. */
 static void make_huge(const struct wi_mem_part *part, size_t from, size_t to)
@@ -225,7 +233,7 @@ weir_err wi_shm_mem_take(struct wi_transport *base,
     char *at = (char *)part->base + from;
     bool there = wi_pages_are_there(at, to - from);
     if (!there) {
-        weir_err rc = ask_room(t, to - from, err);
+        weir_err rc = check_room(t, to - from, err);
         if (rc != WEIR_OK) {
             return rc;
         }
