@@ -252,11 +252,21 @@ static uint64_t load_bits(const uint8_t *bits, uint64_t pos, uint32_t k)
     return k == 64 ? word : word & (((uint64_t)1 << k) - 1);
 }
 
+/* Eight at a time: the shifts are constants then. */
 static uint64_t gather_bits(const uint8_t *bits, uint64_t offset,
                             const uint32_t *idx, uint32_t k)
 {
     uint64_t word = 0;
-    for (uint32_t i = 0; i < k; i++) {
+    uint32_t i = 0;
+    for (; i + 8 <= k; i += 8) {
+        uint64_t byte = 0;
+        _Pragma("GCC unroll 8") for (uint32_t j = 0; j < 8; j++)
+        {
+            byte |= (uint64_t)wi_bit(bits, offset + idx[i + j]) << j;
+        }
+        word |= byte << i;
+    }
+    for (; i < k; i++) {
         word |= (uint64_t)wi_bit(bits, offset + idx[i]) << i;
     }
     return word;
@@ -398,9 +408,21 @@ uint32_t wi_var_bytes(const struct wi_view *v, const struct wi_rows *rows)
     return bytes;
 }
 
-/* Values of up to 32 bytes are moved as 32 bytes where source and destination
- * have that much: a branch on the length would be mispredicted. The surplus is
- * overwritten by the next value or lies in the unused end of the area. */
+enum { BLOCK_BYTES = 32, MOST_BLOCKS_BYTES = 256 };
+
+/* Blocks of 32 bytes until `len` are copied. */
+static inline void copy_blocks(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+    memcpy(dst, src, BLOCK_BYTES);
+    for (uint32_t at = BLOCK_BYTES; at < len; at += BLOCK_BYTES) {
+        memcpy(dst + at, src + at, BLOCK_BYTES);
+    }
+}
+
+/* Short values are moved in whole blocks where source and destination have that
+ * much: a branch on the length would be mispredicted, and a call costs more
+ * than the copy. The surplus is overwritten by the next value or lies in the
+ * unused end of the area. */
 void wi_copy_bytes(uint8_t *dst, const struct wi_var *var,
                    const struct wi_view *v, const struct wi_rows *rows)
 {
@@ -420,8 +442,11 @@ void wi_copy_bytes(uint8_t *dst, const struct wi_var *var,
         uint32_t from = (uint32_t)pair;
         uint32_t len = (uint32_t)(pair >> 32) - from;
         const uint8_t *src = v->bytes + from;
-        if (len <= 32 && src_end - from >= 32 && cap_bytes - to >= 32) {
-            memcpy(dst + to, src, 32);
+        uint32_t whole = (len + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+        whole = wi_max_u32(whole, BLOCK_BYTES);
+        if (len <= MOST_BLOCKS_BYTES && src_end - from >= whole &&
+            cap_bytes - to >= whole) {
+            copy_blocks(dst + to, src, len);
         } else {
             memcpy(dst + to, src, len);
         }
