@@ -167,9 +167,10 @@ typedef enum weir_join_kind {
 } weir_join_kind;
 
 /** Hash join: the right input is kept in memory, so it should be the smaller.
- *  Null keys never match. Gives the left columns, then (INNER, LEFT) the right
- *  ones; all names must differ, except that right keys named as their left key
- *  are left out. */
+ *  Two rows match if their keys are equal and `where` is true of them; null
+ *  keys never match. Gives the left columns, then (INNER, LEFT) the right ones;
+ *  all names must differ, also if SEMI or ANTI have a `where`, except that
+ *  right keys named as their left key are left out. */
 struct weir_join_params {
     const char *left;
     const char *right;
@@ -177,6 +178,7 @@ struct weir_join_params {
     const char *const *left_keys;
     const char *const *right_keys; /* [left_keys] */
     uint32_t n_keys;
+    const char *where; /* of the columns of both sides [true] */
 };
 /** Add one with these params.
  *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:

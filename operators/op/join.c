@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hash join. Where each left row matches at most once, left chunks are passed
  * on without a copy, with a selection. Otherwise pairs of rows are gathered, at
- * most a chunk of them per step; the next step goes on where they ended. */
+ * most a chunk of them per step; the next step goes on where they ended.
+ *
+ * With a condition, each left chunk is paired; the pairs that fail it are
+ * dropped, and once all were looked at, REST gives out the left rows that the
+ * kind of the join makes of those with and without a match. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "operators/base/fail.h"
 #include "operators/op/join_table.h"
 
-enum phase { TAKE_RIGHT, BUILD, LOOK_UP, PAIRS, ENDED };
+enum phase { TAKE_RIGHT, BUILD, LOOK_UP, PAIRS, REST, ENDED };
 
 struct join {
     struct wi_op op; /* first */
@@ -27,6 +31,11 @@ struct join {
     uint32_t head[WI_CHUNK_ROWS];
     uint32_t pos[WI_CHUNK_ROWS];
     uint32_t right[WI_CHUNK_ROWS];
+    /* of a condition */
+    struct wi_eval *where;            /* NULL: there is none */
+    uint32_t left_row[WI_CHUNK_ROWS]; /* of each pair */
+    uint32_t passed[WI_CHUNK_ROWS];   /* pairs that fulfil it */
+    uint8_t has_match[WI_CHUNK_ROWS]; /* of each left row */
 };
 
 static enum wi_state end(struct join *j)
@@ -126,14 +135,16 @@ static uint32_t next_pairs(struct join *j)
     while (j->row < j->left.n && n < WI_CHUNK_ROWS) {
         uint32_t pos = wi_chunk_pos(&j->left, j->row);
         uint32_t match = j->begun ? j->match : j->head[j->row];
-        if (match == WI_NOWHERE && j->p->kind == WEIR_JOIN_LEFT) {
+        if (match == WI_NOWHERE && j->p->kind == WEIR_JOIN_LEFT &&
+            j->where == NULL) {
             j->pos[n] = pos;
             j->right[n++] = WI_NOWHERE;
         }
         while (match != WI_NOWHERE && n < WI_CHUNK_ROWS) {
             j->pos[n] = pos;
+            j->left_row[n] = j->row;
             j->right[n++] = match;
-            match = next[match];
+            match = next == NULL ? WI_NOWHERE : next[match];
         }
         j->match = match;
         j->begun = match != WI_NOWHERE;
@@ -142,12 +153,62 @@ static uint32_t next_pairs(struct join *j)
     return n;
 }
 
+static bool is_for_left_rows(const struct join *j)
+{
+    return j->p->kind == WEIR_JOIN_SEMI || j->p->kind == WEIR_JOIN_ANTI;
+}
+
+/* Semi and anti joins give out no pairs: only the condition reads them. */
+static bool needs_left(const struct join *j, uint32_t c)
+{
+    return !is_for_left_rows(j) || wi_expr_reads(j->p->where, c);
+}
+
+/* Drop the pairs that do not fulfil the condition. */
+static bool judge(struct join *j, struct wi_chunk *out)
+{
+    uint32_t n = 0;
+    if (wi_eval_select(j->where, out, j->passed, &n, &j->op.ctx->err) !=
+        WEIR_OK) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        j->has_match[j->left_row[j->passed[i]]] = 1;
+    }
+    out->n = is_for_left_rows(j) ? 0 : n;
+    out->sel = j->passed;
+    out->n_cols = j->p->columns->n;
+    return true;
+}
+
+/* The left rows of SEMI with a match, of ANTI and LEFT those without one. */
+static enum wi_state give_rest(struct join *j, struct wi_chunk *out)
+{
+    const uint8_t wanted = j->p->kind == WEIR_JOIN_SEMI;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < j->left.n; i++) {
+        j->pos[n] = wi_chunk_pos(&j->left, i);
+        j->right[n] = WI_NOWHERE;
+        n += j->has_match[i] == wanted;
+    }
+    memcpy(j->cols, j->left.col, j->n_left * sizeof(*j->cols));
+    *out = (struct wi_chunk){n, j->p->columns->n, j->pos, j->cols};
+    if (!is_for_left_rows(j)) {
+        give_right(j, j->right, out);
+    }
+    j->phase = LOOK_UP;
+    return WI_MOVED;
+}
+
 static enum wi_state give_pairs(struct join *j, struct wi_chunk *out)
 {
     uint32_t n = next_pairs(j);
-    *out = (struct wi_chunk){n, j->p->columns->n, NULL, j->cols};
+    *out = (struct wi_chunk){n, j->n_left + j->p->n_right_out, NULL, j->cols};
     for (uint32_t c = 0; n > 0 && c < j->n_left; c++) {
         const struct wi_vec *from = &j->left.col[c];
+        if (!needs_left(j, c)) {
+            continue;
+        }
         j->cols[c] = j->left_vecs[c];
         wi_vec_gather(from, j->pos, n, &j->cols[c]);
         if (from->null == NULL) {
@@ -155,8 +216,12 @@ static enum wi_state give_pairs(struct join *j, struct wi_chunk *out)
         }
     }
     give_right(j, j->right, out);
+    if (j->where != NULL && n > 0 && !judge(j, out)) {
+        return wi_op_failed(&j->op);
+    }
     if (j->row == j->left.n) {
-        j->phase = LOOK_UP;
+        bool rest = j->where != NULL && j->p->kind != WEIR_JOIN_INNER;
+        j->phase = rest ? REST : LOOK_UP;
     }
     return WI_MOVED;
 }
@@ -173,7 +238,7 @@ static enum wi_state look_up(struct join *j, struct wi_chunk *out)
         return state;
     }
     wi_join_table_find(&j->table, &j->left, j->head);
-    if (j->table.next == NULL) {
+    if (j->table.next == NULL && j->where == NULL) {
         give_left(j, out);
         give_right(j, j->p->kind == WEIR_JOIN_LEFT ? j->head : j->right, out);
         return WI_MOVED;
@@ -182,6 +247,9 @@ static enum wi_state look_up(struct join *j, struct wi_chunk *out)
         wi_vecs_open(j->p->left, &j->op.mem, &j->left_vecs, &j->op.ctx->err) !=
             WEIR_OK) {
         return wi_op_failed(&j->op);
+    }
+    if (j->where != NULL) {
+        memset(j->has_match, 0, j->left.n);
     }
     j->phase = PAIRS;
     j->row = 0;
@@ -201,6 +269,8 @@ static enum wi_state step_join(struct wi_op *op, struct wi_chunk *out)
         return look_up(j, out);
     case PAIRS:
         return give_pairs(j, out);
+    case REST:
+        return give_rest(j, out);
     case ENDED:
         break;
     }
@@ -211,6 +281,7 @@ static void close_join(struct wi_op *op)
 {
     struct join *j = (struct join *)op;
     wi_join_table_fini(&j->table);
+    wi_eval_close(j->where);
     wi_vecs_close(j->left_vecs, j->n_left, &op->mem);
     wi_vecs_close(j->right_vecs, j->p->n_right_out, &op->mem);
     free(j->cols);
@@ -227,12 +298,16 @@ static const struct wi_op_ops join_ops = {
 static weir_err open_parts(struct join *j, struct weir_error *err)
 {
     const struct wi_join_params *p = j->p;
-    j->cols = calloc(p->columns->n + 1, sizeof(*j->cols));
+    const struct wi_columns *all = p->where != NULL ? p->pairs : p->columns;
+    j->cols = calloc(all->n + 1, sizeof(*j->cols));
     if (j->cols == NULL) {
-        return wi_exec_no_memory(err, p->columns->n * sizeof(*j->cols));
+        return wi_exec_no_memory(err, all->n * sizeof(*j->cols));
     }
-    struct wi_columns right = {p->columns->at + j->n_left, p->n_right_out};
+    struct wi_columns right = {all->at + j->n_left, p->n_right_out};
     weir_err code = wi_vecs_open(&right, &j->op.mem, &j->right_vecs, err);
+    if (code == WEIR_OK && p->where != NULL) {
+        code = wi_eval_open(p->where, &j->op.mem, &j->where, err);
+    }
     if (code != WEIR_OK) {
         return code;
     }

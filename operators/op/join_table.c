@@ -225,8 +225,9 @@ static weir_err build_chunk(struct wi_join_table *t, struct weir_error *err)
     } else {
         find_heads_hash(t, &chunk, first);
     }
-    /* These only ask whether there is a match. */
-    bool once = t->p->kind == WEIR_JOIN_SEMI || t->p->kind == WEIR_JOIN_ANTI;
+    /* These only ask whether there is a row with the key. */
+    bool once = t->p->where == NULL &&
+                (t->p->kind == WEIR_JOIN_SEMI || t->p->kind == WEIR_JOIN_ANTI);
     for (uint32_t i = 0; !once && i < n; i++) {
         if (t->number[i] != first + i) {
             weir_err code = chain(t, t->number[i], first + i, err);

@@ -54,7 +54,9 @@ weir_err wi_project_open(struct wi_ctx *ctx, const struct wi_project_params *p,
 
 /* ---- hash join: the right input is kept, the left one runs past ---------- */
 
-/** columns: those of left, then (INNER, LEFT) right_out of right. */
+/** columns: those of left, then (INNER, LEFT) right_out of right.
+ *  where: what a pair of rows with equal keys has to fulfil, too, in terms of
+ *  `pairs`, which are the columns of left and right_out of right. */
 struct wi_join_params {
     const struct wi_columns *columns;
     const struct wi_columns *left;
@@ -65,6 +67,8 @@ struct wi_join_params {
     const uint32_t *right_keys;
     uint32_t n_right_out;
     const uint32_t *right_out;
+    const struct wi_expr *where;    /* NULL: nothing */
+    const struct wi_columns *pairs; /* if there is a where */
 };
 weir_err wi_join_open(struct wi_ctx *ctx, const struct wi_join_params *p,
                       struct wi_op *left, struct wi_op *right,

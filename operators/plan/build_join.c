@@ -109,23 +109,73 @@ static weir_err give_right(struct wi_draft *b, uint32_t col)
     return wi_draft_give(b, p->right->at[col].name, &type, value);
 }
 
-static weir_err give_columns(struct wi_draft *b)
+static bool gives_right(const struct wi_join_params *p)
+{
+    return p->kind == WEIR_JOIN_INNER || p->kind == WEIR_JOIN_LEFT;
+}
+
+static weir_err give_columns(struct wi_draft *b, bool with_where)
 {
     struct wi_join_params *p = &b->op->p.join;
     uint32_t *out = wi_draft_take(b, p->right->n, sizeof(*out));
     weir_err rc = out == NULL ? wi_draft_no_memory(b)
                               : wi_draft_give_all(b, wi_draft_nth(b, 0));
-    if (p->kind == WEIR_JOIN_SEMI || p->kind == WEIR_JOIN_ANTI) {
+    if (!gives_right(p) && !with_where) {
         return rc;
     }
     for (uint32_t i = 0; rc == WEIR_OK && i < p->right->n; i++) {
         if (!is_left_out(p, i)) {
             out[p->n_right_out++] = i;
-            rc = give_right(b, i);
+            rc = gives_right(p) ? give_right(b, i) : rc;
         }
     }
     p->right_out = out;
     return rc;
+}
+
+/* ---- the condition ------------------------------------------------------- */
+
+/* What the condition of a semi or anti join can name, which gives out less. */
+static weir_err make_pairs(struct wi_draft *b)
+{
+    struct wi_join_params *p = &b->op->p.join;
+    struct wi_columns *pairs = wi_draft_take(b, 1, sizeof(*pairs));
+    struct wi_named_type *at =
+        wi_draft_take(b, p->left->n + p->n_right_out, sizeof(*at));
+    if (pairs == NULL || at == NULL) {
+        return wi_draft_no_memory(b);
+    }
+    pairs->at = at;
+    for (uint32_t i = 0; i < p->left->n; i++) {
+        at[pairs->n++] = p->left->at[i];
+    }
+    for (uint32_t i = 0; i < p->n_right_out; i++) {
+        const struct wi_named_type *col = &p->right->at[p->right_out[i]];
+        if (wi_columns_find(pairs, col->name) >= 0) {
+            return wi_draft_fail(b, WEIR_ERR_DUPLICATE,
+                                 "both sides have a column \"%s\"; rename one "
+                                 "in a project below",
+                                 col->name);
+        }
+        at[pairs->n++] = *col;
+    }
+    p->pairs = pairs;
+    return WEIR_OK;
+}
+
+static weir_err join_where(struct wi_draft *b, const char *where)
+{
+    struct wi_join_params *p = &b->op->p.join;
+    weir_err rc = WEIR_OK;
+    if (where == NULL) {
+        return WEIR_OK;
+    }
+    p->pairs = &b->op->columns;
+    if (!gives_right(p)) {
+        wi_draft_at(b, "where");
+        rc = make_pairs(b);
+    }
+    return rc == WEIR_OK ? wi_draft_where(b, where, p->pairs, &p->where) : rc;
 }
 
 static weir_err join_detail(struct wi_draft *b,
@@ -134,11 +184,13 @@ static weir_err join_detail(struct wi_draft *b,
     char left[WI_DRAFT_LIST_BYTES];
     char right[WI_DRAFT_LIST_BYTES];
     return wi_draft_detail(
-        b, "%s, %s = %s", wi_join_words[params->kind],
+        b, "%s, %s = %s%s%s", wi_join_words[params->kind],
         wi_draft_list(params->left_keys, params->n_keys, left),
         wi_draft_list(params->right_keys == NULL ? params->left_keys
                                                  : params->right_keys,
-                      params->n_keys, right));
+                      params->n_keys, right),
+        params->where == NULL ? "" : ", ",
+        params->where == NULL ? "" : params->where);
 }
 
 static weir_err build_join(struct wi_draft *b,
@@ -169,7 +221,11 @@ static weir_err build_join(struct wi_draft *b,
     rc = join_keys(b, params);
     wi_draft_at(b, NULL);
     if (rc == WEIR_OK) {
-        rc = give_columns(b);
+        rc = give_columns(b, params->where != NULL);
+    }
+    if (rc == WEIR_OK) {
+        rc = join_where(b, params->where);
+        wi_draft_at(b, NULL);
     }
     return rc == WEIR_OK ? join_detail(b, params) : rc;
 }

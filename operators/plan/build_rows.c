@@ -116,28 +116,15 @@ static weir_err build_filter(struct wi_draft *b, const char *input,
 {
     struct wi_filter_params *p = &b->op->p.filter;
     struct wi_plan_op *in;
-    struct wi_expr *expr;
     wi_draft_at(b, "input");
     weir_err rc = wi_draft_input(b, input, &in);
+    if (rc == WEIR_OK) {
+        rc = wi_draft_where(b, where, &in->columns, &p->where);
+    }
     if (rc != WEIR_OK) {
         return rc;
     }
-    wi_draft_at(b, "where");
-    if (where == NULL) {
-        return wi_draft_fail(b, WEIR_ERR_ARG, "an expression was expected");
-    }
-    rc = wi_expr_open(where, &in->columns, &expr, b->err);
-    if (rc != WEIR_OK) {
-        return wi_draft_fail_in(b, rc);
-    }
     p->columns = &b->op->columns;
-    p->where = expr;
-    if (wi_expr_type(expr)->kind != WI_TYPE_BOOL) {
-        char type[WI_TYPE_TEXT_BYTES];
-        return wi_draft_fail(b, WEIR_ERR_ARG,
-                             "a bool expression was expected, this one is %s",
-                             wi_type_text(wi_expr_type(expr), type));
-    }
     wi_draft_at(b, NULL);
     rc = wi_draft_give_all(b, in);
     return rc == WEIR_OK ? wi_draft_detail(b, "%s", where) : rc;

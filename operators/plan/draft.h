@@ -119,6 +119,13 @@ weir_err wi_draft_keys(struct wi_draft *b, const struct wi_plan_op *of,
 weir_err wi_draft_give(struct wi_draft *b, const char *name,
                        const struct wi_type *type, uint32_t value);
 
+/** The expression of a field `where`, which must be a bool.
+ *  @param out  [out] set on WEIR_OK only; the operator has to close it
+ *  Errors: as wi_expr_open, WEIR_ERR_ARG (not a bool, or NULL). */
+weir_err wi_draft_where(struct wi_draft *b, const char *text,
+                        const struct wi_columns *columns,
+                        const struct wi_expr **out);
+
 /** Give out all columns of an operator below, as they are. */
 weir_err wi_draft_give_all(struct wi_draft *b, const struct wi_plan_op *of);
 

@@ -195,6 +195,9 @@ weir_err wi_json_join(const struct wi_json_item *it)
     if (rc == WEIR_OK) {
         rc = join_keys(it, &left, &right);
     }
+    if (rc == WEIR_OK && json_object_get(it->at, "where") != NULL) {
+        rc = text(it, "where", &p.where);
+    }
     if (rc == WEIR_OK) {
         p.kind = (weir_join_kind)kind;
         p.left_keys = left.at;

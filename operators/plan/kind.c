@@ -69,6 +69,11 @@ static void close_filter(struct wi_plan_op *op)
     wi_expr_close((struct wi_expr *)(uintptr_t)op->p.filter.where);
 }
 
+static void close_join(struct wi_plan_op *op)
+{
+    wi_expr_close((struct wi_expr *)(uintptr_t)op->p.join.where);
+}
+
 static void close_project(struct wi_plan_op *op)
 {
     const struct wi_expr *const *exprs = op->p.project.exprs;
@@ -108,10 +113,11 @@ const struct wi_kind wi_kinds[WI_PLAN_KINDS] = {
                       .what = "a join",
                       .needed = {"left", "right"},
                       .fields = {"name", "op", "left", "right", "kind", "keys",
-                                 "left_keys", "right_keys"},
+                                 "left_keys", "right_keys", "where"},
                       .read = wi_json_join,
                       .spread = wi_spread_join,
-                      .make = make_join},
+                      .make = make_join,
+                      .close = close_join},
     [WI_PLAN_AGG] = {.name = "aggregate",
                      .what = "an aggregate",
                      .needed = {"input"},

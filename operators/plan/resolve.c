@@ -171,6 +171,31 @@ weir_err wi_draft_give(struct wi_draft *b, const char *name,
     return rc == WEIR_OK ? rc : wi_draft_no_memory(b);
 }
 
+weir_err wi_draft_where(struct wi_draft *b, const char *text,
+                        const struct wi_columns *columns,
+                        const struct wi_expr **out)
+{
+    struct wi_expr *expr = NULL;
+    wi_draft_at(b, "where");
+    if (text == NULL) {
+        return wi_draft_fail(b, WEIR_ERR_ARG, "an expression was expected");
+    }
+    weir_err rc = wi_expr_open(text, columns, &expr, b->err);
+    if (rc != WEIR_OK) {
+        return wi_draft_fail_in(b, rc);
+    }
+    if (wi_expr_type(expr)->kind != WI_TYPE_BOOL) {
+        char type[WI_TYPE_TEXT_BYTES];
+        (void)wi_type_text(wi_expr_type(expr), type);
+        wi_expr_close(expr);
+        return wi_draft_fail(b, WEIR_ERR_ARG,
+                             "a bool expression was expected, this one is %s",
+                             type);
+    }
+    *out = expr;
+    return WEIR_OK;
+}
+
 weir_err wi_draft_give_all(struct wi_draft *b, const struct wi_plan_op *of)
 {
     weir_err rc = WEIR_OK;
