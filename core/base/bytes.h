@@ -27,6 +27,11 @@ static inline uint64_t wi_load_u64(const void *p)
     return v;
 }
 
+static inline void wi_store_u32(void *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
 static inline void wi_store_u64(void *p, uint64_t v)
 {
     memcpy(p, &v, sizeof(v));

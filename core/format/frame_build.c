@@ -16,6 +16,7 @@
 
 #include "core/base/err.h"
 #include "core/format/frame.h"
+#include "core/format/frame_fan.h"
 #include "core/format/frame_layout.h"
 #include "core/format/frame_table.h"
 
@@ -47,6 +48,37 @@ void wi_builder_close(struct wi_builder *b)
     free(b);
 }
 
+void wi_builder_join(struct wi_builder *b, struct wi_fan *fan, uint32_t dest)
+{
+    b->fan = fan;
+    b->dest = dest;
+}
+
+/* While a frame is open the fan's counts hold; here they are taken and given
+ * back. */
+static void from_fan(struct wi_builder *b)
+{
+    if (b->fan != NULL && b->mem != NULL) {
+        wi_fan_give(b->fan, b->dest, b);
+    }
+}
+
+static void to_fan(const struct wi_builder *b)
+{
+    if (b->fan != NULL) {
+        wi_fan_take(b->fan, b->dest, b);
+    }
+}
+
+void wi_builder_drop(struct wi_builder *b)
+{
+    b->mem = NULL;
+    b->rows = 0;
+    if (b->fan != NULL) {
+        wi_fan_shut(b->fan, b->dest);
+    }
+}
+
 void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
                       uint32_t max_rows)
 {
@@ -67,16 +99,18 @@ void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
     for (uint32_t i = 0; b->s->n_var > 0 && i < b->s->n_columns; i++) {
         b->areas[i].var.used = 0;
     }
+    to_fan(b);
 }
 
 uint32_t wi_builder_rows(const struct wi_builder *b)
 {
-    return b->rows;
+    return b->fan == NULL || b->mem == NULL ? b->rows
+                                            : wi_fan_rows(b->fan, b->dest);
 }
 
 uint32_t wi_builder_room(const struct wi_builder *b)
 {
-    return b->mem == NULL ? 0 : b->cap_rows - b->rows;
+    return b->mem == NULL ? 0 : b->cap_rows - wi_builder_rows(b);
 }
 
 /* ---- widths of VAR values ------------------------------------------------ */
@@ -239,15 +273,14 @@ uint32_t wi_builder_append(struct wi_builder *b, const struct wi_view *views,
     if (n == 0) {
         return 0;
     }
+    from_fan(b);
     rows.n = b->s->n_var > 0 ? fit_var(b, views, &rows)
                              : wi_min_u32(n, b->cap_rows - b->rows);
-    if (rows.n == 0) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < b->s->n_columns; i++) {
+    for (uint32_t i = 0; rows.n > 0 && i < b->s->n_columns; i++) {
         put_column(b, i, &views[i], &rows);
     }
     b->rows += rows.n;
+    to_fan(b); /* also after a new layout alone */
     return rows.n;
 }
 
@@ -316,8 +349,9 @@ uint32_t wi_builder_finish(struct wi_builder *b, bool checksum)
     struct packer pack = {.b = b, .end = begin, .write = true};
     struct wi_frame_header *h = (void *)b->mem;
 
+    from_fan(b);
     if (h == NULL || b->rows == 0) {
-        b->mem = NULL;
+        wi_builder_drop(b);
         return 0;
     }
     learn_frame(b);
@@ -335,8 +369,7 @@ uint32_t wi_builder_finish(struct wi_builder *b, bool checksum)
     };
     own.checksum = checksum ? wi_frame_checksum(&own, b->mem) : 0;
     *h = own;
-    b->mem = NULL;
-    b->rows = 0;
+    wi_builder_drop(b);
     return pack.end;
 }
 

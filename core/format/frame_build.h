@@ -25,6 +25,11 @@ weir_err wi_builder_open(const struct wi_schema *s, struct wi_builder **out,
                          struct weir_error *err);
 void wi_builder_close(struct wi_builder *b);
 
+/** Make the builder destination `dest` of a fan (frame_fan.h), which outlives
+ *  it: rows of its open frames may come from there as well. */
+struct wi_fan;
+void wi_builder_join(struct wi_builder *b, struct wi_fan *fan, uint32_t dest);
+
 /**
  * Start a frame at mem.
  *
@@ -35,6 +40,9 @@ void wi_builder_close(struct wi_builder *b);
  */
 void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
                       uint32_t max_rows);
+
+/** Forget the open frame and its rows; its memory is the caller's again. */
+void wi_builder_drop(struct wi_builder *b);
 
 /** Rows in the open frame. */
 uint32_t wi_builder_rows(const struct wi_builder *b);

@@ -35,8 +35,12 @@ struct wi_area {
     uint64_t laid_out;  /* VAR: average that the layout was made for */
 };
 
+struct wi_fan;
+
 struct wi_builder {
     const struct wi_schema *s; /* constant after open */
+    struct wi_fan *fan;        /* NULL: alone; constant after join */
+    uint32_t dest;             /* in the fan */
     uint8_t *mem;              /* open frame, NULL if none */
     uint32_t cap_bytes;
     uint32_t max_rows;

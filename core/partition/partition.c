@@ -351,34 +351,43 @@ static void whole_split(struct wi_partition *p, uint32_t n)
     }
 }
 
-static void make_split(struct wi_partition *p, const struct wi_view *views,
-                       uint32_t first, uint32_t n, const uint32_t *dest)
+/* Destinations of rows to p->dest. False: of a kind that has none. */
+static bool find_dest(struct wi_partition *p, const struct wi_view *views,
+                      uint32_t first, uint32_t n, const uint32_t *dest)
 {
     switch (p->kind) {
     case WEIR_HASH:
-        if (wi_hash_lists(p, views, first, n)) {
-            return;
-        }
         wi_hash_split(p, views, first, n);
-        break;
+        return true;
     case WEIR_RANGE:
         wi_range_split(p, views, first, n);
-        break;
+        return true;
     case WEIR_RANDOM:
         random_split(p, n);
-        break;
+        return true;
     case WEIR_VECTOR:
         assert(dest != NULL);
         vector_split(p, dest + first, n);
-        break;
+        return true;
     case WEIR_ROUND_ROBIN:
-        round_robin_split(p, first, n);
-        return;
     case WEIR_BROADCAST:
     case WEIR_GATHER:
         break;
     }
-    make_lists(p, first, n);
+    return false;
+}
+
+static void make_split(struct wi_partition *p, const struct wi_view *views,
+                       uint32_t first, uint32_t n, const uint32_t *dest)
+{
+    if (p->kind == WEIR_HASH && wi_hash_lists(p, views, first, n)) {
+        return;
+    }
+    if (find_dest(p, views, first, n, dest)) {
+        make_lists(p, first, n);
+    } else {
+        round_robin_split(p, first, n);
+    }
 }
 
 void wi_partition_split(struct wi_partition *p, const struct wi_view *views,
@@ -397,4 +406,25 @@ void wi_partition_split(struct wi_partition *p, const struct wi_view *views,
     out->count = p->count;
     out->first = first;
     out->n = n;
+}
+
+const uint16_t *wi_partition_dest(struct wi_partition *p,
+                                  const struct wi_view *views, uint32_t first,
+                                  uint32_t n, const uint32_t *dest)
+{
+    assert(n <= WI_SPLIT_ROWS);
+    return !is_whole(p) && find_dest(p, views, first, n, dest) ? p->dest : NULL;
+}
+
+void wi_partition_lists(struct wi_partition *p, uint32_t first, uint32_t n,
+                        uint32_t skip, struct wi_split *out)
+{
+    assert(skip <= n);
+    memmove(p->dest, p->dest + skip, (n - skip) * sizeof(p->dest[0]));
+    make_lists(p, first + skip, n - skip);
+    *out = (struct wi_split){.idx = p->idx,
+                             .begin = p->begin,
+                             .count = p->count,
+                             .first = first + skip,
+                             .n = n - skip};
 }

@@ -75,6 +75,21 @@ void wi_partition_split(struct wi_partition *p, const struct wi_view *views,
                         uint32_t first, uint32_t n, const uint32_t *dest,
                         struct wi_split *out);
 
+/**
+ * Only find the destinations of rows [first, first + n), n <= WI_SPLIT_ROWS.
+ *
+ * Returns: an entry per row, valid until the next split; NULL: this kind of
+ *          partitioning makes lists without them
+ */
+const uint16_t *wi_partition_dest(struct wi_partition *p,
+                                  const struct wi_view *views, uint32_t first,
+                                  uint32_t n, const uint32_t *dest);
+
+/** Make the lists that wi_partition_split() would make of the last rows of
+ *  wi_partition_dest(): all but the first `skip` of `n`, from `first` on. */
+void wi_partition_lists(struct wi_partition *p, uint32_t first, uint32_t n,
+                        uint32_t skip, struct wi_split *out);
+
 /** Use less than the machine offers, for tests: results do not change. */
 void wi_partition_set_isa(struct wi_partition *p, enum wi_isa isa);
 

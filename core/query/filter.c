@@ -117,7 +117,7 @@ static void take_piece(struct weir_shuffle *s, uint32_t dest,
          * sift_lane() */
         wi_store_rel(&slot->whole, slot->filter);
         /* E13 release: the first one comes with the array of slots; pairs with
-         * E13 acquire in wi_writer_sift() */
+         * E13 acquire in wi_writer_has_filters() */
         wi_store_rel(&s->slots, s->filters);
     }
 }
@@ -210,10 +210,15 @@ static uint32_t sift_lane(const struct weir_writer *w, uint32_t d,
     return kept;
 }
 
+bool wi_writer_has_filters(const struct weir_writer *w)
+{
+    /* E13 acquire: the slots; pairs with E13 release in take_piece() */
+    return wi_unlikely(wi_load_acq(&w->shuffle->slots) != NULL);
+}
+
 void wi_writer_sift(struct weir_writer *w)
 {
-    /* E13 acquire: as above; pairs with E13 release in take_piece() */
-    if (wi_likely(wi_load_acq(&w->shuffle->slots) == NULL)) {
+    if (!wi_writer_has_filters(w)) {
         return;
     }
     if (w->sieve == NULL) { /* once; without memory the rows stay */

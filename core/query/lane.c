@@ -238,6 +238,7 @@ void wi_lane_drop(struct weir_writer *w, struct wi_lane *lane)
         lane->out->filling = NULL;
     }
     lane->open = false;
+    wi_builder_drop(lane->builder);
     if (!lane->done) {
         lane->done = true;
         w->n_done++;

@@ -1,89 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/query/writer.h"
 
-#include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/base/err.h"
 #include "core/format/frame_build.h"
+#include "core/format/frame_fan.h"
 #include "core/link/engine.h"
-#include "core/link/lock.h"
 #include "core/link/worker.h"
 #include "core/query/filter.h"
 #include "core/query/lane.h"
 #include "core/query/push_check.h"
 #include "core/query/query.h"
-#include "core/query/query_fail.h"
+#include "core/query/row_image.h"
 #include "core/query/shuffle.h"
 
 /* Lanes looked at for early flushing in one push. */
 #define FLUSH_LOOK 64u
 
 enum step { STEP_DONE, STEP_BLOCKED, STEP_FAILED };
-
-/* ---- rows in chunks ------------------------------------------------------ */
-
-static WI_COLD enum step fail_row(struct weir_writer *w, uint64_t bytes)
-{
-    char text[160];
-    struct weir_query *q = w->shuffle->query;
-    uint64_t most = q->engine->cfg.max_row_bytes;
-    (void)snprintf(text, sizeof(text),
-                   "%s: a row of %" PRIu64 " bytes; max_row_bytes is %" PRIu64,
-                   q->engine->name, bytes, most);
-    wi_node_lock(q->node);
-    wi_query_fail(q, WEIR_ERR_QUERY_MEMORY, text);
-    wi_node_unlock(q->node);
-    return STEP_FAILED;
-}
-
-/* Build the frame of one large row outside the ring. */
-static WI_COLD enum step make_image(struct weir_writer *w, struct wi_lane *lane,
-                                    uint64_t row)
-{
-    const struct wi_schema *s = w->shuffle->schema;
-    uint64_t bytes = wi_frame_row_bytes(s, w->views, row);
-    w->image_lane = (uint32_t)(lane - w->lanes);
-    if (bytes > w->shuffle->query->engine->cfg.max_row_bytes ||
-        bytes > UINT32_MAX / 2) {
-        return fail_row(w, bytes);
-    }
-    w->image = aligned_alloc(WI_CACHE_LINE, bytes);
-    if (w->image == NULL) {
-        return fail_row(w, bytes);
-    }
-    wi_builder_start(lane->builder, w->image, (uint32_t)bytes, 1);
-    uint32_t idx = (uint32_t)row;
-    uint32_t taken = wi_builder_append(lane->builder, w->views, &idx, 0, 1);
-    assert(taken == 1);
-    (void)taken;
-    w->image_bytes = wi_builder_finish(lane->builder, lane->out->checksum);
-    w->image_used = 0;
-    return STEP_DONE;
-}
-
-static WI_COLD enum step send_image(struct weir_writer *w, struct wi_lane *lane)
-{
-    while (w->image_used < w->image_bytes) {
-        struct wi_out *o = lane->out;
-        if (!wi_lane_room(w, lane, o->frame_bytes, o->frame_bytes)) {
-            return STEP_BLOCKED;
-        }
-        uint32_t most =
-            lane->span.bytes - (uint32_t)sizeof(struct wi_frame_header);
-        uint32_t n = wi_min_u32(most, w->image_bytes - w->image_used);
-        uint32_t bytes =
-            wi_frame_put_chunk(o->mem + lane->span.off, w->image,
-                               w->image_bytes, w->image_used, n, o->checksum);
-        w->image_used += n;
-        wi_lane_put(w, lane, bytes, WI_FOLLOWS_NONE);
-    }
-    free(w->image);
-    w->image = NULL;
-    return STEP_DONE;
-}
 
 /* ---- the scatter --------------------------------------------------------- */
 
@@ -94,16 +29,16 @@ static WI_COLD enum step large_row(struct weir_writer *w, struct wi_lane *lane,
 {
     lane->open = false;
     lane->out->filling = NULL;
+    wi_builder_drop(lane->builder);
     if (lane->span.bytes < lane->out->frame_bytes && !lane->whole) {
         lane->whole = true;
         return STEP_DONE;
     }
-    enum step st = make_image(w, lane, row);
-    if (st == STEP_DONE) {
-        lane->taken++;
-        st = send_image(w, lane);
+    if (!wi_image_make(w, lane, row)) {
+        return STEP_FAILED;
     }
-    return st;
+    lane->taken++;
+    return wi_image_send(w, lane) ? STEP_DONE : STEP_BLOCKED;
 }
 
 /* What follows a full frame. With several lanes the consumers wait for one
@@ -173,9 +108,8 @@ static enum step lane_step(struct weir_writer *w, uint32_t d)
         return STEP_BLOCKED;
     }
     if (wi_unlikely(w->image != NULL)) {
-        enum step st = send_image(w, lane);
-        if (st != STEP_DONE) {
-            return st;
+        if (!wi_image_send(w, lane)) {
+            return STEP_BLOCKED;
         }
     }
     const uint32_t *idx =
@@ -212,17 +146,74 @@ static enum step split_step(struct weir_writer *w)
     return w->image != NULL && all == STEP_DONE ? STEP_BLOCKED : all;
 }
 
-static void next_split(struct weir_writer *w, const struct ArrowArray *batch)
+static void forget_taken(struct weir_writer *w)
 {
-    uint64_t left = (uint64_t)batch->length - w->row;
-    uint32_t n = (uint32_t)wi_min_u64(left, WI_SPLIT_ROWS);
-    wi_partition_split(w->partition, w->views, (uint32_t)w->row, n, w->dest,
-                       &w->split);
-    wi_writer_sift(w);
     for (uint32_t d = 0; d < w->n_lanes; d++) {
         w->lanes[d].taken = 0;
     }
     w->split_valid = true;
+}
+
+static void next_split(struct weir_writer *w, uint32_t n)
+{
+    wi_partition_split(w->partition, w->views, (uint32_t)w->row, n, w->dest,
+                       &w->split);
+    wi_writer_sift(w);
+    forget_taken(w);
+}
+
+/* One row that had no room in its open frame, or none was open. */
+static enum step one_row(struct weir_writer *w, uint32_t d, uint32_t row)
+{
+    struct wi_lane *lane = &w->lanes[d];
+    lane->taken = 0;
+    bool ready = !lane->done && wi_lane_ready(w, lane);
+    if (lane->done) {
+        lane->taken = 1; /* nobody wants it */
+        return STEP_DONE;
+    }
+    return ready ? lane_fill(w, lane, &row, 0, 1) : STEP_BLOCKED;
+}
+
+/* Scatter the next rows in their order. Where that is blocked, lists are made
+ * of what is left of them, so that a full ring holds up its own rows only. */
+static enum step scatter(struct weir_writer *w, const uint16_t *dest,
+                         uint32_t n)
+{
+    enum step st = STEP_DONE;
+    uint32_t first = (uint32_t)w->row;
+    uint32_t done = 0;
+    while (st == STEP_DONE) {
+        done += wi_fan_scatter(w->fan, w->views, dest + done, first + done,
+                               n - done);
+        if (done == n) {
+            w->row += n;
+            return STEP_DONE;
+        }
+        st = one_row(w, dest[done], first + done);
+        done += w->lanes[dest[done]].taken;
+    }
+    wi_partition_lists(w->partition, first, n, done, &w->split);
+    w->split.n = n; /* with those that are gone */
+    forget_taken(w);
+    return st;
+}
+
+/* Rows of the batch that are not taken yet, as many as make a split. Filters
+ * take rows out of lists. */
+static enum step next_rows(struct weir_writer *w)
+{
+    uint64_t left = w->batch_rows - w->row;
+    uint32_t n = (uint32_t)wi_min_u64(left, WI_SPLIT_ROWS);
+    if (w->fan != NULL && !wi_writer_has_filters(w)) {
+        const uint16_t *dest = wi_partition_dest(w->partition, w->views,
+                                                 (uint32_t)w->row, n, w->dest);
+        if (dest != NULL) {
+            return scatter(w, dest, n);
+        }
+    }
+    next_split(w, n);
+    return STEP_DONE;
 }
 
 /* ---- flushing ------------------------------------------------------------ */
@@ -338,10 +329,10 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
     w->worker->settled = false;
     w->worker->progress++;
     while (w->row < (uint64_t)batch->length && w->n_done < w->n_lanes) {
-        if (!w->split_valid) {
-            next_split(w, batch);
+        enum step st = w->split_valid ? STEP_DONE : next_rows(w);
+        if (w->split_valid && st != STEP_FAILED) {
+            st = split_step(w);
         }
-        enum step st = split_step(w);
         if (st == STEP_BLOCKED) {
             wi_stat_add(&w->worker->stats.pushes_blocked, 1);
             w->worker->blocked = true;
@@ -350,8 +341,10 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
         if (st == STEP_FAILED) {
             return weir_query_status(w->shuffle->query, NULL);
         }
-        w->split_valid = false;
-        w->row += w->split.n;
+        if (w->split_valid) {
+            w->split_valid = false;
+            w->row += w->split.n;
+        }
     }
     w->pushing = false;
     notice_stops(w);

@@ -49,6 +49,7 @@ struct weir_writer {
     struct wi_list on_worker;
     struct wi_partition *partition;
     struct wi_view *views;
+    struct wi_fan *fan; /* NULL: rows go to lanes by lists alone */
     struct wi_lane *lanes;
     uint32_t n_lanes;
     uint32_t n_done;

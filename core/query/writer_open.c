@@ -7,6 +7,7 @@
 
 #include "core/base/err.h"
 #include "core/format/frame_build.h"
+#include "core/format/frame_fan.h"
 #include "core/link/edge.h"
 #include "core/link/edge_out.h"
 #include "core/link/engine.h"
@@ -18,6 +19,10 @@
 #include "core/query/query_fail.h"
 #include "core/query/shuffle.h"
 #include "core/query/writer.h"
+
+/* Destinations from which on rows are scattered without lists;
+ * docs/rationale.md has the figures. */
+#define FAN_LANES 32u
 
 static struct wi_out *open_out(struct weir_writer *w, uint32_t member,
                                uint32_t worker)
@@ -67,6 +72,9 @@ static weir_err open_member(struct weir_writer *w, uint32_t member,
         if (rc != WEIR_OK) {
             return rc;
         }
+        if (w->fan != NULL) {
+            wi_builder_join(lane->builder, w->fan, w->n_lanes - 1);
+        }
     }
     return WEIR_OK;
 }
@@ -100,6 +108,16 @@ static weir_err open_lanes(struct weir_writer *w, struct weir_error *err)
     }
     w->n_lanes = lanes_before(w, n); /* those not opened are zero */
     return rc == WEIR_OK ? weir_query_status(s->query, err) : rc;
+}
+
+/* Rows are scattered in their order where lists would be short. Each frame must
+ * stay open until it is full: not with a ring for several lanes. */
+static weir_err open_fan(struct weir_writer *w, struct weir_error *err)
+{
+    const struct weir_shuffle *s = w->shuffle;
+    return s->n_dest >= FAN_LANES && !s->query->engine->budget.per_node
+               ? wi_fan_open(s->schema, s->n_dest, &w->fan, err)
+               : WEIR_OK;
 }
 
 static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
@@ -141,8 +159,9 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     s->writers[worker] = w;
     wi_list_push_back(&w->worker->writers, &w->on_worker);
     weir_err rc = w->lanes != NULL && w->views != NULL
-                      ? open_lanes(w, err)
+                      ? open_fan(w, err)
                       : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
+    rc = rc == WEIR_OK ? open_lanes(w, err) : rc;
     if (rc != WEIR_OK) {
         wi_writer_free(w);
         return rc;
@@ -200,6 +219,7 @@ void wi_writer_free(struct weir_writer *w)
             wi_builder_close(w->lanes[d].builder);
         }
     }
+    wi_fan_close(w->fan);
     w->shuffle->writers[w->worker->idx] = NULL;
     w->shuffle->wrote |= (uint64_t)finished << w->worker->idx;
     wi_list_remove(&w->on_worker);

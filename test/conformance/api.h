@@ -51,6 +51,7 @@
     X(suite, place, large_rows_are_broadcast)                                  \
     X(suite, place, row_over_max_row_bytes_is_refused)                         \
     X(suite, place, one_reader_stops_others_go_on)                             \
+    X(suite, place, many_destinations_get_long_and_short_rows)                 \
     X(suite, place, all_readers_stop_and_producers_hear)                       \
     X(suite, place, only_reader_of_a_gather_stops)                             \
     X(suite, place, readers_of_skewed_rows_stop)                               \

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/support/world.h"
+
 static void move_kind(const struct wt_place *place, weir_partitioning kind)
 {
     const struct wt_cluster_params cluster = {.nodes = 3, .workers = 2};
@@ -670,6 +672,30 @@ void wt_api_stalled_consumer_holds_up_nobody_else(const struct wt_place *place)
 
 static const struct weir_field large_fields[] = {
     {"id", "l", 0}, {"k", "l", 0}, {"u", "u", 1}, {"z", "z", 0}};
+
+/* So many that rows are scattered without lists; some rows need chunks, rings
+ * are full all the time, and one reader stops in the midst. */
+void wt_api_many_destinations_get_long_and_short_rows(
+    const struct wt_place *place)
+{
+    const struct wt_cluster_params cluster = {
+        .nodes = 8,
+        .workers = 4,
+        .node = {.frame_bytes = 1024, .ring_frames = 2, .max_shuffles = 2}};
+    const struct wt_flow_params flow = {.shuffle = {.producer_workers = 1},
+                                        .n_rows = 6000,
+                                        .batch_rows = 700,
+                                        .rows = {.fields = large_fields,
+                                                 .n_fields = 4,
+                                                 .big_every = 50,
+                                                 .big_bytes = 1500}};
+    wt_flow_once(place, &cluster, &flow);
+    struct wt_world *w = wt_world_open(place, &cluster, &flow);
+    w->f.sink[3][1]->stop_after = 20;
+    wt_world_run(w);
+    cr_assert(w->f.sink[3][1]->stopped);
+    wt_world_close(w);
+}
 
 static void move_large(const struct wt_place *place, weir_partitioning kind,
                        uint32_t bytes, uint64_t n_rows)
