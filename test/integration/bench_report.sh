@@ -19,7 +19,7 @@ r = json.load(open("a/report.json"))
 print(eval(sys.argv[1]))' "$1"
 }
 
-timeout 120 "$report" --quick --weir "$weir" --out a >out 2>err || {
+timeout 240 "$report" --quick --weir "$weir" --out a >out 2>err || {
     # Opponents that are not installed are missed, and nothing else is.
     [ "$(value '[n for n, s in r["suites"].items() if s["error"]]')" = \
         "['iperf3']" ] && ! command -v iperf3 >out || fail "quick run"
