@@ -244,10 +244,12 @@ struct wi_in {
     alignas(WI_CACHE_LINE) _Atomic uint32_t advancing;
     _Atomic uint32_t again;
     _Atomic uint32_t held_begin;
-    uint64_t credited;          /* posted: last head that was sent */
-    bool credit_told;           /* it said that the reader waits */
     _Atomic uint32_t fifo_full; /* of held frames: scanning stopped */
     _Atomic uint32_t finish;    /* 1: tell the engine when empty; 2: told */
+
+    /* posted, written by: the holder of the post lock */
+    _Atomic uint64_t credited;    /* last head that was sent */
+    _Atomic uint32_t credit_told; /* it said that the reader waits */
 
     struct wi_ring_ctl own_ctl;
 };

@@ -345,10 +345,16 @@ weir_err wi_out_on_credit(struct wi_link *l, const union wi_msg *msg,
     if (m->hint != 0) {
         wi_store_rlx(&o->reader_waited, m->pos); /* rlx: only a hint */
     }
-    /* E5 sc: the credit, then the look at `producer_waits`; E6: the item is
-     * queued next */
+    /* E5 sc: the credit, then the look at `producer_waits`. E6 sc: and at the
+     * queue, then at the tail: a round that took the item off the queue before
+     * is seen with the tail that it had, a later one sees this credit in
+     * post_limit() */
     wi_store_sc(&o->credit, m->pos);
-    wi_link_post(l, &o->item);
+    (void)wi_load_sc(&o->item.queued); /* E6 sc: as above */
+    /* E1 acquire: as above */
+    if (wi_load_acq(&o->ctl->tail) > had + o->size) {
+        wi_link_post(l, &o->item); /* the credit was in the way */
+    }
     if (wi_load_sc(&o->ctl->producer_waits) != 0) { /* E5 sc: as in reap() */
         wi_worker_notify(o->worker, WI_ATTN_SPACE);
     }

@@ -48,18 +48,21 @@ static void tell_producer(struct wi_in *in, uint64_t head)
 
 /* Posted ring: send a credit for every half of the ring; and at once, as in
  * tell_producer(), when the reader waits for more and the producer wants to
- * know. That the reader waits is told once. */
+ * know. That the reader waits is told once. Less than that goes with whatever
+ * is sent next: where rows go both ways, most credits cost no message. */
 static void send_credit(struct wi_in *in, uint64_t head)
 {
-    uint64_t more = head - in->credited;
+    /* rlx: one that was sent meanwhile costs a credit too many */
+    uint64_t more = head - wi_load_rlx(&in->credited);
     bool waits = wi_load_sc(&in->reader_waits) != 0; /* E5 sc: as above */
+    /* E5 sc: after `reader_waits`; pairs with E5 sc in post_in() */
+    bool told = wi_load_sc(&in->credit_told) != 0;
     /* E5 sc: after `reader_waits`; pairs with E5 sc in wi_in_on_notify() */
     bool asked = wi_load_sc(&in->more_follows) == 0;
-    if (more >= in->size / 2 ||
-        (waits && asked && (more != 0 || !in->credit_told))) {
-        in->credited = head;
-        in->credit_told = waits;
+    if (more >= in->size / 2 || (waits && asked && (more != 0 || !told))) {
         wi_link_post(in->link, &in->item);
+    } else if (more != 0) {
+        wi_link_leave(in->link, &in->item);
     }
 }
 

@@ -225,8 +225,9 @@ static uint64_t post_limit(struct wi_out *o)
     /* E1 acquire: frame bytes before tail; pairs with E1 release of
      * wi_lane_put() */
     uint64_t tail = wi_load_acq(&o->ctl->tail);
-    /* rlx: only a number; a larger one comes with a new queueing (E6) */
-    uint64_t credit = wi_load_rlx(&o->credit);
+    /* E6 sc: after the item was taken off the queue; pairs with E6 sc in
+     * wi_out_on_credit() */
+    uint64_t credit = wi_load_sc(&o->credit);
     return wi_min_u64(tail, credit + o->size);
 }
 
@@ -262,15 +263,27 @@ static bool post_out(struct wi_link *l, struct wi_out *o, bool *more)
 
 static bool post_in(struct wi_link *l, struct wi_in *in)
 {
+    /* E5 sc: not told, then the look at `reader_waits`; pairs with E5 sc in
+     * send_credit() */
+    wi_store_sc(&in->credit_told, 0);
+    uint32_t waits = wi_load_sc(&in->reader_waits); /* E5 sc: as above */
     /* E5 acquire: what the peer may now overwrite was read; the head may be a
      * later one than that which queued the item (E6); pairs with E5 sc in
-     * move_head(). rlx: `reader_waits` is a hint */
+     * move_head() */
+    uint64_t head = wi_load_acq(&in->ctl->head);
     struct wi_msg_pos m = {.head = {WI_MSG_CREDIT, sizeof(m)},
                            .edge = in->edge,
                            .epoch = in->epoch,
-                           .hint = wi_load_rlx(&in->reader_waits), /* rlx */
-                           .pos = wi_load_acq(&in->ctl->head)};    /* E5 */
-    return add_pos(l, &m);
+                           .hint = waits,
+                           .pos = head};
+    if (!add_pos(l, &m)) {
+        return false;
+    }
+    wi_store_rlx(&in->credited, head); /* rlx: see send_credit() */
+    if (waits != 0) {
+        wi_store_rlx(&in->credit_told, 1); /* rlx: too late tells it again */
+    }
+    return true;
 }
 
 /* Send a notification that could not be sent after its write. */
@@ -379,6 +392,9 @@ bool wi_link_quiet(struct wi_link *l, struct wi_item *item)
         /* rlx: only the post lock holder, that is we, changes it (reap) */
         quiet = o->mapped || wi_load_rlx(&o->own_ctl.head) == o->posted;
     }
+    if (wi_load_acq(&item->queued) != 0) { /* E6: perhaps left there */
+        wi_store_sc(&l->again, 1);         /* E6 sc: as in wi_link_pump() */
+    }
     if (!quiet) {
         /* E6 sc: what we wait for is a later round's; as in take_lock() */
         wi_store_sc(&l->watched, 1);
@@ -395,11 +411,16 @@ bool wi_link_seal(struct wi_link *l)
     return take_lock(l);
 }
 
-void wi_link_post(struct wi_link *l, struct wi_item *item)
+void wi_link_leave(struct wi_link *l, struct wi_item *item)
 {
     /* E6 sc: what changed, then queued; pairs with E6 sc in take_items() */
     if (wi_xchg_sc(&item->queued, 1) == 0) {
         wi_lq_put(&l->items, &item->node);
     }
+}
+
+void wi_link_post(struct wi_link *l, struct wi_item *item)
+{
+    wi_link_leave(l, item);
     wi_link_pump(l);
 }

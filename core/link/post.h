@@ -21,6 +21,9 @@
 /** Put an item on the link's queue (once) and post what can be posted. */
 void wi_link_post(struct wi_link *l, struct wi_item *item);
 
+/** Put an item on the link's queue (once), for the next round. */
+void wi_link_leave(struct wi_link *l, struct wi_item *item);
+
 /** Post what can be posted, unless another thread is at it. */
 void wi_link_pump(struct wi_link *l);
 

@@ -45,6 +45,7 @@ struct wi_worker {
     uint32_t no_turns; /* waits left that give no turn: the last was long */
     uint64_t keep_ns;  /* adaptive: WI_DENSE_NS to WI_KEEP_NS */
     bool blocked;      /* a push found a ring full since the last wait */
+    bool on_duty;      /* it makes the engine's steps, see core/node/duty.h */
     bool settled; /* all was flushed; nothing pushed, nothing happened since */
     bool owes;    /* a reader holds credits back */
     uint32_t progress;      /* pushes and batches read */

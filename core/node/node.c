@@ -20,6 +20,7 @@
 #include "core/link/lock.h"
 #include "core/link/members.h"
 #include "core/link/worker.h"
+#include "core/node/duty.h"
 #include "core/node/netthread.h"
 #include "core/node/node_os.h"
 #include "core/node/setup.h"
@@ -139,27 +140,6 @@ static weir_err check_ranges(const struct weir_node_params *p,
     return WEIR_OK;
 }
 
-/* ---- hooks of the engine ------------------------------------------------- */
-
-static void wake_thread(void *arg)
-{
-    struct weir_node *n = arg;
-    if (n->os->thread_runs) {
-        wi_netthread_wake(n->os);
-    }
-}
-
-static void ring_fd(void *arg, uint32_t worker)
-{
-    struct weir_node *n = arg;
-    /* rlx: set once, before the worker first armed it */
-    int fd = wi_load_rlx(&n->engine.workers[worker].fd);
-    if (fd >= 0) {
-        uint64_t one = 1;
-        (void)!write(fd, &one, sizeof(one));
-    }
-}
-
 /* ---- opening ------------------------------------------------------------- */
 
 static weir_err open_os(struct weir_node *n, struct weir_error *err)
@@ -174,12 +154,20 @@ static weir_err open_os(struct weir_node *n, struct weir_error *err)
     (void)pthread_cond_init(&n->os->moved, &attr);
     (void)pthread_condattr_destroy(&attr);
     (void)pthread_mutex_init(&n->lock, NULL);
-    n->os->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (n->os->wake_fd < 0) {
+    n->os->thread.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    n->os->worker.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (n->os->thread.fd < 0 || n->os->worker.fd < 0) {
         return wi_fail_errno(err, errno,
                              "eventfd (out of descriptors? raise ulimit -n)");
     }
     return WEIR_OK;
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
 }
 
 static void close_os(struct weir_node *n)
@@ -187,9 +175,8 @@ static void close_os(struct weir_node *n)
     if (n->os == NULL) {
         return;
     }
-    if (n->os->wake_fd >= 0) {
-        (void)close(n->os->wake_fd);
-    }
+    close_fd(n->os->thread.fd);
+    close_fd(n->os->worker.fd);
     (void)pthread_cond_destroy(&n->os->moved);
     (void)pthread_mutex_destroy(&n->lock);
     free(n->os);
@@ -212,8 +199,8 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
         .arg = p->log_arg, .level = (int)p->log_level, .name = e->name};
     /* The enum is an int in the ABI of every platform that Weir builds on. */
     e->log.fn = (void (*)(void *, int, const char *))(void (*)(void))p->log;
-    e->wake_fn = wake_thread;
-    e->ring_fn = ring_fd;
+    e->wake_fn = wi_duty_wake;
+    e->ring_fn = wi_duty_ring;
     e->hook_arg = n;
     weir_err rc = wi_rcu_start(err);
     if (rc == WEIR_OK) {

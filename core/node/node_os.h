@@ -16,14 +16,29 @@
 
 struct weir_node;
 
+/** One who makes the engine's steps, as it sleeps. */
+struct wi_sleeper {
+    int fd;                  /* eventfd that wakes it */
+    _Atomic uint32_t asleep; /* E11: or about to be */
+};
+
+enum wi_duty { WI_DUTY_THREAD, WI_DUTY_WORKER, WI_DUTY_NOBODY };
+
 struct wi_node_os {
     pthread_cond_t moved; /* the engine made a step that others wait for */
-    pthread_t thread;
+    pthread_t thread_id;
     bool thread_runs;
-    int wake_fd;               /* eventfd of the network thread */
-    _Atomic uint32_t sleeping; /* E11: the network thread is about to sleep */
     _Atomic uint32_t stop;
-    uint32_t waiters; /* on `moved`, under the lock */
+    struct wi_sleeper thread; /* the network thread */
+    struct wi_sleeper worker; /* the worker on duty, see duty.h */
+    _Atomic uint32_t on_duty; /* that worker, or the last one */
+    /* under the lock */
+    uint32_t waiters; /* on `moved` */
+    enum wi_duty duty;
+    bool ticking;         /* the network thread will look whose duty it is */
+    uint32_t stints;      /* how often a worker left the duty */
+    uint32_t stints_seen; /* by the network thread, at its last tick */
+    uint64_t tick_ns;     /* its next one */
 };
 
 #endif /* WI_NODE_OS_H */

@@ -86,10 +86,11 @@ static void say_worker(struct wi_report *r, const struct wi_worker *w)
         [WI_AWAKE] = "in the program, has neither moved a frame nor waited",
         [WI_PARKED] = "asleep in weir_worker_wait",
         [WI_ARMED] = "asleep on its descriptor",
+        [WI_DOZING] = "asleep in weir_worker_wait, on the network",
     };
     uint64_t state = wi_watch_number(&w->rested) & 3;
     (void)snprintf(r->who, sizeof(r->who), "worker %u", w->idx);
-    wi_report_say(r, "%s for %.1f s", states[state <= WI_ARMED ? state : 0],
+    wi_report_say(r, "%s for %.1f s", states[state],
                   wi_report_secs(r, w->rested.since_ns));
 }
 

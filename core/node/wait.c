@@ -11,6 +11,7 @@
 #include "core/link/engine.h"
 #include "core/link/lock.h"
 #include "core/link/worker.h"
+#include "core/node/duty.h"
 #include "core/query/collect.h"
 #include "core/query/reader.h"
 #include "core/query/writer.h"
@@ -25,10 +26,15 @@
 #define TURNS_NS 1000000u
 #define ALONE_NS 1000u
 
+/* So long a worker sleeps before it sends credits that it holds back. */
+#define OWE_NS 500000u
+
 /* A turn this long went to a process that has nothing to do with us and uses
  * its whole time slice; a sleeper that is woken runs at once. So the next waits
- * sleep without giving turns. */
+ * sleep without giving turns. But if so many messages came in the turn, it was
+ * our peers that used it. */
 #define TAKEN_NS 1000000u
+#define WORTH 2u
 #define TAKEN_WAITS 512u
 
 /* Has anything happened since the last time? Takes what there is. */
@@ -117,10 +123,17 @@ static bool spin(struct wi_worker *w)
     return false;
 }
 
+/* On duty, what came is found by looking. Returns how much. */
+static uint32_t look(struct weir_node *node, const struct wi_worker *w)
+{
+    return w->on_duty ? wi_duty_step(node) : 0;
+}
+
 /* Let other processes run on this processor. If there are more of them than
  * processors, they are what we wait for, and a switch costs less than a sleep
  * and a wake-up. */
-static bool give_way(struct wi_worker *w, uint64_t timeout_ns)
+static bool give_way(struct weir_node *node, struct wi_worker *w,
+                     uint64_t timeout_ns)
 {
     uint64_t most_ns = wi_min_u64(timeout_ns, TURNS_NS);
     uint64_t begin_ns = wi_clock_coarse();
@@ -134,7 +147,7 @@ static bool give_way(struct wi_worker *w, uint64_t timeout_ns)
         wi_give_turn();
         turn_ns = wi_clock_coarse() - now_ns;
         now_ns += turn_ns;
-        if (turn_ns >= TAKEN_NS) {
+        if (look(node, w) < WORTH && turn_ns >= TAKEN_NS) {
             w->no_turns = TAKEN_WAITS;
         }
         if (wi_bell_pending(w->bell, w->engine->n_ids)) {
@@ -144,7 +157,19 @@ static bool give_way(struct wi_worker *w, uint64_t timeout_ns)
     return false;
 }
 
-static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
+/* On duty: look, and sleep if nothing happened. True if something did. */
+static bool doze(struct weir_node *node, struct wi_worker *w, uint64_t until_ns)
+{
+    (void)look(node, w);
+    if (happened(w)) {
+        return true;
+    }
+    wi_duty_nap(node, w, until_ns);
+    return false;
+}
+
+static weir_err park(struct weir_node *node, struct wi_worker *w,
+                     uint64_t timeout_ns)
 {
     uint64_t until = UINT64_MAX;
     if (timeout_ns != WEIR_FOREVER) {
@@ -160,7 +185,10 @@ static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
             left = until - now;
         }
         wi_stat_add(&w->stats.waits, 1);
-        if (wi_bell_park(w->bell, w->engine->n_ids, left) && happened(w)) {
+        w->on_duty = w->on_duty || wi_duty_take(node, w);
+        if (w->on_duty ? doze(node, w, until)
+                       : wi_bell_park(w->bell, w->engine->n_ids, left) &&
+                             happened(w)) {
             return WEIR_OK;
         }
     }
@@ -171,10 +199,11 @@ static weir_err park(struct wi_worker *w, uint64_t timeout_ns)
  * of a few rows would cost their consumers a turn each. But the ring may also
  * be full because its consumer waits for just those rows. So the time adapts:
  * down when it passed and nothing happened, up when something did. */
-static weir_err park_keeping(struct wi_worker *w, uint64_t timeout_ns)
+static weir_err park_keeping(struct weir_node *node, struct wi_worker *w,
+                             uint64_t timeout_ns)
 {
     uint64_t keep_ns = w->keep_ns;
-    weir_err rc = park(w, wi_min_u64(keep_ns, timeout_ns));
+    weir_err rc = park(node, w, wi_min_u64(keep_ns, timeout_ns));
     if (rc == WEIR_OK) {
         w->keep_ns = wi_min_u64(keep_ns * 2, WI_KEEP_NS);
     } else if (timeout_ns >= keep_ns) { /* the keep time passed */
@@ -190,6 +219,34 @@ static struct wi_worker *find_worker(weir_node *node, uint32_t worker)
                : NULL;
 }
 
+static weir_err wait_for(struct weir_node *node, struct wi_worker *w,
+                         uint64_t timeout_ns)
+{
+    (void)look(node, w);
+    if ((spin(w) || give_way(node, w, timeout_ns)) && happened(w)) {
+        return WEIR_OK;
+    }
+    if (w->owes && timeout_ns > OWE_NS) {
+        if (park(node, w, OWE_NS) == WEIR_OK) {
+            return WEIR_OK;
+        }
+        timeout_ns -= timeout_ns != WEIR_FOREVER ? OWE_NS : 0;
+    }
+    uint64_t keep_ns = w->keep_ns;
+    bool left = flush(node, w, w->blocked ? keep_ns : 0);
+    w->blocked = false;
+    if (left) {
+        if (park_keeping(node, w, timeout_ns) == WEIR_OK) {
+            return WEIR_OK;
+        }
+        (void)flush(node, w, 0);
+        if (timeout_ns != WEIR_FOREVER) {
+            timeout_ns -= wi_min_u64(keep_ns, timeout_ns);
+        }
+    }
+    return park(node, w, timeout_ns);
+}
+
 weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
 {
     struct wi_worker *w = find_worker(node, worker);
@@ -203,22 +260,13 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
         flush_elsewhere(node, w);
         return WEIR_AGAIN;
     }
-    if ((spin(w) || give_way(w, timeout_ns)) && happened(w)) {
-        return WEIR_OK;
+    w->on_duty = wi_duty_take(node, w);
+    weir_err rc = wait_for(node, w, timeout_ns);
+    if (w->on_duty) {
+        w->on_duty = false;
+        wi_duty_leave(node, w);
     }
-    uint64_t keep_ns = w->keep_ns;
-    bool left = flush(node, w, w->blocked ? keep_ns : 0);
-    w->blocked = false;
-    if (left) {
-        if (park_keeping(w, timeout_ns) == WEIR_OK) {
-            return WEIR_OK;
-        }
-        (void)flush(node, w, 0);
-        if (timeout_ns != WEIR_FOREVER) {
-            timeout_ns -= wi_min_u64(keep_ns, timeout_ns);
-        }
-    }
-    return park(w, timeout_ns);
+    return rc;
 }
 
 int weir_worker_fd(weir_node *node, uint32_t worker)
@@ -253,5 +301,6 @@ weir_err weir_worker_arm(weir_node *node, uint32_t worker)
     }
     flush_elsewhere(node, w);
     w->blocked = false;
+    wi_duty_return(node);
     return wi_bell_arm(w->bell, w->engine->n_ids) ? WEIR_OK : WEIR_AGAIN;
 }

@@ -29,7 +29,7 @@ enum wi_wake wi_bell_wake(struct wi_bell *b)
         wi_futex_wake(&b->parked);
         return WI_WAKE_DONE;
     }
-    return old == WI_ARMED ? WI_WAKE_FD : WI_WAKE_NONE;
+    return old != WI_AWAKE ? WI_WAKE_FD : WI_WAKE_NONE;
 }
 
 enum wi_wake wi_bell_mark(struct wi_bell *b, uint32_t n_ids, uint32_t id)
@@ -157,4 +157,15 @@ bool wi_bell_park(struct wi_bell *b, uint32_t n_ids, uint64_t timeout_ns)
 bool wi_bell_arm(struct wi_bell *b, uint32_t n_ids)
 {
     return announce(b, n_ids, WI_ARMED);
+}
+
+bool wi_bell_doze(struct wi_bell *b, uint32_t n_ids)
+{
+    return announce(b, n_ids, WI_DOZING);
+}
+
+void wi_bell_rise(struct wi_bell *b)
+{
+    /* E3 sc: awake again; pairs with E3 sc in wi_bell_wake() */
+    wi_store_sc(&b->parked, WI_AWAKE);
 }

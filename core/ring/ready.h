@@ -37,6 +37,7 @@ enum {
     WI_AWAKE = 0,  /* the worker runs */
     WI_PARKED = 1, /* it sleeps on the futex */
     WI_ARMED = 2,  /* it sleeps on its descriptor */
+    WI_DOZING = 3, /* it sleeps on the transport */
 };
 
 /* Bits of attn. */
@@ -59,7 +60,8 @@ size_t wi_bell_bytes(uint32_t n_ids);
 
 /* Zeroed memory is a bell. n_ids is what the memory was sized for. */
 
-/** What a waker has to do about a descriptor (WI_ARMED) it may not reach. */
+/** What a waker has to do about a descriptor (WI_ARMED, WI_DOZING) it may not
+ *  reach. */
 enum wi_wake { WI_WAKE_NONE, WI_WAKE_DONE, WI_WAKE_FD };
 
 /** Wake the worker if it sleeps. */
@@ -100,5 +102,11 @@ bool wi_bell_park(struct wi_bell *b, uint32_t n_ids, uint64_t timeout_ns);
 
 /** Announce a sleep on the descriptor; false if something is pending. */
 bool wi_bell_arm(struct wi_bell *b, uint32_t n_ids);
+
+/** Announce a sleep on the transport; false if something is pending. */
+bool wi_bell_doze(struct wi_bell *b, uint32_t n_ids);
+
+/** The sleep on the transport is over. */
+void wi_bell_rise(struct wi_bell *b);
 
 #endif /* WI_READY_H */

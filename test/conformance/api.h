@@ -143,6 +143,7 @@
     X(suite, place, waiting_reader_that_holds_all_is_told)                     \
     X(suite, place, signals_do_not_end_a_wait)                                 \
     X(suite, place, foreign_loop_needs_only_poll)                              \
+    X(suite, place, network_goes_on_when_no_worker_waits)                      \
     X(suite, place, report_beside_workers)                                     \
     X(suite, place, report_says_who_sleeps)                                    \
     X(suite, place, run_moves_both_ways)                                       \
