@@ -5,20 +5,20 @@
 .DEFAULT_GOAL := release
 .PHONY: release demo test test-sanitizers check bench bench-two-stage \
         bench-query install install-all docs format fuzz tidy coverage clean \
-        setup setup-build setup-check setup-bench setup-vm vm test-vm bench-vm \
-        help
+        setup setup-build setup-check setup-bench setup-vm setup-cross \
+        test-aarch64 vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 REL := build/release
 
 help: ## list these names
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
 setup: ## install all Debian packages
-setup: setup-build setup-check setup-bench setup-vm
+setup: setup-build setup-check setup-bench setup-vm setup-cross
 
-setup-build setup-check setup-bench setup-vm: setup-%:
+setup-build setup-check setup-bench setup-vm setup-cross: setup-%:
 	@tools/setup.sh $*
 
 # Configured once; later builds notice by themselves what has changed.
@@ -106,6 +106,9 @@ build/tpch-0.2: | build/duckdb-tpch/bin/python
 
 vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'
+
+test-aarch64: setup-cross ## unit tests of the inner loops on another processor
+	@test/scripts/aarch64.sh build/aarch64
 
 test-vm: setup-vm release ## the verbs transport on real drivers, siw and rxe
 	@test/vm/test.sh $(REL)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [lib|plan|verbs|build|check|bench|vm]...: install the Debian packages
-# that Weir needs and that are missing: lib for libweir alone, plan for
+# setup.sh [lib|plan|verbs|build|check|bench|vm|cross]...: install the Debian
+# packages that Weir needs and that are missing: lib for libweir alone, plan for
 # libweir-plan, verbs for the transport over RDMA, build for all three and
 # everything that is made of them. When none is, this takes milliseconds and
 # touches nothing.
@@ -22,6 +22,8 @@ bench="openmpi-bin libopenmpi-dev iperf3 python3-venv python3-matplotlib"
 # what Debian builds the kernel with.
 vm="qemu-system-x86 busybox-static kmod cpio xz-utils gcc-12 iproute2
     ibverbs-providers ibverbs-utils rdmacm-utils perftest"
+# Besides the headers of Criterion and xxHash, which "build" brings.
+cross="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 
 wanted=
 for group in "${@:-build}"; do
@@ -33,9 +35,10 @@ for group in "${@:-build}"; do
     check) wanted="$wanted $check" ;;
     bench) wanted="$wanted $bench" ;;
     vm) wanted="$wanted $vm" ;;
+    cross) wanted="$wanted $cross" ;;
     *)
         echo "setup.sh: no group '$group'" \
-            "(lib, plan, verbs, build, check, bench, vm)" >&2
+            "(lib, plan, verbs, build, check, bench, vm, cross)" >&2
         exit 2
         ;;
     esac

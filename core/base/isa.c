@@ -20,8 +20,8 @@
 #define GDS_FILE "/sys/devices/system/cpu/vulnerabilities/gather_data_sampling"
 
 static const char *const names[WI_ISA_LEVELS] = {
-    [WI_ISA_SCALAR] = "scalar", [WI_ISA_AVX2] = "avx2",
-    [WI_ISA_AVX512] = "avx512", [WI_ISA_VBMI2] = "vbmi2",
+    [WI_ISA_PORTABLE] = "portable", [WI_ISA_AVX2] = "avx2",
+    [WI_ISA_AVX512] = "avx512",     [WI_ISA_VBMI2] = "vbmi2",
     [WI_ISA_GATHER] = "gather",
 };
 
@@ -59,14 +59,14 @@ static WI_COLD enum wi_isa of_machine(void)
     }
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")
                ? WI_ISA_AVX2
-               : WI_ISA_SCALAR;
+               : WI_ISA_PORTABLE;
 }
 
 #else
 
 static enum wi_isa of_machine(void)
 {
-    return WI_ISA_SCALAR;
+    return WI_ISA_PORTABLE;
 }
 
 #endif /* WI_X86 */

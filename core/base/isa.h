@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 enum wi_isa {
-    WI_ISA_SCALAR,
+    WI_ISA_PORTABLE, /* plain C, and GCC's vectors of 128 bits */
     WI_ISA_AVX2,
     WI_ISA_AVX512, /* F, DQ, BW, VL */
     WI_ISA_VBMI2,  /* the same with VBMI and VBMI2 */
@@ -47,8 +47,8 @@ enum wi_isa {
  */
 enum wi_isa wi_isa_best(void);
 
-/** "scalar", "avx2", "avx512", "vbmi2", "gather". Errors: none. Blocks: never.
- *  Threads: any. Ownership: static. */
+/** "portable", "avx2", "avx512", "vbmi2", "gather". Errors: none. Blocks:
+ *  never. Threads: any. Ownership: static. */
 const char *wi_isa_name(enum wi_isa isa);
 
 /** What WEIR_ISA says, if that is no level; NULL: it is one, or not set.

@@ -209,7 +209,7 @@ struct folded {
         return f;                                                              \
     }
 
-DEFINE_SUM(sum_scalar, 16, )
+DEFINE_SUM(sum_portable, 16, )
 #if WI_X86
 DEFINE_SUM(sum_avx2, 32, WI_TARGET_AVX2)
 DEFINE_SUM(sum_avx512, 64, WI_TARGET_AVX512)
@@ -227,7 +227,7 @@ static struct folded sum_isa(const struct wi_sum *sum, enum wi_isa isa)
         return sum_avx2(sum);
 #endif
     default:
-        return sum_scalar(sum);
+        return sum_portable(sum);
     }
 }
 

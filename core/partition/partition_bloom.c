@@ -144,5 +144,6 @@ uint32_t wi_bloom_keep(const struct wi_bloom *f,
         return keep_avx2(f, list, idx_out);
     }
 #endif
+    (void)isa;
     return keep_from(f, list, 0, idx_out);
 }

@@ -27,13 +27,13 @@ Test(report, names_the_processor_and_its_instructions)
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
-    setenv("WEIR_ISA", "scalar", 1); /* each test is a process */
+    setenv("WEIR_ISA", "portable", 1); /* each test is a process */
     cr_assert_eq(wb_report_write(json_object(), out, NULL), WEIR_OK);
     cr_assert_eq(fclose(out), 0);
     json_t *o = json_loads(text, 0, NULL);
     const char *isa = json_string_value(json_object_get(o, "instructions"));
     const char *name = json_string_value(json_object_get(o, "processor"));
-    cr_assert_str_eq(isa, "scalar");
+    cr_assert_str_eq(isa, "portable");
     cr_assert(name != NULL && name[0] != '\0');
     json_decref(o);
     free(text);

@@ -636,7 +636,7 @@ Test(frame, checksum_is_the_same_with_every_instruction_set)
     }
     for (size_t n = 0; n < 1400; n += 1 + n / 20) {
         for (size_t skew = 0; skew < 3; skew++) {
-            uint64_t want = sum_of(bytes + skew, n, WI_ISA_SCALAR);
+            uint64_t want = sum_of(bytes + skew, n, WI_ISA_PORTABLE);
             for (int isa = 1; isa <= (int)wi_isa_best(); isa++) {
                 cr_assert_eq(sum_of(bytes + skew, n, (enum wi_isa)isa), want,
                              "%zu bytes", n);
@@ -668,7 +668,8 @@ Test(frame, checksum_of_few_words_is_the_same_as_of_many)
                                  .mem = mem,
                                  .bytes = bytes};
             uint64_t few = wi_sum_narrow(mem, bytes, n_buffers, rows);
-            cr_expect(few == 0 || few == wi_sum_get(&sum, WI_ISA_SCALAR, rows));
+            cr_expect(few == 0 ||
+                      few == wi_sum_get(&sum, WI_ISA_PORTABLE, rows));
             n_narrow += few != 0;
             free(mem);
             wi_builder_close(b);
@@ -687,7 +688,7 @@ Test(frame, blocks_are_copied_whole_with_every_instruction_set)
     for (uint32_t i = 0; i < room; i++) {
         src[i] = (uint8_t)(i % 251);
     }
-    for (int isa = WI_ISA_SCALAR; isa <= (int)wi_isa_best(); isa++) {
+    for (int isa = WI_ISA_PORTABLE; isa <= (int)wi_isa_best(); isa++) {
         for (uint32_t i = 0; i < WI_ARRAY_LEN(sizes); i++) {
             uint8_t *dst = take_frame(room);
             wi_copy_block(dst + 3, src + 5, sizes[i], (enum wi_isa)isa);
@@ -711,7 +712,7 @@ Test(frame, words_are_gathered_alike_with_every_instruction_set)
     for (uint32_t i = 0; i < MOST; i++) {
         idx[i] = i * 7 % 11 == 0 ? ROWS - 1 : i * 7;
     }
-    for (int isa = WI_ISA_SCALAR; isa <= (int)wi_isa_best(); isa++) {
+    for (int isa = WI_ISA_PORTABLE; isa <= (int)wi_isa_best(); isa++) {
         for (uint32_t n = 0; n < MOST; n++) {
             uint64_t got[MOST + 1] = {0};
             struct wi_rows rows = {.idx = idx, .n = n};
@@ -743,7 +744,7 @@ Test(frame, words_are_gathered_from_rows_beyond_2_to_the_31)
         words[idx[i]] = i + 1;
     }
     const struct wi_rows rows = {.idx = idx, .n = N};
-    for (int isa = WI_ISA_SCALAR; isa <= (int)wi_isa_best(); isa++) {
+    for (int isa = WI_ISA_PORTABLE; isa <= (int)wi_isa_best(); isa++) {
         uint64_t got[N] = {0};
         wi_gather_words((uint8_t *)got, (const uint8_t *)words, &rows,
                         (enum wi_isa)isa);
@@ -802,10 +803,10 @@ Test(frame, checksum_notices_two_signs_that_change_places)
     for (int i = 0; i < 2 * WORDS; i++) {
         for (int j = i + 1; j < 2 * WORDS; j++) {
             words[i] = (uint64_t)1 << 63;
-            uint64_t before = wi_sum_get(&sum, WI_ISA_SCALAR, 1);
+            uint64_t before = wi_sum_get(&sum, WI_ISA_PORTABLE, 1);
             words[i] = 0;
             words[j] = (uint64_t)1 << 63;
-            cr_assert_neq(wi_sum_get(&sum, WI_ISA_SCALAR, 1), before,
+            cr_assert_neq(wi_sum_get(&sum, WI_ISA_PORTABLE, 1), before,
                           "%d and %d", i, j);
             words[j] = 0;
         }
