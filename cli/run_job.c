@@ -136,6 +136,7 @@ static void add_op(struct run_op *sum, const struct run_op *op)
     s->busy_ns += o->busy_ns;
     s->wait_input_ns += o->wait_input_ns;
     s->wait_output_ns += o->wait_output_ns;
+    s->filtered += o->filtered;
     s->memory_bytes =
         o->memory_bytes > s->memory_bytes ? o->memory_bytes : s->memory_bytes;
     s->rows_least =

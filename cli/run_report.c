@@ -174,15 +174,17 @@ static void print_shuffle(FILE *to, const struct run_job *job,
                   bytes(least_bytes, least),
                   bytes(stats->edge_most_bytes, most));
     print_skew(to, job, &stats->stats, op->single != 0);
-    (void)fprintf(to, " %12s\n", ms(stats->stats.wait_output_ns, stalled));
+    (void)fprintf(to, " %12s %12" PRIu64 "\n",
+                  ms(stats->stats.wait_output_ns, stalled),
+                  stats->stats.filtered);
 }
 
 static void print_shuffles(FILE *to, const struct run_job *job,
                            const struct walked *w, const struct run_op *ops)
 {
-    (void)fprintf(to, "\n%-*s %12s %9s %12s %12s %6s %12s\n", TREE_COLUMNS,
+    (void)fprintf(to, "\n%-*s %12s %9s %12s %12s %6s %12s %12s\n", TREE_COLUMNS,
                   "shuffle", "bytes", "edges", "least", "most", "skew",
-                  "stalled");
+                  "stalled", "filtered");
     for (uint32_t i = 0; i < w->n; i++) {
         struct weir_operator op;
         (void)weir_plan_operator(job->plan, w->order[i], &op);

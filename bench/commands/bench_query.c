@@ -125,6 +125,8 @@ static const struct option_row options[] = {
      OPTION_U32(struct query, series.params.node.workers, 1, 64)},
     {"warehouses", 'W', "N", "Size of the tables [10]",
      OPTION_U32(struct query, series.params.warehouses, 1, 10000)},
+    {"no-filters", 'F', NULL, "Joins do without filters",
+     OPTION_FLAG(struct query, series.params.no_filters)},
     {"transports", 't', "LIST",
      "Over what: shm, tcp, verbs, auto, sockets [shm]",
      OPTION_OWN(take_transports)},

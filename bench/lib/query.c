@@ -66,6 +66,21 @@ static weir_err set_tables(json_t *plan, uint32_t warehouses,
     return WEIR_OK;
 }
 
+static weir_err drop_filters(json_t *plan, struct weir_error *err)
+{
+    size_t i = 0;
+    json_t *op = NULL;
+    json_array_foreach(json_object_get(plan, "operators"), i, op)
+    {
+        const char *kind = json_string_value(json_object_get(op, "op"));
+        if (kind != NULL && strcmp(kind, "join") == 0 &&
+            json_object_set_new(op, "filter", json_string("never")) != 0) {
+            return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a plan");
+        }
+    }
+    return WEIR_OK;
+}
+
 static weir_err make_text(struct query *q, struct weir_error *err)
 {
     json_error_t where;
@@ -75,6 +90,9 @@ static weir_err make_text(struct query *q, struct weir_error *err)
                        where.text);
     }
     weir_err rc = set_tables(plan, q->params->warehouses, err);
+    if (rc == WEIR_OK && q->params->no_filters) {
+        rc = drop_filters(plan, err);
+    }
     if (rc == WEIR_OK) {
         q->plan_text = json_dumps(plan, JSON_COMPACT);
         rc = q->plan_text != NULL

@@ -12,6 +12,7 @@
 #ifndef WB_QUERY_H
 #define WB_QUERY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ struct wb_query_params {
     const char *plan;      /* JSON; its tables are all of "chbench" or "csv" */
     uint32_t warehouses;   /* of "chbench", in place of what the plan says */
     const char *data_dir;  /* of "csv" ["."] */
+    bool no_filters;       /* joins do without filters */
     uint64_t memory_bytes; /* of operators, per node */
     wb_print_fn print;
     uint32_t nodes;               /* processes */

@@ -181,6 +181,11 @@ void wi_partition_close(struct wi_partition *p)
     free(p);
 }
 
+void wi_partition_keep_hashes(struct wi_partition *p, uint64_t *hashes_out)
+{
+    p->hashes_out = hashes_out;
+}
+
 void wi_partition_set_isa(struct wi_partition *p, enum wi_isa isa)
 {
     p->isa = isa;
@@ -357,6 +362,11 @@ static bool find_dest(struct wi_partition *p, const struct wi_view *views,
 {
     switch (p->kind) {
     case WEIR_HASH:
+        if (p->hashes_out != NULL) {
+            wi_partition_hashes(p, views, first, n, p->hashes_out);
+            wi_hash_reduce(p, p->hashes_out, n, p->dest);
+            return true;
+        }
         wi_hash_split(p, views, first, n);
         return true;
     case WEIR_RANGE:
@@ -380,7 +390,8 @@ static bool find_dest(struct wi_partition *p, const struct wi_view *views,
 static void make_split(struct wi_partition *p, const struct wi_view *views,
                        uint32_t first, uint32_t n, const uint32_t *dest)
 {
-    if (p->kind == WEIR_HASH && wi_hash_lists(p, views, first, n)) {
+    if (p->kind == WEIR_HASH && p->hashes_out == NULL &&
+        wi_hash_lists(p, views, first, n)) {
         return;
     }
     if (find_dest(p, views, first, n, dest)) {

@@ -90,6 +90,10 @@ const uint16_t *wi_partition_dest(struct wi_partition *p,
 void wi_partition_lists(struct wi_partition *p, uint32_t first, uint32_t n,
                         uint32_t skip, struct wi_split *out);
 
+/** From now on each split by hash also writes the hashes of its rows:
+ *  hashes_out has room for WI_SPLIT_ROWS, and outlives the last split. */
+void wi_partition_keep_hashes(struct wi_partition *p, uint64_t *hashes_out);
+
 /** Use less than the machine offers, for tests: results do not change. */
 void wi_partition_set_isa(struct wi_partition *p, enum wi_isa isa);
 

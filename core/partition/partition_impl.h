@@ -78,6 +78,8 @@ struct wi_partition {
     uint64_t k1;
     struct wi_bounds *bounds; /* RANGE */
 
+    uint64_t *hashes_out; /* see wi_partition_keep_hashes() */
+
     /* written by: split */
     uint64_t counter;  /* RANDOM: rows so far */
     uint32_t run_dest; /* ROUND_ROBIN */

@@ -164,6 +164,7 @@ void wi_filters_free(struct weir_shuffle *s)
 struct wi_sieve {
     uint64_t hashes[WI_SPLIT_ROWS];
     uint32_t idx[WI_SPLIT_ROWS + 8]; /* wi_bloom_keep() */
+    bool fed;                        /* the splits write the hashes */
     uint32_t *begin;                 /* [n_lanes] */
     uint32_t *count;
 };
@@ -229,8 +230,12 @@ void wi_writer_sift(struct weir_writer *w)
     if (v == NULL) {
         return;
     }
-    wi_partition_hashes(w->partition, w->views, w->split.first, w->split.n,
-                        v->hashes);
+    if (!v->fed || w->split.idx == NULL) {
+        wi_partition_hashes(w->partition, w->views, w->split.first, w->split.n,
+                            v->hashes);
+        wi_partition_keep_hashes(w->partition, v->hashes);
+        v->fed = true;
+    }
     for (uint32_t d = 0; d < w->n_lanes; d++) {
         v->begin[d] = at;
         v->count[d] = sift_lane(w, d, v->idx + at);

@@ -166,6 +166,14 @@ typedef enum weir_join_kind {
     WEIR_JOIN_ANTI, /* left rows without a match */
 } weir_join_kind;
 
+/** Filters of a join: the senders of the left input, if that is a shuffle by
+ *  hash of keys of an inner or semi join, drop rows that will have no match. */
+typedef enum weir_join_filter {
+    WEIR_JOIN_FILTER_AUTO, /* if something below the right input drops rows */
+    WEIR_JOIN_FILTER_NEVER,
+    WEIR_JOIN_FILTER_ALWAYS,
+} weir_join_filter;
+
 /** Hash join: the right input is kept in memory, so it should be the smaller.
  *  Two rows match if their keys are equal and `where` is true of them; null
  *  keys never match. Gives the left columns, then (INNER, LEFT) the right ones;
@@ -179,6 +187,7 @@ struct weir_join_params {
     const char *const *right_keys; /* [left_keys] */
     uint32_t n_keys;
     const char *where; /* of the columns of both sides [true] */
+    weir_join_filter filter;
 };
 /** Add one with these params.
  *  Errors: as above. Blocks: never. Threads: as weir_plan_open. Ownership:

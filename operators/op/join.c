@@ -10,15 +10,17 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/op/join_filter.h"
 #include "operators/op/join_table.h"
 
-enum phase { TAKE_RIGHT, BUILD, LOOK_UP, PAIRS, REST, ENDED };
+enum phase { TAKE_RIGHT, BUILD, TELL, LOOK_UP, PAIRS, REST, ENDED };
 
 struct join {
     struct wi_op op; /* first */
     const struct wi_join_params *p;
     enum phase phase;
     struct wi_join_table table;
+    struct wi_join_filter *filter; /* TELL; else NULL */
     uint32_t n_left;
     struct wi_chunk left;
     struct wi_vec *left_vecs;  /* [n_left] of PAIRS; NULL until needed */
@@ -77,8 +79,29 @@ static enum wi_state build(struct join *j)
         wi_op_stop(j->op.input[0]);
         return end(j);
     }
-    j->phase = LOOK_UP;
+    if (j->p->n_filter_keys != 0) {
+        j->filter =
+            wi_join_filter_open(&j->table, wi_receive_reader(j->op.input[0]));
+    }
+    j->phase = j->filter != NULL ? TELL : LOOK_UP;
     return WI_MOVED;
+}
+
+/* The senders of the left input learn which keys there are. */
+static enum wi_state tell(struct join *j)
+{
+    if (wi_join_filter_step(j->filter)) {
+        wi_join_filter_close(j->filter);
+        j->filter = NULL;
+        j->phase = LOOK_UP;
+    }
+    return WI_MOVED;
+}
+
+bool wi_join_is_building(const struct wi_op *op)
+{
+    return op->stats.state != WI_DONE && op->stats.state != WI_FAILED &&
+           ((const struct join *)op)->phase < LOOK_UP;
 }
 
 /* ---- each left row once at most ------------------------------------------ */
@@ -265,6 +288,8 @@ static enum wi_state step_join(struct wi_op *op, struct wi_chunk *out)
         return take_right(j);
     case BUILD:
         return build(j);
+    case TELL:
+        return tell(j);
     case LOOK_UP:
         return look_up(j, out);
     case PAIRS:
@@ -280,6 +305,7 @@ static enum wi_state step_join(struct wi_op *op, struct wi_chunk *out)
 static void close_join(struct wi_op *op)
 {
     struct join *j = (struct join *)op;
+    wi_join_filter_close(j->filter);
     wi_join_table_fini(&j->table);
     wi_eval_close(j->where);
     wi_vecs_close(j->left_vecs, j->n_left, &op->mem);

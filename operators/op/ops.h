@@ -69,10 +69,17 @@ struct wi_join_params {
     const uint32_t *right_out;
     const struct wi_expr *where;    /* NULL: nothing */
     const struct wi_columns *pairs; /* if there is a where */
+    /** Keys of the left input, a shuffle, whose senders may drop rows that
+     *  match none of them: numbers of keys above. 0: no filter. */
+    uint32_t n_filter_keys;
+    const uint32_t *filter_keys;
 };
 weir_err wi_join_open(struct wi_ctx *ctx, const struct wi_join_params *p,
                       struct wi_op *left, struct wi_op *right,
                       struct wi_op **out);
+
+/** Is its right side not complete yet, so that it takes no left rows? */
+bool wi_join_is_building(const struct wi_op *op);
 
 /* ---- hash aggregate ------------------------------------------------------ */
 
@@ -201,6 +208,9 @@ struct wi_receive_params {
 /** Rows as they arrive. Takes the reader over. */
 weir_err wi_receive_open(struct wi_ctx *ctx, const struct wi_receive_params *p,
                          weir_reader *reader, struct wi_op **out);
+
+/** Its reader. @param op  from wi_receive_open */
+weir_reader *wi_receive_reader(const struct wi_op *op);
 
 /** Merges the rows of senders that each send in order: gives rows out while
  *  every sender has a row waiting or has ended. What arrives meanwhile stays in

@@ -82,3 +82,8 @@ weir_err wi_receive_open(struct wi_ctx *ctx, const struct wi_receive_params *p,
         wi_arrow_in_open(p->columns, &r->op.mem, &r->arrow, &ctx->err);
     return wi_op_opened(&r->op, rc, out);
 }
+
+weir_reader *wi_receive_reader(const struct wi_op *op)
+{
+    return ((const struct receive *)op)->reader;
+}

@@ -145,9 +145,10 @@ weir_err wi_draft_fail_unknown(const weir_plan *plan, const char *name,
 const char *wi_draft_list(const char *const *names, uint32_t n,
                           char text[WI_DRAFT_LIST_BYTES]);
 
-/** Words for weir_join_kind and weir_aggregate_mode, indexed by their values;
- *  NULL at the end. */
+/** Words for weir_join_kind, weir_join_filter and weir_aggregate_mode, indexed
+ *  by their values; NULL at the end. */
 extern const char *const wi_join_words[];
+extern const char *const wi_join_filter_words[];
 extern const char *const wi_aggregate_words[];
 
 /** Free an operator that is in no plan. NULL is allowed. */

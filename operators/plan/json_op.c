@@ -187,10 +187,15 @@ weir_err wi_json_join(const struct wi_json_item *it)
     struct wi_json_texts left = {0};
     struct wi_json_texts right = {0};
     uint32_t kind = WEIR_JOIN_INNER;
+    uint32_t filter = WEIR_JOIN_FILTER_AUTO;
     weir_err rc = text(it, "left", &p.left);
     rc = rc == WEIR_OK ? text(it, "right", &p.right) : rc;
     if (rc == WEIR_OK) {
         rc = wi_json_word(it->j, it->at, "kind", wi_join_words, &kind);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_json_word(it->j, it->at, "filter", wi_join_filter_words,
+                          &filter);
     }
     if (rc == WEIR_OK) {
         rc = join_keys(it, &left, &right);
@@ -200,6 +205,7 @@ weir_err wi_json_join(const struct wi_json_item *it)
     }
     if (rc == WEIR_OK) {
         p.kind = (weir_join_kind)kind;
+        p.filter = (weir_join_filter)filter;
         p.left_keys = left.at;
         p.right_keys = right.at;
         p.n_keys = left.n;

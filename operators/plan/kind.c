@@ -113,7 +113,7 @@ const struct wi_kind wi_kinds[WI_PLAN_KINDS] = {
                       .what = "a join",
                       .needed = {"left", "right"},
                       .fields = {"name", "op", "left", "right", "kind", "keys",
-                                 "left_keys", "right_keys", "where"},
+                                 "left_keys", "right_keys", "where", "filter"},
                       .read = wi_json_join,
                       .spread = wi_spread_join,
                       .make = make_join,

@@ -14,7 +14,7 @@
 
 #include "operators/plan/node.h"
 
-#define WI_KIND_FIELDS 10
+#define WI_KIND_FIELDS 12
 
 struct wi_draft;
 struct wi_json_item;

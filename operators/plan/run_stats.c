@@ -32,23 +32,26 @@ uint32_t weir_run_operators(const weir_run *run)
     return n;
 }
 
-static uint64_t edge_bytes(const struct wi_op *send)
+static struct weir_edge_stats all_edges(const struct wi_op *send)
 {
     struct weir_edge_stats edge;
-    uint64_t bytes = 0;
+    struct weir_edge_stats sum = {0};
     for (uint32_t d = 0; wi_send_stats(send, d, &edge) == WEIR_OK; d++) {
-        bytes += edge.bytes;
+        sum.bytes += edge.bytes;
+        sum.filtered += edge.filtered;
     }
-    return bytes;
+    return sum;
 }
 
 /* The producing end. add_worker takes the time of its input off busy_ns. */
 static void add_send(struct weir_op_stats *sum, const struct wi_op *send)
 {
     const struct wi_op_stats *s = &send->stats;
-    sum->rows += s->rows;
+    const struct weir_edge_stats edges = all_edges(send);
+    sum->rows += s->rows - edges.filtered;
     sum->batches += s->chunks;
-    sum->bytes += edge_bytes(send);
+    sum->bytes += edges.bytes;
+    sum->filtered += edges.filtered;
     sum->busy_ns += s->busy_ns;
     sum->wait_output_ns += s->wait_output_ns;
     sum->memory_bytes += send->mem.peak_bytes;

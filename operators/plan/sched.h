@@ -11,6 +11,11 @@
  * every fragment downstream of it, and with others that can move. It says that
  * it waits only when none can: the rule that keeps plans from deadlocks
  * (weir/shuffle.h).
+ *
+ * A fragment may have to wait for a join: one that sends to the left side of a
+ * join that is going to filter it, and has only a scan below, does not move
+ * before this worker's join has taken its right side. It loses little, for the
+ * join takes no left rows until then; and no right side waits for a left one.
  */
 #ifndef WI_OPERATORS_SCHED_H
 #define WI_OPERATORS_SCHED_H
@@ -19,7 +24,9 @@
 
 /** Fragments of one worker. written by: the worker */
 struct wi_sched {
-    struct wi_op **root; /* [n], downstream first; owned by the caller */
+    struct wi_op **root;       /* [n], downstream first; owned by the caller */
+    const struct wi_op **join; /* [n] the join to wait for, NULL: none; or all
+                                  NULL: none */
     uint32_t n;
     uint32_t n_done;
 };

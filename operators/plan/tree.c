@@ -88,11 +88,40 @@ static weir_err make(struct wi_tree *t, const struct wi_layout *l, uint32_t i)
     return rc;
 }
 
+/* Is everything below a scan, so that holding it up holds up nobody else? */
+static bool only_scans(const struct weir_plan *plan, uint32_t i)
+{
+    const struct wi_plan_op *op = plan->ops[i];
+    bool only = !wi_kind_of(op)->cuts;
+    for (uint32_t k = 0; only && k < op->n_inputs; k++) {
+        only = only_scans(plan, op->inputs[k]);
+    }
+    return only;
+}
+
+/* The join on this worker that filters what shuffle i sends, and for which its
+ * fragment waits; NULL: none. */
+static const struct wi_op *find_join(const struct wi_tree *t,
+                                     const struct weir_plan *plan, uint32_t i)
+{
+    for (uint32_t k = i + 1; k < plan->n_ops; k++) {
+        const struct wi_plan_op *op = plan->ops[k];
+        if (op->kind == WI_PLAN_JOIN && op->inputs[0] == i) {
+            return op->p.join.n_filter_keys != 0 &&
+                           only_scans(plan, plan->ops[i]->inputs[0])
+                       ? t->op[k]
+                       : NULL;
+        }
+    }
+    return NULL;
+}
+
 /* Roots of the fragments, downstream first. */
 static weir_err make_sched(struct wi_tree *t, const struct wi_layout *l)
 {
     t->sched.root = calloc((size_t)l->n_cuts + 1, sizeof(struct wi_op *));
-    if (t->sched.root == NULL) {
+    t->sched.join = calloc((size_t)l->n_cuts + 1, sizeof(struct wi_op *));
+    if (t->sched.root == NULL || t->sched.join == NULL) {
         return wi_exec_no_memory(&t->ctx.err,
                                  l->n_cuts * sizeof(struct wi_op *));
     }
@@ -101,6 +130,7 @@ static weir_err make_sched(struct wi_tree *t, const struct wi_layout *l)
     }
     for (uint32_t k = 0; k < l->n_cuts; k++) {
         if (t->send[l->cut[k]] != NULL) {
+            t->sched.join[t->sched.n] = find_join(t, l->plan, l->cut[k]);
             t->sched.root[t->sched.n++] = t->send[l->cut[k]];
         }
     }
@@ -246,6 +276,7 @@ void wi_tree_fini(struct wi_tree *tree)
         wi_op_close(tree->loose[i]);
     }
     free(tree->sched.root);
+    free(tree->sched.join);
     free(tree->op);
     free(tree->send);
     free(tree->loose);

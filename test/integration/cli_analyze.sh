@@ -24,14 +24,14 @@ status 0 "$weir" run plan.json -n 2 -w 2 -f csv --analyze
 rm out # what fail shows
 
 # field NAME BACK: the word that is BACK words before the last one of a line of
-# the second table: bytes edges least most skew stalled. Quantities are two
-# words, except 0B.
+# the second table: bytes edges least most skew stalled filtered. Quantities are
+# two words, except 0B.
 sed '1,/^$/d' err >shuffles
 field() { awk -v name="shuffle \"$1\"" -v back="$2" \
     'index($0, name) == 1 { print $(NF - back) }' shuffles; }
 
-[ "$(field narrow 2)" = 4.00 ] || fail "skew of all to one"
-[ "$(field all 2)" = - ] || fail "skew of a gather"
+[ "$(field narrow 3)" = 4.00 ] || fail "skew of all to one"
+[ "$(field all 3)" = - ] || fail "skew of a gather"
 awk '/^shuffle "narrow"/ {
          ok = $5 == 16 && $6 == "0B" && $7 > 20 && $8 == "kB"
      }
@@ -51,6 +51,13 @@ awk 'BEGIN { factor["kB"] = 1e3; factor["MB"] = 1e6 }
      NR > 1 { n++; sum += $(NF - 1) * factor[$NF] }
      END { exit !(n > 20 && sum > 1e6 && sum <= 5 * 1024 * 1024) }' operators ||
     fail "memory: $(cat operators)"
+
+# What filters drop is never sent: nobody sends more than the scan has.
+awk '/scan "order_line"/ { scanned = $(NF - 9) }
+     /^ .*shuffle "order_line_by_order"/ { sent = $(NF - 9) }
+     /^shuffle "order_line_by_order"/ { dropped = $NF }
+     END { exit !(scanned > 0 && sent + dropped == scanned) }' err ||
+    fail "rows filtered: $(cat err)"
 
 # Too little: what is named is what --memory takes, for all workers together.
 status 1 "$weir" run "$plans/join.json" -n 2 -w 2 -m 64K -f csv

@@ -84,6 +84,7 @@ static void plan(char *json, const struct place *left,
         "{\"name\": \"facts\", \"op\": \"scan\", \"table\": \"facts\"},"
         "{\"name\": \"dims\", \"op\": \"scan\", \"table\": \"dims\"},"
         "%s, %s, {\"name\": \"j\", \"op\": \"join\", \"kind\": \"%s\","
+        "\"filter\": \"always\","
         "\"left\": \"l\", \"right\": \"r\", \"keys\": [\"h\"]%s},"
         "{\"name\": \"p\", \"op\": \"project\", \"input\": \"j\", \"outputs\": "
         "[\"g\", \"h\", {\"name\": \"name\", \"expr\": \"%s\"}]}],"

@@ -178,9 +178,10 @@ bool wt_random_join(struct wt_maker *m, struct wt_relation *l,
     }
     bring_together(m, l, r, &p);
     wt_add(m, l,
-           json_pack("{sssssssssoso}", "op", "join", "kind", kind, "left",
-                     l->op, "right", r->op, "left_keys", key_names(p.left, p.n),
-                     "right_keys", key_names(p.right, p.n)));
+           json_pack("{sssssssssssoso}", "op", "join", "kind", kind, "filter",
+                     "always", "left", l->op, "right", r->op, "left_keys",
+                     key_names(p.left, p.n), "right_keys",
+                     key_names(p.right, p.n)));
     join_sql(l, r, kind, &p);
     if (strcmp(kind, "inner") == 0 || strcmp(kind, "left") == 0) {
         memcpy(&l->column[l->n], r->column, r->n * sizeof(r->column[0]));
