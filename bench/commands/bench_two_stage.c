@@ -19,6 +19,12 @@ struct two_stage {
     struct wb_series series;
 };
 
+enum { SHM, TCP, SOCKETS, MPI, MPI_TCP, VERBS, AUTO, LIMIT, N_KNOWN };
+static const char *const names[N_KNOWN + 1] = {
+    [SHM] = "shm",   [TCP] = "tcp",         [SOCKETS] = "sockets",
+    [MPI] = "mpi",   [MPI_TCP] = "mpi-tcp", [VERBS] = "verbs",
+    [AUTO] = "auto", [LIMIT] = "limit"};
+
 static const char *mpi_shape = "bulk"; /* set once, before the series */
 
 static weir_err run_weir(const char *name, const struct wb_plan_params *params,
@@ -47,22 +53,19 @@ static weir_err run_limit(const char *name, const struct wb_plan_params *params,
 static weir_err run_mpi(const char *name, const struct wb_plan_params *params,
                         double *seconds_out, struct weir_error *err)
 {
-    (void)name;
-    return wb_mpi_run(params, mpi_shape, seconds_out, err);
+    const struct wb_mpi_params mpi = {.shape = mpi_shape,
+                                      .tcp = strcmp(name, names[MPI_TCP]) == 0};
+    return wb_mpi_run(params, &mpi, seconds_out, err);
 }
-
-enum { SHM, TCP, SOCKETS, MPI, VERBS, AUTO, LIMIT, N_KNOWN };
-static const char *const names[N_KNOWN + 1] = {
-    [SHM] = "shm",     [TCP] = "tcp",   [SOCKETS] = "sockets", [MPI] = "mpi",
-    [VERBS] = "verbs", [AUTO] = "auto", [LIMIT] = "limit"};
 
 static struct wb_opponent opponent(uint32_t which)
 {
     return (struct wb_opponent){.name = names[which],
-                                .run = which == SOCKETS ? run_sockets
-                                       : which == MPI   ? run_mpi
-                                       : which == LIMIT ? run_limit
-                                                        : run_weir};
+                                .run = which == SOCKETS   ? run_sockets
+                                       : which == MPI     ? run_mpi
+                                       : which == MPI_TCP ? run_mpi
+                                       : which == LIMIT   ? run_limit
+                                                          : run_weir};
 }
 
 static void take_opponents(struct argp_state *state, void *args,
@@ -113,7 +116,8 @@ static const struct option_row two_stage_options[] = {
     ROWS_ROW(struct two_stage, series.params.rows_per_node,
              "Rows that each node makes [5000000]"),
     {"transports", 't', "LIST",
-     "Whom to run: shm, tcp, verbs, auto, sockets, mpi [shm,tcp,sockets]",
+     "Whom to run: shm, tcp, verbs, auto, sockets, mpi, mpi-tcp "
+     "[shm,tcp,sockets]",
      OPTION_OWN(take_opponents)},
     {"repeat", 'k', "K", "Interleaved runs of each [5]",
      OPTION_U32(struct two_stage, series.repeat, 1, WB_MAX_REPEAT)},

@@ -175,7 +175,8 @@ static json_t *results_of(const struct wb_series *s)
 static json_t *ratios_of(const struct wb_series *s)
 {
     static const char *const pairs[][2] = {
-        {"sockets", "shm"}, {"tcp", "shm"}, {"mpi", "shm"}, {"shm", "limit"}};
+        {"sockets", "shm"}, {"tcp", "shm"},     {"mpi", "shm"},
+        {"shm", "limit"},   {"sockets", "tcp"}, {"mpi-tcp", "tcp"}};
     json_t *all = json_object();
     for (size_t i = 0; i < WI_ARRAY_LEN(pairs); i++) {
         char key[32];

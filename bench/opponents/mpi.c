@@ -108,10 +108,11 @@ weir_err wb_mpi_check(struct weir_error *err)
 /* ---- the child ----------------------------------------------------------- */
 
 static void exec_mpirun(const char *file, const struct wb_plan_params *p,
-                        const char *shape, int out) __attribute__((noreturn));
+                        const struct wb_mpi_params *mpi, int out)
+    __attribute__((noreturn));
 
 static void exec_mpirun(const char *file, const struct wb_plan_params *p,
-                        const char *shape, int out)
+                        const struct wb_mpi_params *mpi, int out)
 {
     char ranks[16];
     char rows[32];
@@ -125,7 +126,10 @@ static void exec_mpirun(const char *file, const struct wb_plan_params *p,
                           "none",
                           "--mca",
                           "btl",
-                          "vader,self",
+                          mpi->tcp ? "tcp,self" : "vader,self",
+                          "--mca",
+                          "btl_tcp_if_include",
+                          "lo",
                           "--mca",
                           "mpi_yield_when_idle",
                           "1",
@@ -134,7 +138,7 @@ static void exec_mpirun(const char *file, const struct wb_plan_params *p,
                           file,
                           rows,
                           "1",
-                          shape,
+                          mpi->shape,
                           wb_row_names[p->row],
                           p->pin ? "pin" : NULL,
                           NULL};
@@ -227,8 +231,9 @@ weir_err wb_mpi_parse(const char *line, double *seconds_out,
     return rc;
 }
 
-weir_err wb_mpi_run(const struct wb_plan_params *params, const char *shape,
-                    double *seconds_out, struct weir_error *err)
+weir_err wb_mpi_run(const struct wb_plan_params *params,
+                    const struct wb_mpi_params *mpi, double *seconds_out,
+                    struct weir_error *err)
 {
     char file[PATH_BYTES];
     char text[4096];
@@ -246,7 +251,7 @@ weir_err wb_mpi_run(const struct wb_plan_params *params, const char *shape,
     }
     pid_t pid = fork();
     if (pid == 0) {
-        exec_mpirun(file, params, shape, fds[1]);
+        exec_mpirun(file, params, mpi, fds[1]);
     }
     (void)close(fds[1]);
     if (pid < 0) {

@@ -20,6 +20,9 @@ static char file[128];
 static const struct wb_plan_params params = {
     .nodes = 2, .workers = 1, .rows_per_node = 1000};
 
+static const struct wb_mpi_params bulk = {.shape = "bulk"};
+static const struct wb_mpi_params chunked = {.shape = "chunked", .tcp = true};
+
 static void make_dir(void)
 {
     (void)snprintf(dir, sizeof(dir), "/tmp/weir-mpi-test-XXXXXX");
@@ -50,7 +53,7 @@ Test(mpi, no_mpirun_names_the_packages)
 {
     struct weir_error err = {.code = WEIR_OK};
     double s = 0.0;
-    cr_assert_eq(wb_mpi_run(&params, "bulk", &s, &err), WEIR_ERR_NOT_FOUND);
+    cr_assert_eq(wb_mpi_run(&params, &bulk, &s, &err), WEIR_ERR_NOT_FOUND);
     cr_assert_not_null(strstr(err.message, "openmpi-bin"), "%s", err.message);
     cr_assert_not_null(strstr(err.message, "libopenmpi-dev"));
 }
@@ -71,19 +74,20 @@ Test(mpi, result_is_read_behind_a_warning)
     double s = 0.0;
     make_mpirun("echo 'a warning'\n"
                 "echo '{\"seconds\":[0.25],\"rows_ok\":true}'");
-    cr_assert_eq(wb_mpi_run(&params, "bulk", &s, &err), WEIR_OK, "%s",
+    cr_assert_eq(wb_mpi_run(&params, &bulk, &s, &err), WEIR_OK, "%s",
                  err.message);
     cr_assert(s == 0.25);
 }
 
-Test(mpi, ranks_rows_and_shape_are_passed)
+Test(mpi, ranks_rows_and_ways_are_passed)
 {
     struct weir_error err = {.code = WEIR_OK};
     double s = 0.0;
-    make_mpirun("case \"$*\" in *'-n 2 /bin/sh 1000 1 chunked narrow')\n"
+    make_mpirun("case \"$*\" in *' btl tcp,self '*"
+                "'-n 2 /bin/sh 1000 1 chunked narrow')\n"
                 "echo '{\"seconds\":[0.5],\"rows_ok\":true}';;\n"
                 "*) exit 3;; esac");
-    cr_assert_eq(wb_mpi_run(&params, "chunked", &s, &err), WEIR_OK, "%s",
+    cr_assert_eq(wb_mpi_run(&params, &chunked, &s, &err), WEIR_OK, "%s",
                  err.message);
     cr_assert(s == 0.5);
 }
@@ -93,7 +97,7 @@ Test(mpi, wrong_rows_are_an_error)
     struct weir_error err = {.code = WEIR_OK};
     double s = -1.0;
     make_mpirun("echo '{\"seconds\":[0.25],\"rows_ok\":false}'");
-    cr_assert_eq(wb_mpi_run(&params, "bulk", &s, &err), WEIR_ERR_INTEGRITY);
+    cr_assert_eq(wb_mpi_run(&params, &bulk, &s, &err), WEIR_ERR_INTEGRITY);
     cr_assert(s == -1.0);
 }
 
@@ -102,7 +106,7 @@ Test(mpi, no_result_is_an_error)
     struct weir_error err = {.code = WEIR_OK};
     double s = 0.0;
     make_mpirun("echo no ranks for you");
-    cr_assert_eq(wb_mpi_run(&params, "bulk", &s, &err), WEIR_ERR_DATA);
+    cr_assert_eq(wb_mpi_run(&params, &bulk, &s, &err), WEIR_ERR_DATA);
     cr_assert_not_null(strstr(err.message, "no ranks for you"));
 }
 
@@ -111,7 +115,7 @@ Test(mpi, failing_mpirun_is_an_error)
     struct weir_error err = {.code = WEIR_OK};
     double s = 0.0;
     make_mpirun("echo '{\"seconds\":[0.25],\"rows_ok\":true}'; exit 2");
-    cr_assert_eq(wb_mpi_run(&params, "bulk", &s, &err), WEIR_ERR_SYSTEM);
+    cr_assert_eq(wb_mpi_run(&params, &bulk, &s, &err), WEIR_ERR_SYSTEM);
 }
 
 Test(mpi, time_limit_ends_it)
@@ -121,7 +125,7 @@ Test(mpi, time_limit_ends_it)
     double s = 0.0;
     p.timeout_ns = 200000000;
     make_mpirun("exec /usr/bin/tail -f /dev/null");
-    cr_assert_eq(wb_mpi_run(&p, "bulk", &s, &err), WEIR_ERR_TIMEOUT);
+    cr_assert_eq(wb_mpi_run(&p, &bulk, &s, &err), WEIR_ERR_TIMEOUT);
 }
 
 Test(mpi, odd_shares_are_refused)
@@ -131,5 +135,5 @@ Test(mpi, odd_shares_are_refused)
     double s = 0.0;
     p.workers = 3;
     make_mpirun("exit 0");
-    cr_assert_eq(wb_mpi_run(&p, "bulk", &s, &err), WEIR_ERR_ARG);
+    cr_assert_eq(wb_mpi_run(&p, &bulk, &s, &err), WEIR_ERR_ARG);
 }
