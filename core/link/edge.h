@@ -89,6 +89,7 @@ enum wi_follows {
     WI_FOLLOWS_NONE,
     WI_FOLLOWS_LIKELY, /* full frames have followed one another */
     WI_FOLLOWS_SOON,   /* and this push has rows for the next one */
+    WI_FOLLOWS_END,    /* the end of the stream */
 };
 
 struct wi_out {

@@ -74,8 +74,9 @@ static void ring_consumer(struct wi_lane *lane)
     struct wi_out *o = lane->out;
     struct wi_link *l = o->link;
     if (!o->mapped) {
-        /* Two frames at a time: one wake-up. rlx: our own */
-        o->held = !o->held && wi_load_rlx(&o->follows) == WI_FOLLOWS_SOON;
+        /* Two frames at a time, and the last one with the END: one
+         * wake-up. rlx: our own */
+        o->held = !o->held && wi_load_rlx(&o->follows) >= WI_FOLLOWS_SOON;
         if (!o->held) {
             wi_link_post(l, &o->item);
         }
@@ -210,7 +211,8 @@ void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
     uint8_t *mem = o->mem + lane->span.off;
     o->run = follows != WI_FOLLOWS_NONE ? o->run + 1 : 0;
     /* rlx: the item is queued after it (E6) */
-    wi_store_rlx(&o->follows, o->run > MORE_AFTER ? follows : WI_FOLLOWS_NONE);
+    bool expected = o->run > MORE_AFTER || follows == WI_FOLLOWS_END;
+    wi_store_rlx(&o->follows, expected ? follows : WI_FOLLOWS_NONE);
     if (lane->span.pad != 0) {
         uint64_t pos = lane->span.pos - lane->span.pad;
         wi_frame_put_pad(o->mem + pos % o->size, lane->span.pad);

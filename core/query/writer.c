@@ -400,7 +400,7 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
     }
     wi_lane_take_ring(w, lane);
     if (lane->open) {
-        wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
+        wi_lane_publish(w, lane, WI_FOLLOWS_END);
     }
     uint32_t bytes = (uint32_t)wi_align_up(
         sizeof(struct wi_frame_header) + sizeof(struct wi_frame_end), 64);

@@ -14,6 +14,7 @@ static const struct weir_field fields[] = {{"id", "l", 0}};
 static struct wt_lone lone;
 static struct wi_transport_ops spied; /* the simulator's, except two */
 static uint32_t opened;               /* EDGE_OPENs that were sent */
+static uint32_t notified;             /* NOTIFYs */
 static uint32_t writes;
 
 static weir_err see_send(struct wi_ep *ep, const void *bytes, uint32_t len)
@@ -23,6 +24,7 @@ static weir_err see_send(struct wi_ep *ep, const void *bytes, uint32_t len)
     uint32_t at = 0;
     while (wi_msg_next(bytes, len, &at, &m, &err) == WEIR_OK) {
         opened += m.head.type == WI_MSG_EDGE_OPEN;
+        notified += m.head.type == WI_MSG_NOTIFY;
     }
     return wi_sim_ops.send(ep, bytes, len);
 }
@@ -70,13 +72,15 @@ static weir_shuffle *open_shuffle(weir_query **q)
     return s;
 }
 
-static void push_row(weir_writer *w)
+static void push_row(weir_writer *w, bool flush)
 {
     const struct wt_rows rows = {.fields = fields, .n_fields = 1};
     struct ArrowArray batch;
     wt_rows_make(&rows, 0, 1, &batch);
     cr_assert_eq(weir_writer_push(w, &batch), WEIR_OK);
-    cr_assert_eq(weir_writer_flush(w), WEIR_OK);
+    if (flush) {
+        cr_assert_eq(weir_writer_flush(w), WEIR_OK);
+    }
     batch.release(&batch);
 }
 
@@ -94,7 +98,7 @@ static void expect_order(bool posting)
         cr_assert_eq(wi_xchg_sc(&l->lock, 1), 0);
     }
     cr_assert_eq(weir_writer_open(s, 0, &w, &err), WEIR_OK, "%s", err.message);
-    push_row(w);
+    push_row(w, true);
     if (posting) { /* it lets go, and looks at what was left meanwhile */
         cr_assert_eq(opened + writes, 0);
         wi_store_sc(&l->lock, 0);
@@ -114,4 +118,25 @@ Test(post, edge_is_opened_before_its_first_write, .timeout = 60)
 Test(post, edge_is_opened_before_its_first_write_by_who_posts, .timeout = 60)
 {
     expect_order(true);
+}
+
+/* The end of a stream wakes its reader once, not for the last rows and again
+ * for the end. */
+Test(post, last_rows_and_end_go_together, .timeout = 60)
+{
+    struct weir_error err = {0};
+    weir_query *q = NULL;
+    weir_writer *w = NULL;
+    (void)open_link();
+    weir_shuffle *s = open_shuffle(&q);
+    opened = 0;
+    cr_assert_eq(weir_writer_open(s, 0, &w, &err), WEIR_OK, "%s", err.message);
+    push_row(w, false);
+    notified = 0;
+    writes = 0;
+    cr_assert_eq(weir_writer_finish(w), WEIR_OK);
+    cr_expect_eq(writes, 1, "they lie beside each other");
+    cr_expect_eq(notified, 1);
+    weir_query_close(q);
+    wt_lone_close(&lone);
 }
