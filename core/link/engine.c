@@ -9,7 +9,7 @@
 void wi_engine_kick(struct wi_engine *e)
 {
     /* E11 sc: what was left, then the flag; pairs with E11 sc in
-     * wi_engine_step() and in the loop of netthread.c before it sleeps */
+     * wi_engine_step() and in wi_duty_sleep() */
     if (wi_xchg_sc(&e->kick, 1) == 0) {
         e->wake_fn(e->hook_arg);
     }

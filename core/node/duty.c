@@ -37,6 +37,15 @@ uint32_t wi_duty_step_locked(struct weir_node *n, uint64_t now_ns)
     return moved;
 }
 
+uint32_t wi_duty_help_locked(struct weir_node *n, uint64_t now_ns)
+{
+    uint32_t moved = wi_duty_step_locked(n, now_ns);
+    if (n->os->duty == WI_DUTY_WORKER) {
+        ring(n->os->worker.fd);
+    }
+    return moved;
+}
+
 uint32_t wi_duty_step(struct weir_node *n)
 {
     (void)pthread_mutex_lock(&n->lock);
@@ -88,7 +97,10 @@ void wi_duty_leave(struct weir_node *n, struct wi_worker *w)
     os->stints++;
     wake_next(&n->engine);
     if (!os->ticking) {
-        wi_engine_kick(&n->engine);
+        /* E11 sc: as wi_engine_kick(), but always: a kick may have woken this
+         * worker alone, which makes no step if its time is over */
+        wi_store_sc(&n->engine.kick, 1);
+        wi_duty_wake(n);
     }
     (void)pthread_mutex_unlock(&n->lock);
 }

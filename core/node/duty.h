@@ -55,6 +55,10 @@ bool wi_duty_watch(struct weir_node *n, uint64_t now_ns, uint64_t *until_ns);
 /** A step under the node's lock. Returns what it moved. */
 uint32_t wi_duty_step_locked(struct weir_node *n, uint64_t now_ns);
 
+/** The same by the network thread while it is not on duty. It may take what the
+ *  transport was armed for, so a worker on duty does not sleep on. */
+uint32_t wi_duty_help_locked(struct weir_node *n, uint64_t now_ns);
+
 /** Sleep until `until_ns` or until woken; with `watch` also until the transport
  *  has something. */
 void wi_duty_sleep(struct weir_node *n, struct wi_sleeper *s, bool watch,

@@ -21,8 +21,10 @@ static void *run(void *arg)
         (void)pthread_mutex_lock(&n->lock);
         uint64_t now_ns = wi_clock_now();
         bool watch = wi_duty_watch(n, now_ns, &look_ns);
-        if (watch || wi_engine_next(e) <= now_ns) {
+        if (watch) {
             moved = wi_duty_step_locked(n, now_ns);
+        } else if (wi_engine_next(e) <= now_ns) {
+            moved = wi_duty_help_locked(n, now_ns);
         }
         uint64_t next_ns = wi_engine_next(e);
         (void)pthread_mutex_unlock(&n->lock);
