@@ -4,7 +4,9 @@
 #include "core/base/clock.h"
 #include "core/link/edge.h"
 #include "core/link/engine.h"
+#include "core/link/lock.h"
 #include "core/link/worker.h"
+#include "core/node/node_os.h"
 #include "core/node/report.h"
 #include "core/query/query.h"
 #include "core/query/reader.h"
@@ -96,6 +98,19 @@ static void watch_query(struct weir_query *q, uint64_t now_ns)
     }
 }
 
+/* What it sleeps on. A worker on duty is up for the engine's steps only,
+ * perhaps for this one. */
+static uint32_t sleep_of(const struct wi_worker *w)
+{
+    const struct weir_node *n =
+        wi_container_of(w->engine, struct weir_node, engine);
+    /* rlx: it was set under the lock */
+    return n->os->duty == WI_DUTY_WORKER &&
+                   wi_load_rlx(&n->os->on_duty) == w->idx
+               ? WI_DOZING
+               : wi_load_rlx(&w->bell->parked); /* rlx: a moment old */
+}
+
 /* Asleep or not; while awake, what it does with its rings. */
 static void watch_worker(struct wi_worker *w, uint64_t now_ns)
 {
@@ -103,7 +118,7 @@ static void watch_worker(struct wi_worker *w, uint64_t now_ns)
     uint64_t n = wi_load_rlx(&w->turns);
     n += wi_load_rlx(&w->stats.frames_sent);     /* rlx: as above */
     n += wi_load_rlx(&w->stats.frames_received); /* rlx: as above */
-    n = n << 2 | wi_load_rlx(&w->bell->parked);  /* rlx: as above */
+    n = n << 2 | sleep_of(w);
     (void)wi_watch_look(&w->rested, n, now_ns);
 }
 

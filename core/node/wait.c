@@ -37,11 +37,16 @@
 #define WORTH 2u
 #define TAKEN_WAITS 512u
 
-/* Has anything happened since the last time? Takes what there is. */
-static bool happened(struct wi_worker *w)
+/* A wait or an arm begins. */
+static void count_turn(struct wi_worker *w)
 {
     /* rlx: only its worker writes it; reports look at it */
     wi_store_rlx(&w->turns, wi_load_rlx(&w->turns) + 1);
+}
+
+/* Has anything happened since the last time? Takes what there is. */
+static bool happened(struct wi_worker *w)
+{
     bool any = wi_bell_take_attn(w->bell) != 0;
     wi_worker_collect(w, NULL);
     any = any || w->happened;
@@ -253,6 +258,7 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
     if (wi_unlikely(w == NULL)) {
         return WEIR_ERR_ARG;
     }
+    count_turn(w);
     if (happened(w)) {
         return WEIR_OK;
     }
@@ -296,6 +302,7 @@ weir_err weir_worker_arm(weir_node *node, uint32_t worker)
     }
     uint64_t count;
     (void)!read(fd, &count, sizeof(count));
+    count_turn(w);
     if (happened(w)) {
         return WEIR_AGAIN;
     }

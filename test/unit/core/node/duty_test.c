@@ -2,6 +2,9 @@
 #include <criterion/criterion.h>
 
 #include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <weir/weir.h>
 
@@ -71,5 +74,39 @@ Test(duty, step_beside_the_worker_on_duty_wakes_it, .timeout = 20)
         &node->engine); /* the worker is awake: the thread makes it */
     cr_assert_eq(poll(&fd, 1, 10000), 1);
     wi_duty_leave(node, w);
+    weir_node_close(node);
+}
+
+/* ---- what is said of it -------------------------------------------------- */
+
+static void *wait_long(void *node)
+{
+    (void)weir_worker_wait(node, 0, WEIR_FOREVER);
+    return NULL;
+}
+
+static void find_sleep(void *arg, const char *line)
+{
+    const char *state = strstr(line, "asleep in weir_worker_wait");
+    const char *since = state != NULL ? strstr(state, " for ") : NULL;
+    if (since != NULL) {
+        (void)sscanf(since, " for %lf s", (double *)arg);
+    }
+}
+
+/* It rises for each step of the engine, and yet has slept all the time. */
+Test(duty, worker_on_duty_sleeps_since_it_waits, .timeout = 20)
+{
+    weir_node *node = open_node();
+    pthread_t thread;
+    double secs = 0;
+    cr_assert_eq(pthread_create(&thread, NULL, wait_long, node), 0);
+    while (secs < 0.3) {
+        wi_engine_kick(&node->engine);
+        cr_assert_eq(weir_node_report(node, find_sleep, &secs), WEIR_OK);
+        wi_give_turn();
+    }
+    wi_worker_notify(&node->engine.workers[0], WI_ATTN_EVENT);
+    (void)pthread_join(thread, NULL);
     weir_node_close(node);
 }
