@@ -100,6 +100,17 @@ static bool flush(struct weir_node *node, struct wi_worker *w, uint64_t keep_ns)
     return left;
 }
 
+/* The same without credits: they may wait a little, rows may not. */
+static void flush_rows(struct weir_node *node, struct wi_worker *w,
+                       uint64_t keep_ns)
+{
+    if (!w->settled) {
+        wi_node_lock(node);
+        (void)publish(w, keep_ns);
+        wi_node_unlock(node);
+    }
+}
+
 /* As flush(), for workers that sleep elsewhere: the engine wakes them when it
  * is time to publish what was kept back. */
 static void flush_elsewhere(struct weir_node *node, struct wi_worker *w)
@@ -228,6 +239,9 @@ static weir_err wait_for(struct weir_node *node, struct wi_worker *w,
                          uint64_t timeout_ns)
 {
     (void)look(node, w);
+    if (w->owes) {
+        flush_rows(node, w, w->blocked ? w->keep_ns : 0);
+    }
     if ((spin(w) || give_way(node, w, timeout_ns)) && happened(w)) {
         return WEIR_OK;
     }
