@@ -56,12 +56,16 @@ uint32_t wi_duty_step(struct weir_node *n)
 
 /* ---- whose it is --------------------------------------------------------- */
 
+/* May workers have it? */
+static bool is_shared(const struct weir_node *n)
+{
+    return (n->engine.ops->caps & WI_CAP_MAP) == 0 && n->os->thread_runs;
+}
+
 bool wi_duty_take(struct weir_node *n, struct wi_worker *w)
 {
     struct wi_node_os *os = n->os;
-    uint32_t caps = n->engine.ops->caps;
-    if ((caps & WI_CAP_MAP) != 0 || !os->thread_runs ||
-        pthread_mutex_trylock(&n->lock) != 0) {
+    if (!is_shared(n) || pthread_mutex_trylock(&n->lock) != 0) {
         return false;
     }
     bool mine = os->duty != WI_DUTY_WORKER;
@@ -108,6 +112,9 @@ void wi_duty_leave(struct weir_node *n, struct wi_worker *w)
 void wi_duty_return(struct weir_node *n)
 {
     struct wi_node_os *os = n->os;
+    if (!is_shared(n)) {
+        return;
+    }
     wi_node_lock(n);
     if (os->duty == WI_DUTY_NOBODY) {
         os->duty = WI_DUTY_THREAD;

@@ -156,6 +156,7 @@ static weir_err open_os(struct weir_node *n, struct weir_error *err)
     (void)pthread_mutex_init(&n->lock, NULL);
     n->os->thread.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     n->os->worker.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    wi_store_rlx(&n->os->on_duty, UINT32_MAX); /* rlx: no worker yet */
     if (n->os->thread.fd < 0 || n->os->worker.fd < 0) {
         return wi_fail_errno(err, errno,
                              "eventfd (out of descriptors? raise ulimit -n)");
