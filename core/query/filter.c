@@ -63,6 +63,12 @@ static void refuse(struct wi_link *l, struct weir_shuffle *s, const char *what)
     wi_query_fail(s->query, WEIR_ERR_PEER_PROTOCOL, text);
 }
 
+/* How many words of a filter have come. */
+static uint32_t words_of(const struct weir_shuffle *s, uint32_t dest)
+{
+    return s->filters != NULL ? s->filters[dest].got : 0;
+}
+
 /* What is wrong with a piece; NULL: nothing. */
 static const char *check(const struct weir_shuffle *s, uint32_t dest,
                          const struct wi_msg_filter *m)
@@ -76,8 +82,8 @@ static const char *check(const struct weir_shuffle *s, uint32_t dest,
     if (m->n_words == 0 || m->n_words > wi_filter_most_words(s)) {
         return "its size";
     }
-    uint32_t got = s->filters != NULL ? s->filters[dest].got : 0;
-    if (m->first != got || got >= m->n_words) {
+    uint32_t got = words_of(s, dest);
+    if (m->first >= m->n_words || (got != 0 && m->first != got)) {
         return "pieces come in order, and once";
     }
     if (got != 0 && !s->filters[dest].refused &&
@@ -137,6 +143,9 @@ void wi_query_on_filter(struct wi_link *l, const struct wi_msg_filter *m)
     if (wrong != NULL) {
         refuse(l, s, wrong);
         return;
+    }
+    if (m->first != 0 && words_of(s, dest) == 0) {
+        return; /* it began before the shuffle was open here */
     }
     if (s->filters == NULL) {
         s->filters = calloc(s->n_dest, sizeof(*s->filters));

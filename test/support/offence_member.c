@@ -232,6 +232,25 @@ static void filter_changes(struct wt_lab *lab, const struct wt_offence *o)
     of_shared(lab, &second);
 }
 
+/* As of one that began before the shuffle was open. It has come when the lab
+ * looks at the query. */
+static void filter_midst(struct wt_lab *lab, const struct wt_offence *o)
+{
+    of_shared(lab, o);
+    for (uint32_t i = 0; i < OFFERS; i++) {
+        (void)wt_lab_step(lab);
+    }
+}
+
+/* The second piece is left out. */
+static void filter_gap(struct wt_lab *lab, const struct wt_offence *o)
+{
+    struct wt_offence third = *o;
+    third.patch[1] = (struct wt_patch){20, 4, 240};
+    of_shared(lab, o);
+    of_shared(lab, &third);
+}
+
 /* Of hundreds of queries that nobody knows. */
 static void of_ids(struct wt_lab *lab, const struct wt_offence *o)
 {
@@ -451,7 +470,8 @@ const struct wt_offence wt_member_offences[] = {
           WT_FILTER, {4, 4, 77}),
     FILTER("a filter of no size", {16, 4, 0}, {0, 0, 0}),
     FILTER("a filter of 32 GiB", {16, 4, 0xffffffff}, {0, 0, 0}),
-    FILTER("a filter that begins in its midst", {16, 4, 240}, {20, 4, 120}),
+    ABOUT("a filter that begins in its midst", WT_IS_BORNE, filter_midst,
+          WT_FILTER, {16, 4, 240}, {20, 4, 120}),
     FILTER("a filter that begins behind its end", {16, 4, 1}, {20, 4, 120}),
     FILTER("a filter of a worker that there is not", {24, 4, 77}, {16, 4, 1}),
     {.name = "a filter twice",
@@ -466,6 +486,12 @@ const struct wt_offence wt_member_offences[] = {
      .play = filter_changes,
      .type = WT_FILTER,
      .patch = {{16, 4, 240}}},
+    {.name = "a filter with a gap",
+     .outcome = WT_QUERY_FAILS,
+     .code = WEIR_ERR_PEER_PROTOCOL,
+     .play = filter_gap,
+     .type = WT_FILTER,
+     .patch = {{16, 4, 360}}},
     ABOUT("hundreds of filters of queries that nobody knows", WT_IS_BORNE,
           of_ids, WT_FILTER, {16, 4, 1}),
     ABOUT("hundreds of queries closed that nobody knows", WT_IS_BORNE, of_ids,
