@@ -224,6 +224,13 @@ static void make_huge(const struct wi_mem_part *part, size_t from, size_t to)
     }
 }
 
+/* What make_huge() takes at most. */
+static size_t huge_bytes(const struct wi_mem_part *part, size_t from, size_t to)
+{
+    size_t end = wi_min_u64(wi_align_up(to, WI_HUGE_PAGE), part->bytes);
+    return end - from / WI_HUGE_PAGE * WI_HUGE_PAGE;
+}
+
 weir_err wi_shm_mem_take(struct wi_transport *base,
                          const struct wi_mem_part *part, struct weir_error *err)
 {
@@ -232,14 +239,14 @@ weir_err wi_shm_mem_take(struct wi_transport *base,
     size_t to = wi_min_u64(wi_align_up(part->to, WI_PAGE), part->bytes);
     char *at = (char *)part->base + from;
     bool there = wi_pages_are_there(at, to - from);
-    if (!there) {
+    if (!there && to - from >= huge_from_bytes &&
+        check_room(t, huge_bytes(part, from, to), NULL) == WEIR_OK) {
+        make_huge(part, from, to);
+    } else if (!there) {
         weir_err rc = check_room(t, to - from, err);
         if (rc != WEIR_OK) {
             return rc;
         }
-    }
-    if (!there && to - from >= huge_from_bytes) {
-        make_huge(part, from, to);
     }
     int errno_value = wi_pages_populate(at, to - from);
     return errno_value == 0 ? WEIR_OK : fail_pages(to - from, errno_value, err);
@@ -261,7 +268,7 @@ static weir_err check_grant(int fd, size_t bytes, struct weir_error *err)
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "peer granted something that is not sealed memory");
     }
-    if (bytes == 0 || (uint64_t)st.st_size < bytes) {
+    if (bytes == 0 || bytes % WI_PAGE != 0 || (uint64_t)st.st_size < bytes) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "peer granted %lld bytes of memory and announced %zu",
                        (long long)st.st_size, bytes);

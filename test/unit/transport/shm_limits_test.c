@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "core/base/atomic.h"
 #include "core/base/pages.h"
 
 static const struct wi_transport_ops *const ops = &wi_shm_ops;
@@ -198,6 +199,27 @@ Test(shm_limits, large_parts_are_all_there_after_they_were_taken)
     cr_assert_eq(*(uint8_t *)mem.base, 7);
     cr_assert_eq(((uint8_t *)mem.base)[bytes - 1], 0);
     cr_assert_leq(pages_of(&mem), (long)(bytes / 4096));
+    ops->mem_close(a.t, &mem);
+    ops->close(a.t);
+}
+
+/* Else the room would be used up before it is looked at again. */
+Test(shm_limits, what_is_taken_counts_also_where_it_is_a_huge_page)
+{
+    struct wt_node a;
+    struct weir_error err = {0};
+    struct wi_mem mem;
+    wt_node_init(&a, "counting", 4);
+    cr_assert_eq(ops->mem_reserve(a.t, 20 << 20, &mem, &err), WEIR_OK, "%s",
+                 err.message);
+    const struct shm *t = wi_container_of(a.t, struct shm, base);
+    uint64_t spare = wi_load_rlx(&t->spare_bytes); /* rlx: one thread */
+    if (!wi_pages_can_populate() || spare < 4 << 20) {
+        cr_skip_test("pages are taken at once, or there is little memory");
+    }
+    take(a.t, &mem, 4 << 20, (4 << 20) + (32 << 10));
+    spare -= wi_load_rlx(&t->spare_bytes); /* rlx: one thread */
+    cr_assert_geq(spare, (uint64_t)pages_of(&mem) * 4096);
     ops->mem_close(a.t, &mem);
     ops->close(a.t);
 }

@@ -232,6 +232,32 @@ Test(shm, announcing_more_than_was_granted_is_refused)
     ops->close(b.t);
 }
 
+/* Of what is mapped aligned, a part of a page would stay mapped for ever. */
+Test(shm, announcing_a_part_of_a_page_is_refused)
+{
+    enum { ALL = 4 << 20, PART = ALL - 2048 };
+    struct wt_node a, b;
+    struct weir_error err = {0};
+    struct wi_mem mem;
+    uint64_t key = 0;
+    void *at = NULL;
+    wt_node_init(&a, "giver", 4);
+    wt_node_init(&b, "taker", 4);
+    struct wi_ep *ep = wt_link(&a, &b);
+    cr_assert_eq(ops->mem_open(a.t, ALL, &mem, &err), WEIR_OK);
+    cr_assert_eq(ops->grant(ep, &mem, &key, &err), WEIR_OK);
+    wt_say(ep, "key");
+    WT_UNTIL(&a, &b, b.n_messages == 1);
+    cr_assert_eq(ops->map(b.accepted, key, PART, &at, &err),
+                 WEIR_ERR_PEER_PROTOCOL);
+    cr_assert_null(at);
+    ops->disconnect(ep);
+    ops->disconnect(b.accepted);
+    ops->mem_close(a.t, &mem);
+    ops->close(a.t);
+    ops->close(b.t);
+}
+
 /* More grants than fit are an error; what fits arrives, and what was never
  * mapped is closed with the endpoint. */
 Test(shm, grants_are_bounded_and_do_not_leak)
