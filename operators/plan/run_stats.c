@@ -48,7 +48,8 @@ static void add_send(struct weir_op_stats *sum, const struct wi_op *send)
 {
     const struct wi_op_stats *s = &send->stats;
     const struct weir_edge_stats edges = all_edges(send);
-    sum->rows += s->rows - edges.filtered;
+    /* A batch under way, or whose rest nobody wanted, is not in s->rows. */
+    sum->rows += s->rows > edges.filtered ? s->rows - edges.filtered : 0;
     sum->batches += s->chunks;
     sum->bytes += edges.bytes;
     sum->filtered += edges.filtered;

@@ -13,6 +13,7 @@
 #include "test/support/cluster.h"
 
 enum { LEFT = 100000, RIGHT = 2000, KEPT = 100, BUSY_NS = 5000, JSON = 2048 };
+enum { MANY = 40 * LEFT };
 enum { MEMBERS = 3, WORKERS = 2 };
 
 static const struct wt_place places[] = {{.transport = "shm"},
@@ -39,8 +40,15 @@ static const char text[] =
     "  \"by\": \"hash\", \"keys\": [\"j\"]},"
     " {\"name\": \"join\", \"op\": \"join\", \"left\": \"left\","
     "  \"right\": \"right\", \"left_keys\": [\"i\"], \"right_keys\": [\"j\"],"
-    "  \"kind\": \"%s\", \"filter\": \"%s\"}],"
-    " \"result\": \"join\"}";
+    "  \"kind\": \"%s\", \"filter\": \"%s\"}%s],"
+    " \"result\": \"%s\"}";
+
+/* Above the join. */
+static const char first_row[] =
+    ", {\"name\": \"all\", \"op\": \"shuffle\", \"input\": \"join\","
+    "  \"by\": \"gather\"},"
+    " {\"name\": \"first\", \"op\": \"limit\", \"input\": \"all\","
+    "  \"rows\": 1}";
 
 struct trial {
     const char *kind;
@@ -60,6 +68,9 @@ static const struct trial trials[] = {
     {"inner", "auto", "j < 0", 0, false}, /* stopped before */
 };
 enum { TRIALS = sizeof(trials) / sizeof(trials[0]) };
+
+/* Of MANY left rows, one of the answer is enough. */
+static const struct trial stopped = {"inner", "always", "j < 100", 1, true};
 
 struct part {
     struct wt_cluster *cluster;
@@ -98,8 +109,10 @@ static void open_runs(struct scene *s, const struct trial *t)
         .query_id = 1, .rows = take_rows, .rows_arg = s};
     struct weir_error err = {0};
     char json[JSON];
-    (void)snprintf(json, sizeof(json), text, LEFT, RIGHT, t->where, t->kind,
-                   t->filter);
+    bool stops = t == &stopped;
+    (void)snprintf(json, sizeof(json), text, stops ? MANY : LEFT, RIGHT,
+                   t->where, t->kind, t->filter, stops ? first_row : "",
+                   stops ? "first" : "join");
     cr_assert_eq(weir_plan_read(json, strlen(json), NULL, &s->plan, &err),
                  WEIR_OK, "%s", err.message);
     for (uint32_t n = 0; n < MEMBERS; n++) {
@@ -133,31 +146,42 @@ static uint64_t filtered(const struct scene *s, bool all)
     return dropped;
 }
 
-static void run(const struct wt_place *place, const struct trial *t,
-                uint64_t seed)
+static void run_all(struct scene *s, const struct wt_place *place,
+                    const struct trial *t, uint64_t seed)
 {
-    static struct scene s;
     const struct wt_cluster_params cluster = {
         .nodes = MEMBERS,
         .workers = WORKERS,
         .node = {.frame_bytes = 4096},
         .sim = {.seed = seed, .jitter_ns = seed * 10000}};
-    memset(&s, 0, sizeof(s));
-    wt_cluster_open(&s.c, place, &cluster);
-    open_runs(&s, t);
-    bool ran = wt_cluster_run(&s.c);
-    cr_assert(ran, "%s, %s: %s", place->transport, t->kind, s.c.why);
-    cr_assert_eq(s.rows, t->rows, "%s, %s, %s: %llu rows", place->transport,
-                 t->kind, t->filter, (unsigned long long)s.rows);
+    memset(s, 0, sizeof(*s));
+    wt_cluster_open(&s->c, place, &cluster);
+    open_runs(s, t);
+    bool ran = wt_cluster_run(&s->c);
+    cr_assert(ran, "%s, %s: %s", place->transport, t->kind, s->c.why);
+    cr_assert_eq(s->rows, t->rows, "%s, %s, %s: %llu rows", place->transport,
+                 t->kind, t->filter, (unsigned long long)s->rows);
+}
+
+static void close_all(struct scene *s)
+{
+    for (uint32_t n = 0; n < MEMBERS; n++) {
+        weir_run_close(s->run[n]);
+    }
+    weir_plan_close(s->plan);
+    wt_cluster_close(&s->c);
+}
+
+static void run(const struct wt_place *place, const struct trial *t,
+                uint64_t seed)
+{
+    static struct scene s;
+    run_all(&s, place, t, seed);
     uint64_t dropped = filtered(&s, t->rows != 0);
     cr_assert(t->drops || dropped == 0);
     cr_assert(!t->drops || !place->sim || seed > 0 || dropped > LEFT / 2,
               "%llu rows dropped", (unsigned long long)dropped);
-    for (uint32_t n = 0; n < MEMBERS; n++) {
-        weir_run_close(s.run[n]);
-    }
-    weir_plan_close(s.plan);
-    wt_cluster_close(&s.c);
+    close_all(&s);
 }
 
 Test(run_filter, answers_are_the_same, .timeout = 100)
@@ -171,5 +195,22 @@ Test(run_filter, filters_come_at_any_time, .timeout = 100)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         run(&places[SIM], &trials[seed % 2], seed);
+    }
+}
+
+/* Senders that are stopped have dropped rows of a batch that does not count as
+ * sent. */
+Test(run_filter, no_sender_has_sent_less_than_nothing, .timeout = 100)
+{
+    static struct scene s;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        run_all(&s, &places[SIM], &stopped, seed);
+        for (uint32_t n = 0; n < MEMBERS; n++) {
+            struct weir_op_stats stats;
+            cr_assert_eq(weir_run_stats(s.run[n], 1, &stats), WEIR_OK);
+            cr_assert_leq(stats.rows, MANY, "%llu rows sent",
+                          (unsigned long long)stats.rows);
+        }
+        close_all(&s);
     }
 }
