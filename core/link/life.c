@@ -22,6 +22,7 @@
 static weir_err open_self(struct wi_link *l, struct weir_error *err)
 {
     struct wi_engine *e = l->engine;
+    l->home = e->transport; /* gives the area back, also if the rest fails */
     weir_err rc = wi_engine_area_open(e, e->transport, &l->area, err);
     if (rc != WEIR_OK) {
         return rc;
@@ -32,7 +33,6 @@ static weir_err open_self(struct wi_link *l, struct weir_error *err)
     }
     wi_link_enter(l, WI_LINK_OPEN);
     l->mapped = true;
-    l->home = e->transport;
     l->peer_incarnation = e->incarnation;
     l->caps = wi_engine_caps(e);
     l->peer_area = l->area.base;
