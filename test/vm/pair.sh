@@ -82,9 +82,16 @@ wire_is_unplugged() {
         exact 60000 member_0 member_1 $shared/member_2
 }
 
+# The first messages of a connection over siw may lie unseen until more arrive
+# (docs/measuring.md), and rping waits for them without a limit.
+rping_works() {
+    timeout 30 rping -c -a $ip_b -C 10 -S 20000 -V
+}
+
 guest_a() {
     wait_for 200 rping
-    rping -c -a $ip_b -C 10 -S 20000 -V || fail "rping to the other guest"
+    rping_works || rping_works || rping_works || fail "rping to the other guest"
+    say pinged
     ok "rping to the other guest"
 
     wait_for 100 doctor
@@ -105,10 +112,12 @@ guest_a() {
 }
 
 guest_b() {
-    rping -s -a $ip_b -C 10 -S 20000 -V &
+    rping -s -P -a $ip_b -C 10 -S 20000 -V &
+    server=$!
     until_true 60 is_listening rping
     say rping
-    wait $! || fail "rping, server"
+    wait_for 120 pinged
+    kill $server
     "$build/weir" doctor -t verbs --listen=$ip_b:7077 --once &
     until_true 60 is_listening weir
     say doctor
