@@ -48,7 +48,7 @@ def best_mpi(results, suite, under):
 
 def mpi_bars(r):
     for level in levels(r):
-        wide = level not in ("scalar", "avx2")
+        wide = level not in ("portable", "avx2")
         yield Bar(f"best Open MPI Alltoallv / shm, 8 x 1, {level}", AT_LEAST,
                   1.9 if wide else 1.3, 2.3 if wide else 1.8,
                   best_mpi(r, f"8x1 {level}", "shm"))

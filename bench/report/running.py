@@ -31,9 +31,13 @@ def finish(command, env=None, text=None):
 def run_bench(weir, suite):
     out = finish([weir] + suite.command, suite.env)
     try:
-        return json.loads(out)
+        answer = json.loads(out)
     except ValueError as error:
         raise Failed(f"no JSON: {out[:200]}") from error
+    wanted = suite.env.get("WEIR_ISA")
+    if wanted and answer["instructions"] != wanted:
+        raise Failed(f"WEIR_ISA={wanted} ran with {answer['instructions']}")
+    return answer
 
 
 def run_plan(weir, suite):

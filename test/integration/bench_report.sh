@@ -43,7 +43,8 @@ level=$(value 'r["level"]')
 
 # ---- what the page has -------------------------------------------------------
 
-for name in verdicts "two-stage-$level" shapes "mixed-$level" "wide-$level" \
+for name in verdicts "two-stage-$level" two-stage-portable shapes \
+    "mixed-$level" "wide-$level" \
     stream latency partition-narrow queries seconds machine commands; do
     [ "$(grep -c "<table id=\"$name\"" a/report.html)" -eq 1 ] ||
         fail "no table $name"
