@@ -26,6 +26,30 @@ static void drain(int fd)
     (void)!read(fd, &count, sizeof(count));
 }
 
+/* ---- whose it is --------------------------------------------------------- */
+
+/* Under the lock. */
+static void give(struct wi_node_os *os, uint32_t to)
+{
+    /* E3 sc: whose it is, then whether a worker sleeps without it; pairs with
+     * E3 sc in is_free() */
+    wi_store_sc(&os->duty, to);
+}
+
+/* May a worker take it? */
+static bool is_free(const struct wi_node_os *os)
+{
+    /* E3 sc: in wi_duty_park() after the worker has said that it sleeps; pairs
+     * with E3 sc in give() */
+    return wi_load_sc(&os->duty) != WI_DUTY_WORKER;
+}
+
+/* Under the lock: has nobody got it? */
+static bool is_nobodys(const struct wi_node_os *os)
+{
+    return wi_load_rlx(&os->duty) == WI_DUTY_NOBODY; /* rlx: under the lock */
+}
+
 /* ---- steps --------------------------------------------------------------- */
 
 uint32_t wi_duty_step_locked(struct weir_node *n, uint64_t now_ns)
@@ -40,7 +64,7 @@ uint32_t wi_duty_step_locked(struct weir_node *n, uint64_t now_ns)
 uint32_t wi_duty_help_locked(struct weir_node *n, uint64_t now_ns)
 {
     uint32_t moved = wi_duty_step_locked(n, now_ns);
-    if (n->os->duty == WI_DUTY_WORKER) {
+    if (!is_free(n->os)) {
         ring(n->os->worker.fd);
     }
     return moved;
@@ -54,7 +78,7 @@ uint32_t wi_duty_step(struct weir_node *n)
     return moved;
 }
 
-/* ---- whose it is --------------------------------------------------------- */
+/* ---- taking and leaving -------------------------------------------------- */
 
 /* May workers have it? */
 static bool is_shared(const struct weir_node *n)
@@ -65,12 +89,13 @@ static bool is_shared(const struct weir_node *n)
 bool wi_duty_take(struct weir_node *n, struct wi_worker *w)
 {
     struct wi_node_os *os = n->os;
-    if (!is_shared(n) || pthread_mutex_trylock(&n->lock) != 0) {
+    if (!is_shared(n) || !is_free(os)) {
         return false;
     }
-    bool mine = os->duty != WI_DUTY_WORKER;
+    (void)pthread_mutex_lock(&n->lock);
+    bool mine = is_free(os);
     if (mine) {
-        os->duty = WI_DUTY_WORKER;
+        give(os, WI_DUTY_WORKER);
         /* E3 sc: before the worker says that it sleeps; pairs with E3 sc in
          * wi_duty_ring() */
         wi_store_sc(&os->on_duty, w->idx);
@@ -79,34 +104,44 @@ bool wi_duty_take(struct weir_node *n, struct wi_worker *w)
     return mine;
 }
 
-/* Somebody who sleeps without the duty finds it free and takes it. */
-static void wake_next(struct wi_engine *e)
+/* Nobody has the duty: a worker that sleeps without it is woken and takes it.
+ * If none does, and one sleeps on its descriptor, the network thread has it. */
+static void pass_on(struct weir_node *n)
 {
+    struct wi_engine *e = &n->engine;
+    bool armed = false;
     for (uint32_t i = 0; i < e->cfg.workers; i++) {
         struct wi_bell *b = e->workers[i].bell;
-        /* rlx: if it falls asleep now, the lease will pass */
-        if (wi_load_rlx(&b->parked) == WI_PARKED) {
-            (void)wi_bell_wake(b);
+        /* E3 sc: after give(); pairs with E3 sc in announce() */
+        uint32_t parked = wi_load_sc(&b->parked);
+        armed = armed || parked == WI_ARMED;
+        if (parked == WI_PARKED) {
+            if (wi_bell_wake(b) == WI_WAKE_FD) { /* armed meanwhile */
+                wi_duty_ring(n, i);
+            }
             return;
         }
     }
+    if (armed) {
+        wi_duty_return(n);
+    }
 }
 
-void wi_duty_leave(struct weir_node *n, struct wi_worker *w)
+void wi_duty_leave(struct weir_node *n)
 {
     struct wi_node_os *os = n->os;
-    (void)w;
     (void)pthread_mutex_lock(&n->lock);
-    os->duty = WI_DUTY_NOBODY;
+    give(os, WI_DUTY_NOBODY);
     os->stints++;
-    wake_next(&n->engine);
-    if (!os->ticking) {
+    bool ticking = os->ticking;
+    (void)pthread_mutex_unlock(&n->lock);
+    if (!ticking) {
         /* E11 sc: as wi_engine_kick(), but always: a kick may have woken this
          * worker alone, which makes no step if its time is over */
         wi_store_sc(&n->engine.kick, 1);
         wi_duty_wake(n);
     }
-    (void)pthread_mutex_unlock(&n->lock);
+    pass_on(n);
 }
 
 void wi_duty_return(struct weir_node *n)
@@ -116,8 +151,8 @@ void wi_duty_return(struct weir_node *n)
         return;
     }
     wi_node_lock(n);
-    if (os->duty == WI_DUTY_NOBODY) {
-        os->duty = WI_DUTY_THREAD;
+    if (is_nobodys(os)) {
+        give(os, WI_DUTY_THREAD);
         wi_engine_kick(&n->engine);
     }
     wi_node_unlock(n);
@@ -126,11 +161,11 @@ void wi_duty_return(struct weir_node *n)
 bool wi_duty_watch(struct weir_node *n, uint64_t now_ns, uint64_t *until_ns)
 {
     struct wi_node_os *os = n->os;
-    if (os->duty == WI_DUTY_NOBODY && os->stints == os->stints_seen &&
+    if (is_nobodys(os) && os->stints == os->stints_seen &&
         now_ns >= os->tick_ns) {
-        os->duty = WI_DUTY_THREAD;
+        give(os, WI_DUTY_THREAD);
     }
-    os->ticking = os->duty == WI_DUTY_NOBODY;
+    os->ticking = is_nobodys(os);
     if (os->ticking) {
         if (os->stints != os->stints_seen) {
             os->stints_seen = os->stints;
@@ -138,7 +173,8 @@ bool wi_duty_watch(struct weir_node *n, uint64_t now_ns, uint64_t *until_ns)
         }
         *until_ns = os->tick_ns;
     }
-    return os->duty == WI_DUTY_THREAD;
+    /* rlx: under the lock */
+    return wi_load_rlx(&os->duty) == WI_DUTY_THREAD;
 }
 
 /* ---- sleeping and waking ------------------------------------------------- */
@@ -178,6 +214,19 @@ void wi_duty_sleep(struct weir_node *n, struct wi_sleeper *s, bool watch,
     if ((fds[0].revents & POLLIN) != 0) {
         drain(s->fd);
     }
+}
+
+bool wi_duty_park(struct weir_node *n, struct wi_worker *w, uint64_t timeout_ns)
+{
+    uint32_t n_ids = n->engine.n_ids;
+    if (!wi_bell_lie_down(w->bell, n_ids)) {
+        return true;
+    }
+    if (is_shared(n) && is_free(n->os)) {
+        wi_bell_rise(w->bell);
+        return false;
+    }
+    return wi_bell_sleep(w->bell, n_ids, timeout_ns);
 }
 
 void wi_duty_nap(struct weir_node *n, struct wi_worker *w, uint64_t until_ns)

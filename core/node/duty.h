@@ -6,14 +6,15 @@
  *   thread -------------------> worker -----------------> nobody
  *     ^                            ^                        | |
  *     |                            +------------------------+ |
- *     +------------------ nobody took it for a lease ---------+
+ *     +--- nobody took it for a lease, or wi_duty_return() ---+
  *
  * A worker that waits has nothing better to do than to receive, and what it
  * receives is then in its cache; handing that to the network thread costs two
  * switches for each wake-up. While the worker computes, what arrives stays in
  * the transport, and after at most two leases the network thread looks after it
  * as it does when there are no workers. A worker that leaves while others of
- * its node sleep wakes one of them, which takes the duty.
+ * its node sleep wakes one of them, which takes the duty; if those that sleep
+ * do so on their descriptors, it is the network thread's at once.
  *
  * Not where peers map memory (WI_CAP_MAP): they wake workers by the futex.
  */
@@ -30,16 +31,21 @@ struct wi_sleeper;
 /** So long what arrives may wait for the worker to come back. */
 #define WI_LEASE_NS 2000000u
 
-/** Take the duty. False: another worker has it, the engine is busy, or the
- *  transport is the network thread's alone. */
+/** Take the duty. False: another worker has it, or the transport is the network
+ *  thread's alone. */
 bool wi_duty_take(struct weir_node *n, struct wi_worker *w);
 
 /** Leave it to whoever comes next. */
-void wi_duty_leave(struct weir_node *n, struct wi_worker *w);
+void wi_duty_leave(struct weir_node *n);
 
 /** There is no worker that will come back: the network thread's from now on.
  *  Not while on duty. */
 void wi_duty_return(struct weir_node *n);
+
+/** Not on duty: sleep as wi_bell_park() does, but not while the duty is free.
+ */
+bool wi_duty_park(struct weir_node *n, struct wi_worker *w,
+                  uint64_t timeout_ns);
 
 /** On duty: a step of the engine. Returns what it moved. */
 uint32_t wi_duty_step(struct weir_node *n);

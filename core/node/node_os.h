@@ -32,9 +32,10 @@ struct wi_node_os {
     struct wi_sleeper thread; /* the network thread */
     struct wi_sleeper worker; /* the worker on duty, see duty.h */
     _Atomic uint32_t on_duty; /* that worker, or the last one */
+    /* Changed under the lock: who has the duty (enum wi_duty). */
+    _Atomic uint32_t duty;
     /* under the lock */
-    uint32_t waiters; /* on `moved` */
-    enum wi_duty duty;
+    uint32_t waiters;     /* on `moved` */
     bool ticking;         /* the network thread will look whose duty it is */
     uint32_t stints;      /* how often a worker left the duty */
     uint32_t stints_seen; /* by the network thread, at its last tick */

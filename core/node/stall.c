@@ -105,7 +105,8 @@ static uint32_t sleep_of(const struct wi_worker *w)
     const struct weir_node *n =
         wi_container_of(w->engine, struct weir_node, engine);
     /* rlx: it was set under the lock */
-    return n->os->duty == WI_DUTY_WORKER &&
+    /* rlx: under the lock */
+    return wi_load_rlx(&n->os->duty) == WI_DUTY_WORKER &&
                    wi_load_rlx(&n->os->on_duty) == w->idx
                ? WI_DOZING
                : wi_load_rlx(&w->bell->parked); /* rlx: a moment old */

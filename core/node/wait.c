@@ -203,8 +203,7 @@ static weir_err park(struct weir_node *node, struct wi_worker *w,
         wi_stat_add(&w->stats.waits, 1);
         w->on_duty = w->on_duty || wi_duty_take(node, w);
         if (w->on_duty ? doze(node, w, until)
-                       : wi_bell_park(w->bell, w->engine->n_ids, left) &&
-                             happened(w)) {
+                       : wi_duty_park(node, w, left) && happened(w)) {
             return WEIR_OK;
         }
     }
@@ -284,7 +283,7 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
     weir_err rc = wait_for(node, w, timeout_ns);
     if (w->on_duty) {
         w->on_duty = false;
-        wi_duty_leave(node, w);
+        wi_duty_leave(node);
     }
     return rc;
 }
@@ -322,6 +321,9 @@ weir_err weir_worker_arm(weir_node *node, uint32_t worker)
     }
     flush_elsewhere(node, w);
     w->blocked = false;
-    wi_duty_return(node);
-    return wi_bell_arm(w->bell, w->engine->n_ids) ? WEIR_OK : WEIR_AGAIN;
+    if (!wi_bell_arm(w->bell, w->engine->n_ids)) {
+        return WEIR_AGAIN;
+    }
+    wi_duty_return(node); /* after it: see pass_on() */
+    return WEIR_OK;
 }

@@ -143,15 +143,22 @@ static bool announce(struct wi_bell *b, uint32_t n_ids, uint32_t how)
     return true;
 }
 
-bool wi_bell_park(struct wi_bell *b, uint32_t n_ids, uint64_t timeout_ns)
+bool wi_bell_lie_down(struct wi_bell *b, uint32_t n_ids)
 {
-    if (!announce(b, n_ids, WI_PARKED)) {
-        return true;
-    }
+    return announce(b, n_ids, WI_PARKED);
+}
+
+bool wi_bell_sleep(struct wi_bell *b, uint32_t n_ids, uint64_t timeout_ns)
+{
     wi_futex_wait(&b->parked, WI_PARKED, timeout_ns);
     /* E3 sc: awake again; pairs with E3 sc in wi_bell_wake() */
     wi_store_sc(&b->parked, WI_AWAKE);
     return wi_bell_pending(b, n_ids);
+}
+
+bool wi_bell_park(struct wi_bell *b, uint32_t n_ids, uint64_t timeout_ns)
+{
+    return !wi_bell_lie_down(b, n_ids) || wi_bell_sleep(b, n_ids, timeout_ns);
 }
 
 bool wi_bell_arm(struct wi_bell *b, uint32_t n_ids)

@@ -100,13 +100,19 @@ uint32_t wi_bell_take(struct wi_bell *b, uint32_t n_ids, wi_bell_fn fn,
  *  Returns false if it timed out or woke for nothing. */
 bool wi_bell_park(struct wi_bell *b, uint32_t n_ids, uint64_t timeout_ns);
 
+/** The same in two parts, for a last look at something else in between:
+ *  announce the sleep, false if something is pending; and sleep. Instead of
+ *  the second, wi_bell_rise() takes it back. */
+bool wi_bell_lie_down(struct wi_bell *b, uint32_t n_ids);
+bool wi_bell_sleep(struct wi_bell *b, uint32_t n_ids, uint64_t timeout_ns);
+
 /** Announce a sleep on the descriptor; false if something is pending. */
 bool wi_bell_arm(struct wi_bell *b, uint32_t n_ids);
 
 /** Announce a sleep on the transport; false if something is pending. */
 bool wi_bell_doze(struct wi_bell *b, uint32_t n_ids);
 
-/** The sleep on the transport is over. */
+/** The sleep on the transport is over, or does not take place. */
 void wi_bell_rise(struct wi_bell *b);
 
 #endif /* WI_READY_H */
