@@ -166,10 +166,12 @@ typedef enum weir_join_kind {
     WEIR_JOIN_ANTI, /* left rows without a match */
 } weir_join_kind;
 
-/** Filters of a join: the senders of the left input, if that is a shuffle by
- *  hash of keys of an inner or semi join, drop rows that will have no match. */
+/** Filters of an inner or semi join: the senders of the shuffle by hash of keys
+ *  of the join that is below its left input drop rows that will have no match.
+ *  docs/plan.md says what may be in between. */
 typedef enum weir_join_filter {
-    WEIR_JOIN_FILTER_AUTO, /* if something below the right input drops rows */
+    WEIR_JOIN_FILTER_AUTO, /* if something below the right input drops rows, or
+                              the first left rows show that few match */
     WEIR_JOIN_FILTER_NEVER,
     WEIR_JOIN_FILTER_ALWAYS,
 } weir_join_filter;

@@ -145,8 +145,8 @@ struct weir_op_stats {
     uint64_t wait_input_ns;  /* nothing had arrived */
     uint64_t wait_output_ns; /* a ring was full */
     uint64_t memory_bytes;   /* most that was held */
-    uint64_t filtered;       /* shuffles: rows that were not sent, because the
-                                join that gets them filtered them */
+    uint64_t filtered;       /* shuffles: rows that were not sent, because a
+                                join above filtered them */
     uint64_t rows_least;     /* of its workers: the one with the least and */
     uint64_t rows_most;      /* the most rows: skew; shuffles: received */
 };

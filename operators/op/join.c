@@ -15,12 +15,19 @@
 
 enum phase { TAKE_RIGHT, BUILD, TELL, LOOK_UP, PAIRS, REST, ENDED };
 
+/* Left rows before a join that tries first makes up its mind. */
+enum { TRIAL_ROWS = 8192 };
+
 struct join {
     struct wi_op op; /* first */
     const struct wi_join_params *p;
     enum phase phase;
     struct wi_join_table table;
-    struct wi_join_filter *filter; /* TELL; else NULL */
+    struct wi_join_filter *filter; /* being made, or NULL */
+    weir_reader *aim[WI_JOIN_TARGETS];
+    uint32_t told;       /* targets that know, or will not */
+    uint64_t n_tried;    /* left rows, if it tries first */
+    uint64_t n_matching; /* of these */
     uint32_t n_left;
     struct wi_chunk left;
     struct wi_vec *left_vecs;  /* [n_left] of PAIRS; NULL until needed */
@@ -79,23 +86,38 @@ static enum wi_state build(struct join *j)
         wi_op_stop(j->op.input[0]);
         return end(j);
     }
-    if (j->p->n_filter_keys != 0) {
-        j->filter =
-            wi_join_filter_open(&j->table, wi_receive_reader(j->op.input[0]));
-    }
-    j->phase = j->filter != NULL ? TELL : LOOK_UP;
+    j->phase = j->p->tries_first ? LOOK_UP : TELL;
     return WI_MOVED;
 }
 
-/* The senders of the left input learn which keys there are. */
-static enum wi_state tell(struct join *j)
+/* The senders of a shuffle below learn which keys there are. */
+static void tell_one(struct join *j)
 {
-    if (wi_join_filter_step(j->filter)) {
+    weir_reader *reader = j->aim[j->told];
+    if (j->filter == NULL && reader != NULL) {
+        j->filter =
+            wi_join_filter_open(&j->table, &j->p->target[j->told], reader);
+    }
+    if (j->filter == NULL || wi_join_filter_step(j->filter)) {
         wi_join_filter_close(j->filter);
         j->filter = NULL;
+        j->told++;
+    }
+}
+
+static enum wi_state tell(struct join *j)
+{
+    if (j->told < j->p->n_targets) {
+        tell_one(j);
+    } else {
         j->phase = LOOK_UP;
     }
     return WI_MOVED;
+}
+
+void wi_join_aim(struct wi_op *op, uint32_t i, const struct wi_op *receive)
+{
+    ((struct join *)op)->aim[i] = wi_receive_reader(receive);
 }
 
 bool wi_join_is_building(const struct wi_op *op)
@@ -251,8 +273,36 @@ static enum wi_state give_pairs(struct join *j, struct wi_chunk *out)
 
 /* ---- operator ------------------------------------------------------------ */
 
+static bool is_trying(const struct join *j)
+{
+    return j->p->tries_first && j->told < j->p->n_targets;
+}
+
+static void count_matches(struct join *j)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < j->left.n; i++) {
+        n += j->head[i] != WI_NOWHERE;
+    }
+    j->n_tried += j->left.n;
+    j->n_matching += n;
+}
+
+/* Where the plan does not say that rows will be useless, the first ones show
+ * it. A key costs about as much in a filter as a row does here, so there have
+ * to be as many rows. */
+static bool is_time_to_tell(const struct join *j)
+{
+    return is_trying(j) && j->n_tried >= TRIAL_ROWS &&
+           j->n_tried >= j->table.store.n && j->n_matching < j->n_tried / 2;
+}
+
 static enum wi_state look_up(struct join *j, struct wi_chunk *out)
 {
+    if (is_time_to_tell(j)) {
+        j->phase = TELL;
+        return WI_MOVED;
+    }
     enum wi_state state = wi_op_step(j->op.input[0], &j->left);
     if (state == WI_DONE) {
         return end(j);
@@ -261,6 +311,9 @@ static enum wi_state look_up(struct join *j, struct wi_chunk *out)
         return state;
     }
     wi_join_table_find(&j->table, &j->left, j->head);
+    if (is_trying(j)) {
+        count_matches(j);
+    }
     if (j->table.next == NULL && j->where == NULL) {
         give_left(j, out);
         give_right(j, j->p->kind == WEIR_JOIN_LEFT ? j->head : j->right, out);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a join that has taken its right side tells the producers of its left
- * one: the keys that a row needs to have (weir_reader_filter_open).
+ * What a join that has taken its right side tells the producers of a shuffle
+ * below its left one: the keys that a row needs to have
+ * (weir_reader_filter_open).
  *
- *   right rows, kept --keys--> filter ~~~~> senders of the left shuffle
+ *   right rows, kept --keys--> filter ~~~~> senders of the shuffle
  *
  * It is a hint. Where there is no memory for it, or there are too many keys,
  * there is none, and nothing fails.
@@ -18,7 +19,8 @@ struct wi_join_filter;
 /**
  * Begin. The table has all its rows.
  *
- * @param reader  of the left shuffle, whose keys p->filter_keys are
+ * @param target  its shuffle; outlives the filter
+ * @param reader  of the shuffle
  *
  * Returns:    NULL: there will be no filter
  * Errors:     none
@@ -27,6 +29,7 @@ struct wi_join_filter;
  * Ownership:  wi_join_filter_close
  */
 struct wi_join_filter *wi_join_filter_open(const struct wi_join_table *table,
+                                           const struct wi_join_target *target,
                                            weir_reader *reader);
 
 /** Add the keys of a chunk of rows; send them after the last. True: done. */

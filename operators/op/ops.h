@@ -54,6 +54,15 @@ weir_err wi_project_open(struct wi_ctx *ctx, const struct wi_project_params *p,
 
 /* ---- hash join: the right input is kept, the left one runs past ---------- */
 
+#define WI_JOIN_TARGETS 4u /* more shuffles are not filtered */
+
+/** A shuffle that a join may filter. */
+struct wi_join_target {
+    uint32_t shuffle;     /* operator of the plan */
+    uint32_t n_keys;      /* of the shuffle */
+    const uint32_t *keys; /* which key of the join each is */
+};
+
 /** columns: those of left, then (INNER, LEFT) right_out of right.
  *  where: what a pair of rows with equal keys has to fulfil, too, in terms of
  *  `pairs`, which are the columns of left and right_out of right. */
@@ -69,14 +78,19 @@ struct wi_join_params {
     const uint32_t *right_out;
     const struct wi_expr *where;    /* NULL: nothing */
     const struct wi_columns *pairs; /* if there is a where */
-    /** Keys of the left input, a shuffle, whose senders may drop rows that
-     *  match none of them: numbers of keys above. 0: no filter. */
-    uint32_t n_filter_keys;
-    const uint32_t *filter_keys;
+    /** Shuffles below the left input whose senders may drop rows that match
+     *  nothing; see plan/join_target.h. */
+    uint32_t n_targets;
+    struct wi_join_target target[WI_JOIN_TARGETS];
+    bool tries_first; /* are told once most left rows turned out useless */
 };
 weir_err wi_join_open(struct wi_ctx *ctx, const struct wi_join_params *p,
                       struct wi_op *left, struct wi_op *right,
                       struct wi_op **out);
+
+/** Whom target i is told through. Before the first step; without, it is not.
+ *  @param receive  of that shuffle, from wi_receive_open; outlives the join */
+void wi_join_aim(struct wi_op *op, uint32_t i, const struct wi_op *receive);
 
 /** Is its right side not complete yet, so that it takes no left rows? */
 bool wi_join_is_building(const struct wi_op *op);

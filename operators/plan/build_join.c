@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
-#include "operators/plan/draft.h"
+#include "operators/plan/join_target.h"
 
 const char *const wi_join_words[] = {
     [WEIR_JOIN_INNER] = "inner",
@@ -191,69 +191,7 @@ static weir_err join_where(struct wi_draft *b, const char *where)
     return rc == WEIR_OK ? wi_draft_where(b, where, p->pairs, &p->where) : rc;
 }
 
-/* ---- filter -------------------------------------------------------------- */
-
-/* May there be fewer keys than in the tables below? */
-static bool drops_rows(const weir_plan *plan, const struct wi_plan_op *op)
-{
-    bool drops =
-        op->kind == WI_PLAN_FILTER || op->kind == WI_PLAN_LIMIT ||
-        (op->kind == WI_PLAN_JOIN && op->p.join.kind != WEIR_JOIN_LEFT);
-    for (uint32_t i = 0; !drops && i < op->n_inputs; i++) {
-        drops = drops_rows(plan, plan->ops[op->inputs[i]]);
-    }
-    return drops;
-}
-
-static bool wants_filter(struct wi_draft *b, weir_join_filter filter)
-{
-    const struct wi_plan_op *left = wi_draft_nth(b, 0);
-    weir_join_kind kind = b->op->p.join.kind;
-    return (kind == WEIR_JOIN_INNER || kind == WEIR_JOIN_SEMI) &&
-           left->kind == WI_PLAN_SHUFFLE &&
-           left->p.shuffle.partitioning == WEIR_HASH &&
-           (filter == WEIR_JOIN_FILTER_ALWAYS ||
-            (filter == WEIR_JOIN_FILTER_AUTO &&
-             drops_rows(b->plan, wi_draft_nth(b, 1))));
-}
-
-/* Which key of the join the shuffle's key i is; n_keys: none. */
-static uint32_t find_key(const struct wi_join_params *p,
-                         const struct wi_plan_op *shuffle, uint32_t i)
-{
-    const int col =
-        wi_columns_find(&shuffle->columns, shuffle->p.shuffle.keys[i]);
-    uint32_t k = 0;
-    while (k < p->n_keys && p->left_keys[k] != (uint32_t)col) {
-        k++;
-    }
-    return k;
-}
-
-/* The shuffle's keys must be among the join's: rows of the same keys then have
- * the same hash on both sides. */
-static weir_err filter_keys(struct wi_draft *b, weir_join_filter filter)
-{
-    struct wi_join_params *p = &b->op->p.join;
-    const struct wi_plan_op *left = wi_draft_nth(b, 0);
-    if (!wants_filter(b, filter)) {
-        return WEIR_OK;
-    }
-    const uint32_t n = left->p.shuffle.n_keys;
-    uint32_t *keys = wi_draft_take(b, n, sizeof(*keys));
-    if (keys == NULL) {
-        return wi_draft_no_memory(b);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        keys[i] = find_key(p, left, i);
-        if (keys[i] == p->n_keys) {
-            return WEIR_OK;
-        }
-    }
-    p->filter_keys = keys;
-    p->n_filter_keys = n;
-    return WEIR_OK;
-}
+/* ---- join ---------------------------------------------------------------- */
 
 static weir_err join_detail(struct wi_draft *b,
                             const struct weir_join_params *params)
@@ -305,7 +243,7 @@ static weir_err build_join(struct wi_draft *b,
         wi_draft_at(b, NULL);
     }
     if (rc == WEIR_OK) {
-        rc = filter_keys(b, params->filter);
+        rc = wi_join_targets(b, params->filter);
     }
     return rc == WEIR_OK ? join_detail(b, params) : rc;
 }

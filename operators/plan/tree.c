@@ -62,6 +62,14 @@ static weir_err make_receive(struct wi_tree *t, const struct wi_layout *l,
                : wi_receive_open(ctx, &x->receive, reader, out);
 }
 
+/* The join on this worker learns through which receivers it tells senders. */
+static void aim(struct wi_tree *t, const struct wi_plan_op *join, uint32_t i)
+{
+    for (uint32_t k = 0; k < join->p.join.n_targets; k++) {
+        wi_join_aim(t->op[i], k, t->op[join->p.join.target[k].shuffle]);
+    }
+}
+
 /* ---- the tree ------------------------------------------------------------ */
 
 static weir_err make(struct wi_tree *t, const struct wi_layout *l, uint32_t i)
@@ -84,6 +92,9 @@ static weir_err make(struct wi_tree *t, const struct wi_layout *l, uint32_t i)
     if (t->op[i] != NULL) {
         t->op[i]->id = i;
         t->loose[i] = t->op[i];
+        if (op->kind == WI_PLAN_JOIN) {
+            aim(t, op, i);
+        }
     }
     return rc;
 }
@@ -99,21 +110,30 @@ static bool only_scans(const struct weir_plan *plan, uint32_t i)
     return only;
 }
 
+/* Does the join filter shuffle i as soon as it has its right side? */
+static bool filters_at_once(const struct wi_plan_op *op, uint32_t i)
+{
+    bool is_target = false;
+    for (uint32_t k = 0; op->kind == WI_PLAN_JOIN && k < op->p.join.n_targets;
+         k++) {
+        is_target |= op->p.join.target[k].shuffle == i;
+    }
+    return is_target && !op->p.join.tries_first;
+}
+
 /* The join on this worker that filters what shuffle i sends, and for which its
- * fragment waits; NULL: none. */
+ * fragment waits; NULL: none. Where several do, it is the lowest: those above
+ * it take their right sides before it does. */
 static const struct wi_op *find_join(const struct wi_tree *t,
                                      const struct weir_plan *plan, uint32_t i)
 {
-    for (uint32_t k = i + 1; k < plan->n_ops; k++) {
-        const struct wi_plan_op *op = plan->ops[k];
-        if (op->kind == WI_PLAN_JOIN && op->inputs[0] == i) {
-            return op->p.join.n_filter_keys != 0 &&
-                           only_scans(plan, plan->ops[i]->inputs[0])
-                       ? t->op[k]
-                       : NULL;
-        }
+    uint32_t k = i + 1;
+    while (k < plan->n_ops && !filters_at_once(plan->ops[k], i)) {
+        k++;
     }
-    return NULL;
+    return k < plan->n_ops && only_scans(plan, plan->ops[i]->inputs[0])
+               ? t->op[k]
+               : NULL;
 }
 
 /* Roots of the fragments, downstream first. */

@@ -12,7 +12,7 @@
 
 #include "test/support/cluster.h"
 
-enum { LEFT = 100000, RIGHT = 2000, KEPT = 100, BUSY_NS = 5000, JSON = 2048 };
+enum { LEFT = 100000, RIGHT = 2000, KEPT = 100, BUSY_NS = 5000, JSON = 4096 };
 enum { MANY = 40 * LEFT };
 enum { MEMBERS = 3, WORKERS = 2 };
 
@@ -37,12 +37,37 @@ static const char text[] =
     " {\"name\": \"few\", \"op\": \"filter\", \"input\": \"r\","
     "  \"where\": \"%s\"},"
     " {\"name\": \"right\", \"op\": \"shuffle\", \"input\": \"few\","
-    "  \"by\": \"hash\", \"keys\": [\"j\"]},"
-    " {\"name\": \"join\", \"op\": \"join\", \"left\": \"left\","
-    "  \"right\": \"right\", \"left_keys\": [\"i\"], \"right_keys\": [\"j\"],"
+    "  \"by\": \"hash\", \"keys\": [\"j\"]},%s"
+    " {\"name\": \"join\", \"op\": \"join\", \"left\": \"%s\","
+    "  \"right\": \"right\", \"left_keys\": [\"%s\"], \"right_keys\": [\"j\"],"
     "  \"kind\": \"%s\", \"filter\": \"%s\"}%s],"
     " \"result\": \"%s\"}";
 
+/* Between the left shuffle and the join: column "k" of "under". */
+static const char same_rows[] =
+    " {\"name\": \"named\", \"op\": \"project\", \"input\": \"left\","
+    "  \"outputs\": [{\"name\": \"k\", \"expr\": \"i\"}]},"
+    " {\"name\": \"r2\", \"op\": \"scan\", \"table\": \"r\"},"
+    " {\"name\": \"all\", \"op\": \"shuffle\", \"input\": \"r2\","
+    "  \"by\": \"broadcast\"},"
+    " {\"name\": \"j2\", \"op\": \"project\", \"input\": \"all\","
+    "  \"outputs\": [{\"name\": \"j2\", \"expr\": \"j\"}]},"
+    " {\"name\": \"joined\", \"op\": \"join\", \"kind\": \"left\","
+    "  \"left\": \"named\", \"right\": \"j2\", \"left_keys\": [\"k\"],"
+    "  \"right_keys\": [\"j2\"]},"
+    " {\"name\": \"under\", \"op\": \"filter\", \"input\": \"joined\","
+    "  \"where\": \"k >= 0\"},";
+static const char two_shuffles[] =
+    " {\"name\": \"l2\", \"op\": \"scan\", \"table\": \"l\"},"
+    " {\"name\": \"left2\", \"op\": \"shuffle\", \"input\": \"l2\","
+    "  \"by\": \"hash\", \"keys\": [\"i\"]},"
+    " {\"name\": \"both\", \"op\": \"union\","
+    "  \"inputs\": [\"left2\", \"left\"]},"
+    " {\"name\": \"keys\", \"op\": \"project\", \"input\": \"both\","
+    "  \"outputs\": [{\"name\": \"k\", \"expr\": \"i\"}]},"
+    " {\"name\": \"under\", \"op\": \"aggregate\", \"input\": \"keys\","
+    "  \"groups\": [\"k\"],"
+    "  \"aggregates\": [{\"name\": \"n\", \"expr\": \"count(*)\"}]},";
 /* Above the join. */
 static const char first_row[] =
     ", {\"name\": \"all\", \"op\": \"shuffle\", \"input\": \"join\","
@@ -56,21 +81,25 @@ struct trial {
     const char *where;
     uint64_t rows;
     bool drops;
+    const char *under; /* NULL: the join is above the shuffle */
 };
 
 static const struct trial trials[] = {
-    {"inner", "auto", "j < 100", KEPT, true},
-    {"semi", "auto", "j < 100", KEPT, true},
-    {"inner", "never", "j < 100", KEPT, false},
-    {"left", "always", "j < 100", LEFT, false},
-    {"anti", "always", "j < 100", LEFT - KEPT, false},
-    {"inner", "always", "true", RIGHT, true},
-    {"inner", "auto", "j < 0", 0, false}, /* stopped before */
+    {"inner", "auto", "j < 100", KEPT, true, NULL},
+    {"semi", "auto", "j < 100", KEPT, true, NULL},
+    {"inner", "never", "j < 100", KEPT, false, NULL},
+    {"left", "always", "j < 100", LEFT, false, NULL},
+    {"anti", "always", "j < 100", LEFT - KEPT, false, NULL},
+    {"inner", "always", "true", RIGHT, true, NULL},
+    {"inner", "auto", "j < 0", 0, false, NULL}, /* stopped before */
+    {"inner", "auto", "j < 100", KEPT, true, same_rows},
+    {"semi", "auto", "j < 100", KEPT, true, two_shuffles},
 };
 enum { TRIALS = sizeof(trials) / sizeof(trials[0]) };
 
 /* Of MANY left rows, one of the answer is enough. */
-static const struct trial stopped = {"inner", "always", "j < 100", 1, true};
+static const struct trial stopped = {"inner", "always", "j < 100",
+                                     1,       true,     NULL};
 
 struct part {
     struct wt_cluster *cluster;
@@ -111,8 +140,10 @@ static void open_runs(struct scene *s, const struct trial *t)
     char json[JSON];
     bool stops = t == &stopped;
     (void)snprintf(json, sizeof(json), text, stops ? MANY : LEFT, RIGHT,
-                   t->where, t->kind, t->filter, stops ? first_row : "",
-                   stops ? "first" : "join");
+                   t->where, t->under != NULL ? t->under : "",
+                   t->under != NULL ? "under" : "left",
+                   t->under != NULL ? "k" : "i", t->kind, t->filter,
+                   stops ? first_row : "", stops ? "first" : "join");
     cr_assert_eq(weir_plan_read(json, strlen(json), NULL, &s->plan, &err),
                  WEIR_OK, "%s", err.message);
     for (uint32_t n = 0; n < MEMBERS; n++) {
@@ -195,6 +226,21 @@ Test(run_filter, filters_come_at_any_time, .timeout = 100)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         run(&places[SIM], &trials[seed % 2], seed);
+    }
+}
+
+/* The plan does not say that few rows will match; the first ones do. */
+Test(run_filter, rows_that_turn_out_useless_are_filtered, .timeout = 100)
+{
+    static const struct trial trial = {"inner", "auto", "true",
+                                       RIGHT,   true,   NULL};
+    static struct scene s;
+    for (uint32_t i = 0; i < PLACES; i++) {
+        run_all(&s, &places[i], &trial, 0);
+        uint64_t dropped = filtered(&s, true);
+        cr_assert(!places[i].sim || dropped > LEFT / 10, "%llu rows dropped",
+                  (unsigned long long)dropped);
+        close_all(&s);
     }
 }
 
