@@ -46,4 +46,12 @@
 #define wi_cpu_relax() ((void)0)
 #endif
 
+/* Stores around the cache are not ordered by a release store: they are visible
+ * before any store that follows this. */
+#if defined(__x86_64__)
+#define wi_flush_stores() __builtin_ia32_sfence()
+#else
+#define wi_flush_stores() ((void)0)
+#endif
+
 #endif /* WI_BASE_ATOMIC_H */

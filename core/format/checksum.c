@@ -17,6 +17,10 @@
 
 #include <stdbool.h>
 
+#if WI_X86
+#include <immintrin.h>
+#endif
+
 #include "core/base/cc.h"
 #include "core/format/frame_table.h"
 
@@ -55,6 +59,13 @@ static inline struct span buffer_span(const struct wi_sum *sum, uint32_t i)
 {
     struct wi_extent e = clamped(sum->mem, sum->bytes, i);
     return (struct span){sum->mem + e.off, e.len / 64 + (e.len % 64 != 0)};
+}
+
+/* What is known of buffer i already. */
+static inline const struct wi_sum_part *part_of(const struct wi_sum *sum,
+                                                uint32_t i)
+{
+    return sum->parts != NULL && i < sum->n_buffers ? sum->parts[i] : NULL;
 }
 
 /* How far ahead of the sum memory is prefetched, and how much at a time. The
@@ -96,7 +107,7 @@ struct folded {
  * over the data takes one or two vectors of a block's lanes, so that their four
  * sums stay in registers on every machine.
  */
-#define DEFINE_SUM(name, size, target)                                         \
+#define DEFINE_SUM(name, size, target, stream)                                 \
     typedef uint64_t name##_lanes                                              \
         __attribute__((vector_size(size), aligned(1), may_alias));             \
     struct name##_sums {                                                       \
@@ -157,6 +168,69 @@ struct folded {
             name##_block(s0, s1, p);                                           \
         }                                                                      \
     }                                                                          \
+    target static inline void name##_load(                                     \
+        struct name##_sums *s, const struct wi_sum_part *part, uint32_t lane)  \
+    {                                                                          \
+        s->a = *(const name##_lanes *)&part->sums[0][lane];                    \
+        s->b = *(const name##_lanes *)&part->sums[1][lane];                    \
+        s->c = *(const name##_lanes *)&part->sums[2][lane];                    \
+        s->e = *(const name##_lanes *)&part->sums[3][lane];                    \
+    }                                                                          \
+    target static inline void name##_store(                                    \
+        const struct name##_sums *s, struct wi_sum_part *part, uint32_t lane)  \
+    {                                                                          \
+        *(name##_lanes *)&part->sums[0][lane] = s->a;                          \
+        *(name##_lanes *)&part->sums[1][lane] = s->b;                          \
+        *(name##_lanes *)&part->sums[2][lane] = s->c;                          \
+        *(name##_lanes *)&part->sums[3][lane] = s->e;                          \
+    }                                                                          \
+    /* A whole piece after those before it. */                                 \
+    target static inline void name##_join(                                     \
+        struct name##_sums *s, const struct wi_sum_part *part, uint32_t lane)  \
+    {                                                                          \
+        const uint64_t n = part->blocks;                                       \
+        struct name##_sums more;                                               \
+        name##_load(&more, part, lane);                                        \
+        s->b += s->a * n + more.b;                                             \
+        s->a += more.a;                                                        \
+        s->e += s->c * (n + (n > 1)) + more.e;                                 \
+        s->c += more.c;                                                        \
+    }                                                                          \
+    target static inline void name##_move_block(                               \
+        struct name##_sums *s, uint8_t *to, const uint8_t *p, bool first)      \
+    {                                                                          \
+        if (first) {                                                           \
+            name##_first(s, p);                                                \
+        } else {                                                               \
+            name##_next(s, p);                                                 \
+        }                                                                      \
+        stream(to, *(const name##_lanes *)p);                                  \
+    }                                                                          \
+    target static void name##_move(struct wi_sum_part *part, uint8_t *to,      \
+                                   const uint8_t *from, uint32_t blocks)       \
+    {                                                                          \
+        const uint32_t half = (size) < WI_SUM_BLOCK_BYTES ? (size) / 8 : 0;    \
+        const uint32_t step = half != 0 ? 2 * half : (size) / 8;               \
+        for (uint32_t l = 0; l < WI_SUM_LANES; l += step) {                    \
+            struct name##_sums s0;                                             \
+            struct name##_sums s1;                                             \
+            bool first = part->blocks == 0;                                    \
+            name##_load(&s0, part, l);                                         \
+            name##_load(&s1, part, l + half);                                  \
+            for (size_t at = l * 8u; at < (size_t)blocks * 64; at += 64) {     \
+                name##_move_block(&s0, to + at, from + at, first);             \
+                if (half != 0) {                                               \
+                    name##_move_block(&s1, to + at + (size),                   \
+                                      from + at + (size), first);              \
+                }                                                              \
+                first = false;                                                 \
+            }                                                                  \
+            name##_store(&s0, part, l);                                        \
+            if (half != 0) {                                                   \
+                name##_store(&s1, part, l + half);                             \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
     target static inline name##_lanes name##_fold(name##_lanes v,              \
                                                   uint32_t sum, uint32_t lane) \
     {                                                                          \
@@ -196,6 +270,11 @@ struct folded {
                     name##_last(&s0, (name##_lanes){last});                    \
                     name##_last(&s1, (name##_lanes){0});                       \
                 }                                                              \
+                for (; part_of(sum, i) != NULL; i++) {                         \
+                    name##_join(&s0, part_of(sum, i), l);                      \
+                    name##_join(&s1, part_of(sum, i),                          \
+                                two ? l + (size) / 8 : l);                     \
+                }                                                              \
                 if (i == sum->n_buffers) {                                     \
                     break;                                                     \
                 }                                                              \
@@ -209,10 +288,16 @@ struct folded {
         return f;                                                              \
     }
 
-DEFINE_SUM(sum_portable, 16, )
 #if WI_X86
-DEFINE_SUM(sum_avx2, 32, WI_TARGET_AVX2)
-DEFINE_SUM(sum_avx512, 64, WI_TARGET_AVX512)
+#define STREAM16(to, v) _mm_stream_si128((void *)(to), (__m128i)(v))
+#define STREAM32(to, v) _mm256_stream_si256((void *)(to), (__m256i)(v))
+#define STREAM64(to, v) _mm512_stream_si512((void *)(to), (__m512i)(v))
+DEFINE_SUM(sum_portable, 16, , STREAM16)
+DEFINE_SUM(sum_avx2, 32, WI_TARGET_AVX2, STREAM32)
+DEFINE_SUM(sum_avx512, 64, WI_TARGET_AVX512, STREAM64)
+#else
+#define STORE16(to, v) (*(sum_portable_lanes *)(to) = (v))
+DEFINE_SUM(sum_portable, 16, , STORE16)
 #endif
 
 static struct folded sum_isa(const struct wi_sum *sum, enum wi_isa isa)
@@ -228,6 +313,35 @@ static struct folded sum_isa(const struct wi_sum *sum, enum wi_isa isa)
 #endif
     default:
         return sum_portable(sum);
+    }
+}
+
+void wi_sum_move(struct wi_sum_part *part, uint8_t *to, const uint8_t *from,
+                 uint32_t blocks, enum wi_isa isa)
+{
+    switch (isa) {
+#if WI_X86
+    case WI_ISA_GATHER:
+    case WI_ISA_VBMI2:
+    case WI_ISA_AVX512:
+        sum_avx512_move(part, to, from, blocks);
+        break;
+    case WI_ISA_AVX2:
+        sum_avx2_move(part, to, from, blocks);
+        break;
+#endif
+    default:
+        sum_portable_move(part, to, from, blocks);
+        break;
+    }
+    part->blocks += blocks;
+}
+
+void wi_sum_part_end(struct wi_sum_part *part, uint32_t last)
+{
+    for (uint32_t l = 0; part->blocks > 1 && l < WI_SUM_LANES; l++) {
+        part->sums[2][l] += l == 0 ? last : 0;
+        part->sums[3][l] += part->sums[2][l];
     }
 }
 

@@ -28,11 +28,18 @@
 #ifndef WI_CHECKSUM_H
 #define WI_CHECKSUM_H
 
+#include <stdalign.h>
 #include <stdint.h>
 
 #include "core/base/isa.h"
 
 enum { WI_SUM_LANES = 8, WI_SUM_BLOCK_BYTES = 64 };
+
+/** The sums of one piece: a, b, c, e of each lane. */
+struct wi_sum_part {
+    alignas(64) uint64_t sums[4][WI_SUM_LANES];
+    uint32_t blocks;
+};
 
 /** What is summed, in this order. Any alignment. */
 struct wi_sum {
@@ -43,6 +50,8 @@ struct wi_sum {
     uint32_t n_buffers;
     const uint8_t *mem; /* the frame; not read if n_buffers is 0 */
     uint32_t bytes;     /* of the frame, multiple of 64 */
+    /* NULL, or by buffer: what wi_sum_move() made of it; NULL: it is read */
+    const struct wi_sum_part *const *parts;
 };
 
 /**
@@ -54,8 +63,27 @@ struct wi_sum {
 uint64_t wi_sum_get(const struct wi_sum *sum, enum wi_isa isa, uint64_t salt);
 
 /**
- * The same for a DATA frame of a row or two, whose few words need no vectors;
- * zeros at the end of a span are skipped.
+ * Move blocks of a piece to where they belong, around the cache, and add them
+ * to its sums. A piece begins with zeros in *part.
+ *
+ * @param to    aligned to 64 bytes
+ * @param from  the four bytes before it are the last ones moved, if there are
+ *              any; not in the frame
+ *
+ * Errors: none.  Blocks: never
+ * Threads: any; wi_flush_stores() before others may look at `to`
+ * Ownership: caller's
+ */
+void wi_sum_move(struct wi_sum_part *part, uint8_t *to, const uint8_t *from,
+                 uint32_t blocks, enum wi_isa isa);
+
+/** The piece is whole; its last four bytes are `last`.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: caller's. */
+void wi_sum_part_end(struct wi_sum_part *part, uint32_t last);
+
+/**
+ * As wi_sum_get() for a DATA frame of a row or two, whose few words need no
+ * vectors; zeros at the end of a span are skipped.
  *
  * @param bytes      of the frame, multiple of 64, at least 64 and its table
  * @param n_buffers  entries of its table

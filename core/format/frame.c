@@ -82,11 +82,15 @@ static uint64_t head_sum(const struct wi_frame_header *h)
 }
 
 static uint64_t wide_sum(const struct wi_frame_header *h, const uint8_t *mem,
-                         uint64_t salt)
+                         const struct wi_sum_part *const *parts, uint64_t salt)
 {
     uint32_t most = (h->bytes - WI_TABLE_OFF) / WI_SUM_BLOCK_BYTES;
     struct wi_sum sum = {
-        .lead = mem + WI_TABLE_OFF, .mem = mem, .bytes = h->bytes};
+        .lead = mem + WI_TABLE_OFF,
+        .mem = mem,
+        .bytes = h->bytes,
+        .parts = parts,
+    };
     uint64_t lead = h->chunk_bytes; /* of a CHUNK */
     if (h->kind != WI_FRAME_CHUNK) {
         sum.n_buffers = wi_min_u32(h->n_buffers, most * 8);
@@ -103,5 +107,12 @@ uint64_t wi_frame_checksum(const struct wi_frame_header *h, const uint8_t *mem)
     if (h->kind == WI_FRAME_DATA && h->bytes >= 2 * WI_TABLE_OFF) {
         sum = wi_sum_narrow(mem, h->bytes, h->n_buffers, salt);
     }
-    return sum != 0 ? sum : wide_sum(h, mem, salt);
+    return sum != 0 ? sum : wide_sum(h, mem, NULL, salt);
+}
+
+uint64_t wi_frame_checksum_parts(const struct wi_frame_header *h,
+                                 const uint8_t *mem,
+                                 const struct wi_sum_part *const *parts)
+{
+    return wide_sum(h, mem, parts, head_sum(h));
 }

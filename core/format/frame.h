@@ -91,6 +91,13 @@ uint32_t wi_frame_put_chunk(uint8_t *mem, const uint8_t *image,
 /** Checksum of a DATA or CHUNK frame as its header and bytes stand. */
 uint64_t wi_frame_checksum(const struct wi_frame_header *h, const uint8_t *mem);
 
+/** The same of a DATA frame with parts of it summed already, see struct wi_sum.
+ */
+struct wi_sum_part;
+uint64_t wi_frame_checksum_parts(const struct wi_frame_header *h,
+                                 const uint8_t *mem,
+                                 const struct wi_sum_part *const *parts);
+
 /** Copy of the END payload. */
 struct wi_frame_end wi_frame_get_end(const uint8_t *mem);
 

@@ -14,15 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/atomic.h"
 #include "core/base/err.h"
 #include "core/format/frame.h"
 #include "core/format/frame_fan.h"
 #include "core/format/frame_layout.h"
+#include "core/format/frame_stream.h"
 #include "core/format/frame_table.h"
 
 enum {
     GUESS_BYTES = 16,  /* width of VAR values before any was seen */
     SAMPLE_ROWS = 256, /* rows looked at to learn widths */
+    DENSE_ROWS = 64,   /* of an append: fewer go through the cache */
 };
 
 /* ---- opening ------------------------------------------------------------- */
@@ -45,7 +48,27 @@ weir_err wi_builder_open(const struct wi_schema *s, struct wi_builder **out,
 
 void wi_builder_close(struct wi_builder *b)
 {
+    if (b != NULL) {
+        free(b->streams);
+        free(b->parts);
+    }
     free(b);
+}
+
+weir_err wi_builder_stream(struct wi_builder *b, struct weir_error *err)
+{
+    size_t bytes = b->s->n_columns * sizeof(b->streams[0]);
+    b->streams = aligned_alloc(WI_CACHE_LINE, bytes);
+    b->parts = calloc(b->s->n_buffers, sizeof(b->parts[0]));
+    if (b->streams == NULL || b->parts == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "frame builder: no memory");
+    }
+    return WEIR_OK;
+}
+
+void wi_builder_around(struct wi_builder *b)
+{
+    b->around = b->streams != NULL && b->fan == NULL && b->dense;
 }
 
 void wi_builder_join(struct wi_builder *b, struct wi_fan *fan, uint32_t dest)
@@ -88,6 +111,8 @@ void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
                    max_rows != b->laid_out_max_rows || wi_layout_has_drifted(b);
     b->mem = mem;
     b->rows = 0;
+    b->appends = 0;
+    b->around = false;
     b->cap_bytes = cap_bytes;
     b->max_rows = max_rows;
     if (changed) {
@@ -221,19 +246,40 @@ static void put_bytes(struct wi_builder *b, struct wi_area *a,
         a->taken == rows->n ? a->var.end : a->var.used + wi_var_bytes(v, rows);
 }
 
+static bool is_streamed(const struct wi_builder *b, uint32_t i)
+{
+    const struct wi_column *c = &b->s->columns[i];
+    return b->around && c->kind == WI_KIND_FIXED && c->width <= WI_STREAM_WIDTH;
+}
+
+static void put_fixed(struct wi_builder *b, uint32_t i, const struct wi_view *v,
+                      const struct wi_rows *rows)
+{
+    uint32_t width = b->s->columns[i].width;
+    uint8_t *values = b->mem + b->areas[i].values_off;
+    if (!is_streamed(b, i)) {
+        wi_copy_fixed(values + (size_t)b->rows * width, v, width, rows);
+        return;
+    }
+    if (b->rows == 0) {
+        wi_stream_start(&b->streams[i], values);
+    }
+    wi_stream_put(&b->streams[i], v, width, rows);
+}
+
 static void put_column(struct wi_builder *b, uint32_t i,
                        const struct wi_view *v, const struct wi_rows *rows)
 {
     const struct wi_column *c = &b->s->columns[i];
     struct wi_area *a = &b->areas[i];
-    uint8_t *values = b->mem + a->values_off;
 
     switch (c->kind) {
     case WI_KIND_FIXED:
-        wi_copy_fixed(values + (size_t)b->rows * c->width, v, c->width, rows);
+        put_fixed(b, i, v, rows);
         break;
     case WI_KIND_BITS:
-        wi_copy_bits(values, b->rows, v->values, v->offset, rows);
+        wi_copy_bits(b->mem + a->values_off, b->rows, v->values, v->offset,
+                     rows);
         break;
     case WI_KIND_VAR:
         put_bytes(b, a, v, rows);
@@ -280,6 +326,7 @@ uint32_t wi_builder_append(struct wi_builder *b, const struct wi_view *views,
         put_column(b, i, &views[i], &rows);
     }
     b->rows += rows.n;
+    b->appends++;
     to_fan(b); /* also after a new layout alone */
     return rows.n;
 }
@@ -296,6 +343,12 @@ struct packer {
     bool write;     /* false: only measure */
 };
 
+/* The last line of a stream has its zeros. */
+static inline bool is_padded(const struct packer *p)
+{
+    return p->b->parts != NULL && p->b->parts[p->entry] != NULL;
+}
+
 static inline void pack_buffer(struct packer *p, uint32_t off, uint64_t len)
 {
     uint8_t *mem = p->b->mem;
@@ -307,7 +360,9 @@ static inline void pack_buffer(struct packer *p, uint32_t off, uint64_t len)
         if (to != off) {
             memmove(mem + to, mem + off, bytes);
         }
-        memset(mem + to + bytes, 0, padded - bytes);
+        if (to != off || !is_padded(p)) {
+            memset(mem + to + bytes, 0, padded - bytes);
+        }
         wi_table_put(mem, p->entry, (struct wi_extent){to, bytes});
     }
     p->entry++;
@@ -342,6 +397,28 @@ static bool is_sparse(struct wi_builder *b, uint32_t begin)
     return measure.used < (measure.end - begin) / 2;
 }
 
+/* The last lines of columns that are written around the cache. */
+static void end_streams(struct wi_builder *b)
+{
+    uint32_t entry = 0;
+    for (uint32_t i = 0; b->streams != NULL && i < b->s->n_columns; i++) {
+        bool streamed = is_streamed(b, i);
+        entry += b->s->columns[i].nullable ? 1 : 0;
+        b->parts[entry] = streamed ? &b->streams[i].part : NULL;
+        entry += b->s->columns[i].kind == WI_KIND_VAR ? 2 : 1;
+        if (streamed) {
+            wi_stream_end(&b->streams[i]);
+        }
+    }
+}
+
+static uint64_t sum_of(const struct wi_builder *b,
+                       const struct wi_frame_header *h)
+{
+    return b->around ? wi_frame_checksum_parts(h, b->mem, b->parts)
+                     : wi_frame_checksum(h, b->mem);
+}
+
 uint32_t wi_builder_finish(struct wi_builder *b, bool checksum)
 {
     uint32_t n_buffers = b->s->n_buffers;
@@ -355,6 +432,8 @@ uint32_t wi_builder_finish(struct wi_builder *b, bool checksum)
         return 0;
     }
     learn_frame(b);
+    b->dense = b->rows >= b->appends * DENSE_ROWS;
+    end_streams(b);
     pack.compact = is_sparse(b, begin);
     pack_buffers(&pack);
     memset(b->mem + WI_TABLE_OFF + n_buffers * 8, 0,
@@ -367,8 +446,11 @@ uint32_t wi_builder_finish(struct wi_builder *b, bool checksum)
         .rows = b->rows,
         .n_buffers = n_buffers,
     };
-    own.checksum = checksum ? wi_frame_checksum(&own, b->mem) : 0;
+    own.checksum = checksum ? sum_of(b, &own) : 0;
     *h = own;
+    if (b->around) {
+        wi_flush_stores();
+    }
     wi_builder_drop(b);
     return pack.end;
 }

@@ -25,6 +25,9 @@ weir_err wi_builder_open(const struct wi_schema *s, struct wi_builder **out,
                          struct weir_error *err);
 void wi_builder_close(struct wi_builder *b);
 
+/** From now on wi_builder_around() is obeyed. Errors: WEIR_ERR_NO_MEMORY. */
+weir_err wi_builder_stream(struct wi_builder *b, struct weir_error *err);
+
 /** Make the builder destination `dest` of a fan (frame_fan.h), which outlives
  *  it: rows of its open frames may come from there as well. */
 struct wi_fan;
@@ -40,6 +43,10 @@ void wi_builder_join(struct wi_builder *b, struct wi_fan *fan, uint32_t dest);
  */
 void wi_builder_start(struct wi_builder *b, uint8_t *mem, uint32_t cap_bytes,
                       uint32_t max_rows);
+
+/** The frame just started lies in memory whose lines other cores have: write
+ *  it around the cache if its rows are likely to come many at a time. */
+void wi_builder_around(struct wi_builder *b);
 
 /** Forget the open frame and its rows; its memory is the caller's again. */
 void wi_builder_drop(struct wi_builder *b);

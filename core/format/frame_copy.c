@@ -4,7 +4,8 @@
  *
  * A gather takes a third of the instructions of scalar loads. It took 0.8 of
  * their time on an Emerald Rapids guest, and 1.5 of it on a Cascade Lake guest,
- * whose microcode guards against Gather Data Sampling: hence WI_ISA_GATHER.
+ * whose microcode guards against Gather Data Sampling, and on AMD's Zen 3 and
+ * 4: hence WI_ISA_GATHER.
  */
 #include "core/format/frame_copy.h"
 

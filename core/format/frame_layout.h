@@ -36,6 +36,8 @@ struct wi_area {
 };
 
 struct wi_fan;
+struct wi_stream;
+struct wi_sum_part;
 
 struct wi_builder {
     const struct wi_schema *s; /* constant after open */
@@ -50,6 +52,12 @@ struct wi_builder {
     uint32_t laid_out_bytes;
     uint32_t laid_out_max_rows;
     bool learned;
+    /* Columns that may be written around the cache; NULL: none. */
+    struct wi_stream *streams;        /* by column */
+    const struct wi_sum_part **parts; /* by buffer, of the open frame */
+    bool around;                      /* the open frame's columns are */
+    uint32_t appends;                 /* to the open frame */
+    bool dense;                       /* the last frame's were long */
     struct wi_area areas[];
 };
 

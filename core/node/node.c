@@ -224,7 +224,7 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
            e->budget.text, wi_arena_kind(), wi_isa_name(wi_isa_best()));
     if (wi_isa_unknown() != NULL) {
         wi_log(&e->log, WI_LOG_WARN,
-               "WEIR_ISA=%.40s is ignored; it may be scalar, avx2, avx512, "
+               "WEIR_ISA=%.40s is ignored; it may be portable, avx2, avx512, "
                "vbmi2 or gather",
                wi_isa_unknown());
     }

@@ -342,6 +342,9 @@ static void lane_start(struct wi_lane *lane, uint32_t full, uint32_t least)
     o->filling = lane;
     wi_builder_start(lane->builder, o->mem + lane->span.off, lane->span.bytes,
                      0);
+    if (o->mapped && !o->link->self) {
+        wi_builder_around(lane->builder);
+    }
 }
 
 bool wi_lane_open(struct weir_writer *w, struct wi_lane *lane)

@@ -69,6 +69,9 @@ static weir_err open_member(struct weir_writer *w, uint32_t member,
         *lane =
             (struct wi_lane){.out = o, .worker = (uint16_t)k, .owner = owner};
         weir_err rc = wi_builder_open(s->schema, &lane->builder, err);
+        if (rc == WEIR_OK && w->fan == NULL) {
+            rc = wi_builder_stream(lane->builder, err);
+        }
         if (rc != WEIR_OK) {
             return rc;
         }
