@@ -34,6 +34,8 @@
 #define WI_WIRE_VERSION_MAX 1u
 
 /* Capability bits, agreed by intersection. */
+#define WI_OUTSIDE UINT32_MAX /* in place of a member number: none */
+
 enum {
     WI_WIRE_CAP_CHECKSUM = 1u << 0, /* frames carry checksums */
     WI_WIRE_CAP_FILTER = 1u << 1,   /* FILTER is understood */
@@ -102,7 +104,7 @@ struct wi_msg_hello {
     uint32_t version_min; /* ACCEPT: both are the version chosen */
     uint32_t version_max;
     uint32_t caps; /* ACCEPT: what both have */
-    uint32_t from; /* member numbers */
+    uint32_t from; /* member numbers; both WI_OUTSIDE: not as members */
     uint32_t to;
     uint32_t n_members;
     uint64_t incarnation; /* random, one per life of a node */

@@ -94,6 +94,20 @@ static bool try_again(struct wi_link *l, const struct wi_event *ev)
     return true;
 }
 
+bool wi_link_begin_again(struct wi_link *l)
+{
+    struct wi_engine *e = l->engine;
+    bool ours = l->state == WI_LINK_CONNECTING || l->state == WI_LINK_HELLO;
+    if (!ours || !wi_link_drop_attempt(l)) {
+        return false;
+    }
+    l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
+    l->patience_ns = e->now_ns;
+    wi_engine_due(e, e->now_ns);
+    wi_link_enter(l, WI_LINK_CONNECTING);
+    return true;
+}
+
 bool wi_link_goes_on(struct wi_link *l, const struct wi_event *ev)
 {
     return try_next(l, ev->reason) || try_again(l, ev);

@@ -19,6 +19,10 @@
 /** Begin to connect to the member. */
 weir_err wi_link_dial(struct wi_link *l, struct weir_error *err);
 
+/** The member has another address: an attempt of ours that is not over begins
+ *  again there. False: there is none. */
+bool wi_link_begin_again(struct wi_link *l);
+
 /** CLOSED before the link was up: does it go on over another way, or again? */
 bool wi_link_goes_on(struct wi_link *l, const struct wi_event *ev);
 

@@ -58,12 +58,14 @@ struct wi_engine {
 
     /* written by: engine */
     uint64_t now_ns;
-    uint64_t tick_ns;  /* next housekeeping */
-    uint64_t nudge_ns; /* wake workers that keep dense frames back */
-    uint64_t watch_ns; /* look at what stands still */
-    struct wi_member *members;
-    uint32_t n_members;
+    uint64_t tick_ns;          /* next housekeeping */
+    uint64_t nudge_ns;         /* wake workers that keep dense frames back */
+    uint64_t watch_ns;         /* look at what stands still */
+    struct wi_member *members; /* max_members of them, then 2 x max_peers of
+                                  others: peer.h */
+    uint32_t n_members;        /* one above the highest number */
     uint32_t self;
+    struct wi_old_text *old_texts;    /* of members */
     _Atomic(struct wi_link *) *slots; /* max_members of them; RCU */
     uint32_t n_slots;
     struct wi_list dead;   /* links to bury */
@@ -109,6 +111,12 @@ void wi_engine_area_close(struct wi_engine *e, struct wi_transport *t,
 
 /** The arena for what is sent over endpoints of t. NULL: no memory. */
 struct wi_arena *wi_engine_arena(struct wi_engine *e, struct wi_transport *t);
+
+/** Entries of members, and of others behind them. */
+static inline uint32_t wi_engine_entries(const struct wi_engine *e)
+{
+    return e->cfg.max_members + 2 * (uint32_t)e->cfg.max_peers;
+}
 
 /** Housekeeping is due at `at_ns` at the latest. */
 static inline void wi_engine_due(struct wi_engine *e, uint64_t at_ns)

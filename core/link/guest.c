@@ -92,6 +92,11 @@ static void guest_packet(struct wi_engine *e, struct wi_guest *g,
     }
     e->n_hellos += g->has_hello ? 0 : 1;
     g->has_hello = true;
+    if (wi_link_unknown(e, &g->hello.hello)) {
+        g->deadline_ns = wi_min_u64(
+            g->deadline_ns, wi_time_add(e->now_ns, e->cfg.connect_ns / 2));
+        wi_engine_due(e, g->deadline_ns);
+    }
     welcome(e, g);
 }
 
@@ -106,14 +111,27 @@ void wi_guests_greet(struct wi_engine *e)
     }
 }
 
+/* A member that nobody made known here hears so, while it still waits. */
+static void give_up(struct wi_engine *e, struct wi_guest *g)
+{
+    struct wi_ep *ep = g->ep;
+    struct wi_msg_hello hello = g->hello.hello;
+    bool tell = g->has_hello && !e->closing && wi_link_unknown(e, &hello);
+    guest_leaves(e, g);
+    if (tell) {
+        wi_link_hello(e, ep, &hello);
+    } else {
+        wi_engine_disconnect(e, ep);
+    }
+}
+
 void wi_guests_tick(struct wi_engine *e, uint64_t now_ns)
 {
     wi_list_each(n, &e->greeting)
     {
         struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
         if (now_ns >= g->deadline_ns) {
-            wi_engine_disconnect(e, g->ep);
-            guest_leaves(e, g);
+            give_up(e, g);
         } else {
             wi_engine_due(e, g->deadline_ns);
         }

@@ -16,28 +16,42 @@
 
 /* ---- what each side tells ------------------------------------------------ */
 
-static void fill_hello(const struct wi_engine *e, uint32_t to, union wi_msg *m,
+static uint32_t own_number(const struct wi_link *l)
+{
+    return l->outside ? WI_OUTSIDE : l->engine->self;
+}
+
+static uint32_t peer_number(const struct wi_link *l)
+{
+    return l->outside ? WI_OUTSIDE : l->member;
+}
+
+static void fill_hello(const struct wi_link *l, union wi_msg *m,
                        enum wi_msg_type type)
 {
+    const struct wi_engine *e = l->engine;
     wi_msg_init(m, type);
     struct wi_msg_hello *h = &m->hello;
     h->magic = WI_WIRE_MAGIC;
     h->version_min = WI_WIRE_VERSION_MIN;
     h->version_max = WI_WIRE_VERSION_MAX;
     h->caps = wi_engine_caps(e);
-    h->from = e->self;
-    h->to = to;
-    h->n_members = e->n_members;
+    h->from = own_number(l);
+    h->to = peer_number(l);
     h->incarnation = e->incarnation;
     h->workers = e->cfg.workers;
     h->frame_bytes = e->cfg.frame_bytes;
+    wi_text_put(h->name, WI_NAME_BYTES, e->name);
+    if (l->outside) {
+        return; /* no rows, no rings */
+    }
+    h->n_members = e->n_members;
     h->ring_bytes = e->budget.area_bytes;
     h->unit_bytes = e->budget.unit_bytes;
     h->n_units = e->budget.n_units;
     h->bell_stride = e->bell_stride;
-    h->bell_base = to * e->budget.n_units;
+    h->bell_base = l->member * e->budget.n_units;
     h->bell_ids = e->n_ids;
-    wi_text_put(h->name, WI_NAME_BYTES, e->name);
 }
 
 /* Grant our side to the peer and say so in m. */
@@ -45,6 +59,9 @@ static weir_err grant_to_peer(struct wi_link *l, struct wi_msg_hello *h,
                               struct weir_error *err)
 {
     struct wi_engine *e = l->engine;
+    if (l->outside) {
+        return WEIR_OK;
+    }
     l->area.guard = (struct wi_guard){.may_write = wi_in_may_write, .arg = l};
     weir_err rc = l->home->ops->grant(l->ep, &l->area, &h->ring_key, err);
     if (rc == WEIR_OK && l->mapped) {
@@ -125,6 +142,11 @@ static weir_err check_peer(const struct wi_link *l,
 static weir_err take_peer(struct wi_link *l, const struct wi_msg_hello *h,
                           struct weir_error *err)
 {
+    l->peer_incarnation = h->incarnation;
+    if (l->outside) {
+        wi_member_call(l->engine, l->member, h->name);
+        return WEIR_OK;
+    }
     weir_err rc = check_peer(l, h, err);
     if (rc != WEIR_OK) {
         return rc;
@@ -133,7 +155,6 @@ static weir_err take_peer(struct wi_link *l, const struct wi_msg_hello *h,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u units",
                        h->n_units);
     }
-    l->peer_incarnation = h->incarnation;
     l->peer_unit_bytes = h->unit_bytes;
     l->peer_units = h->n_units;
     l->peer_free = h->n_units;
@@ -155,6 +176,9 @@ static weir_err settle(struct wi_link *l, struct weir_error *err)
     }
     l->home = t;
     l->mapped = (t->ops->caps & WI_CAP_MAP) != 0;
+    if (l->outside) {
+        return WEIR_OK; /* nothing that rings need */
+    }
     if (!l->mapped) {
         l->arena = wi_engine_arena(e, t);
         if (l->arena == NULL) {
@@ -178,7 +202,7 @@ void wi_link_connected(struct wi_link *l)
     }
     wi_link_enter(l, WI_LINK_HELLO);
     wi_store_rel(&l->sending, 1); /* E6 release: as in accept_link() */
-    fill_hello(l->engine, l->member, &m, WI_MSG_HELLO);
+    fill_hello(l, &m, WI_MSG_HELLO);
     wi_link_send(l, &m);
 }
 
@@ -205,18 +229,18 @@ weir_err wi_link_on_accept(struct wi_link *l, const union wi_msg *msg,
                            struct weir_error *err)
 {
     const struct wi_msg_hello *h = &msg->hello;
-    struct wi_engine *e = l->engine;
     uint32_t version = 0;
     union wi_msg m;
     weir_err rc = wi_hello_agree(h, h->caps, &version, &l->caps, err);
-    if (rc == WEIR_OK && (h->from != l->member || h->to != e->self)) {
+    if (rc == WEIR_OK &&
+        (h->from != peer_number(l) || h->to != own_number(l))) {
         rc = wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "answered as member %u",
                      h->from);
     }
     if (rc == WEIR_OK) {
         rc = take_peer(l, h, err);
     }
-    fill_hello(e, l->member, &m, WI_MSG_READY);
+    fill_hello(l, &m, WI_MSG_READY);
     if (rc == WEIR_OK) {
         rc = grant_to_peer(l, &m.hello, err);
     }
@@ -245,34 +269,74 @@ weir_err wi_link_on_refuse(struct wi_link *l, const union wi_msg *msg,
 
 /* ---- the side that accepts ----------------------------------------------- */
 
+static bool is_outsider(const struct wi_msg_hello *h)
+{
+    return h->from == WI_OUTSIDE && h->to == WI_OUTSIDE;
+}
+
+/* A member that left may come back for the queries that it is part of. */
+static bool may_be_here(const struct wi_engine *e, uint32_t member)
+{
+    return wi_member_here(e, member) || e->up->needs(e, member);
+}
+
+bool wi_link_unknown(const struct wi_engine *e, const struct wi_msg_hello *h)
+{
+    return e->n_members != 0 && h->to == e->self &&
+           h->from < e->cfg.max_members && e->members[h->from].name == NULL;
+}
+
+/* Does it say what our list says of it? */
+static weir_err check_entry(const struct wi_engine *e,
+                            const struct wi_msg_hello *h,
+                            struct weir_error *err)
+{
+    const struct wi_member *m = &e->members[h->from];
+    if (wi_link_unknown(e, h)) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "%s says it is member %u, which %s does not know: add "
+                       "it there (weir_node_add_member)",
+                       h->name, h->from, e->name);
+    }
+    if (strcmp(h->name, m->name) != 0 || h->workers != m->workers) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "member %u is %s with %u workers in the list of %s, but "
+                       "says it is %s with %u: start all with the same list",
+                       h->from, m->name, m->workers, e->name, h->name,
+                       h->workers);
+    }
+    if (!may_be_here(e, h->from)) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "member %u, %s, was removed from the list of %s",
+                       h->from, m->name, e->name);
+    }
+    return WEIR_OK;
+}
+
 /* Is this HELLO for us, from somebody we can work with? */
 static weir_err check_hello(struct wi_engine *e, const struct wi_msg_hello *h,
                             struct weir_error *err)
 {
-    if (h->to != e->self || h->from >= e->n_members ||
-        h->n_members != e->n_members || h->from == e->self) {
+    if (is_outsider(h)) {
+        return WEIR_OK;
+    }
+    if (h->to != e->self || h->from >= e->cfg.max_members ||
+        h->from == e->self) {
         return wi_fail(err, WEIR_ERR_PEER_REFUSED,
                        "%s is member %u of %u and looks for member %u; this is "
                        "%s, member %u of %u: start all with the same list, in "
-                       "the same order",
+                       "the same order, and the same max_members",
                        h->name, h->from, h->n_members, h->to, e->name, e->self,
                        e->n_members);
     }
-    const struct wi_member *m = &e->members[h->from];
-    if (strcmp(h->name, m->name) != 0 || h->workers != m->workers) {
-        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
-                       "member %u is %s with %u workers in the list of %s, but "
-                       "says it is %s with %u",
-                       h->from, m->name, m->workers, e->name, h->name,
-                       h->workers);
-    }
-    if (h->frame_bytes != e->cfg.frame_bytes) {
+    weir_err rc = check_entry(e, h, err);
+    if (rc == WEIR_OK && h->frame_bytes != e->cfg.frame_bytes) {
         return wi_fail(err, WEIR_ERR_PEER_REFUSED,
                        "frame_bytes is %u on %s and %u on %s: it must be the "
                        "same on all nodes",
                        h->frame_bytes, h->name, e->cfg.frame_bytes, e->name);
     }
-    return WEIR_OK;
+    return rc;
 }
 
 void wi_ep_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
@@ -300,10 +364,31 @@ void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
     }
 }
 
+/* Those who come without being members each have an entry and a link of their
+ * own: nothing crosses. NULL: no room for one more. */
+static struct wi_link *visitor_link(struct wi_engine *e,
+                                    const struct wi_msg_hello *h)
+{
+    const struct weir_member m = {.name = h->name, .address = "it connected"};
+    uint32_t max = (uint32_t)e->cfg.max_peers;
+    uint32_t i = wi_member_free_entry(e, e->cfg.max_members + max, max);
+    if (i == UINT32_MAX || wi_member_copy(e, i, &m) != WEIR_OK) {
+        return NULL;
+    }
+    struct wi_link *l = wi_link_make(e, i);
+    if (l == NULL) {
+        wi_member_rest(e, i);
+    }
+    return l;
+}
+
 /* The link that an incoming HELLO is for; NULL: theirs loses. */
 static struct wi_link *link_for(struct wi_engine *e,
                                 const struct wi_msg_hello *h)
 {
+    if (is_outsider(h)) {
+        return visitor_link(e, h);
+    }
     struct wi_link *l = e->members[h->from].link;
     if (l != NULL && l->state >= WI_LINK_READY) {
         wi_link_down(l, false, WEIR_ERR_PEER_LOST, "it was started again");
@@ -317,13 +402,20 @@ static struct wi_link *link_for(struct wi_engine *e,
     return gives_way && wi_link_drop_attempt(l) ? l : NULL;
 }
 
-/* A second HELLO from a peer that we still have a link to: either that link is
+/* A newcomer may be here before this node was told of it.
+ * A second HELLO from a peer that we still have a link to: either that link is
  * about to be found dead, or HELLOs crossed and this one is about to be closed.
  * Which of the two happens first decides. */
 bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h)
 {
+    if (is_outsider(h)) {
+        return false;
+    }
     if (e->n_members == 0) {
         return true;
+    }
+    if (wi_link_unknown(e, h)) {
+        return true; /* perhaps it is told in a moment */
     }
     if (h->from >= e->n_members || e->members[h->from].link == NULL) {
         return false;
@@ -356,7 +448,7 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     wi_engine_due(e, l->deadline_ns);
     /* E6 release: ep is set; pairs with E6 acquire in serve() */
     wi_store_rel(&l->sending, 1);
-    fill_hello(e, l->member, &m, WI_MSG_ACCEPT);
+    fill_hello(l, &m, WI_MSG_ACCEPT);
     m.hello.version_min = version;
     m.hello.version_max = version;
     m.hello.caps = caps;
@@ -382,6 +474,12 @@ void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
         return;
     }
     struct wi_link *l = link_for(e, h);
+    if (l == NULL && is_outsider(h)) {
+        wi_link_refuse(e, ep, WEIR_ERR_PEER_REFUSED,
+                       "as many nodes that are no members as it serves have a "
+                       "link to it: raise its max_peers");
+        return;
+    }
     if (l == NULL) {
         wi_link_refuse(e, ep, WEIR_ERR_STATE,
                        "crossing: the other connection stays");

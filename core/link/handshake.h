@@ -29,9 +29,14 @@ weir_err wi_link_on_refuse(struct wi_link *l, const union wi_msg *m,
 void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
                    const struct wi_msg_hello *h);
 
-/** Is it too early to answer this HELLO? It is until this node has joined, and
- *  while an older link to that peer is still there. */
+/** Is it too early to answer this HELLO? It is until this node has joined and
+ *  knows a member of that number, and while an older link to that peer is still
+ *  there. */
 bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
+
+/** Is this HELLO from a member that this node, which has joined, was not told
+ *  of? */
+bool wi_link_unknown(const struct wi_engine *e, const struct wi_msg_hello *h);
 
 /** Send REFUSE over an endpoint that is not a link, and let go of it. */
 void wi_ep_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,

@@ -23,6 +23,13 @@ static weir_err open_self(struct wi_link *l, struct weir_error *err)
 {
     struct wi_engine *e = l->engine;
     l->home = e->transport; /* gives the area back, also if the rest fails */
+    l->mapped = true;
+    l->peer_incarnation = e->incarnation;
+    l->caps = wi_engine_caps(e);
+    if (l->outside) {
+        wi_link_enter(l, WI_LINK_OPEN);
+        return WEIR_OK;
+    }
     weir_err rc = wi_engine_area_open(e, e->transport, &l->area, err);
     if (rc != WEIR_OK) {
         return rc;
@@ -32,9 +39,6 @@ static weir_err open_self(struct wi_link *l, struct weir_error *err)
                        e->budget.n_units);
     }
     wi_link_enter(l, WI_LINK_OPEN);
-    l->mapped = true;
-    l->peer_incarnation = e->incarnation;
-    l->caps = wi_engine_caps(e);
     l->peer_area = l->area.base;
     l->peer_area_bytes = l->area.bytes;
     l->peer_unit_bytes = e->budget.unit_bytes;
@@ -80,7 +84,9 @@ void wi_link_opened(struct wi_link *l)
     wi_link_say_way(l);
     wi_log(&e->log, WI_LOG_INFO, "link to %s is open: %s",
            wi_member_name(e, l->member), l->way);
-    e->up->link_opened(l);
+    if (!l->outside) {
+        e->up->link_opened(l);
+    }
     wi_out_place(l);
 }
 
@@ -113,7 +119,8 @@ static void reopen(struct wi_link *l)
  * new link will tell. */
 static void watch_producers(const struct wi_link *l)
 {
-    if (!l->self && l->engine->up->expects(l->engine, l->member)) {
+    if (!l->self && !l->outside &&
+        l->engine->up->expects(l->engine, l->member)) {
         (void)wi_link_need(l->engine, l->member);
     }
 }
@@ -144,7 +151,9 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
     }
     if (e->members[l->member].link == l) {
         e->members[l->member].link = NULL;
-        wi_store_rel(&e->slots[l->slot], NULL); /* E9: freed after RCU */
+        if (!l->outside) {
+            wi_store_rel(&e->slots[l->slot], NULL); /* E9: freed after RCU */
+        }
     }
     wi_list_push_back(&e->dead, &l->on_engine);
     wi_edges_dead(l);
@@ -155,7 +164,9 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
         reopen(l);
         watch_producers(l);
     }
-    e->up->link_gone(l);
+    if (!l->outside) {
+        e->up->link_gone(l);
+    }
     wi_engine_kick(e);
 }
 

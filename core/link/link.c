@@ -8,6 +8,7 @@
 #include "core/base/clock.h"
 #include "core/link/edge.h"
 #include "core/link/engine.h"
+#include "core/link/members.h"
 
 static weir_err alloc_tables(struct wi_link *l)
 {
@@ -33,7 +34,8 @@ struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
     l->engine = e;
     l->member = member;
     l->slot = member;
-    l->self = member == e->self;
+    l->outside = member >= e->cfg.max_members;
+    l->self = member == e->self || e->members[member].own;
     wi_list_init(&l->on_engine);
     wi_list_init(&l->ins);
     wi_list_init(&l->waiting);
@@ -45,7 +47,7 @@ struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
     l->idle_since_ns = e->now_ns;
     l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
     l->patience_ns = wi_time_add(e->now_ns, e->cfg.connect_ns / 2);
-    if (alloc_tables(l) != WEIR_OK) {
+    if (!l->outside && alloc_tables(l) != WEIR_OK) {
         free(l->in);
         free(l->used);
         free(l);
@@ -53,11 +55,31 @@ struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
     }
     e->members[member].link = l;
     e->members[member].rested = false;
-    /* E9 release: the link's fields; pairs with E9 acquire in collect_one() */
-    wi_store_rel(&e->slots[l->slot], l);
+    e->members[member].n_links++;
+    if (!l->outside) {
+        /* E9 release: the link's fields; pairs with E9 acquire in
+         * collect_one() */
+        wi_store_rel(&e->slots[l->slot], l);
+    }
     wi_engine_due(e,
                   wi_min_u64(l->patience_ns, e->now_ns + e->cfg.detect_ns / 4));
     return l;
+}
+
+/* Behind the last member come those who are none. */
+static uint32_t first_outside(const struct wi_engine *e, uint32_t i)
+{
+    return i < e->n_members ? i : wi_max_u32(i, e->cfg.max_members);
+}
+
+struct wi_link *wi_link_after(const struct wi_engine *e,
+                              const struct wi_link *l)
+{
+    uint32_t i = first_outside(e, l != NULL ? l->member + 1 : 0);
+    while (i < wi_engine_entries(e) && e->members[i].link == NULL) {
+        i = first_outside(e, i + 1);
+    }
+    return i < wi_engine_entries(e) ? e->members[i].link : NULL;
 }
 
 weir_err wi_link_alloc_peer(struct wi_link *l, uint32_t n_units)
@@ -102,6 +124,7 @@ void wi_link_free(struct wi_link *l)
     free(l->out);
     free(l->peer_used);
     free(l->peer_pages);
+    wi_member_unlinked(e, l->member);
     wi_rcu_free(&l->rcu, l);
 }
 

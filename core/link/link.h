@@ -16,6 +16,7 @@
  * member started wins if it is up, else the other one.
  *
  *   link.c       made, asked, freed
+ *   members.c    members, and who else there is (peer.c): who has which link
  *   connect.c    until it has an endpoint that is up
  *   handshake.c  HELLO, ACCEPT, READY, REFUSE
  *   life.c       opened when needed, watched, closed, lost
@@ -54,6 +55,7 @@ enum wi_link_state {
 struct wi_ctl_msg {
     struct wi_lq_node node;
     uint32_t len;
+    uint32_t member; /* whom it is for; only looked at in self_msgs */
     uint8_t bytes[];
 };
 
@@ -72,9 +74,10 @@ struct wi_link {
     struct wi_engine *engine; /* constant */
     struct wi_list on_engine; /* engine's dead list */
     struct wi_rcu_head rcu;
-    uint32_t member; /* number of the peer */
+    uint32_t member; /* entry of the peer in engine->members */
     uint32_t slot;   /* in engine->slots: ready ids of this link */
     bool self;       /* the link of a node to itself */
+    bool outside;    /* not as members of one cluster: no rings */
     bool mapped;     /* of the transport in use */
 
     /* written by: engine */
@@ -151,8 +154,18 @@ struct wi_link {
     uint8_t packet[WI_PACKET_BYTES];
 };
 
-/** A new link to a member. NULL: no memory. */
+/** A new link to a member or a peer. NULL: no memory. */
 struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member);
+
+/** The live link behind another one; NULL: the first; NULL when there is none.
+ *  The other one may have ended meanwhile. */
+struct wi_link *wi_link_after(const struct wi_engine *e,
+                              const struct wi_link *l);
+
+/** All live links of an engine; they may end meanwhile. */
+#define wi_each_link(e, l)                                                     \
+    for (struct wi_link *l = wi_link_after((e), NULL); (l) != NULL;            \
+         (l) = wi_link_after((e), (l)))
 
 /** Change the state of a link. */
 void wi_link_enter(struct wi_link *l, enum wi_link_state state);

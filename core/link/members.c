@@ -10,11 +10,38 @@
 #include "core/link/worker.h"
 #include "core/transport.h"
 
-static weir_err check_member(const struct wi_engine *e,
-                             const struct weir_member *members, uint32_t i,
-                             struct weir_error *err)
+weir_err wi_members_open(struct wi_engine *e)
 {
-    const struct weir_member *m = &members[i];
+    e->members = calloc(wi_engine_entries(e), sizeof(*e->members));
+    return e->members != NULL ? WEIR_OK : WEIR_ERR_NO_MEMORY;
+}
+
+static void empty(struct wi_member *m)
+{
+    free(m->name);
+    free(m->address);
+    *m = (struct wi_member){0};
+}
+
+void wi_members_close(struct wi_engine *e)
+{
+    for (uint32_t i = 0; e->members != NULL && i < wi_engine_entries(e); i++) {
+        empty(&e->members[i]);
+    }
+    free(e->members);
+    while (e->old_texts != NULL) {
+        struct wi_old_text *old = e->old_texts;
+        e->old_texts = old->next;
+        free(old->text);
+        free(old);
+    }
+}
+
+/* ---- one entry ----------------------------------------------------------- */
+
+weir_err wi_member_check(const struct wi_engine *e, uint32_t idx,
+                         const struct weir_member *m, struct weir_error *err)
+{
     struct weir_error why;
     if (m->name == NULL || m->address == NULL || m->workers == 0 ||
         m->workers > WI_WORKERS_MAX || m->name[0] == '\0' ||
@@ -24,22 +51,117 @@ static weir_err check_member(const struct wi_engine *e,
                        "member %u (name %.70s, address %.100s, %u workers): "
                        "needs a name (< %u bytes), an address (< %u) and 1 to "
                        "%u workers",
-                       i, m->name != NULL ? m->name : "NULL",
+                       idx, m->name != NULL ? m->name : "NULL",
                        m->address != NULL ? m->address : "NULL", m->workers,
                        WI_NAME_BYTES, WI_ADDRESS_BYTES, WI_WORKERS_MAX);
     }
-    for (uint32_t k = 0; k < i; k++) {
-        if (strcmp(members[k].name, m->name) == 0) {
-            return wi_fail(err, WEIR_ERR_ARG,
-                           "members %u and %u are both called %s", k, i,
-                           m->name);
-        }
-    }
     if (e->ops->check(e->transport, m->address, &why) != WEIR_OK) {
-        return wi_fail(err, WEIR_ERR_ARG, "member %u (%s): %.300s", i, m->name,
-                       why.message);
+        return wi_fail(err, WEIR_ERR_ARG, "member %u (%s): %.300s", idx,
+                       m->name, why.message);
     }
     return WEIR_OK;
+}
+
+weir_err wi_member_copy(struct wi_engine *e, uint32_t idx,
+                        const struct weir_member *from)
+{
+    struct wi_member *m = &e->members[idx];
+    m->name = strdup(from->name);
+    m->address = strdup(from->address);
+    m->workers = from->workers;
+    if (m->name == NULL || m->address == NULL) {
+        empty(m);
+        return WEIR_ERR_NO_MEMORY;
+    }
+    return WEIR_OK;
+}
+
+weir_err wi_member_move(struct wi_engine *e, uint32_t idx, const char *address)
+{
+    struct wi_old_text *old = malloc(sizeof(*old));
+    char *copy = strdup(address);
+    if (old == NULL || copy == NULL) {
+        free(old);
+        free(copy);
+        return WEIR_ERR_NO_MEMORY;
+    }
+    *old = (struct wi_old_text){.next = e->old_texts,
+                                .text = e->members[idx].address};
+    e->old_texts = old;
+    e->members[idx].address = copy;
+    return WEIR_OK;
+}
+
+bool wi_member_here(const struct wi_engine *e, uint32_t idx)
+{
+    return idx < e->n_members && e->members[idx].name != NULL &&
+           !e->members[idx].removed;
+}
+
+const char *wi_member_name(const struct wi_engine *e, uint32_t idx)
+{
+    return idx < wi_engine_entries(e) && e->members[idx].name != NULL
+               ? e->members[idx].name
+               : "?";
+}
+
+void wi_member_call(struct wi_engine *e, uint32_t idx, const char *name)
+{
+    char *copy = name[0] != '\0' ? strdup(name) : NULL;
+    if (copy != NULL) {
+        free(e->members[idx].name);
+        e->members[idx].name = copy;
+    }
+}
+
+uint32_t wi_member_free_entry(const struct wi_engine *e, uint32_t idx,
+                              uint32_t n)
+{
+    uint32_t i = idx;
+    while (i < idx + n && e->members[i].name != NULL) {
+        i++;
+    }
+    return i < idx + n ? i : UINT32_MAX;
+}
+
+void wi_member_unlinked(struct wi_engine *e, uint32_t idx)
+{
+    e->members[idx].n_links--;
+    wi_member_rest(e, idx);
+}
+
+void wi_member_rest(struct wi_engine *e, uint32_t idx)
+{
+    struct wi_member *m = &e->members[idx];
+    if (idx >= e->cfg.max_members && m->n_links == 0 && m->holds == 0) {
+        empty(m);
+    }
+}
+
+/* ---- joining ------------------------------------------------------------- */
+
+/* A number that is not in use. */
+static bool is_hole(const struct weir_member *m)
+{
+    return m->name == NULL && m->address == NULL && m->workers == 0;
+}
+
+static weir_err check_member(const struct wi_engine *e,
+                             const struct weir_member *members, uint32_t i,
+                             struct weir_error *err)
+{
+    const struct weir_member *m = &members[i];
+    weir_err rc = is_hole(m) ? WEIR_OK : wi_member_check(e, i, m, err);
+    for (uint32_t k = 0; k < i && rc == WEIR_OK; k++) {
+        if (!is_hole(m) && !is_hole(&members[k]) &&
+            strcmp(members[k].name, m->name) == 0) {
+            rc = wi_fail(err, WEIR_ERR_ARG,
+                         "members %u and %u are both called "
+                         "%s",
+                         k, i, m->name);
+        }
+    }
+    return rc;
 }
 
 static weir_err check_members(const struct wi_engine *e,
@@ -61,7 +183,7 @@ static weir_err check_members(const struct wi_engine *e,
         if (rc != WEIR_OK) {
             return rc;
         }
-        if (strcmp(members[i].name, e->name) == 0) {
+        if (!is_hole(&members[i]) && strcmp(members[i].name, e->name) == 0) {
             self = i;
         }
     }
@@ -81,32 +203,21 @@ static weir_err check_members(const struct wi_engine *e,
     return WEIR_OK;
 }
 
-void wi_members_free(struct wi_engine *e)
-{
-    for (uint32_t i = 0; e->members != NULL && i < e->n_members; i++) {
-        free(e->members[i].name);
-        free(e->members[i].address);
-    }
-    free(e->members);
-    e->members = NULL;
-    e->n_members = 0;
-}
-
 static weir_err copy_members(struct wi_engine *e,
                              const struct weir_member *members, uint32_t n)
 {
-    e->members = calloc(n, sizeof(*e->members));
-    for (uint32_t i = 0; e->members != NULL && i < n; i++) {
-        struct wi_member *m = &e->members[i];
-        e->n_members = i + 1;
-        m->name = strdup(members[i].name);
-        m->address = strdup(members[i].address);
-        m->workers = members[i].workers;
-        if (m->name == NULL || m->address == NULL) {
-            wi_members_free(e);
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_hole(&members[i]) ||
+            wi_member_copy(e, i, &members[i]) == WEIR_OK) {
+            continue;
         }
+        while (i-- > 0) {
+            empty(&e->members[i]);
+        }
+        return WEIR_ERR_NO_MEMORY;
     }
-    return e->members != NULL ? WEIR_OK : WEIR_ERR_NO_MEMORY;
+    e->n_members = n;
+    return WEIR_OK;
 }
 
 weir_err wi_members_join(struct wi_engine *e, const struct weir_member *members,
@@ -123,9 +234,4 @@ weir_err wi_members_join(struct wi_engine *e, const struct weir_member *members,
     e->self = self;
     wi_guests_greet(e);
     return WEIR_OK;
-}
-
-const char *wi_member_name(const struct wi_engine *e, uint32_t idx)
-{
-    return idx < e->n_members ? e->members[idx].name : "?";
 }

@@ -51,6 +51,21 @@ static weir_err on_filter(struct wi_link *l, const union wi_msg *m,
     return WEIR_OK;
 }
 
+/* Those that two nodes can exchange which are not members of one cluster. */
+static bool goes_outside(uint16_t type)
+{
+    switch (type) {
+    case WI_MSG_ACCEPT:
+    case WI_MSG_READY:
+    case WI_MSG_REFUSE:
+    case WI_MSG_BYE:
+    case WI_MSG_PING:
+        return true;
+    default:
+        return false;
+    }
+}
+
 struct row {
     enum wi_link_state from; /* states of the link in which it may come */
     enum wi_link_state to;
@@ -67,7 +82,8 @@ weir_err wi_link_message(struct wi_link *l, const union wi_msg *m,
                          struct weir_error *err)
 {
     const struct row *r = &rows[m->head.type]; /* wi_msg_next() knows it */
-    if (r->take == NULL || l->state < r->from || l->state > r->to) {
+    if (r->take == NULL || l->state < r->from || l->state > r->to ||
+        (l->outside && !goes_outside(m->head.type))) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "control message %u in link state %d", m->head.type,
                        (int)l->state);

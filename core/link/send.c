@@ -53,6 +53,7 @@ static bool queue(struct wi_link *l, const union wi_msg *m)
         return false;
     }
     c->len = m->head.len;
+    c->member = l->member;
     memcpy(c->bytes, m, m->head.len);
     if (l->self) {
         l->engine->n_self_msgs++;
@@ -86,9 +87,9 @@ void wi_links_flush(struct wi_engine *e)
         return;
     }
     e->unsent = false;
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        struct wi_link *l = e->members[i].link;
-        if (l != NULL && wi_link_queued(l) != 0) {
+    wi_each_link(e, l)
+    {
+        if (wi_link_queued(l) != 0) {
             wi_link_pump(l);
         }
     }

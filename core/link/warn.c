@@ -21,8 +21,8 @@ static const char *const kinds[WI_CAUSES] = {
 static struct wi_gate *gate_of(struct wi_engine *e, uint32_t member,
                                enum wi_cause cause)
 {
-    return member < e->n_members ? &e->members[member].gates[cause]
-                                 : &e->strangers[cause];
+    return member < wi_engine_entries(e) ? &e->members[member].gates[cause]
+                                         : &e->strangers[cause];
 }
 
 void wi_warn(struct wi_engine *e, uint32_t member, enum wi_cause cause,
@@ -63,8 +63,8 @@ static void tick(struct wi_engine *e, struct wi_gate *gates, const char *who)
 
 void wi_warn_tick(struct wi_engine *e)
 {
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        tick(e, e->members[i].gates, e->members[i].name);
+    for (uint32_t i = 0; i < wi_engine_entries(e); i++) {
+        tick(e, e->members[i].gates, wi_member_name(e, i));
     }
     tick(e, e->strangers, "strangers");
 }

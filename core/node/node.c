@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes: options, opening, joining, closing. */
+/* Nodes: options, opening, closing. */
 #include <weir/node.h>
 
 #include <errno.h>
@@ -15,10 +15,8 @@
 #include "core/base/err.h"
 #include "core/base/isa.h"
 #include "core/link/engine.h"
-#include "core/link/join.h"
 #include "core/link/life.h"
 #include "core/link/lock.h"
-#include "core/link/members.h"
 #include "core/link/worker.h"
 #include "core/node/duty.h"
 #include "core/node/netthread.h"
@@ -83,6 +81,7 @@ static void fill_defaults(struct weir_node_params *p, char *name)
     }
     fill_u32(&p->workers, 1);
     fill_u32(&p->max_members, 8);
+    fill_u64(&p->max_peers, 16);
     fill_u32(&p->max_shuffles, 8);
     fill_u32(&p->frame_bytes, usual_frame_bytes(p->transport));
     fill_u32(&p->ring_frames, 4);
@@ -100,6 +99,7 @@ static weir_err check_ranges(const struct weir_node_params *p,
     const struct range ranges[] = {
         {"workers", p->workers, 1, WI_WORKERS_MAX},
         {"max_members", p->max_members, 1, 4096},
+        {"max_peers", p->max_peers, 1, 4096},
         {"max_shuffles", p->max_shuffles, 1, 1024},
         {"frame_bytes", p->frame_bytes, 1024, 1 << 20},
         {"ring_frames", p->ring_frames, 2, 64},
@@ -296,11 +296,10 @@ static void abort_queries(struct weir_node *n)
 static bool links_gone(struct wi_engine *e)
 {
     bool gone = wi_list_empty(&e->dead) && wi_list_empty(&e->limbo);
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        if (e->members[i].link != NULL) {
-            wi_link_bye(e->members[i].link);
-            gone = false;
-        }
+    wi_each_link(e, l)
+    {
+        wi_link_bye(l);
+        gone = false;
     }
     return gone;
 }
@@ -335,10 +334,9 @@ static void drain_links(struct weir_node *n)
 /* No thread runs any more: close whatever is left. */
 static void force_links(struct wi_engine *e)
 {
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        if (e->members[i].link != NULL) {
-            wi_link_down(e->members[i].link, true, WEIR_OK, "closed");
-        }
+    wi_each_link(e, l)
+    {
+        wi_link_down(l, true, WEIR_OK, "closed");
     }
     for (int round = 0; round < 4 && !wi_list_empty(&e->dead); round++) {
         (void)wi_engine_step(e, e->now_ns);
@@ -369,56 +367,6 @@ void weir_node_close(weir_node *node)
     free(node);
 }
 
-/* ---- joining ------------------------------------------------------------- */
-
-weir_err weir_node_join(weir_node *node, const struct weir_member *members,
-                        uint32_t n, struct weir_error *err)
-{
-    weir_err given = wi_check_args(err, WI_ARG(node), WI_ARG(members));
-    if (given != WEIR_OK) {
-        return given;
-    }
-    wi_node_lock(node);
-    weir_err rc = wi_members_join(&node->engine, members, n, err);
-    wi_engine_kick(&node->engine);
-    wi_node_unlock(node);
-    return rc;
-}
-
-weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
-                             uint32_t n_members, uint64_t timeout_ns,
-                             struct weir_error *err)
-{
-    if (node == NULL) {
-        return wi_fail_null(err, "node");
-    }
-    if (!node->os->thread_runs) {
-        return wi_fail(err, WEIR_ERR_STATE,
-                       "a manual node joins with weir_node_join");
-    }
-    uint64_t until = wi_time_add(wi_clock_now(), timeout_ns);
-    struct timespec ts = {.tv_sec = (time_t)(until / SECOND),
-                          .tv_nsec = (long)(until % SECOND)};
-    struct wi_node_os *os = node->os;
-    wi_node_lock(node);
-    weir_err rc = wi_join_start(&node->engine, seed_address, n_members, err);
-    wi_engine_kick(&node->engine);
-    os->waiters++;
-    while (rc == WEIR_OK && wi_join_result(&node->engine, err) == WEIR_AGAIN) {
-        if (pthread_cond_timedwait(&os->moved, &node->lock, &ts) != 0) {
-            rc = wi_join_timeout(&node->engine, err);
-        }
-    }
-    if (rc == WEIR_OK) {
-        rc = wi_join_result(&node->engine, err);
-    }
-    os->waiters--;
-    wi_join_end(&node->engine, rc == WEIR_OK);
-    wi_engine_kick(&node->engine);
-    wi_node_unlock(node);
-    return rc;
-}
-
 /* ---- looking ------------------------------------------------------------- */
 
 const char *weir_node_address(const weir_node *node)
@@ -434,32 +382,6 @@ const char *weir_node_name(const weir_node *node)
 const char *weir_node_plan(const weir_node *node)
 {
     return node != NULL ? node->engine.budget.text : "";
-}
-
-uint32_t weir_node_members(const weir_node *node)
-{
-    return node != NULL ? node->engine.n_members : 0;
-}
-
-uint32_t weir_node_self(const weir_node *node)
-{
-    return node != NULL ? node->engine.self : UINT32_MAX;
-}
-
-weir_err weir_node_member(const weir_node *node, uint32_t idx,
-                          struct weir_member *member_out)
-{
-    if (node == NULL || member_out == NULL) {
-        return WEIR_ERR_ARG;
-    }
-    const struct wi_engine *e = &node->engine;
-    if (idx >= e->n_members) {
-        return WEIR_ERR_NOT_FOUND;
-    }
-    *member_out = (struct weir_member){.name = e->members[idx].name,
-                                       .address = e->members[idx].address,
-                                       .workers = e->members[idx].workers};
-    return WEIR_OK;
 }
 
 weir_err weir_node_step(weir_node *node, uint64_t now_ns, uint64_t *next_ns_out)

@@ -32,8 +32,9 @@ static void say_node(struct wi_report *r)
 {
     const struct wi_engine *e = r->engine;
     uint32_t links = 0;
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        links += e->members[i].link != NULL;
+    wi_each_link(e, l)
+    {
+        links++;
     }
     uint32_t queries = length(&e->queries);
     (void)snprintf(r->who, sizeof(r->who), "node");
@@ -119,10 +120,9 @@ static void say_all(struct wi_report *r)
 {
     const struct wi_engine *e = r->engine;
     say_node(r);
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        if (e->members[i].link != NULL) {
-            say_link(r, e->members[i].link);
-        }
+    wi_each_link(e, l)
+    {
+        say_link(r, l);
     }
     for (uint32_t i = 0; i < e->cfg.workers; i++) {
         say_worker(r, &e->workers[i]);

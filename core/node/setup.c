@@ -30,7 +30,7 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
         .advertise = e->cfg.advertise,
         .name = e->name,
         /* Old ones may still be dying, and strangers have places too. */
-        .max_links = 2 * e->cfg.max_members + WI_GUESTS,
+        .max_links = e->cfg.max_members + wi_engine_entries(e) + WI_GUESTS,
         .arg = e->cfg.transport_arg,
         .log = &e->log,
     };
@@ -112,7 +112,8 @@ static weir_err open_tables(struct wi_engine *e, struct weir_error *err)
 {
     e->n_slots = e->cfg.max_members;
     e->slots = calloc(e->n_slots, sizeof(*e->slots));
-    if (e->slots == NULL || wi_tombs_init(e) != WEIR_OK) {
+    if (e->slots == NULL || wi_members_open(e) != WEIR_OK ||
+        wi_tombs_init(e) != WEIR_OK) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for tables");
     }
     return WEIR_OK;
@@ -161,7 +162,6 @@ static void close_bells(struct wi_engine *e)
 void wi_engine_fini(struct wi_engine *e)
 {
     wi_tombs_fini(e);
-    wi_members_free(e);
     wi_edges_strays(e, true);
     wi_guests_close(e);
     wi_join_end(e, false);
@@ -172,6 +172,7 @@ void wi_engine_fini(struct wi_engine *e)
         close_bells(e);
         e->ops->close(e->transport);
     }
+    wi_members_close(e);
     free(e->workers);
     free(e->slots);
 }

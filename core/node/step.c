@@ -75,7 +75,7 @@ static uint32_t take_self_msgs(struct wi_engine *e)
     struct wi_lq_node *node;
     while ((node = wi_lq_take(&e->self_msgs)) != NULL) {
         struct wi_ctl_msg *c = wi_container_of(node, struct wi_ctl_msg, node);
-        struct wi_link *l = e->members[e->self].link;
+        struct wi_link *l = e->members[c->member].link;
         struct weir_error err;
         union wi_msg m;
         memcpy(&m, c->bytes, c->len);
@@ -93,11 +93,10 @@ static void housekeeping(struct wi_engine *e)
 {
     uint64_t late_ns = e->now_ns - e->tick_ns;
     e->tick_ns = UINT64_MAX;
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        if (e->members[i].link != NULL) {
-            wi_link_excuse(e->members[i].link, late_ns);
-            wi_link_tick(e->members[i].link, e->now_ns);
-        }
+    wi_each_link(e, l)
+    {
+        wi_link_excuse(l, late_ns);
+        wi_link_tick(l, e->now_ns);
     }
     wi_guests_tick(e, e->now_ns);
     wi_join_tick(e);

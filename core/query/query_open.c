@@ -22,6 +22,20 @@
 #include "core/query/tomb.h"
 #include "core/query/writer_open.h"
 
+static weir_err no_member(const struct wi_engine *e, uint32_t member,
+                          uint64_t query, struct weir_error *err)
+{
+    return member < e->n_members
+               ? wi_fail(err, WEIR_ERR_NOT_FOUND,
+                         "member %u of query %" PRIu64 ": %s", member, query,
+                         e->members[member].removed
+                             ? "it was removed"
+                             : "nobody here has that number")
+               : wi_fail(err, WEIR_ERR_NOT_FOUND,
+                         "member %u of query %" PRIu64 ": there are only %u",
+                         member, query, e->n_members);
+}
+
 static weir_err check_members(const struct wi_engine *e,
                               const struct weir_query_params *p,
                               struct weir_error *err)
@@ -29,10 +43,8 @@ static weir_err check_members(const struct wi_engine *e,
     bool self = p->n_members == 0;
     for (uint32_t i = 0; i < p->n_members; i++) {
         self = self || p->members[i] == e->self;
-        if (p->members[i] >= e->n_members) {
-            return wi_fail(err, WEIR_ERR_NOT_FOUND,
-                           "member %u of query %" PRIu64 ": there are only %u",
-                           p->members[i], p->id, e->n_members);
+        if (!wi_member_here(e, p->members[i])) {
+            return no_member(e, p->members[i], p->id, err);
         }
         for (uint32_t k = 0; k < i; k++) {
             if (p->members[k] == p->members[i]) {
@@ -87,9 +99,12 @@ static weir_err set_members(struct weir_query *q,
     if (q->members == NULL || q->lost == NULL) {
         return WEIR_ERR_NO_MEMORY;
     }
-    q->n_members = n;
     for (uint32_t i = 0; i < n; i++) {
-        q->members[i] = p->n_members != 0 ? p->members[i] : i;
+        if (p->n_members != 0) {
+            q->members[q->n_members++] = p->members[i];
+        } else if (wi_member_here(q->engine, i)) {
+            q->members[q->n_members++] = i;
+        }
     }
     return WEIR_OK;
 }

@@ -67,7 +67,8 @@ struct weir_node_params {
                               ["127.0.0.1:0" for tcp and auto, any address of
                               an RDMA device for verbs, the name for shm] */
     uint32_t workers;      /* worker threads [1], 1..64 */
-    uint32_t max_members;  /* most members, this node included [8], 1..4096 */
+    uint32_t max_members;  /* most members, this node included [8], 1..4096;
+                              a number of one that was removed counts */
     uint32_t max_shuffles; /* most shuffles open at a time [8], 1..1024 */
     uint32_t frame_bytes;  /* largest frame [61440; "verbs" 65408, "sim" 16384],
                               1024..1048576, times 64 */
@@ -94,7 +95,10 @@ struct weir_node_params {
                               this node, where that is not what it listens at
                               (containers, NAT); port 0: the one it listens at
                               [as it listens]. auto: of its tcp */
-    uint64_t reserved[6];  /* must be zero */
+    uint64_t max_peers;   /* most nodes that are no members of its cluster which
+                              this one talks to (peer.h), and as many more that
+                              talk to it [16], 1..4096 */
+    uint64_t reserved[5]; /* must be zero */
 };
 
 /** One member of a cluster. */
@@ -149,6 +153,8 @@ WEIR_API const char *weir_node_plan(const weir_node *node);
 /**
  * Join a cluster whose members are all known (a static list). The list is the
  * same on every node; an index in it is the number of that member everywhere.
+ * An entry that is all zero is a number that nobody has: of a member that was
+ * removed, or that comes later (weir_node_add_member).
  *
  * Names of hosts in addresses are looked up when the link is needed.
  *
@@ -182,16 +188,55 @@ WEIR_API weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
                                       uint32_t n_members, uint64_t timeout_ns,
                                       struct weir_error *err);
 
-/** Number of members, 0 before join. Errors: none. Blocks: never. Threads: any.
- *  Ownership: nothing. */
+/**
+ * A member comes, after this node has joined: the cluster has one more node, or
+ * one that was started again under its name is at another address. Every node
+ * is told by its own program, in any order and while queries run: a node that
+ * gets a connection from a member that it does not know yet waits half of
+ * connect_ns to be told. A query keeps the members that it was opened with.
+ *
+ * @param idx     number of the member, the same on every node, below
+ *                max_members. Numbers are not used again, also not those of
+ *                members that were removed; the same name at the same number
+ *                is the same member, in a new *incarnation* if its process was
+ *                started again. What was open to the old one fails with its
+ *                name
+ * @param member  copied. To say the same again does nothing
+ *
+ * Errors:     WEIR_ERR_ARG (as weir_node_join; the number is another member's,
+ *             the name is at another number, other workers),
+ *             WEIR_ERR_BUDGET (max_members), WEIR_ERR_STATE (not joined)
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_node_add_member(weir_node *node, uint32_t idx,
+                                       const struct weir_member *member,
+                                       struct weir_error *err);
+
+/**
+ * A member leaves: queries that are opened from now on cannot have it. Those
+ * that are open keep it, and its link while they need it.
+ *
+ * Errors:     WEIR_ERR_NOT_FOUND (no such member), WEIR_ERR_ARG (this node)
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_node_remove_member(weir_node *node, uint32_t idx,
+                                          struct weir_error *err);
+
+/** One above the highest number of a member, 0 before join. Errors: none.
+ *  Blocks: shortly. Threads: any. Ownership: nothing. */
 WEIR_API uint32_t weir_node_members(const weir_node *node);
 
 /** Own number in the member list. Errors: none; UINT32_MAX before join.
- *  Blocks: never. Threads: any. Ownership: nothing. */
+ *  Blocks: shortly. Threads: any. Ownership: nothing. */
 WEIR_API uint32_t weir_node_self(const weir_node *node);
 
-/** A member by number. Errors: WEIR_ERR_NOT_FOUND, WEIR_ERR_ARG. Blocks: never.
- *  Threads: any. Ownership: the strings are the node's, until its close. */
+/** A member by number. Errors: WEIR_ERR_NOT_FOUND (nobody here has it, or it
+ *  was removed), WEIR_ERR_ARG. Blocks: shortly. Threads: any. Ownership: the
+ *  strings are the node's, until its close. */
 WEIR_API weir_err weir_node_member(const weir_node *node, uint32_t idx,
                                    struct weir_member *member_out);
 

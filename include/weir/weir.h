@@ -7,6 +7,7 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 #include <weir/node.h>
+#include <weir/peer.h>
 #include <weir/query.h>
 #include <weir/report.h>
 #include <weir/row.h>

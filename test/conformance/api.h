@@ -135,6 +135,12 @@
     X(suite, place, node_closed_before_its_query_says_so)                      \
     X(suite, place, other_version_is_refused)                                  \
     X(suite, place, something_else_listens)                                    \
+    X(suite, place, cluster_grows_from_one)                                    \
+    X(suite, place, newcomer_waits_to_be_known)                                \
+    X(suite, place, newcomer_that_stays_unknown_is_refused)                    \
+    X(suite, place, member_comes_back_elsewhere)                               \
+    X(suite, place, member_is_removed_while_a_query_runs)                      \
+    X(suite, place, lists_may_have_holes)                                      \
     X(suite, place, seed_gathers_four)                                         \
     X(suite, place, seed_may_come_last)                                        \
     X(suite, place, seed_refuses_another_count)                                \

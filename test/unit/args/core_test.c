@@ -39,8 +39,27 @@ Test(args, node)
     CODE(weir_node_member, node, WEIR_ERR_ARG, NULL, 0, &member);
     CODE(weir_node_member, member_out, WEIR_ERR_ARG, w->node, 0, NULL);
     CODE(weir_node_member, idx, WEIR_ERR_NOT_FOUND, w->node, 2, &member);
+    REFUSES(weir_node_add_member, node, NULL, 1, &one, &w->err);
+    REFUSES(weir_node_add_member, member, w->node, 1, NULL, &w->err);
+    CODE(weir_node_add_member, idx, WEIR_ERR_BUDGET, w->node, 4096, &one, NULL);
+    REFUSES(weir_node_remove_member, node, NULL, 1, &w->err);
+    CODE(weir_node_remove_member, idx, WEIR_ERR_NOT_FOUND, w->node, 4096, NULL);
     CODE(weir_node_step, node, WEIR_ERR_ARG, NULL, 0, &next);
     CODE(weir_node_step, next_ns_out, WEIR_ERR_ARG, w->node, 0, NULL);
+    wt_args_close(w);
+}
+
+Test(args, peer)
+{
+    struct wt_args world;
+    struct wt_args *w = &world;
+    weir_peer *peer = NULL;
+    wt_args_open(w);
+    REFUSES(weir_peer_open, node, NULL, "sim:1", &peer, &w->err);
+    REFUSES(weir_peer_open, address, w->node, NULL, &peer, &w->err);
+    REFUSES(weir_peer_open, peer_out, w->node, "sim:1", NULL, &w->err);
+    ALLOWS(weir_peer_close, peer, DONE(weir_peer_close(NULL)));
+    ANSWERS(weir_peer_address, peer, weir_peer_address(NULL)[0] == '\0');
     wt_args_close(w);
 }
 

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/link/peer.h"
+
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/link/link.h"
+#include "core/link/members.h"
+#include "core/transport.h"
+
+/* The entry of an address: a member's before another's. */
+static uint32_t find(const struct wi_engine *e, const char *address)
+{
+    if (e->n_members != 0 && strcmp(address, e->address) == 0) {
+        return e->self;
+    }
+    uint32_t end = e->cfg.max_members + (uint32_t)e->cfg.max_peers;
+    for (uint32_t i = 0; i < end; i++) {
+        const struct wi_member *m = &e->members[i];
+        if (m->name != NULL && !m->removed &&
+            strcmp(m->address, address) == 0) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static weir_err make(struct wi_engine *e, const char *address,
+                     uint32_t *entry_out, struct weir_error *err)
+{
+    const struct weir_member m = {.name = address, .address = address};
+    uint32_t max = (uint32_t)e->cfg.max_peers;
+    uint32_t i = wi_member_free_entry(e, e->cfg.max_members, max);
+    if (i == UINT32_MAX) {
+        return wi_fail(err, WEIR_ERR_BUDGET,
+                       "%s talks to %u nodes that are no members already: "
+                       "raise max_peers",
+                       e->name, max);
+    }
+    if (wi_member_copy(e, i, &m) != WEIR_OK) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a peer");
+    }
+    e->members[i].own = strcmp(address, e->address) == 0;
+    *entry_out = i;
+    return WEIR_OK;
+}
+
+weir_err wi_peer_hold(struct wi_engine *e, const char *address,
+                      uint32_t *entry_out, struct weir_error *err)
+{
+    struct weir_error why;
+    uint32_t i = find(e, address);
+    if (i == UINT32_MAX) {
+        if (strlen(address) >= WI_ADDRESS_BYTES ||
+            e->ops->check(e->transport, address, &why) != WEIR_OK) {
+            return wi_fail(err, WEIR_ERR_ARG, "peer at %.100s: %.300s", address,
+                           strlen(address) >= WI_ADDRESS_BYTES
+                               ? "the address is too long"
+                               : why.message);
+        }
+        weir_err rc = make(e, address, &i, err);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+    }
+    e->members[i].holds++;
+    *entry_out = i;
+    return WEIR_OK;
+}
+
+void wi_peer_drop(struct wi_engine *e, uint32_t entry)
+{
+    struct wi_member *m = &e->members[entry];
+    m->holds--;
+    if (m->holds == 0 && entry >= e->cfg.max_members && m->link != NULL) {
+        wi_link_bye(m->link); /* others may need the entry */
+    }
+    wi_member_rest(e, entry);
+}
