@@ -62,6 +62,8 @@
 
 #include <weir/error.h>
 
+#include "core/base/grant.h"
+
 /* Capability bits of wi_transport_ops.caps; of a composite: see rule 8. */
 enum {
     WI_CAP_WRITE = 1u << 0,        /* `write` works */
@@ -69,15 +71,24 @@ enum {
     WI_CAP_MAP = 1u << 2,          /* `map` works: peer memory is addressable */
     WI_CAP_GRANT_STICKS = 1u << 3, /* a grant outlives the endpoint */
     WI_CAP_FD = 1u << 4,           /* `fd` can be slept on */
-    WI_CAP_VIRTUAL = 1u << 5, /* time is virtual: engine is stepped by hand */
-    WI_CAP_GUARD = 1u << 6,   /* asks the guard of memory before each write */
-    WI_CAP_LAZY = 1u << 7,    /* `mem_reserve` leaves pages to `mem_take` */
+    WI_CAP_VIRTUAL = 1u << 5,   /* time is virtual: engine is stepped by hand */
+    WI_CAP_GUARD = 1u << 6,     /* asks the guard of memory before each write */
+    WI_CAP_LAZY = 1u << 7,      /* `mem_reserve` leaves pages to `mem_take` */
+    WI_CAP_LOCAL_ANY = 1u << 8, /* wi_rma.local may be any memory at all */
+};
+
+/* What a peer may do with granted memory, and how a mapping may be used. */
+enum {
+    WI_ACCESS_READ = 1u << 0,
+    WI_ACCESS_WRITE = 1u << 1,
+    WI_ACCESS_BOTH = WI_ACCESS_READ | WI_ACCESS_WRITE,
 };
 
 enum {
     WI_ADDRESS_BYTES = 256,      /* longest address with its NUL */
     WI_REASON_BYTES = 192,       /* longest reason text with its NUL */
     WI_MIN_MESSAGE_BYTES = 2048, /* every transport takes messages this long */
+    WI_RMA_BYTES = 16 << 20,     /* longest write or read */
 
     /* frame_bytes of the real transports by default. Each frame costs thousands
      * of instructions at both ends (transports that copy add system calls and
@@ -99,24 +110,13 @@ struct wi_transport_params {
     const struct wi_log *log; /* for faults that no call returns; NULL: none */
 };
 
-/**
- * May a peer write to [off, off + bytes) of granted memory now? A transport
- * with WI_CAP_GUARD places each write itself and asks first: when the write
- * begins, and again for the rest of it whenever messages that came before it
- * may have been handled meanwhile. NULL: always.
- *
- * Blocks: never.  Called by: poll.  Ownership: arg lives as long as the grant
- */
-struct wi_guard {
-    bool (*may_write)(void *arg, uint64_t off, uint64_t bytes);
-    void *arg;
-};
-
-/** Memory that travels. Constant after mem_open, but for the guard, which the
- *  core sets before it grants the memory. */
+/** Memory that travels. Constant after mem_open or mem_borrow, but for the
+ *  guard, which the core sets before it grants the memory. */
 struct wi_mem {
     void *base;
     size_t bytes;
+    uint64_t origin; /* wi_rma.remote_off of the first byte: 0, unless
+                        mem_borrow says another */
     uint64_t handle; /* transport's own */
     struct wi_guard guard;
 };
@@ -165,10 +165,11 @@ struct wi_event {
 
 /** One one-sided operation. */
 struct wi_rma {
-    void *local;         /* inside memory of mem_open, 8-byte aligned */
-    uint32_t bytes;      /* 1 .. 16 MiB, multiple of 8 */
+    void *local;         /* inside memory of mem_open; any, if
+                            WI_CAP_LOCAL_ANY. Any alignment */
+    uint32_t bytes;      /* 1 .. WI_RMA_BYTES */
     uint64_t key;        /* what the peer's `grant` gave */
-    uint64_t remote_off; /* from the base of the granted memory */
+    uint64_t remote_off; /* of the granted memory, from wi_mem.origin on */
 };
 
 struct wi_transport_ops {
@@ -248,32 +249,80 @@ struct wi_transport_ops {
     weir_err (*mem_take)(struct wi_transport *t, const struct wi_mem_part *part,
                          struct weir_error *err);
 
-    /** Give memory back. Nothing in flight may use it. Never fails. */
+    /**
+     * Let memory of the program travel, without a copy: it can be granted. (To
+     * be written from and read into it needs WI_CAP_LOCAL_ANY.)
+     *
+     * @param base    any alignment
+     * @param bytes   at least 1
+     * @param access  what it will be granted for: bits of WI_ACCESS_
+     *
+     * Errors:     WEIR_ERR_UNSUPPORTED (shm: the pages are nobody else's),
+     *             WEIR_ERR_NO_MEMORY, WEIR_ERR_SYSTEM: which limit stood in the
+     *             way and how to raise it
+     * Blocks:     yes (registration).  Threads: any
+     * Ownership:  the bytes stay the program's, and stay until mem_close
+     */
+    weir_err (*mem_borrow)(struct wi_transport *t, void *base, size_t bytes,
+                           uint32_t access, struct wi_mem *out,
+                           struct weir_error *err);
+
+    /** Give memory back; of borrowed memory, end the borrowing. Nothing in
+     *  flight may use it, and no grant of it stand. Never fails. */
     void (*mem_close)(struct wi_transport *t, struct wi_mem *mem);
 
     /**
      * Let the peer of ep write to, read from, or map this memory. The key is
-     * sent to the peer by the core, in a message after this call.
+     * sent to the peer by the core, in a message after this call. Only memory
+     * bounds the number of grants.
      *
-     * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_PEER_LOST, WEIR_ERR_NO_MEMORY
-     * Blocks:     never.  Called by: engine, before anything else is sent
-     * Ownership:  the grant ends with the endpoint, mem must outlive it
+     * @param access  bits of WI_ACCESS_; no more than these is allowed
+     *
+     * Returns:    WEIR_OK | WEIR_AGAIN (the peer has to take earlier ones
+     *             first: WI_EV_SENDABLE follows)
+     * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_PEER_LOST, WEIR_ERR_NO_MEMORY: of
+     *             this grant, the endpoint lives on
+     * Blocks:     never, but to register memory for an access for the first
+     *             time.  Called by: engine, while the endpoint is up
+     * Ownership:  the grant ends with `ungrant` or the endpoint; mem must
+     *             outlive it
      */
     weir_err (*grant)(struct wi_ep *ep, const struct wi_mem *mem,
-                      uint64_t *key_out, struct weir_error *err);
+                      uint32_t access, uint64_t *key_out,
+                      struct weir_error *err);
 
     /**
-     * Map memory that the peer granted (WI_CAP_MAP). Called after the message
-     * with the key has arrived. What the peer may not have taken is not touched
-     * before mem_take.
+     * End a grant of mem, after the peer has said that it is done with it. What
+     * it still tries with this key ends its endpoint; where grants of several
+     * peers share a registration, when the last of them has ended. What is
+     * mapped stays mapped (WI_CAP_GRANT_STICKS).
      *
-     * Errors:     WEIR_ERR_PEER_PROTOCOL (unknown key or other size),
-     *             WEIR_ERR_SYSTEM, WEIR_ERR_UNSUPPORTED
+     * Returns:    WEIR_OK: over this endpoint nothing touches the memory
+     * Errors:     WEIR_ERR_PEER_LOST: an operation of the peer was under way
+     *             all the same; CLOSED follows, and the memory has to stay
+     *             until `disconnect`
+     * Blocks:     never.  Called by: engine, holding the link's post lock
+     * Ownership:  the key may be given out again
+     */
+    weir_err (*ungrant)(struct wi_ep *ep, const struct wi_mem *mem,
+                        uint64_t key);
+
+    /**
+     * Map memory that the peer granted (WI_CAP_MAP), once per key. Called after
+     * the message with the key has arrived. What the peer may not have taken is
+     * not touched before mem_take.
+     *
+     * @param bytes   as the peer has opened it
+     * @param access  bits of WI_ACCESS_: without WRITE, the mapping is one to
+     *                read only
+     *
+     * Errors:     WEIR_ERR_PEER_PROTOCOL (unknown key, other size, or less
+     *             access granted), WEIR_ERR_SYSTEM, WEIR_ERR_UNSUPPORTED
      * Blocks:     shortly.  Threads: engine
      * Ownership:  `unmap`, which may come after disconnect
      */
     weir_err (*map)(struct wi_ep *ep, uint64_t key, size_t bytes,
-                    void **base_out, struct weir_error *err);
+                    uint32_t access, void **base_out, struct weir_error *err);
 
     /** Undo map. Never fails. */
     void (*unmap)(struct wi_transport *t, void *base, size_t bytes);
@@ -368,7 +417,7 @@ struct wi_transport_ops {
     weir_err (*write)(struct wi_ep *ep, const struct wi_rma *op);
 
     /** Queue a read from the peer's memory into op->local; as write, and
-     *  WI_EV_READ_DONE tells the engine. */
+     *  WI_EV_READ_DONE tells the engine, once for each, in order. */
     weir_err (*read)(struct wi_ep *ep, const struct wi_rma *op);
 
     /**
@@ -430,8 +479,11 @@ weir_err wi_transport_check(const struct wi_transport_ops *ops,
                             struct weir_error *err);
 
 /* Named stubs for slots that a transport does not support (registry.c). */
+weir_err wi_no_borrow(struct wi_transport *t, void *base, size_t bytes,
+                      uint32_t access, struct wi_mem *out,
+                      struct weir_error *err);
 weir_err wi_no_map(struct wi_ep *ep, uint64_t key, size_t bytes,
-                   void **base_out, struct weir_error *err);
+                   uint32_t access, void **base_out, struct weir_error *err);
 void wi_no_unmap(struct wi_transport *t, void *base, size_t bytes);
 weir_err wi_no_rma(struct wi_ep *ep, const struct wi_rma *op);
 weir_err wi_all_taken(struct wi_transport *t, const struct wi_mem_part *part,

@@ -67,8 +67,10 @@ static const char *empty_slot(const struct wi_transport_ops *ops)
     SLOT(mem_open)
     SLOT(mem_reserve)
     SLOT(mem_take)
+    SLOT(mem_borrow)
     SLOT(mem_close)
     SLOT(grant)
+    SLOT(ungrant)
     SLOT(map)
     SLOT(unmap)
     SLOT(check)
@@ -152,11 +154,25 @@ weir_err wi_transport_check(const struct wi_transport_ops *ops,
 
 /* ---- stubs --------------------------------------------------------------- */
 
+weir_err wi_no_borrow(struct wi_transport *t, void *base, size_t bytes,
+                      uint32_t access, struct wi_mem *out,
+                      struct weir_error *err)
+{
+    (void)base;
+    (void)bytes;
+    (void)access;
+    (void)out;
+    return wi_fail(err, WEIR_ERR_UNSUPPORTED,
+                   "transport %s cannot send from memory of the program",
+                   t->ops->name);
+}
+
 weir_err wi_no_map(struct wi_ep *ep, uint64_t key, size_t bytes,
-                   void **base_out, struct weir_error *err)
+                   uint32_t access, void **base_out, struct weir_error *err)
 {
     (void)key;
     (void)bytes;
+    (void)access;
     (void)base_out;
     return wi_fail(err, WEIR_ERR_UNSUPPORTED,
                    "transport %s cannot map a peer's memory",

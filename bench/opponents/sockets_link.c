@@ -30,6 +30,7 @@ weir_err wb_link_open(struct wb_sockets_node *t, int fd, struct wb_link **out,
     struct epoll_event ev = {.events = EPOLLIN, .data.ptr = l};
     if (epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &ev) != 0) {
         (void)close(fd);
+        wi_grants_fini(&l->grants);
         free(l);
         return wi_fail_errno(err, errno, "epoll_ctl");
     }
@@ -177,21 +178,29 @@ weir_err wb_link_kick(struct wi_ep *ep)
 }
 
 weir_err wb_link_grant(struct wi_ep *ep, const struct wi_mem *mem,
-                       uint64_t *key_out, struct weir_error *err)
+                       uint32_t access, uint64_t *key_out,
+                       struct weir_error *err)
 {
     struct wb_link *l = wb_link_of(ep);
     struct wb_sockets_node *t = wb_node_of(ep->transport);
+    const struct wi_granted what = {
+        .base = mem->base, .bytes = mem->bytes, .access = access};
     (void)pthread_mutex_lock(&t->lock); /* the peer may guess keys */
-    bool room = l->n_grants < WB_LINK_GRANTS;
-    if (room) {
-        l->grants[l->n_grants] = *mem;
-        l->n_grants++;
-        *key_out = l->n_grants;
-    }
+    weir_err rc = wi_grants_add(&l->grants, &what, 1, key_out, err);
     (void)pthread_mutex_unlock(&t->lock);
-    return room ? WEIR_OK
-                : wi_fail(err, WEIR_ERR_NO_MEMORY, "more than %u grants",
-                          WB_LINK_GRANTS);
+    return rc;
+}
+
+/* Takes the peer at its word: a write under way would go on. */
+weir_err wb_link_ungrant(struct wi_ep *ep, const struct wi_mem *mem,
+                         uint64_t key)
+{
+    struct wb_sockets_node *t = wb_node_of(ep->transport);
+    (void)mem;
+    (void)pthread_mutex_lock(&t->lock);
+    wi_grants_drop(&wb_link_of(ep)->grants, key);
+    (void)pthread_mutex_unlock(&t->lock);
+    return WEIR_OK;
 }
 
 /* ---- in ------------------------------------------------------------------ */
@@ -246,14 +255,15 @@ static bool aim(struct wb_link *l)
         l->to = l->message->bytes;
         return true;
     }
-    if (r->kind != WB_RECORD_WRITE || r->key == 0 || r->key > l->n_grants) {
+    const struct wi_granted *grant =
+        r->kind == WB_RECORD_WRITE
+            ? wi_grants_find(&l->grants, r->key, WI_ACCESS_WRITE, r->off,
+                             r->bytes)
+            : NULL;
+    if (grant == NULL) {
         return false;
     }
-    const struct wi_mem *mem = &l->grants[r->key - 1];
-    if (r->bytes > mem->bytes || r->off > mem->bytes - r->bytes) {
-        return false;
-    }
-    l->to = (uint8_t *)mem->base + r->off;
+    l->to = grant->base + r->off;
     return true;
 }
 

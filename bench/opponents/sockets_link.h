@@ -11,7 +11,6 @@
 #include "core/transport.h"
 
 #define WB_LINK_RECORDS 256u /* queued between two kicks */
-#define WB_LINK_GRANTS 64u
 #define WB_LINK_MESSAGE_BYTES 4096u
 #define WB_LINK_WAITING_BYTES (1u << 20) /* of messages that nobody polls */
 
@@ -19,7 +18,7 @@ enum wb_record_kind { WB_RECORD_MESSAGE = 1, WB_RECORD_WRITE = 2 };
 
 /** On the wire: a header, then its bytes. */
 struct wb_record {
-    uint64_t key; /* of a write: 1 + number of the grant */
+    uint64_t key; /* of a write: the grant's */
     uint64_t off;
     uint32_t bytes;
     uint32_t kind; /* enum wb_record_kind */
@@ -51,8 +50,7 @@ struct wb_link {
     /* under the transport's lock */
     bool wants_room;        /* SENDABLE follows when the socket takes more */
     uint32_t waiting_bytes; /* of messages that were not polled yet */
-    struct wi_mem grants[WB_LINK_GRANTS];
-    uint32_t n_grants;
+    struct wi_grants grants;
     /* by the reader, under the transport's lock */
     struct wb_record head;
     size_t filled; /* of the head, then of its bytes */
@@ -114,6 +112,9 @@ weir_err wb_link_send(struct wi_ep *ep, const void *bytes, uint32_t len);
 weir_err wb_link_write(struct wi_ep *ep, const struct wi_rma *op);
 weir_err wb_link_kick(struct wi_ep *ep);
 weir_err wb_link_grant(struct wi_ep *ep, const struct wi_mem *mem,
-                       uint64_t *key_out, struct weir_error *err);
+                       uint32_t access, uint64_t *key_out,
+                       struct weir_error *err);
+weir_err wb_link_ungrant(struct wi_ep *ep, const struct wi_mem *mem,
+                         uint64_t key);
 
 #endif /* WB_SOCKETS_LINK_H */

@@ -45,6 +45,7 @@ static void free_gone(struct wb_sockets_node *t)
         struct wb_link *l = t->gone;
         t->gone = l->gone;
         free(l->message);
+        wi_grants_fini(&l->grants);
         free(l);
     }
 }
@@ -345,8 +346,10 @@ const struct wi_transport_ops wb_sockets_transport = {
     .mem_open = mem_open,
     .mem_reserve = mem_open,
     .mem_take = wi_all_taken,
+    .mem_borrow = wi_no_borrow,
     .mem_close = mem_close,
     .grant = wb_link_grant,
+    .ungrant = wb_link_ungrant,
     .map = wi_no_map,
     .unmap = wi_no_unmap,
     .check = link_check,

@@ -86,11 +86,12 @@ int wi_pages_populate(void *base, size_t bytes)
     return rc == 0 || errno == EINVAL ? 0 : errno;
 }
 
-void *wi_pages_map_shared(int fd, size_t bytes)
+void *wi_pages_map_shared(int fd, size_t bytes, bool write)
 {
+    int prot = write ? PROT_READ | PROT_WRITE : PROT_READ;
     void *room = bytes < WI_HUGE_PAGE ? MAP_FAILED : map_aligned(bytes);
     bool found = room != MAP_FAILED;
-    void *base = mmap(found ? room : NULL, bytes, PROT_READ | PROT_WRITE,
+    void *base = mmap(found ? room : NULL, bytes, prot,
                       MAP_SHARED | (found ? MAP_FIXED : 0), fd, 0);
     if (base == MAP_FAILED && found) {
         int why = errno;

@@ -41,15 +41,15 @@ int wi_pages_populate(void *base, size_t bytes);
 bool wi_pages_are_there(void *base, size_t bytes);
 
 /**
- * Map the first `bytes` of a file of shared memory, to read and to write, at an
- * address where its huge pages stay huge.
+ * Map the first `bytes` of a file of shared memory, to read and perhaps to
+ * write, at an address where its huge pages stay huge.
  *
  * Errors:     MAP_FAILED with errno, as mmap(2)
  * Blocks:     never
  * Threads:    any
  * Ownership:  wi_pages_close; the descriptor stays the caller's
  */
-void *wi_pages_map_shared(int fd, size_t bytes);
+void *wi_pages_map_shared(int fd, size_t bytes, bool write);
 
 /**
  * Turn shared memory into huge pages where whole ones fit and have a page

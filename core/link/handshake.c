@@ -54,19 +54,31 @@ static void fill_hello(const struct wi_link *l, union wi_msg *m,
     h->bell_ids = e->n_ids;
 }
 
+/* A fresh link has room for the first grants, or it never will. */
+static weir_err grant_one(struct wi_link *l, const struct wi_mem *mem,
+                          uint32_t access, uint64_t *key_out,
+                          struct weir_error *err)
+{
+    weir_err rc = l->home->ops->grant(l->ep, mem, access, key_out, err);
+    return rc != WEIR_AGAIN ? rc
+                            : wi_fail(err, WEIR_ERR_PEER_LOST,
+                                      "it takes nothing that is sent to it");
+}
+
 /* Grant our side to the peer and say so in m. */
 static weir_err grant_to_peer(struct wi_link *l, struct wi_msg_hello *h,
                               struct weir_error *err)
 {
     struct wi_engine *e = l->engine;
+    uint32_t access = l->mapped ? WI_ACCESS_BOTH : WI_ACCESS_WRITE;
     if (l->outside) {
         return WEIR_OK;
     }
     l->area.guard = (struct wi_guard){.may_write = wi_in_may_write, .arg = l};
-    weir_err rc = l->home->ops->grant(l->ep, &l->area, &h->ring_key, err);
+    weir_err rc = grant_one(l, &l->area, access, &h->ring_key, err);
     if (rc == WEIR_OK && l->mapped) {
         h->bell_bytes = e->bell_mem.bytes;
-        rc = l->home->ops->grant(l->ep, &e->bell_mem, &h->bell_key, err);
+        rc = grant_one(l, &e->bell_mem, access, &h->bell_key, err);
     }
     return rc;
 }
@@ -79,7 +91,8 @@ static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
         return WEIR_OK;
     }
     void *p = NULL;
-    weir_err rc = l->home->ops->map(l->ep, h->ring_key, h->ring_bytes, &p, err);
+    weir_err rc = l->home->ops->map(l->ep, h->ring_key, h->ring_bytes,
+                                    WI_ACCESS_BOTH, &p, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -102,7 +115,8 @@ static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
                        " bytes",
                        h->bell_stride, h->workers, h->bell_ids, h->bell_bytes);
     }
-    rc = l->home->ops->map(l->ep, h->bell_key, h->bell_bytes, &p, err);
+    rc = l->home->ops->map(l->ep, h->bell_key, h->bell_bytes, WI_ACCESS_BOTH,
+                           &p, err);
     if (rc != WEIR_OK) {
         return rc;
     }

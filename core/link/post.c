@@ -404,6 +404,18 @@ bool wi_link_quiet(struct wi_link *l, struct wi_item *item)
     return quiet;
 }
 
+weir_err wi_link_ungrant(struct wi_link *l, const struct wi_mem *mem,
+                         uint64_t key)
+{
+    if (!take_lock(l)) {
+        return WEIR_AGAIN;
+    }
+    weir_err rc = l->ep->transport->ops->ungrant(l->ep, mem, key);
+    wi_store_sc(&l->lock, 0); /* E6 sc: as in serve() */
+    serve(l);                 /* wishes that came meanwhile */
+    return rc;
+}
+
 bool wi_link_seal(struct wi_link *l)
 {
     /* E6 sc: no new round starts; pairs with E6 sc in serve() */

@@ -31,6 +31,11 @@ void wi_link_pump(struct wi_link *l);
  *  engine is kicked after the next round. */
 bool wi_link_quiet(struct wi_link *l, struct wi_item *item);
 
+/** End a grant of the link's endpoint: `ungrant` of core/transport.h, or
+ *  WEIR_AGAIN: another thread posts, and kicks the engine afterwards. */
+weir_err wi_link_ungrant(struct wi_link *l, const struct wi_mem *mem,
+                         uint64_t key);
+
 /** Take the post lock for good; false: another thread has it, and kicks the
  *  engine afterwards. */
 bool wi_link_seal(struct wi_link *l);

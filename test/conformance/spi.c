@@ -293,13 +293,25 @@ struct wi_mem wt_mem_open(struct wt_spi *spi, uint32_t node, size_t bytes)
     return mem;
 }
 
-uint64_t wt_end_grant(struct wt_end *end, const struct wi_mem *mem)
+uint64_t wt_end_grant_as(struct wt_end *end, const struct wi_mem *mem,
+                         uint32_t access)
 {
     struct weir_error err = {0};
     uint64_t key = 0;
-    weir_err rc = end->spi->fixture->ops->grant(end->ep, mem, &key, &err);
-    cr_assert_eq(rc, WEIR_OK, "grant: %s", err.message);
-    return key;
+    for (;;) {
+        uint64_t seen = end->sendable;
+        weir_err rc =
+            end->spi->fixture->ops->grant(end->ep, mem, access, &key, &err);
+        if (rc == WEIR_OK) {
+            return key;
+        }
+        cr_assert(retry_later(end, rc, seen), "grant: %s", err.message);
+    }
+}
+
+uint64_t wt_end_grant(struct wt_end *end, const struct wi_mem *mem)
+{
+    return wt_end_grant_as(end, mem, WI_ACCESS_BOTH);
 }
 
 /* ---- bytes --------------------------------------------------------------- */

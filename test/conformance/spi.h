@@ -147,6 +147,8 @@ uint64_t wt_end_completed(struct wt_end *end);
 /** Memory or a grant; fails the test on error. */
 struct wi_mem wt_mem_open(struct wt_spi *spi, uint32_t node, size_t bytes);
 uint64_t wt_end_grant(struct wt_end *end, const struct wi_mem *mem);
+uint64_t wt_end_grant_as(struct wt_end *end, const struct wi_mem *mem,
+                         uint32_t access);
 
 /** A pattern that differs at every byte and seed, and its check. */
 void wt_fill(void *bytes, size_t len, uint64_t seed);

@@ -531,7 +531,8 @@ static void *map_it(struct pair *p)
     /* The message that carries the key comes first. */
     cr_assert(wt_end_send(p->b, &p->key, 8) && wt_end_kick(p->b));
     WT_UNTIL(&p->spi, p->a->messages == 1);
-    weir_err rc = p->spi.fixture->ops->map(p->a->ep, p->key, RING, &base, &err);
+    weir_err rc = p->spi.fixture->ops->map(p->a->ep, p->key, RING,
+                                           WI_ACCESS_BOTH, &base, &err);
     cr_assert_eq(rc, WEIR_OK, "map: %s", err.message);
     return base;
 }
@@ -557,9 +558,11 @@ void wt_spi_map_of_unknown_key_is_refused(const struct wt_spi_fixture *fixture)
     uint8_t *base = map_it(&p);
     void *none = NULL;
     struct weir_error err = {0};
-    weir_err rc = fixture->ops->map(p.a->ep, p.key ^ 0x5555, RING, &none, &err);
+    weir_err rc = fixture->ops->map(p.a->ep, p.key ^ 0x5555, RING,
+                                    WI_ACCESS_BOTH, &none, &err);
     cr_assert_eq(rc, WEIR_ERR_PEER_PROTOCOL, "%s", weir_err_name(rc));
-    rc = fixture->ops->map(p.a->ep, p.key, RING * 2, &none, &err);
+    rc = fixture->ops->map(p.a->ep, p.key, RING * 2, WI_ACCESS_BOTH, &none,
+                           &err);
     cr_assert_eq(rc, WEIR_ERR_PEER_PROTOCOL, "%s", weir_err_name(rc));
     cr_assert_null(none);
     fixture->ops->unmap(p.spi.t[0], base, RING);

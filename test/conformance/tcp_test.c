@@ -438,7 +438,8 @@ Test(tcp, hostile_records_close_with_a_reason, .timeout = 60)
     expect_hostile(TCP_READ_DATA + 1, 8, 0, 0, "unknown type");
     expect_hostile(TCP_WRITE | 0x100, 8, 0, 0, "unknown type");
     expect_hostile(TCP_WRITE, 0, 0, 0, "outside");
-    expect_hostile(TCP_WRITE, 12, 0, 0, "outside");
+    expect_hostile(TCP_WRITE, WI_RMA_BYTES + 1, 0, 0, "outside");
+    expect_hostile(TCP_WRITE, 3, 0, 32766, "outside");
     expect_hostile(TCP_WRITE, 32776, 0, 0, "outside");
     expect_hostile(TCP_WRITE, 8, 0, 32768, "outside");
     expect_hostile(TCP_WRITE, 8, 0, UINT64_MAX - 7, "outside");

@@ -229,9 +229,9 @@ static void fill(struct wt_raw *raw, union wi_msg *m, enum wi_msg_type type,
             WEIR_OK, "%s", err.message);
     }
     if (like != NULL) {
-        cr_assert_eq(
-            wi_sim_ops.grant(raw->ep, &lone->mem, &m->hello.ring_key, &err),
-            WEIR_OK, "%s", err.message);
+        cr_assert_eq(wi_sim_ops.grant(raw->ep, &lone->mem, WI_ACCESS_BOTH,
+                                      &m->hello.ring_key, &err),
+                     WEIR_OK, "%s", err.message);
     }
 }
 

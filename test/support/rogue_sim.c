@@ -31,7 +31,8 @@ static void grant(struct wt_rogue_link *l, struct wi_ep *ep)
     WT_MUST(ops()->mem_open(p->t, WT_ROGUE_AREA, &mem, NULL) == WEIR_OK,
             "no memory");
     l->area = mem.base;
-    WT_MUST(ops()->grant(ep, &mem, &l->key, NULL) == WEIR_OK, "no grant");
+    WT_MUST(ops()->grant(ep, &mem, WI_ACCESS_BOTH, &l->key, NULL) == WEIR_OK,
+            "no grant");
 }
 
 static void sim_connect(struct wt_rogue_link *l, const char *address)

@@ -273,6 +273,14 @@ static weir_err auto_mem_take(struct wi_transport *base,
     return home->ops->mem_take(home->t, part, err);
 }
 
+static weir_err auto_mem_borrow(struct wi_transport *base, void *at,
+                                size_t bytes, uint32_t access,
+                                struct wi_mem *out, struct weir_error *err)
+{
+    struct auto_part *home = wi_auto_of(base)->home;
+    return home->ops->mem_borrow(home->t, at, bytes, access, out, err);
+}
+
 static void auto_mem_close(struct wi_transport *base, struct wi_mem *mem)
 {
     struct auto_part *home = wi_auto_of(base)->home;
@@ -325,15 +333,23 @@ static int auto_fd(struct wi_transport *base)
 /* ---- endpoints: those of the parts --------------------------------------- */
 
 static weir_err auto_grant(struct wi_ep *ep, const struct wi_mem *mem,
-                           uint64_t *key_out, struct weir_error *err)
+                           uint32_t access, uint64_t *key_out,
+                           struct weir_error *err)
 {
-    return ep->transport->ops->grant(ep, mem, key_out, err);
+    return ep->transport->ops->grant(ep, mem, access, key_out, err);
+}
+
+static weir_err auto_ungrant(struct wi_ep *ep, const struct wi_mem *mem,
+                             uint64_t key)
+{
+    return ep->transport->ops->ungrant(ep, mem, key);
 }
 
 static weir_err auto_map(struct wi_ep *ep, uint64_t key, size_t bytes,
-                         void **base_out, struct weir_error *err)
+                         uint32_t access, void **base_out,
+                         struct weir_error *err)
 {
-    return ep->transport->ops->map(ep, key, bytes, base_out, err);
+    return ep->transport->ops->map(ep, key, bytes, access, base_out, err);
 }
 
 static void auto_disconnect(struct wi_ep *ep)
@@ -373,8 +389,10 @@ const struct wi_transport_ops wi_auto_ops = {
     .mem_open = auto_mem_open,
     .mem_reserve = auto_mem_reserve,
     .mem_take = auto_mem_take,
+    .mem_borrow = auto_mem_borrow,
     .mem_close = auto_mem_close,
     .grant = auto_grant,
+    .ungrant = auto_ungrant,
     .map = auto_map,
     .unmap = auto_unmap,
     .check = wi_auto_check,

@@ -154,6 +154,7 @@ static void ep_ready(struct shm_ep *ep, uint32_t what, struct shm_events *out)
     if ((what & EPOLLOUT) != 0 && ep->state == SHM_OPEN && !wi_shm_full(out)) {
         struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = ep};
         (void)epoll_ctl(ep->t->epoll_fd, EPOLL_CTL_MOD, ep->fd, &e);
+        wi_shm_ungrant_rest(ep);
         wi_shm_event(
             out, (struct wi_event){.kind = WI_EV_SENDABLE, .ep = &ep->base});
     }
@@ -221,8 +222,10 @@ const struct wi_transport_ops wi_shm_ops = {
     .mem_open = wi_shm_mem_open,
     .mem_reserve = wi_shm_mem_reserve,
     .mem_take = wi_shm_mem_take,
+    .mem_borrow = wi_no_borrow,
     .mem_close = wi_shm_mem_close,
     .grant = wi_shm_grant,
+    .ungrant = wi_shm_ungrant,
     .map = wi_shm_map,
     .unmap = wi_shm_unmap,
     .check = wi_shm_check,

@@ -22,10 +22,16 @@
  *     SHM_REFUSE    text, instead of a greeting; the socket is closed after it
  *     SHM_MESSAGES  one or more { u32 length, u32 zero, bytes, pad to 8 }
  *     SHM_GRANT     u64 key, with one descriptor as ancillary data
+ *     SHM_UNGRANT   u64 key: will not be mapped any more
+ *
+ * Memory that the peer may only read goes to it as a descriptor that was opened
+ * to read: neither mmap nor mprotect makes a writable mapping of it. (The two
+ * processes are one user's, who could always open /proc/PID/mem: this keeps out
+ * mistakes, not malice.)
  *
  * Who writes what: the send side of an endpoint (struct shm_tx) belongs to the
- * holder of the link's post lock; the rest to the engine thread. The two meet
- * in tx_errno (edge E40), and in the kernel:
+ * holder of the link's post lock; the rest to the engine thread, which sends
+ * grants by itself. The two meet in tx_errno (edge E40), and in the kernel:
  *  - mapped bytes before a message: edge E4, the lock of the socket's queue;
  *  - EPOLLOUT: armed after an attempt failed; epoll_ctl looks at the socket
  *    again, so room that came in between is reported. The engine disarms
@@ -47,7 +53,7 @@ enum {
     SHM_MESSAGE_BYTES = 8192, /* longest message */
     SHM_PACKET_BYTES = 16384, /* longest packet, its head included */
     SHM_STAGE_BYTES = 65536,  /* queued and not yet sent, per endpoint */
-    SHM_GRANTS = 64,          /* grants on their way, per endpoint */
+    SHM_UNMAPPED = 256,       /* grants that came and were not mapped */
     SHM_SLOTS = 16,           /* packets that one poll takes */
     SHM_TURN = 4,             /* of these, from one endpoint */
     SHM_READY = 64,           /* endpoints looked at in one poll */
@@ -63,7 +69,13 @@ enum {
 #define SHM_STRANGER_NS UINT64_C(10000000000) /* accepted: greeting due */
 #define SHM_CONNECT_NS UINT64_C(60000000000)  /* connecting: greeting due */
 
-enum shm_kind { SHM_GREET = 1, SHM_REFUSE, SHM_MESSAGES, SHM_GRANT };
+enum shm_kind {
+    SHM_GREET = 1,
+    SHM_REFUSE,
+    SHM_MESSAGES,
+    SHM_GRANT,
+    SHM_UNGRANT,
+};
 
 struct shm_head {
     uint32_t kind;
@@ -88,23 +100,16 @@ struct shm;
 
 /** Send side. Written by: holder of the link's post lock. */
 struct shm_tx {
-    bool dead;   /* a send failed for good */
-    bool hungry; /* `send` said AGAIN: SENDABLE is owed */
-    uint64_t last_key;
-    uint32_t grant_head; /* counts; slot is count % SHM_GRANTS */
-    uint32_t grant_tail;
+    bool dead;         /* a send failed for good */
+    bool hungry;       /* `send` said AGAIN: SENDABLE is owed */
     uint32_t head_off; /* first byte in stage not sent */
     uint32_t tail_off;
-    struct shm_out {
-        uint64_t key;
-        int fd; /* the wi_mem's, which outlives the endpoint */
-    } grants[SHM_GRANTS];
 };
 
 /** A descriptor that came and was not mapped yet. */
 struct shm_in {
     uint64_t key;
-    int fd;
+    int fd; /* -1: there was no room for it among the open files */
 };
 
 struct shm_ep {
@@ -120,8 +125,11 @@ struct shm_ep {
     uint64_t due_ns; /* greeting due; 0 = clock not started */
     uint64_t retry_ns;
     struct shm_ep *next, **link; /* in shm.waiting, else link is NULL */
-    uint32_t n_in;
-    struct shm_in in[SHM_GRANTS];
+    uint64_t last_key;           /* of our grants */
+    uint64_t *ungranted;         /* keys that the socket did not take yet */
+    uint32_t n_ungranted, ungranted_room;
+    uint32_t n_in, in_room;
+    struct shm_in *in;
     char name[SHM_NAME_BYTES]; /* connecting: whom */
     char reason[WI_REASON_BYTES];
     /* written by: send side, once, before it shuts the socket down */
@@ -213,8 +221,9 @@ void wi_shm_ep_free(struct shm_ep *ep);
 
 weir_err wi_shm_send(struct wi_ep *ep, const void *bytes, uint32_t len);
 weir_err wi_shm_kick(struct wi_ep *ep);
-weir_err wi_shm_grant(struct wi_ep *ep, const struct wi_mem *mem,
-                      uint64_t *key_out, struct weir_error *err);
+/** Watch the socket for room. After a failed attempt, never before it: see
+ *  above. */
+void wi_shm_arm_out(struct shm_ep *ep);
 
 /** Send a packet without ancillary data on a fresh socket; best effort. */
 void wi_shm_send_now(int fd, enum shm_kind kind, const void *body,
@@ -228,6 +237,30 @@ void wi_shm_read(struct shm_ep *ep, struct shm_events *out);
 /** Hand out what the last poll had no room for. */
 void wi_shm_take_rest(struct shm *t, struct shm_events *out);
 
+/* ---- shm_grant.c: engine only ------------------------------------------- */
+
+weir_err wi_shm_grant(struct wi_ep *ep, const struct wi_mem *mem,
+                      uint32_t access, uint64_t *key_out,
+                      struct weir_error *err);
+weir_err wi_shm_ungrant(struct wi_ep *ep, const struct wi_mem *mem,
+                        uint64_t key);
+
+/** There is room in the socket: send what `ungrant` could not. */
+void wi_shm_ungrant_rest(struct shm_ep *ep);
+
+/** The peer granted memory; fd, or -1, is the endpoint's from now on. False:
+ *  the key is in use. */
+bool wi_shm_granted(struct shm_ep *ep, uint64_t key, int fd);
+
+/** A grant of the peer has ended. */
+void wi_shm_ungranted(struct shm_ep *ep, uint64_t key);
+
+weir_err wi_shm_map(struct wi_ep *ep, uint64_t key, size_t bytes,
+                    uint32_t access, void **base_out, struct weir_error *err);
+
+/** Close what was not mapped, and forget the rest. */
+void wi_shm_grants_fini(struct shm_ep *ep);
+
 /* ---- shm_mem.c ---------------------------------------------------------- */
 
 weir_err wi_shm_mem_open(struct wi_transport *t, size_t bytes,
@@ -237,8 +270,9 @@ weir_err wi_shm_mem_reserve(struct wi_transport *t, size_t bytes,
 weir_err wi_shm_mem_take(struct wi_transport *t, const struct wi_mem_part *part,
                          struct weir_error *err);
 void wi_shm_mem_close(struct wi_transport *t, struct wi_mem *mem);
-weir_err wi_shm_map(struct wi_ep *ep, uint64_t key, size_t bytes,
-                    void **base_out, struct weir_error *err);
+/** Map shared memory, to read and perhaps to write. */
+weir_err wi_shm_map_fd(int fd, size_t bytes, uint32_t access, void **base_out,
+                       struct weir_error *err);
 void wi_shm_unmap(struct wi_transport *t, void *base, size_t bytes);
 
 /* ---- shm_room.c --------------------------------------------------------- */

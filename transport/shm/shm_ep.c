@@ -96,9 +96,7 @@ void wi_shm_ep_free(struct shm_ep *ep)
     if (t->rest.ep == ep) {
         t->rest.ep = NULL;
     }
-    for (uint32_t i = 0; i < ep->n_in; i++) {
-        (void)close(ep->in[i].fd);
-    }
+    wi_shm_grants_fini(ep);
     /* Not by close alone: a child that the program forked may hold a copy of
      * the descriptor, which would keep both alive. */
     (void)epoll_ctl(t->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/atomic.h"
@@ -109,25 +108,6 @@ static weir_err fail_pages(size_t bytes, int errno_value,
                    (unsigned long long)room);
 }
 
-static weir_err map_shared(int fd, size_t bytes, void **base_out,
-                           struct weir_error *err)
-{
-    void *base = wi_pages_map_shared(fd, bytes);
-    if (base == MAP_FAILED && errno == ENOMEM) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY,
-                       "mapping %zu bytes of shared memory: address space or "
-                       "mappings are used up; raise \"ulimit -v\" or the "
-                       "sysctl vm.max_map_count",
-                       bytes);
-    }
-    if (base == MAP_FAILED) {
-        return wi_fail_errno(err, errno, "mapping %zu bytes of shared memory",
-                             bytes);
-    }
-    *base_out = base;
-    return WEIR_OK;
-}
-
 /* Without laziness, and on systems that cannot take a part of it later. */
 static weir_err take_all(int fd, void *base, size_t bytes,
                          struct weir_error *err)
@@ -147,7 +127,7 @@ static weir_err fill(int fd, size_t bytes, bool now, void **base_out,
     if (ftruncate(fd, (off_t)bytes) != 0) {
         return wi_fail_errno(err, errno, "%zu bytes of shared memory", bytes);
     }
-    weir_err rc = map_shared(fd, bytes, base_out, err);
+    weir_err rc = wi_shm_map_fd(fd, bytes, WI_ACCESS_BOTH, base_out, err);
     if (rc == WEIR_OK && now) {
         rc = take_all(fd, *base_out, bytes, err);
     }
@@ -259,46 +239,28 @@ void wi_shm_mem_close(struct wi_transport *t, struct wi_mem *mem)
     (void)close((int)mem->handle);
 }
 
-/* A peer's memory must be as large as it said, for as long as it is mapped. */
-static weir_err check_grant(int fd, size_t bytes, struct weir_error *err)
+weir_err wi_shm_map_fd(int fd, size_t bytes, uint32_t access, void **base_out,
+                       struct weir_error *err)
 {
-    struct stat st;
-    int seals = fcntl(fd, F_GET_SEALS);
-    if (fstat(fd, &st) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+    void *base =
+        wi_pages_map_shared(fd, bytes, (access & WI_ACCESS_WRITE) != 0);
+    if (base == MAP_FAILED && errno == ENOMEM) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                       "mapping %zu bytes of shared memory: address space or "
+                       "mappings are used up; raise \"ulimit -v\" or the "
+                       "sysctl vm.max_map_count",
+                       bytes);
+    }
+    if (base == MAP_FAILED && (errno == EACCES || errno == EPERM)) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
-                       "peer granted something that is not sealed memory");
+                       "peer granted memory to be read, and it is to be "
+                       "written");
     }
-    if (bytes == 0 || bytes % WI_PAGE != 0 || (uint64_t)st.st_size < bytes) {
-        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
-                       "peer granted %lld bytes of memory and announced %zu",
-                       (long long)st.st_size, bytes);
+    if (base == MAP_FAILED) {
+        return wi_fail_errno(err, errno, "mapping %zu bytes of shared memory",
+                             bytes);
     }
-    return WEIR_OK;
-}
-
-weir_err wi_shm_map(struct wi_ep *base, uint64_t key, size_t bytes,
-                    void **base_out, struct weir_error *err)
-{
-    struct shm_ep *ep = wi_container_of(base, struct shm_ep, base);
-    uint32_t i = 0;
-    while (i < ep->n_in && ep->in[i].key != key) {
-        i++;
-    }
-    if (i == ep->n_in) {
-        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
-                       "peer named memory that it did not grant (key %llu)",
-                       (unsigned long long)key);
-    }
-    int fd = ep->in[i].fd;
-    ep->in[i] = ep->in[--ep->n_in];
-    void *at = NULL;
-    weir_err rc = check_grant(fd, bytes, err);
-    rc = rc == WEIR_OK ? map_shared(fd, bytes, &at, err) : rc;
-    (void)close(fd);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    *base_out = at;
+    *base_out = base;
     return WEIR_OK;
 }
 

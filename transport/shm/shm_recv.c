@@ -70,7 +70,7 @@ static ssize_t receive(int fd, struct msghdr *msg)
     return n;
 }
 
-static WI_COLD int refuse_packet(struct shm_ep *ep, int flags, int fd)
+static WI_COLD int refuse_packet(struct shm_ep *ep, int fd)
 {
     if (fd >= 0) {
         (void)close(fd);
@@ -78,11 +78,6 @@ static WI_COLD int refuse_packet(struct shm_ep *ep, int flags, int fd)
     if (ep->state == SHM_GREETING) {
         wi_shm_doom(ep, "shm:%s is not a Weir node (its greeting is another)",
                     ep->name);
-    } else if ((flags & MSG_CTRUNC) != 0 && fd < 0) {
-        wi_shm_doom(ep,
-                    "no descriptor left for memory that the peer granted; "
-                    "raise the limit of %llu open files (\"ulimit -n\")",
-                    wi_shm_fd_limit());
     } else {
         wi_shm_doom(ep, "peer broke the shm protocol: malformed packet");
     }
@@ -113,10 +108,12 @@ static int next_packet(struct shm_ep *ep, uint8_t *slot, struct packet *out)
     if ((size_t)n >= sizeof(head)) {
         memcpy(&head, slot, sizeof(head));
     }
-    if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
-        (size_t)n != sizeof(head) + (size_t)head.bytes ||
-        (fd >= 0) != (head.kind == SHM_GRANT)) {
-        return refuse_packet(ep, msg.msg_flags, fd);
+    /* The kernel cuts descriptors off of which it has none left for us. */
+    bool cut = (msg.msg_flags & MSG_CTRUNC) != 0;
+    if ((msg.msg_flags & MSG_TRUNC) != 0 ||
+        (size_t)n != sizeof(head) + (size_t)head.bytes || (cut && fd >= 0) ||
+        (cut || fd >= 0) != (head.kind == SHM_GRANT)) {
+        return refuse_packet(ep, fd);
     }
     *out = (struct packet){slot + sizeof(head), head.kind, head.bytes, fd};
     return GOT_PACKET;
@@ -148,7 +145,7 @@ static void take_greeting(struct shm_ep *ep, const struct packet *p,
         memcpy(&g, p->body, sizeof(g));
     }
     if (g.magic != SHM_MAGIC) {
-        (void)refuse_packet(ep, 0, p->fd);
+        (void)refuse_packet(ep, p->fd);
     } else if (g.version != SHM_VERSION || g.packet_bytes != SHM_PACKET_BYTES) {
         wi_shm_doom(ep,
                     "peer speaks version %u of shm, this is version %u: "
@@ -159,29 +156,20 @@ static void take_greeting(struct shm_ep *ep, const struct packet *p,
     }
 }
 
-static void take_grant(struct shm_ep *ep, const struct packet *p)
+/* A grant, or its end. */
+static void take_key(struct shm_ep *ep, const struct packet *p)
 {
     uint64_t key;
     if (p->bytes != sizeof(key)) {
-        (void)refuse_packet(ep, 0, p->fd);
+        (void)refuse_packet(ep, p->fd);
         return;
     }
     memcpy(&key, p->body, sizeof(key));
-    for (uint32_t i = 0; i < ep->n_in; i++) {
-        if (ep->in[i].key == key) {
-            (void)refuse_packet(ep, 0, p->fd);
-            return;
-        }
+    if (p->kind == SHM_UNGRANT) {
+        wi_shm_ungranted(ep, key);
+    } else if (!wi_shm_granted(ep, key, p->fd)) {
+        (void)refuse_packet(ep, -1);
     }
-    if (ep->n_in == SHM_GRANTS) {
-        (void)close(p->fd);
-        wi_shm_doom(ep,
-                    "peer granted more than %d pieces of memory that were "
-                    "not mapped",
-                    SHM_GRANTS);
-        return;
-    }
-    ep->in[ep->n_in++] = (struct shm_in){key, p->fd};
 }
 
 /* One message at off of a slot. false: there is no whole message. */
@@ -242,15 +230,15 @@ static void take_packet(struct shm_ep *ep, const struct packet *p,
 {
     if (ep->state == SHM_GREETING) {
         take_greeting(ep, p, out);
-    } else if (p->kind == SHM_GRANT) {
-        take_grant(ep, p);
+    } else if (p->kind == SHM_GRANT || p->kind == SHM_UNGRANT) {
+        take_key(ep, p);
     } else if (p->kind == SHM_MESSAGES && p->bytes > 0) {
         uint32_t off = sizeof(struct shm_head);
         uint32_t slot = ep->t->n_slots++;
         take_messages(ep, (struct shm_rest){ep, slot, off, off + p->bytes},
                       out);
     } else {
-        (void)refuse_packet(ep, 0, p->fd);
+        (void)refuse_packet(ep, p->fd);
     }
 }
 

@@ -11,16 +11,15 @@
 #include <sys/epoll.h>
 
 #include "core/base/atomic.h"
-#include "core/base/err.h"
 
 static struct shm_ep *ep_of(struct wi_ep *ep)
 {
     return wi_container_of(ep, struct shm_ep, base);
 }
 
-/* After a failed attempt, never before it: see the top of shm.h. ENOENT: the
- * engine has seen the end of this endpoint, CLOSED is on its way. */
-static void arm_out(struct shm_ep *ep)
+/* ENOENT: the engine has seen the end of this endpoint, CLOSED is on its
+ * way. */
+void wi_shm_arm_out(struct shm_ep *ep)
 {
     struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLOUT,
                             .data.ptr = ep};
@@ -60,27 +59,6 @@ void wi_shm_send_now(int fd, enum shm_kind kind, const void *body,
     struct iovec iov[2] = {{&head, sizeof(head)}, {(void *)body, bytes}};
     struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
     (void)sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-static weir_err send_grant(struct shm_ep *ep, const struct shm_out *grant)
-{
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {.bytes = {0}};
-    uint64_t key = grant->key;
-    struct shm_head head = {.kind = SHM_GRANT, .bytes = sizeof(key)};
-    struct iovec iov[2] = {{&head, sizeof(head)}, {&key, sizeof(key)}};
-    struct msghdr msg = {.msg_iov = iov,
-                         .msg_iovlen = 2,
-                         .msg_control = control.bytes,
-                         .msg_controllen = sizeof(control.bytes)};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &grant->fd, sizeof(int));
-    return transmit(ep, &msg);
 }
 
 /* Room that a message takes in the stage and in a packet. */
@@ -132,18 +110,12 @@ weir_err wi_shm_kick(struct wi_ep *base)
     struct shm_ep *ep = ep_of(base);
     struct shm_tx *tx = &ep->tx;
     weir_err rc = tx->dead ? WEIR_ERR_PEER_LOST : WEIR_OK;
-    /* Grants overtake messages that were queued before them; that is no harm,
-     * and a message that carries a key can never overtake its grant. */
-    while (rc == WEIR_OK && tx->grant_head != tx->grant_tail) {
-        rc = send_grant(ep, &tx->grants[tx->grant_head % SHM_GRANTS]);
-        tx->grant_head += rc == WEIR_OK;
-    }
     if (rc == WEIR_OK) {
         rc = send_messages(ep);
     }
     if (rc == WEIR_AGAIN || (rc == WEIR_OK && tx->hungry)) {
         tx->hungry = false;
-        arm_out(ep);
+        wi_shm_arm_out(ep);
     }
     return rc;
 }
@@ -182,26 +154,5 @@ weir_err wi_shm_send(struct wi_ep *base, const void *bytes, uint32_t len)
     memcpy(at, record, sizeof(record));
     memcpy(at + sizeof(record), bytes, len);
     tx->tail_off += need;
-    return WEIR_OK;
-}
-
-weir_err wi_shm_grant(struct wi_ep *base, const struct wi_mem *mem,
-                      uint64_t *key_out, struct weir_error *err)
-{
-    struct shm_ep *ep = ep_of(base);
-    struct shm_tx *tx = &ep->tx;
-    if (tx->dead) {
-        return wi_fail(err, WEIR_ERR_PEER_LOST, "peer closed the connection");
-    }
-    if (tx->grant_tail - tx->grant_head == SHM_GRANTS) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY,
-                       "%d grants are queued already and the peer takes none; "
-                       "kick between grants, or grant larger memory",
-                       SHM_GRANTS);
-    }
-    struct shm_out *grant = &tx->grants[tx->grant_tail++ % SHM_GRANTS];
-    grant->key = ++tx->last_key;
-    grant->fd = (int)mem->handle;
-    *key_out = grant->key;
     return WEIR_OK;
 }

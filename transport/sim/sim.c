@@ -17,7 +17,10 @@
 #include "core/base/err.h"
 #include "transport/sim/simconn.h"
 
-enum { AGAIN_NS = 1000 }; /* how long a seeded AGAIN lasts */
+enum {
+    AGAIN_NS = 1000, /* how long a seeded AGAIN lasts */
+    BORROWED = 1,    /* wi_mem.handle */
+};
 
 struct simtransport {
     struct wi_transport base;
@@ -131,37 +134,46 @@ static weir_err open_memory(struct wi_transport *base, size_t bytes,
     return WEIR_OK;
 }
 
+static weir_err borrow_memory(struct wi_transport *t, void *base, size_t bytes,
+                              uint32_t access, struct wi_mem *out,
+                              struct weir_error *err)
+{
+    (void)t;
+    (void)access;
+    (void)err;
+    *out = (struct wi_mem){.base = base, .bytes = bytes, .handle = BORROWED};
+    return WEIR_OK;
+}
+
 static void close_memory(struct wi_transport *base, struct wi_mem *mem)
 {
     (void)base;
-    int rc = munmap(mem->base, mem->bytes);
-    assert(rc == 0);
-    (void)rc;
+    if (mem->handle != BORROWED) {
+        int rc = munmap(mem->base, mem->bytes);
+        assert(rc == 0);
+        (void)rc;
+    }
     *mem = (struct wi_mem){0};
 }
 
 static weir_err grant(struct wi_ep *ep, const struct wi_mem *mem,
-                      uint64_t *key_out, struct weir_error *err)
+                      uint32_t access, uint64_t *key_out,
+                      struct weir_error *err)
 {
     struct wi_simend *e = of_ep(ep);
-    uint32_t n = e->n_grants;
-    if (n == WI_SIM_MAX_GRANTS) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY,
-                       "sim: more than %d grants for one link",
-                       WI_SIM_MAX_GRANTS);
-    }
-    struct wi_simgrant *g = realloc(e->grants, (n + 1) * sizeof(*g));
-    if (g == NULL) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "sim: no memory for a grant");
-    }
-    e->grants = g;
-    /* The low bits are the index; the others nobody can guess by accident. */
-    uint64_t key = wi_simwire_random(&e->conn->net->wire);
-    g[n] = (struct wi_simgrant){.base = mem->base,
-                                .bytes = mem->bytes,
-                                .key = key - key % WI_SIM_MAX_GRANTS + n};
-    e->n_grants++;
-    *key_out = g[n].key;
+    const struct wi_granted what = {
+        .base = mem->base, .bytes = mem->bytes, .access = access};
+    uint64_t noise = wi_simwire_random(&e->conn->net->wire);
+    return wi_grants_add(&e->grants, &what, (uint32_t)(noise >> 32), key_out,
+                         err);
+}
+
+/* What is still under way is looked up again where it lands, or its answer. */
+static weir_err ungrant(struct wi_ep *ep, const struct wi_mem *mem,
+                        uint64_t key)
+{
+    (void)mem;
+    wi_grants_drop(&of_ep(ep)->grants, key);
     return WEIR_OK;
 }
 
@@ -291,8 +303,7 @@ static weir_err post_rma(struct wi_ep *ep, enum wi_simop_kind kind,
 {
     struct wi_simend *e = of_ep(ep);
     struct wi_simop *op = NULL;
-    assert(rma->bytes > 0 && rma->bytes % 8 == 0);
-    assert(rma->bytes <= 16u << 20 && (uintptr_t)rma->local % 8 == 0);
+    assert(rma->bytes > 0 && rma->bytes <= WI_RMA_BYTES);
     weir_err rc = post(e, kind, 0, &op);
     if (rc == WEIR_OK) {
         op->local = rma->local;
@@ -425,7 +436,7 @@ static weir_err arm(struct wi_transport *base)
 
 const struct wi_transport_ops wi_sim_ops = {
     .name = "sim",
-    .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_VIRTUAL,
+    .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_VIRTUAL | WI_CAP_LOCAL_ANY,
     .max_message_bytes = WI_SIM_MAX_MESSAGE,
     .usual_frame_bytes = 16384,
     .write_bytes = 16320, /* so that frames of 16 KiB are fitted to it */
@@ -435,8 +446,10 @@ const struct wi_transport_ops wi_sim_ops = {
     .mem_open = open_memory,
     .mem_reserve = open_memory,
     .mem_take = wi_all_taken,
+    .mem_borrow = borrow_memory,
     .mem_close = close_memory,
     .grant = grant,
+    .ungrant = ungrant,
     .map = wi_no_map,
     .unmap = wi_no_unmap,
     .check = check_address,

@@ -114,7 +114,7 @@ void wi_simconn_drop(struct wi_simconn *c)
         wi_simops_clear(c->net, &e->out);
         wi_simops_clear(c->net, &e->reads);
         wi_simops_clear(c->net, &e->inbox);
-        free(e->grants);
+        wi_grants_fini(&e->grants);
     }
     if (c->prev == NULL) {
         c->net->conns = c->next;

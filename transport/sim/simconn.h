@@ -30,8 +30,7 @@
 
 enum {
     WI_SIM_MAX_MESSAGE = 4096,
-    WI_SIM_QUEUE_OPS = 64,   /* outstanding per endpoint, then AGAIN */
-    WI_SIM_MAX_GRANTS = 256, /* per endpoint */
+    WI_SIM_QUEUE_OPS = 64, /* outstanding per endpoint, then AGAIN */
 };
 
 enum wi_simop_kind {
@@ -98,12 +97,6 @@ enum {
     WI_SIMFLAG_CLOSED = 1u << 3,
 };
 
-struct wi_simgrant {
-    uint8_t *base;
-    uint64_t bytes;
-    uint64_t key;
-};
-
 struct wi_simconn;
 
 struct wi_simend {
@@ -116,11 +109,10 @@ struct wi_simend {
     struct wi_simops reads;  /* at the peer; their answers come in this order */
     struct wi_simops inbox;
     struct wi_simend *next_ready;
-    struct wi_simgrant *grants; /* of this side's memory to the peer */
-    uint64_t n_rma;             /* writes and reads posted */
-    uint64_t rma_pos;           /* the last that is done, plus 1 */
-    uint32_t reads_done;        /* not yet reported */
-    uint16_t n_grants;
+    struct wi_grants grants; /* of this side's memory to the peer */
+    uint64_t n_rma;          /* writes and reads posted */
+    uint64_t rma_pos;        /* the last that is done, plus 1 */
+    uint32_t reads_done;     /* not yet reported */
     uint16_t n_outstanding;
     uint8_t state;
     uint8_t flags;

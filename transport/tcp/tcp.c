@@ -416,7 +416,8 @@ static int tcp_fd(struct wi_transport *base)
 
 const struct wi_transport_ops wi_tcp_ops = {
     .name = "tcp",
-    .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_FD | WI_CAP_GUARD,
+    .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_FD | WI_CAP_GUARD |
+            WI_CAP_LOCAL_ANY,
     .max_message_bytes = TCP_MESSAGE_BYTES,
     .usual_frame_bytes = WI_USUAL_FRAME_BYTES,
     .open = tcp_open,
@@ -425,8 +426,10 @@ const struct wi_transport_ops wi_tcp_ops = {
     .mem_open = wi_tcp_mem_open,
     .mem_reserve = wi_tcp_mem_open,
     .mem_take = wi_all_taken,
+    .mem_borrow = wi_tcp_mem_borrow,
     .mem_close = wi_tcp_mem_close,
     .grant = wi_tcp_grant,
+    .ungrant = wi_tcp_ungrant,
     .map = wi_no_map,
     .unmap = wi_no_unmap,
     .check = wi_tcp_check,

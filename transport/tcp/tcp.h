@@ -46,7 +46,6 @@ enum {
     TCP_GREETING_BYTES = 16,
     TCP_HEADER_BYTES = 24,
     TCP_MESSAGE_BYTES = 4096, /* longest message */
-    TCP_RMA_BYTES = 16 << 20, /* longest write or read */
     TCP_PIECES = 64,          /* queued pieces, a power of two */
     TCP_STAGE_BYTES = 32768,  /* queued headers and messages, likewise */
     TCP_READS = 16,           /* reads on their way, per direction, likewise */
@@ -54,7 +53,6 @@ enum {
     TCP_LOOK_AHEAD = 256,     /* read beyond a payload: trades copied bytes
                                  against system calls; a notification and the
                                  next two headers fit */
-    TCP_MAX_GRANTS = 1 << 16, /* per endpoint */
     TCP_MAX_GREETING = 64,    /* accepted, not yet known to be a node */
     TCP_MAX_LINGER = 64,      /* disconnected, peer has not closed yet */
 };
@@ -114,6 +112,7 @@ struct tcp_transport {
 struct tcp_piece {
     uint32_t stage_pos; /* staging is free up to here once it is sent */
     uint32_t ops;       /* operations that are sent once it is */
+    uint32_t grant;     /* of an answer: index of its memory, plus 1; else 0 */
 };
 
 /** Send side. pieces are cumulative positions head .. tail; iov[] is kept in
@@ -139,13 +138,7 @@ struct tcp_read {
 struct tcp_answer {
     const void *base;
     uint32_t bytes;
-};
-
-struct tcp_grant {
-    uint64_t key;
-    uint8_t *base;
-    uint64_t bytes;
-    struct wi_guard guard;
+    uint32_t grant; /* index of its memory, plus 1 */
 };
 
 /** Receive side. */
@@ -173,8 +166,7 @@ struct tcp_ep {
     uint32_t todo;       /* TCP_TODO_ bits */
     uint32_t reads_done; /* READ_DONE events to report */
     uint64_t until_ns;   /* GREETING (accepted) and LINGER end then */
-    uint32_t n_grants;
-    struct tcp_grant *grants;
+    struct wi_grants grants;
     char peer[WI_ADDRESS_BYTES]; /* "HOST:PORT" */
     char reason[WI_REASON_BYTES];
 
@@ -283,13 +275,14 @@ void wi_tcp_lookup_close(struct tcp_transport *t);
 weir_err wi_tcp_mem_open(struct wi_transport *t, size_t bytes,
                          struct wi_mem *out, struct weir_error *err);
 void wi_tcp_mem_close(struct wi_transport *t, struct wi_mem *mem);
+weir_err wi_tcp_mem_borrow(struct wi_transport *t, void *base, size_t bytes,
+                           uint32_t access, struct wi_mem *out,
+                           struct weir_error *err);
 weir_err wi_tcp_grant(struct wi_ep *base, const struct wi_mem *mem,
-                      uint64_t *key_out, struct weir_error *err);
-
-/** Index of a grant, or TCP_MAX_GRANTS if [off, off + bytes) is not within
- *  it. */
-uint32_t wi_tcp_granted(const struct tcp_ep *ep, uint64_t key, uint64_t off,
-                        uint64_t bytes);
+                      uint32_t access, uint64_t *key_out,
+                      struct weir_error *err);
+weir_err wi_tcp_ungrant(struct wi_ep *base, const struct wi_mem *mem,
+                        uint64_t key);
 
 /* ---- tcp_send.c ---------------------------------------------------------- */
 
@@ -303,6 +296,10 @@ void wi_tcp_unblock(struct tcp_ep *ep);
 
 /** Bring base.completed up to date. */
 void wi_tcp_complete(struct tcp_ep *ep);
+
+/** Does an answer from this memory wait to be sent? Index, plus 1; under the
+ *  post lock, by the engine. */
+bool wi_tcp_answers(const struct tcp_ep *ep, uint32_t grant);
 
 /* ---- tcp_recv.c ---------------------------------------------------------- */
 

@@ -61,7 +61,7 @@ void wi_tcp_ep_close(struct tcp_ep *ep)
     if (ep->fd >= 0) {
         (void)close(ep->fd);
     }
-    free(ep->grants);
+    wi_grants_fini(&ep->grants);
     free(ep);
     wi_tcp_resume(t);
 }

@@ -41,26 +41,26 @@ static struct header decode_header(const uint8_t *at)
 
 /* ---- records ------------------------------------------------------------- */
 
-/* Length of a write or read is legal, and its place is granted: where; else the
- * endpoint is lost. */
-static const struct tcp_grant *
-check_place(struct tcp_ep *ep, const struct header *h, const char *what)
+/* Length of a write or read is legal, and the place is granted for it: where;
+ * else the endpoint is lost. */
+static const struct wi_granted *
+check_place(struct tcp_ep *ep, const struct header *h, uint32_t access)
 {
-    uint32_t grant = TCP_MAX_GRANTS;
-    if (h->bytes > 0 && h->bytes <= TCP_RMA_BYTES && h->bytes % 8 == 0) {
-        grant = wi_tcp_granted(ep, h->key, h->off, h->bytes);
+    const struct wi_granted *grant = NULL;
+    if (h->bytes > 0 && h->bytes <= WI_RMA_BYTES) {
+        grant = wi_grants_find(&ep->grants, h->key, access, h->off, h->bytes);
     }
-    if (grant == TCP_MAX_GRANTS) {
+    if (grant == NULL) {
         wi_tcp_ep_lose(ep,
                        "%s asked for a %s of %u bytes at offset %llu outside "
                        "of what it was granted",
-                       ep->peer, what, h->bytes, (unsigned long long)h->off);
-        return NULL;
+                       ep->peer, access == WI_ACCESS_WRITE ? "write" : "read",
+                       h->bytes, (unsigned long long)h->off);
     }
-    return &ep->grants[grant];
+    return grant;
 }
 
-static bool may_write(const struct tcp_grant *grant, uint64_t off,
+static bool may_write(const struct wi_granted *grant, uint64_t off,
                       uint64_t bytes)
 {
     const struct wi_guard *g = &grant->guard;
@@ -81,7 +81,7 @@ static WI_COLD void lose_write(struct tcp_ep *ep, uint64_t off, uint64_t bytes)
 static bool begin_write(struct tcp_ep *ep, const struct header *h,
                         bool messages)
 {
-    const struct tcp_grant *grant = check_place(ep, h, "write");
+    const struct wi_granted *grant = check_place(ep, h, WI_ACCESS_WRITE);
     if (grant != NULL && !may_write(grant, h->off, h->bytes)) {
         if (messages) {
             return false;
@@ -92,7 +92,7 @@ static bool begin_write(struct tcp_ep *ep, const struct header *h,
     ep->rx.left = grant != NULL ? h->bytes : 0;
     if (grant != NULL) {
         ep->rx.into = grant->base + h->off;
-        ep->rx.grant = (uint32_t)(grant - ep->grants);
+        ep->rx.grant = wi_grant_index(h->key);
         ep->rx.answer = false;
     }
     return true;
@@ -106,7 +106,7 @@ static void check_rest(struct tcp_ep *ep)
     if (rx->left == 0 || rx->answer) {
         return;
     }
-    const struct tcp_grant *grant = &ep->grants[rx->grant];
+    const struct wi_granted *grant = &ep->grants.slots[rx->grant];
     uint64_t off = (uint64_t)(rx->into - grant->base);
     if (!may_write(grant, off, rx->left)) {
         lose_write(ep, off, rx->left);
@@ -115,7 +115,7 @@ static void check_rest(struct tcp_ep *ep)
 
 static void take_read(struct tcp_ep *ep, const struct header *h)
 {
-    const struct tcp_grant *grant = check_place(ep, h, "read");
+    const struct wi_granted *grant = check_place(ep, h, WI_ACCESS_READ);
     if (grant == NULL) {
         return;
     }
@@ -127,8 +127,8 @@ static void take_read(struct tcp_ep *ep, const struct header *h)
                        TCP_READS);
         return;
     }
-    ep->answers[tail % TCP_READS] =
-        (struct tcp_answer){grant->base + h->off, h->bytes};
+    ep->answers[tail % TCP_READS] = (struct tcp_answer){
+        grant->base + h->off, h->bytes, wi_grant_index(h->key) + 1};
     /* E43 release: the entry before the tail; pairs with E43 acquire in
      * queue_answers() */
     wi_store_rel(&ep->answers_tail, tail + 1);

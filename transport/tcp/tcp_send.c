@@ -164,7 +164,7 @@ static void add_piece(struct tcp_tx *tx, const void *base, size_t bytes,
 {
     uint32_t i = tx->tail++ % TCP_PIECES;
     tx->iov[i] = (struct iovec){(void *)(uintptr_t)base, bytes};
-    tx->piece[i] = (struct tcp_piece){tx->stage_tail, ops};
+    tx->piece[i] = (struct tcp_piece){tx->stage_tail, ops, 0};
 }
 
 /* Bytes in staging, as a new piece or at the end of the last one. */
@@ -214,8 +214,7 @@ weir_err wi_tcp_send(struct wi_ep *base, const void *bytes, uint32_t len)
 
 static void assert_rma(const struct wi_rma *op)
 {
-    assert(op->bytes > 0 && op->bytes <= TCP_RMA_BYTES && op->bytes % 8 == 0);
-    assert((uintptr_t)op->local % 8 == 0);
+    assert(op->bytes > 0 && op->bytes <= WI_RMA_BYTES);
     (void)op;
 }
 
@@ -273,11 +272,28 @@ static bool queue_answers(struct tcp_ep *ep)
         uint8_t *at = stage(&ep->tx, TCP_HEADER_BYTES, 0);
         encode_header(at, TCP_READ_DATA, answer.bytes, 0, 0);
         add_piece(&ep->tx, answer.base, answer.bytes, 0);
+        ep->tx.piece[(ep->tx.tail - 1) % TCP_PIECES].grant = answer.grant;
         head++;
     }
     /* E43 release: done with the slots; pairs with E43 acquire in tcp_recv.c */
     wi_store_rel(&ep->answers_head, head);
     return head != tail;
+}
+
+bool wi_tcp_answers(const struct tcp_ep *ep, uint32_t grant)
+{
+    const struct tcp_tx *tx = &ep->tx;
+    bool found = false;
+    for (uint32_t i = tx->head; i != tx->tail; i++) {
+        found |= tx->piece[i % TCP_PIECES].grant == grant;
+    }
+    /* rlx: the engine's own counter, and one of the post lock, which it has */
+    uint32_t tail = wi_load_rlx(&ep->answers_tail);
+    for (uint32_t i = wi_load_rlx(&ep->answers_head); i != tail;
+         i++) { /* rlx */
+        found |= ep->answers[i % TCP_READS].grant == grant;
+    }
+    return found;
 }
 
 weir_err wi_tcp_kick(struct wi_ep *base)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/base/atomic.h"
+#include "transport/verbs/mr.h"
 #include "transport/verbs/verbs.h"
 
 /* ---- tables -------------------------------------------------------------- */
@@ -88,6 +89,7 @@ struct vb_ep *wi_vb_ep_open(struct vb_transport *t, struct rdma_cm_id *id,
     wi_list_init(&ep->ready);
     wi_list_init(&ep->owing);
     wi_list_init(&ep->unheard);
+    wi_list_init(&ep->grants);
     wi_list_push_back(accepted ? &t->greeting : &t->eps, &ep->all);
     t->by_idx[idx] = ep;
     t->n_greeting += accepted ? 1 : 0;

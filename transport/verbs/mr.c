@@ -2,15 +2,21 @@
 /*
  * Memory: pages that are there, registrations, grants, buffers for messages.
  *
- * Memory of mem_open is registered once, without remote rights, so that it can
- * be written from; a grant registers it again for one peer. (Exception: the
- * target of a read on iWARP devices other than siw needs remote rights by the
- * standard; there all of it has REMOTE_WRITE, under a key that nobody is
- * told.) Granted memory is therefore counted twice against the limit of locked
- * memory.
+ * Memory of mem_open is registered at once, without remote rights, so that it
+ * can be written from. (Exception: the target of a read on iWARP devices other
+ * than siw needs remote rights by the standard; there all of it has
+ * REMOTE_WRITE, under a key that nobody is told.) The first grant for an access
+ * registers it again, with that access; later ones, of any peer, share this,
+ * and with the last it ends. Granted memory is therefore counted twice against
+ * the limit of locked memory, or three times if some may write and others only
+ * read. Borrowed memory is registered for its peers alone.
  *
- * The base of every memory is a multiple of 2 MiB, which lets a key hold it.
+ * The base of every memory is a multiple of 2 MiB, which lets a key hold it;
+ * of borrowed memory, that of the 2 MiB in which it begins.
  */
+#include "transport/verbs/mr.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +27,6 @@
 #include "core/base/err.h"
 #include "core/base/pages.h"
 #include "transport/verbs/receive.h"
-#include "transport/verbs/verbs.h"
 
 /* ---- registration -------------------------------------------------------- */
 
@@ -73,6 +78,103 @@ static weir_err map_and_register(struct vb_transport *t, size_t bytes,
     return WEIR_OK;
 }
 
+static struct vb_mem *mem_of(const struct wi_mem *mem)
+{
+    return (struct vb_mem *)(uintptr_t)mem->handle;
+}
+
+static uint64_t origin_of(const struct vb_mem *m)
+{
+    return (uintptr_t)m->base % WI_HUGE_PAGE;
+}
+
+/* Where the peers' requests say that the memory is: a random place where the
+ * device can translate, so that a key of 32 bits does not open it alone. */
+static weir_err choose_base(const struct vb_transport *t,
+                            const struct vb_mem *m, uint64_t *base_out,
+                            struct weir_error *err)
+{
+    uint64_t base = (uintptr_t)m->base - origin_of(m);
+    uint64_t bytes = origin_of(m) + m->bytes;
+    uint64_t noise = 0;
+    if (m->bytes > VB_KEY_SPAN / 2 || (!t->dev.iova && base >= VB_KEY_SPAN)) {
+        return wi_fail(err, WEIR_ERR_UNSUPPORTED,
+                       "%zu bytes at %p cannot be granted: keys of verbs name "
+                       "places below 2^47",
+                       m->bytes, (void *)m->base);
+    }
+    if (t->dev.iova) {
+        if (getrandom(&noise, sizeof(noise), 0) != (ssize_t)sizeof(noise)) {
+            return wi_fail_errno(err, errno, "getrandom for a grant");
+        }
+        uint64_t places = (VB_KEY_SPAN - bytes) / WI_HUGE_PAGE - 1;
+        base = (1 + noise % places) * WI_HUGE_PAGE;
+    }
+    *base_out = base;
+    return WEIR_OK;
+}
+
+/* Memory that is only read needs no right to write to its pages. */
+static unsigned verbs_access(uint32_t access)
+{
+    unsigned flags = 0;
+    if ((access & WI_ACCESS_READ) != 0) {
+        flags |= IBV_ACCESS_REMOTE_READ;
+    }
+    if ((access & WI_ACCESS_WRITE) != 0) {
+        flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
+    }
+    return flags;
+}
+
+/* Make regs[access], unless it is there. */
+static weir_err register_for_peers(struct vb_transport *t, struct vb_mem *m,
+                                   uint32_t access, struct weir_error *err)
+{
+    struct vb_reg *reg = &m->regs[access];
+    uint64_t base = 0;
+    if (reg->mr != NULL) {
+        return WEIR_OK;
+    }
+    weir_err rc = choose_base(t, m, &base, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    reg->mr = ibv_reg_mr_iova(t->pd, m->base, m->bytes, base + origin_of(m),
+                              verbs_access(access));
+    reg->base = base;
+    return reg->mr != NULL ? WEIR_OK : not_registered(t, errno, m->bytes, err);
+}
+
+static void deregister(struct ibv_mr **mr)
+{
+    if (*mr != NULL) {
+        (void)ibv_dereg_mr(*mr);
+        *mr = NULL;
+    }
+}
+
+static void deregister_all(struct vb_mem *m)
+{
+    deregister(&m->mr);
+    for (uint32_t i = 0; i < VB_ACCESSES; i++) {
+        deregister(&m->regs[i].mr);
+    }
+}
+
+/* Make memory known to the transport. */
+static struct wi_mem mem_put(struct vb_transport *t, struct vb_mem *m)
+{
+    wi_list_init(&m->grants);
+    (void)pthread_mutex_lock(&t->mem_lock);
+    wi_list_push_back(&t->mems, &m->on_transport);
+    (void)pthread_mutex_unlock(&t->mem_lock);
+    return (struct wi_mem){.base = m->base,
+                           .bytes = m->bytes,
+                           .origin = origin_of(m),
+                           .handle = (uintptr_t)m};
+}
+
 weir_err wi_vb_mem_open(struct wi_transport *base, size_t bytes,
                         struct wi_mem *out, struct weir_error *err)
 {
@@ -89,28 +191,49 @@ weir_err wi_vb_mem_open(struct wi_transport *base, size_t bytes,
         free(m);
         return rc;
     }
-    (void)pthread_mutex_lock(&t->mem_lock);
-    wi_list_push_back(&t->mems, &m->on_transport);
-    (void)pthread_mutex_unlock(&t->mem_lock);
-    *out = (struct wi_mem){
-        .base = m->base, .bytes = bytes, .handle = (uintptr_t)m};
+    *out = mem_put(t, m);
+    return WEIR_OK;
+}
+
+weir_err wi_vb_mem_borrow(struct wi_transport *base, void *at, size_t bytes,
+                          uint32_t access, struct wi_mem *out,
+                          struct weir_error *err)
+{
+    struct vb_transport *t = vb_of(base);
+    if (t->released) {
+        return wi_fail(err, WEIR_ERR_SYSTEM, "verbs: %s", t->dead_reason);
+    }
+    struct vb_mem *m = calloc(1, sizeof(*m));
+    if (m == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a memory");
+    }
+    m->base = at;
+    m->bytes = bytes;
+    m->borrowed = true;
+    weir_err rc = register_for_peers(t, m, access, err);
+    if (rc != WEIR_OK) {
+        free(m);
+        return rc;
+    }
+    *out = mem_put(t, m);
     return WEIR_OK;
 }
 
 void wi_vb_mem_close(struct wi_transport *base, struct wi_mem *mem)
 {
     struct vb_transport *t = vb_of(base);
-    struct vb_mem *m = (struct vb_mem *)(uintptr_t)mem->handle;
+    struct vb_mem *m = mem_of(mem);
+    assert(wi_list_empty(&m->grants));
     (void)pthread_mutex_lock(&t->mem_lock);
     wi_list_remove(&m->on_transport);
     /* Relaxed: whoever writes from other memory at this place has learned of
      * it after this. */
     (void)wi_add_rlx(&t->mem_gen, 1);
     (void)pthread_mutex_unlock(&t->mem_lock);
-    if (m->mr != NULL) {
-        (void)ibv_dereg_mr(m->mr);
+    deregister_all(m);
+    if (!m->borrowed) {
+        wi_pages_close(m->base, m->bytes);
     }
-    wi_pages_close(m->base, m->bytes);
     free(m);
     *mem = (struct wi_mem){0};
 }
@@ -120,11 +243,7 @@ void wi_vb_mems_release(struct vb_transport *t)
     (void)pthread_mutex_lock(&t->mem_lock);
     wi_list_each(n, &t->mems)
     {
-        struct vb_mem *m = wi_container_of(n, struct vb_mem, on_transport);
-        if (m->mr != NULL) {
-            (void)ibv_dereg_mr(m->mr);
-            m->mr = NULL;
-        }
+        deregister_all(wi_container_of(n, struct vb_mem, on_transport));
     }
     (void)pthread_mutex_unlock(&t->mem_lock);
 }
@@ -172,67 +291,67 @@ bool wi_vb_lkey(struct vb_ep *ep, const void *local, size_t bytes,
 
 /* ---- grants -------------------------------------------------------------- */
 
-/* Where the peer's requests say that the memory is: a random place where the
- * device can translate, so that a key of 32 bits does not open it alone. */
-static weir_err choose_base(const struct vb_ep *ep, const struct wi_mem *mem,
-                            uint64_t *base_out, struct weir_error *err)
-{
-    bool iova = vb_home(ep)->dev.iova;
-    uint64_t base = (uintptr_t)mem->base;
-    uint64_t noise = 0;
-    if (mem->bytes > VB_KEY_SPAN / 2 || (!iova && base >= VB_KEY_SPAN)) {
-        return wi_fail(err, WEIR_ERR_UNSUPPORTED,
-                       "%zu bytes at %p cannot be granted to %s: keys of verbs "
-                       "name places below 2^47",
-                       mem->bytes, mem->base, ep->peer);
-    }
-    if (iova) {
-        if (getrandom(&noise, sizeof(noise), 0) != (ssize_t)sizeof(noise)) {
-            return wi_fail_errno(err, errno, "getrandom for a grant to %s",
-                                 ep->peer);
-        }
-        uint64_t places = (VB_KEY_SPAN - mem->bytes) / WI_HUGE_PAGE - 1;
-        base = (1 + noise % places) * WI_HUGE_PAGE;
-    }
-    *base_out = base;
-    return WEIR_OK;
-}
-
 weir_err wi_vb_grant(struct wi_ep *ep_base, const struct wi_mem *mem,
-                     uint64_t *key_out, struct weir_error *err)
+                     uint32_t access, uint64_t *key_out, struct weir_error *err)
 {
     struct vb_ep *ep = vb_ep_of(ep_base);
     struct vb_transport *t = vb_home(ep);
-    uint64_t base = 0;
+    struct vb_mem *m = mem_of(mem);
     if (t->released) {
         return wi_fail(err, WEIR_ERR_PEER_LOST, "%s", t->dead_reason);
     }
-    if (ep->n_grants == VB_MAX_GRANTS) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY,
-                       "more than %d grants to %s on one link", VB_MAX_GRANTS,
+    struct vb_grant *g = malloc(sizeof(*g));
+    if (g == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a grant to %s",
                        ep->peer);
     }
-    weir_err rc = choose_base(ep, mem, &base, err);
+    weir_err rc = register_for_peers(t, m, access, err);
     if (rc != WEIR_OK) {
+        free(g);
         return rc;
     }
-    struct ibv_mr *mr =
-        ibv_reg_mr_iova(t->pd, mem->base, mem->bytes, base,
-                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                            IBV_ACCESS_REMOTE_READ);
-    if (mr == NULL) {
-        return not_registered(t, errno, mem->bytes, err);
+    struct vb_reg *reg = &m->regs[access];
+    reg->grants++;
+    *g = (struct vb_grant){.ep = ep, .mem = m, .access = access};
+    g->key = vb_key_encode((struct vb_key){
+        .base = reg->base, .rkey = reg->mr->rkey, .tag = ep->tag});
+    wi_list_push_back(&m->grants, &g->on_mem);
+    wi_list_push_back(&ep->grants, &g->on_ep);
+    *key_out = g->key;
+    return WEIR_OK;
+}
+
+/* What was registered for grants of this kind ends with the last of them. */
+static void drop(struct vb_grant *g)
+{
+    struct vb_reg *reg = &g->mem->regs[g->access];
+    wi_list_remove(&g->on_mem);
+    wi_list_remove(&g->on_ep);
+    if (--reg->grants == 0) {
+        deregister(&reg->mr);
     }
-    ep->grants[ep->n_grants++] = mr;
-    *key_out = vb_key_encode(
-        (struct vb_key){.base = base, .rkey = mr->rkey, .tag = ep->tag});
+    free(g);
+}
+
+weir_err wi_vb_ungrant(struct wi_ep *base, const struct wi_mem *mem,
+                       uint64_t key)
+{
+    wi_list_each(n, &mem_of(mem)->grants)
+    {
+        struct vb_grant *g = wi_container_of(n, struct vb_grant, on_mem);
+        if (g->ep == vb_ep_of(base) && g->key == key) {
+            drop(g);
+            break;
+        }
+    }
     return WEIR_OK;
 }
 
 void wi_vb_revoke(struct vb_ep *ep)
 {
-    while (ep->n_grants > 0) {
-        (void)ibv_dereg_mr(ep->grants[--ep->n_grants]);
+    wi_list_each(n, &ep->grants)
+    {
+        drop(wi_container_of(n, struct vb_grant, on_ep));
     }
 }
 

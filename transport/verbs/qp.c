@@ -26,6 +26,7 @@
 #include "core/base/atomic.h"
 #include "core/base/err.h"
 #include "transport/verbs/cq.h"
+#include "transport/verbs/mr.h"
 #include "transport/verbs/receive.h"
 #include "transport/verbs/verbs.h"
 
@@ -232,8 +233,7 @@ static weir_err add_rma(struct vb_ep *ep, const struct wi_rma *op,
 {
     struct vb_key key = vb_key_decode(op->key);
     uint32_t lkey = 0;
-    assert(op->bytes > 0 && op->bytes <= VB_RMA_BYTES && op->bytes % 8 == 0);
-    assert((uintptr_t)op->local % 8 == 0);
+    assert(op->bytes > 0 && op->bytes <= WI_RMA_BYTES);
     if (wi_unlikely(wi_load_rlx(&ep->lost))) { /* rlx: set for good */
         return WEIR_ERR_PEER_LOST;
     }

@@ -21,6 +21,7 @@
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "transport/verbs/cq.h"
+#include "transport/verbs/mr.h"
 #include "transport/verbs/receive.h"
 #include "transport/verbs/timer.h"
 #include "transport/verbs/verbs.h"
@@ -467,8 +468,10 @@ const struct wi_transport_ops wi_verbs_ops = {
     .mem_open = wi_vb_mem_open,
     .mem_reserve = wi_vb_mem_open,
     .mem_take = wi_all_taken,
+    .mem_borrow = wi_vb_mem_borrow,
     .mem_close = wi_vb_mem_close,
     .grant = wi_vb_grant,
+    .ungrant = wi_vb_ungrant,
     .map = wi_no_map,
     .unmap = wi_no_unmap,
     .check = wi_vb_check,

@@ -43,15 +43,19 @@
  *   |  tag   | base / 2 MiB  |     rkey     |   device knows it; tag: of the
  *   +--------+---------------+--------------+   endpoint that granted
  *
- * What protects what. Every grant is a registration of its own, with its own
- * rkey; the device checks rkey and bounds of every access; memory that was not
- * granted has no remote rights (mr.c names the one exception). All
- * registrations are in one protection domain, so an rkey is not bound to a
- * queue pair: it is a secret, told to one peer. To guess one takes 32 bits of
- * rkey, random with Soft-iWARP, and where the device translates addresses 26
- * random bits of base; each wrong guess costs the peer its connection. (A
- * domain per link would need every page of outgoing memory registered, and
- * locked, once per link.)
+ * Borrowed memory begins within its 2 MiB; wi_mem.origin says where.
+ *
+ * What protects what. A grant is a registration with the access that was asked
+ * for and no more; grants of one memory for the same access share it, so that a
+ * region is registered once and not once per peer. The device checks rkey and
+ * bounds of every access; memory that was not granted has no remote rights
+ * (mr.c names the one exception). All registrations are in one protection
+ * domain, so an rkey is not bound to a queue pair: it is a secret, told to the
+ * peers of the grant. To guess one takes 32 bits of rkey, random with
+ * Soft-iWARP, and where the device translates addresses 26 random bits of base;
+ * each wrong guess costs the peer its connection. (A domain per link would need
+ * every page of outgoing memory registered, and locked, once per link.) Rings
+ * are memory of one link, to be written and not to be read.
  *
  * Who touches what
  *   tx             the holder of the link's post lock; before the endpoint is
@@ -83,9 +87,7 @@ enum {
     VB_SQ_SPARE = 4,      /* requests kept for our own messages */
     VB_MARKS = 256,       /* completions awaited, a power of two */
     VB_SIGNAL_EVERY = 16, /* requests between signaled ones */
-    VB_RMA_BYTES = 16 << 20,
-    VB_MAX_GRANTS = 64, /* per endpoint */
-    VB_WC = 64,         /* completions per ibv_poll_cq */
+    VB_WC = 64,           /* completions per ibv_poll_cq */
     VB_MAX_GREETING = 64,
     VB_MAX_LINGER = 64,
     VB_PORT_TRIES = 32, /* TCP may have a port that rdma_cm thinks is free */
@@ -157,14 +159,6 @@ struct vb_slab {
     size_t bytes;
     uint32_t first_buf; /* number of its first receive buffer */
     uint32_t n_bufs;
-};
-
-/** Memory of mem_open. */
-struct vb_mem {
-    struct wi_list on_transport;
-    uint8_t *base;
-    size_t bytes;
-    struct ibv_mr *mr; /* NULL: the device has gone */
 };
 
 struct vb_transport {
@@ -313,8 +307,7 @@ struct vb_ep {
     uint32_t nudges;
     uint32_t bye_wr; /* lingering ends when this request is complete */
     uint32_t peer_got;
-    uint32_t n_grants;
-    struct ibv_mr *grants[VB_MAX_GRANTS];
+    struct wi_list grants;
     char peer[WI_ADDRESS_BYTES];
     char reason[WI_REASON_BYTES];
 
@@ -382,38 +375,6 @@ weir_err wi_vb_dev_none(const char *what, struct weir_error *err) WI_COLD;
 
 /** Free queues, domain and context. */
 void wi_vb_dev_close(struct vb_transport *t);
-
-/* ---- mr.c ---------------------------------------------------------------- */
-
-weir_err wi_vb_mem_open(struct wi_transport *t, size_t bytes,
-                        struct wi_mem *out, struct weir_error *err);
-void wi_vb_mem_close(struct wi_transport *t, struct wi_mem *mem);
-weir_err wi_vb_grant(struct wi_ep *base, const struct wi_mem *mem,
-                     uint64_t *key_out, struct weir_error *err);
-
-/** Local key of memory of mem_open; false: that is not such memory. */
-bool wi_vb_lkey(struct vb_ep *ep, const void *at, size_t bytes,
-                uint32_t *lkey_out);
-
-/** Take back what was granted through an endpoint. */
-void wi_vb_revoke(struct vb_ep *ep);
-
-/** Registration of bytes that the transport itself uses; NULL and an error
- *  that names the limit of locked memory. */
-struct ibv_mr *wi_vb_register(struct vb_transport *t, void *base, size_t bytes,
-                              struct weir_error *err);
-
-/** Buffers for one more link. NULL and an error: no memory. */
-struct vb_slab *wi_vb_slab_take(struct vb_transport *t, struct weir_error *err);
-
-/** Buffers of a link that is gone. */
-void wi_vb_slab_put(struct vb_transport *t, struct vb_slab *slab);
-
-/** Free all buffers. */
-void wi_vb_slabs_close(struct vb_transport *t);
-
-/** Deregister everything of a device that has gone. */
-void wi_vb_mems_release(struct vb_transport *t);
 
 /* ---- qp.c ---------------------------------------------------------------- */
 

@@ -126,7 +126,8 @@ Test(registry, stubs_refuse)
     struct wi_ep ep = {.transport = &t};
     struct weir_error err = {0};
     void *base = &t;
-    cr_assert_eq(wi_no_map(&ep, 1, 4096, &base, &err), WEIR_ERR_UNSUPPORTED);
+    cr_assert_eq(wi_no_map(&ep, 1, 4096, WI_ACCESS_READ, &base, &err),
+                 WEIR_ERR_UNSUPPORTED);
     cr_assert_not_null(strstr(err.message, "tcp"), "%s", err.message);
     cr_assert_eq(base, &t, "output written on failure");
     cr_assert_eq(wi_no_rma(&ep, NULL), WEIR_ERR_UNSUPPORTED);

@@ -97,22 +97,30 @@ Test(shm_limits, connect_without_descriptors_names_the_limit)
     ops->close(a.t);
 }
 
-Test(shm_limits, grant_without_descriptors_ends_the_link_with_the_limit)
+/* The grant is lost, the link is not. */
+Test(shm_limits, map_without_descriptors_names_the_limit)
 {
     struct wt_node a, b;
     struct weir_error err = {0};
     struct wi_mem mem;
     uint64_t key = 0;
+    void *at = NULL;
     wt_node_init(&a, "giver", 8);
     wt_node_init(&b, "broke", 8);
     struct wi_ep *ep = wt_link(&a, &b);
     cr_assert_eq(ops->mem_open(a.t, 4096, &mem, &err), WEIR_OK);
     limit_fds(0);
-    cr_assert_eq(ops->grant(ep, &mem, &key, &err), WEIR_OK);
+    cr_assert_eq(ops->grant(ep, &mem, WI_ACCESS_BOTH, &key, &err), WEIR_OK);
     wt_say(ep, "key");
-    WT_UNTIL(&a, &b, b.n_closed == 1);
-    cr_assert_not_null(strstr(b.reason, "ulimit -n"), "%s", b.reason);
-    cr_assert_eq(b.n_messages, 0);
+    WT_UNTIL(&a, &b, b.n_messages == 1);
+    cr_assert_eq(ops->map(b.accepted, key, 4096, WI_ACCESS_BOTH, &at, &err),
+                 WEIR_ERR_SYSTEM);
+    cr_assert_not_null(strstr(err.message, "ulimit -n"), "%s", err.message);
+    cr_assert_null(at);
+    cr_assert_eq(ops->grant(ep, &mem, WI_ACCESS_READ, &key, &err),
+                 WEIR_ERR_SYSTEM);
+    cr_assert_not_null(strstr(err.message, "ulimit -n"), "%s", err.message);
+    cr_assert_eq(b.n_closed, 0);
     ops->disconnect(ep);
     ops->disconnect(b.accepted);
     ops->mem_close(a.t, &mem);

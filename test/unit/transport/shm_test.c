@@ -184,20 +184,21 @@ Test(shm, grant_passes_memory_once)
     wt_node_init(&b, "taker", 4);
     struct wi_ep *ep = wt_link(&a, &b);
     cr_assert_eq(ops->mem_open(a.t, 65536, &mem, &err), WEIR_OK);
-    cr_assert_eq(ops->grant(ep, &mem, &key, &err), WEIR_OK);
+    cr_assert_eq(ops->grant(ep, &mem, WI_ACCESS_BOTH, &key, &err), WEIR_OK);
     wt_say(ep, "key");
     WT_UNTIL(&a, &b, b.n_messages == 1);
     struct shm_ep *taker = wi_container_of(b.accepted, struct shm_ep, base);
     cr_assert_eq(taker->n_in, 1);
     cr_assert_eq(fcntl(taker->in[0].fd, F_GETFD), FD_CLOEXEC);
-    cr_assert_eq(ops->map(b.accepted, key + 1, 65536, &at, &err),
-                 WEIR_ERR_PEER_PROTOCOL);
-    cr_assert_eq(ops->map(b.accepted, key, 65536, &at, &err), WEIR_OK, "%s",
-                 err.message);
+    cr_assert_eq(
+        ops->map(b.accepted, key + 1, 65536, WI_ACCESS_BOTH, &at, &err),
+        WEIR_ERR_PEER_PROTOCOL);
+    cr_assert_eq(ops->map(b.accepted, key, 65536, WI_ACCESS_BOTH, &at, &err),
+                 WEIR_OK, "%s", err.message);
     strcpy(at, "written through the mapping");
     cr_assert_str_eq(mem.base, at);
     void *again = NULL;
-    cr_assert_eq(ops->map(b.accepted, key, 65536, &again, &err),
+    cr_assert_eq(ops->map(b.accepted, key, 65536, WI_ACCESS_BOTH, &again, &err),
                  WEIR_ERR_PEER_PROTOCOL);
     ops->unmap(b.t, at, 65536);
     ops->disconnect(ep);
@@ -219,10 +220,10 @@ Test(shm, announcing_more_than_was_granted_is_refused)
     wt_node_init(&b, "doubter", 4);
     struct wi_ep *ep = wt_link(&a, &b);
     cr_assert_eq(ops->mem_open(a.t, 4096, &mem, &err), WEIR_OK);
-    cr_assert_eq(ops->grant(ep, &mem, &key, &err), WEIR_OK);
+    cr_assert_eq(ops->grant(ep, &mem, WI_ACCESS_BOTH, &key, &err), WEIR_OK);
     wt_say(ep, "key");
     WT_UNTIL(&a, &b, b.n_messages == 1);
-    cr_assert_eq(ops->map(b.accepted, key, 8192, &at, &err),
+    cr_assert_eq(ops->map(b.accepted, key, 8192, WI_ACCESS_BOTH, &at, &err),
                  WEIR_ERR_PEER_PROTOCOL);
     cr_assert_not_null(strstr(err.message, "4096"), "%s", err.message);
     ops->disconnect(ep);
@@ -245,10 +246,10 @@ Test(shm, announcing_a_part_of_a_page_is_refused)
     wt_node_init(&b, "taker", 4);
     struct wi_ep *ep = wt_link(&a, &b);
     cr_assert_eq(ops->mem_open(a.t, ALL, &mem, &err), WEIR_OK);
-    cr_assert_eq(ops->grant(ep, &mem, &key, &err), WEIR_OK);
+    cr_assert_eq(ops->grant(ep, &mem, WI_ACCESS_BOTH, &key, &err), WEIR_OK);
     wt_say(ep, "key");
     WT_UNTIL(&a, &b, b.n_messages == 1);
-    cr_assert_eq(ops->map(b.accepted, key, PART, &at, &err),
+    cr_assert_eq(ops->map(b.accepted, key, PART, WI_ACCESS_BOTH, &at, &err),
                  WEIR_ERR_PEER_PROTOCOL);
     cr_assert_null(at);
     ops->disconnect(ep);
@@ -258,9 +259,48 @@ Test(shm, announcing_a_part_of_a_page_is_refused)
     ops->close(b.t);
 }
 
-/* More grants than fit are an error; what fits arrives, and what was never
- * mapped is closed with the endpoint. */
-Test(shm, grants_are_bounded_and_do_not_leak)
+/* As many as the socket takes; then the peer has to take some first. */
+Test(shm, full_socket_puts_grants_off)
+{
+    struct wt_node a, b;
+    struct weir_error err = {0};
+    struct wi_mem mem;
+    uint64_t key = 0, last = 0;
+    void *at = NULL;
+    weir_err rc;
+    int before = wt_fd_count();
+    wt_node_init(&a, "generous", 4);
+    wt_node_init(&b, "slow", 4);
+    struct wi_ep *ep = wt_link(&a, &b);
+    cr_assert_eq(ops->mem_open(a.t, 4096, &mem, &err), WEIR_OK);
+    for (uint32_t n = 0; n < 2000; n++) {
+        uint32_t seen = a.n_sendable;
+        while ((rc = ops->grant(ep, &mem, n % 3 + 1, &key, &err)) ==
+               WEIR_AGAIN) {
+            WT_UNTIL(&a, &b, a.n_sendable > seen);
+        }
+        cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+        cr_assert_gt(key, last);
+        last = key;
+        cr_assert_eq(ops->ungrant(ep, &mem, key), WEIR_OK);
+    }
+    while (wt_node_stirs(&b) || wt_node_stirs(&a)) {
+        wt_node_drain(&b);
+        wt_node_drain(&a);
+    }
+    cr_assert_eq(ops->map(b.accepted, key, 4096, WI_ACCESS_READ, &at, &err),
+                 WEIR_ERR_PEER_PROTOCOL);
+    cr_assert_eq(b.n_closed, 0, "%s", b.reason);
+    ops->disconnect(ep);
+    ops->disconnect(b.accepted);
+    ops->mem_close(a.t, &mem);
+    ops->close(a.t);
+    ops->close(b.t);
+    cr_assert_eq(wt_fd_count(), before);
+}
+
+/* What was never mapped is closed with the endpoint. */
+Test(shm, grants_do_not_leak)
 {
     struct wt_node a, b;
     struct weir_error err = {0};
@@ -271,10 +311,9 @@ Test(shm, grants_are_bounded_and_do_not_leak)
     wt_node_init(&b, "idle", 4);
     struct wi_ep *ep = wt_link(&a, &b);
     cr_assert_eq(ops->mem_open(a.t, 4096, &mem, &err), WEIR_OK);
-    for (int i = 0; i < SHM_GRANTS; i++) {
-        cr_assert_eq(ops->grant(ep, &mem, &key, &err), WEIR_OK);
+    for (int i = 0; i < 100; i++) {
+        cr_assert_eq(ops->grant(ep, &mem, WI_ACCESS_READ, &key, &err), WEIR_OK);
     }
-    cr_assert_eq(ops->grant(ep, &mem, &key, &err), WEIR_ERR_NO_MEMORY);
     wt_say(ep, "all");
     WT_UNTIL(&a, &b, b.n_messages == 1);
     ops->disconnect(ep);
@@ -362,7 +401,7 @@ static _Noreturn void write_and_die(const char *address)
             continue;
         }
         memcpy(&key, ev.bytes, sizeof(key));
-        if (ops->map(ep, key, 65536, &at, NULL) != WEIR_OK) {
+        if (ops->map(ep, key, 65536, WI_ACCESS_BOTH, &at, NULL) != WEIR_OK) {
             _exit(11);
         }
         memset(at, 0x5a, 65536);
@@ -387,7 +426,8 @@ Test(shm, killed_peer_leaves_nothing_behind, .timeout = 60)
             write_and_die(a.address);
         }
         WT_UNTIL(&a, NULL, a.n_accepted > accepted);
-        cr_assert_eq(ops->grant(a.accepted, &mem, &key, &err), WEIR_OK);
+        cr_assert_eq(ops->grant(a.accepted, &mem, WI_ACCESS_BOTH, &key, &err),
+                     WEIR_OK);
         cr_assert_eq(ops->send(a.accepted, &key, sizeof(key)), WEIR_OK);
         cr_assert_eq(ops->kick(a.accepted), WEIR_OK);
         WT_UNTIL(&a, NULL, a.n_closed > closed);

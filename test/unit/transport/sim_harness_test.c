@@ -248,9 +248,9 @@ weir_err weir_worker_wait(weir_node *n, uint32_t worker, uint64_t timeout_ns)
 
 /* For the table of "sim"; nothing of transport/registry.c is needed. */
 weir_err wi_no_map(struct wi_ep *ep, uint64_t key, size_t bytes,
-                   void **base_out, struct weir_error *err)
+                   uint32_t access, void **base_out, struct weir_error *err)
 {
-    (void)ep, (void)key, (void)bytes, (void)base_out;
+    (void)ep, (void)key, (void)bytes, (void)access, (void)base_out;
     return wi_fail(err, WEIR_ERR_UNSUPPORTED, "no map");
 }
 

@@ -195,8 +195,8 @@ static uint64_t grant(struct seen *s, const struct wi_mem *mem)
 {
     struct weir_error err = {0};
     uint64_t key = 0;
-    cr_assert_eq(wi_sim_ops.grant(s->ep, mem, &key, &err), WEIR_OK, "%s",
-                 err.message);
+    cr_assert_eq(wi_sim_ops.grant(s->ep, mem, WI_ACCESS_BOTH, &key, &err),
+                 WEIR_OK, "%s", err.message);
     return key;
 }
 

@@ -101,7 +101,7 @@ Test(pages, shared_memory_becomes_huge_where_the_kernel_can)
     const size_t bytes = 2 * WI_HUGE_PAGE + WI_PAGE;
     int fd = memfd_create("pages", MFD_CLOEXEC);
     cr_assert_eq(ftruncate(fd, (off_t)bytes), 0);
-    uint8_t *base = wi_pages_map_shared(fd, bytes);
+    uint8_t *base = wi_pages_map_shared(fd, bytes, true);
     cr_assert_neq(base, MAP_FAILED);
     cr_assert_eq((uintptr_t)base % WI_HUGE_PAGE, 0);
     memset(base, 7, bytes);
@@ -110,7 +110,7 @@ Test(pages, shared_memory_becomes_huge_where_the_kernel_can)
     cr_assert(!all || kib == 2 * WI_HUGE_PAGE / 1024, "%ld KiB", kib);
 
     /* a peer's mapping of the same: the same pages, huge there too */
-    uint8_t *peer = wi_pages_map_shared(fd, bytes);
+    uint8_t *peer = wi_pages_map_shared(fd, bytes, true);
     cr_assert_eq((uintptr_t)peer % WI_HUGE_PAGE, 0);
     cr_assert_eq(wi_pages_populate(peer, bytes), 0);
     cr_assert_eq(huge_kib(peer), kib);
