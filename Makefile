@@ -6,7 +6,7 @@
 .PHONY: release demo test test-sanitizers check bench bench-two-stage \
         bench-query install install-all docs format fuzz tidy coverage clean \
         setup setup-build setup-check setup-bench setup-vm setup-cross \
-        test-aarch64 vm test-vm bench-vm help
+        setup-scan test-aarch64 vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -16,10 +16,14 @@ help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
 setup: ## install all Debian packages
-setup: setup-build setup-check setup-bench setup-vm setup-cross
+setup: setup-build setup-check setup-bench setup-vm setup-cross setup-scan
 
 setup-build setup-check setup-bench setup-vm setup-cross: setup-%:
 	@tools/setup.sh $*
+
+setup-scan: setup-build ## fetch nanoarrow and adbc.h for libweir-scan
+	@tools/setup.sh scan
+	@tools/arrow.sh build/arrow
 
 # Configured once; later builds notice by themselves what has changed.
 build/%/build.ninja: | setup-build

@@ -6,6 +6,9 @@
 # them. Otherwise they replay their corpus, as a test.
 
 weir_glob(weir_fuzz_sources test/fuzz/*_fuzz.c)
+if(NOT WEIR_SCAN_FOUND)
+  list(FILTER weir_fuzz_sources EXCLUDE REGEX "/scan_fuzz\\.c$")
+endif()
 
 # What targets share with the tests; none of it needs Criterion.
 set(weir_fuzz_support test/support/lab.c test/support/plan.c
@@ -28,6 +31,10 @@ foreach(source ${weir_fuzz_sources})
                                                   ${PROJECT_BINARY_DIR}/test)
   target_link_libraries(${target} PRIVATE weir_flags weir_fuzz_support
                                           weir_chbench weir_plan_static)
+  if(name STREQUAL "scan")
+    target_link_libraries(${target} PRIVATE weir_scan_static)
+    target_include_directories(${target} SYSTEM PRIVATE ${weir_arrow_include})
+  endif()
   add_dependencies(fuzz ${target})
   if(WEIR_FUZZ)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)

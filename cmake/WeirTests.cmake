@@ -23,6 +23,10 @@ if(NOT WEIR_RDMA_FOUND)
   endforeach()
 endif()
 
+if(NOT WEIR_SCAN_FOUND)
+  list(FILTER weir_unit_sources EXCLUDE REGEX "^test/unit/services/scan/")
+endif()
+
 set(weir_test_libraries weir_chbench weir_plan_static ${WEIR_CSV_LIBRARY}
                         ${WEIR_JEMALLOC_BEHIND_LIBC})
 if(WEIR_TOOLS)
@@ -136,6 +140,11 @@ foreach(folder ${weir_unit_folders})
   endif()
   weir_criterion(unit.${name} unit 300 SOURCES ${sources} LIBRARIES
                  ${weir_test_libraries})
+  if(name STREQUAL "services.scan")
+    target_link_libraries(test_unit_services_scan PRIVATE weir_scan_static)
+    target_include_directories(test_unit_services_scan SYSTEM
+                               PRIVATE ${weir_arrow_include})
+  endif()
 endforeach()
 
 set(weir_suite_sources ${weir_conformance_sources})

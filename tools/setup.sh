@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [lib|plan|verbs|build|check|bench|vm|cross]...: install the Debian
-# packages that Weir needs and that are missing: lib for libweir alone, plan for
-# libweir-plan, verbs for the transport over RDMA, build for all three and
-# everything that is made of them. When none is, this takes milliseconds and
+# setup.sh [lib|plan|verbs|build|check|bench|vm|cross|scan]...: install the
+# Debian packages that Weir needs and that are missing: lib for libweir alone,
+# plan for libweir-plan, verbs for the transport over RDMA, build for all three
+# and everything that is made of them. When none is, this takes milliseconds and
 # touches nothing.
 set -eu
 
@@ -22,6 +22,8 @@ bench="openmpi-bin libopenmpi-dev iperf3 python3-venv python3-matplotlib"
 # what Debian builds the kernel with.
 vm="qemu-system-x86 busybox-static kmod cpio xz-utils gcc-12 iproute2
     ibverbs-providers ibverbs-utils rdmacm-utils perftest"
+# tools/arrow.sh fetches what libweir-scan is made with.
+scan="python3-venv"
 # Besides the headers of Criterion and xxHash, which "build" brings.
 cross="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 
@@ -36,9 +38,10 @@ for group in "${@:-build}"; do
     bench) wanted="$wanted $bench" ;;
     vm) wanted="$wanted $vm" ;;
     cross) wanted="$wanted $cross" ;;
+    scan) wanted="$wanted $scan" ;;
     *)
         echo "setup.sh: no group '$group'" \
-            "(lib, plan, verbs, build, check, bench, vm, cross)" >&2
+            "(lib, plan, verbs, build, check, bench, vm, cross, scan)" >&2
         exit 2
         ;;
     esac

@@ -2,10 +2,12 @@
 /**
  * Batches: the Arrow C Data Interface, as rows enter and leave Weir.
  *
- * The two structs below are the ABI of the Arrow C Data Interface (Apache
- * Arrow, "The Arrow C data interface", structure definitions). They are
- * guarded by the macro that the specification names, so that this header can
- * be used beside any other copy of them.
+ * The structs below are the ABI of the Arrow C Data and C Stream Interfaces
+ * (Apache Arrow, "The Arrow C data interface", "The Arrow C stream interface",
+ * structure definitions). They are guarded by the macros that the specification
+ * names, so that this header can be used beside any other copy of them. Streams
+ * are declared here because such copies (nanoarrow.h, adbc.h) expect both where
+ * they find one.
  *
  * A batch is a struct array (format "+s") with one child per column:
  *
@@ -90,6 +92,19 @@ struct ArrowArray {
 };
 
 #endif /* ARROW_C_DATA_INTERFACE */
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+
+#endif /* ARROW_C_STREAM_INTERFACE */
 
 /** One column for weir_schema_build(): name, Arrow format, may hold nulls. */
 struct weir_field {

@@ -7,8 +7,8 @@ set -eu
 enter "$@"
 
 # shellcheck disable=SC2046 # one word per file
-split_code $(sources '*.[ch]' core transport operators test/support test/unit \
-                     test/conformance) | awk -F '\t' '
+split_code $(sources '*.[ch]' core transport operators services test/support \
+                     test/unit test/conformance) | awk -F '\t' '
     $1 == "core/base/futex.h" { next }
     match($3, "(^|[^A-Za-z0-9_])((u|nano|clock_nano|thrd_)?sleep|" \
               "(sched|thrd|pthread)_yield) *\\(") {

@@ -41,6 +41,7 @@ cat >"$tmp/rules" <<'RULES'
 ^transport/[a-z]*/          SYS <weir/error.h> "core/transport.h" "core/base/
                             OWN
 ^operators/                 SYS <weir/ <jansson.h> "operators/
+^services/                  SYS <weir/ <nanoarrow/ <arrow-adbc/ OWN
 ^examples/                  SYS <weir/ OWN
 ^launch/                    SYS <weir/ "core/base/ "launch/
 ^chbench/                   SYS <weir/ "operators/base/ "operators/table/
@@ -60,7 +61,8 @@ cat >"$tmp/rules" <<'RULES'
 ^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/install/              SYS <weir/
 ^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h>
-                            <criterion/ "core/ "transport/ "operators/ "chbench/
+                            <nanoarrow/ <arrow-adbc/ <criterion/ "core/
+                            "transport/ "operators/ "services/ "chbench/
                             "launch/ "cli/ "tools/ "bench/ "test/
 RULES
 

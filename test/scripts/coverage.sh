@@ -16,7 +16,8 @@ find "$dir/CMakeFiles/weir_objects.dir" -name '*.gcno' |
             file = substr($0, 7, length($0) - 7)
             sub("^" root, "", file)
         }
-        /^Lines executed:/ && file ~ /^(core|transport|operators)\/.*\.c$/ {
+        /^Lines executed:/ &&
+            file ~ /^(core|transport|operators|services)\/.*\.c$/ {
             split(substr($0, 16), part, "% of ")
             printf "%6.1f%% of %5d  %s\n", part[1], part[2], file
             covered += part[1] / 100 * part[2]

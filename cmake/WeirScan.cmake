@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# libweir-scan, columnar results on top of regions: services/scan, and nanoarrow
+# as tools/arrow.sh fetches it.
+
+set(WEIR_ARROW_DIR ${PROJECT_SOURCE_DIR}/build/arrow
+    CACHE PATH "Where tools/arrow.sh has put nanoarrow and adbc.h")
+set(WEIR_SCAN_FOUND OFF)
+if(WEIR_SCAN AND EXISTS ${WEIR_ARROW_DIR}/name)
+  set(WEIR_SCAN_FOUND ON)
+elseif(WEIR_SCAN)
+  message(STATUS "no libweir-scan: run `make setup-scan`")
+endif()
+
+if(WEIR_SCAN_FOUND)
+  set(weir_arrow_include ${WEIR_ARROW_DIR}/include)
+  # Others' sources: without our warnings, and with what they may rely on.
+  set(weir_nanoarrow_sources "")
+  foreach(name array schema utils array_stream)
+    list(APPEND weir_nanoarrow_sources
+         ${weir_arrow_include}/nanoarrow/common/${name}.c)
+  endforeach()
+  add_library(weir_nanoarrow OBJECT ${weir_nanoarrow_sources})
+  set_target_properties(weir_nanoarrow PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(weir_nanoarrow SYSTEM
+                             PUBLIC ${weir_arrow_include})
+  if(WEIR_SANITIZE)
+    target_compile_options(weir_nanoarrow PRIVATE -fsanitize=${WEIR_SANITIZE}
+                                                  -fno-omit-frame-pointer)
+  endif()
+
+  weir_glob(weir_scan_sources services/scan/*.c)
+  set(weir_scan_deps Threads::Threads ${CMAKE_DL_LIBS})
+  weir_compile(weir_scan_objects "${weir_scan_deps}" ${weir_scan_sources})
+  target_include_directories(weir_scan_objects SYSTEM
+                             PRIVATE ${weir_arrow_include})
+  add_library(weir_scan_static STATIC $<TARGET_OBJECTS:weir_scan_objects>
+                                      $<TARGET_OBJECTS:weir_nanoarrow>)
+  target_link_libraries(weir_scan_static PUBLIC weir_static ${weir_scan_deps})
+endif()

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# arrow.sh DIR: the sources of others that libweir-scan is made with, below
+# DIR/include: nanoarrow and adbc.h. Debian 12 has neither, so they come from
+# PyPI, by pip, at one version each and checked by their hashes; half a minute,
+# once.
+set -eu
+
+dir=$1
+nanoarrow=0.9.0
+adbc=1.13.0
+name="nanoarrow $nanoarrow, adbc $adbc, 1"
+if [ -f "$dir/name" ] && [ "$(cat "$dir/name")" = "$name" ]; then
+    exit 0
+fi
+
+echo "Fetching from PyPI: nanoarrow $nanoarrow, adbc-driver-manager $adbc"
+rm -rf "$dir"
+mkdir -p "$dir/work" "$dir/include/nanoarrow" "$dir/include/arrow-adbc"
+cat >"$dir/work/list" <<LIST
+nanoarrow==$nanoarrow \\
+--hash=sha256:1ce15bbed8532839347faa78824c5dbd3769bff60661003e34c6fba5dd881bd3
+adbc-driver-manager==$adbc \\
+--hash=sha256:72d616e43d03b735e4000b653307531a2d1820f1f7e0ce949656f0ab939bd53e
+LIST
+python3 -m venv "$dir/work/venv"
+"$dir/work/venv/bin/pip" download --quiet --disable-pip-version-check \
+    --no-deps --no-binary :all: --require-hashes \
+    -r "$dir/work/list" -d "$dir/work"
+for file in "$dir"/work/*.tar.gz; do
+    tar -xf "$file" -C "$dir/work"
+done
+
+from=$dir/work/nanoarrow-$nanoarrow/subprojects/arrow-nanoarrow/src/nanoarrow
+cp -r "$from/nanoarrow.h" "$from/common" "$dir/include/nanoarrow"
+# Symbols are ours, and none is exported.
+sed -e "s/@NANOARROW_VERSION@/$nanoarrow/" \
+    -e "s/@NANOARROW_VERSION_MAJOR@/${nanoarrow%%.*}/" \
+    -e "s/@NANOARROW_VERSION_MINOR@/$(echo $nanoarrow | cut -d. -f2)/" \
+    -e "s/@NANOARROW_VERSION_PATCH@/${nanoarrow##*.}/" \
+    -e 's/@NANOARROW_NAMESPACE_DEFINE@/#define NANOARROW_NAMESPACE wi_\
+#define NANOARROW_DLL/' \
+    "$from/nanoarrow_config.h.in" >"$dir/include/nanoarrow/nanoarrow_config.h"
+cp "$dir/work/adbc_driver_manager-$adbc/adbc_driver_manager/arrow-adbc/adbc.h" \
+    "$dir/include/arrow-adbc"
+rm -rf "$dir/work"
+echo "$name" >"$dir/name"
