@@ -9,9 +9,9 @@
  * Neither node has to be a member of a cluster. A link is opened when the peer
  * is first needed, and closed when it has been idle
  * (weir_node_params.idle_close_ns) or its last handle was closed. All handles
- * of one address share it. If a member has the address when the handle is opened,
- * the link is the member's, with the rows of queries, and the handle stays with
- * the member when that moves (weir_node_add_member).
+ * of one address share it. If a member has the address when the handle is
+ * opened, the link is the member's, with the rows of queries, and the handle
+ * stays with the member when that moves (weir_node_add_member).
  *
  * A peer that was killed and started again at its address is a new
  * *incarnation*: operations that were under way with the old one end with

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links of nodes that are not members of one cluster. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "core/link/link.h"
+#include "core/link/lock.h"
+#include "core/link/members.h"
+#include "core/link/peer.h"
+#include "test/support/lone.h"
+
+static const uint64_t ms = 1000000u;
+
+enum { PEERS = 2 };
+
+/* Nodes on a simulated network, none of which has joined, stepped in turns. */
+struct trio {
+    struct wi_simnet *net;
+    weir_node *node[3];
+};
+
+static void open_node(struct trio *t, uint32_t i)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    struct wi_simport_ref port = {t->net, i};
+    const struct weir_node_params p = {.name = names[i],
+                                       .transport = "sim",
+                                       .manual = 1,
+                                       .max_members = 2,
+                                       .max_peers = PEERS,
+                                       .connect_ns = 100 * ms,
+                                       .detect_ns = 100 * ms,
+                                       .idle_close_ns = 1000 * ms,
+                                       .transport_arg = &port};
+    struct weir_error err = {0};
+    cr_assert_eq(weir_node_open(&p, &t->node[i], &err), WEIR_OK, "%s",
+                 err.message);
+}
+
+static void trio_open(struct trio *t)
+{
+    const struct wi_simnet_params net = {.ports = 9,
+                                         .seed = 1,
+                                         .bandwidth = 12500000000u,
+                                         .latency_ns = 2000,
+                                         .overhead_bytes = 64};
+    struct weir_error err = {0};
+    *t = (struct trio){0};
+    cr_assert_eq(wi_simnet_open(&net, &t->net, &err), WEIR_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        open_node(t, i);
+    }
+}
+
+static void trio_close(struct trio *t)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        weir_node_close(t->node[i]);
+    }
+    wi_simnet_close(t->net);
+}
+
+/* Let things happen for so long. */
+static void pass(struct trio *t, uint64_t ns)
+{
+    uint64_t until = wi_simnet_now(t->net) + ns;
+    uint64_t now;
+    while ((now = wi_simnet_now(t->net)) <= until) {
+        uint64_t next = until + 1;
+        for (uint32_t i = 0; i < 3; i++) {
+            uint64_t at = UINT64_MAX;
+            if (t->node[i] != NULL) {
+                (void)weir_node_step(t->node[i], now, &at);
+            }
+            next = at < next ? at : next;
+        }
+        uint64_t sooner = wi_simnet_next(t->net);
+        next = sooner < next ? sooner : next;
+        wi_simnet_advance(t->net, next > now ? next : now + 1);
+    }
+}
+
+static struct wi_engine *engine(struct trio *t, uint32_t i)
+{
+    return &t->node[i]->engine;
+}
+
+static weir_peer *open_peer(struct trio *t, uint32_t i, const char *address)
+{
+    weir_peer *p = NULL;
+    struct weir_error err = {0};
+    cr_assert_eq(weir_peer_open(t->node[i], address, &p, &err), WEIR_OK, "%s",
+                 err.message);
+    return p;
+}
+
+static uint32_t n_links(struct trio *t, uint32_t i)
+{
+    uint32_t n = 0;
+    wi_each_link(engine(t, i), l)
+    {
+        n++;
+    }
+    return n;
+}
+
+Test(peer, nodes_that_never_joined_have_a_link_without_rings)
+{
+    struct trio t;
+    trio_open(&t);
+    uint64_t before = engine(&t, 0)->mem_bytes;
+    weir_peer *p = open_peer(&t, 0, "sim:1");
+    weir_peer *q = open_peer(&t, 0, "sim:1");
+    struct wi_link *l = wi_peer_link(p);
+    cr_assert_eq(l, wi_peer_link(q));
+    pass(&t, ms);
+    cr_assert_eq(l->state, WI_LINK_OPEN);
+    cr_assert(l->outside && !l->self);
+    cr_assert_eq(l->peer_incarnation, engine(&t, 1)->incarnation);
+    cr_assert_str_eq(wi_member_name(engine(&t, 0), p->member), "b");
+    cr_assert_eq(engine(&t, 0)->mem_bytes, before);
+    cr_assert_eq(n_links(&t, 1), 1);
+    wi_each_link(engine(&t, 1), there)
+    {
+        cr_assert_str_eq(wi_member_name(engine(&t, 1), there->member), "a");
+    }
+    weir_peer_close(p);
+    pass(&t, ms);
+    cr_assert_eq(n_links(&t, 1), 1, "it went with the first handle");
+    weir_peer_close(q);
+    pass(&t, ms);
+    cr_assert_eq(n_links(&t, 0), 0);
+    cr_assert_eq(n_links(&t, 1), 0);
+    trio_close(&t);
+}
+
+/* Two that need each other at once: a link each, nothing crosses. */
+Test(peer, both_sides_may_connect)
+{
+    struct trio t;
+    trio_open(&t);
+    weir_peer *p = open_peer(&t, 0, "sim:1");
+    weir_peer *q = open_peer(&t, 1, "sim:0");
+    struct wi_link *a = wi_peer_link(p);
+    struct wi_link *b = wi_peer_link(q);
+    pass(&t, ms);
+    cr_assert_eq(a->state, WI_LINK_OPEN);
+    cr_assert_eq(b->state, WI_LINK_OPEN);
+    cr_assert_eq(n_links(&t, 0), 2);
+    weir_peer_close(p);
+    weir_peer_close(q);
+    trio_close(&t);
+}
+
+Test(peer, an_idle_link_closes_and_opens_again)
+{
+    struct trio t;
+    trio_open(&t);
+    weir_peer *p = open_peer(&t, 0, "sim:1");
+    (void)wi_peer_link(p);
+    pass(&t, ms);
+    pass(&t, 2000 * ms);
+    cr_assert_eq(n_links(&t, 0), 0);
+    cr_assert_eq(n_links(&t, 1), 0);
+    struct wi_link *l = wi_peer_link(p);
+    pass(&t, ms);
+    cr_assert_eq(l->state, WI_LINK_OPEN);
+    weir_peer_close(p);
+    trio_close(&t);
+}
+
+/* Who was started again at an address is another incarnation. */
+Test(peer, a_node_that_was_started_again_is_reached_again)
+{
+    struct trio t;
+    trio_open(&t);
+    weir_peer *p = open_peer(&t, 0, "sim:1");
+    (void)wi_peer_link(p);
+    pass(&t, ms);
+    weir_node_close(t.node[1]);
+    t.node[1] = NULL;
+    pass(&t, ms);
+    cr_assert_eq(n_links(&t, 0), 0);
+    open_node(&t, 1);
+    struct wi_link *l = wi_peer_link(p);
+    pass(&t, ms);
+    cr_assert_eq(l->state, WI_LINK_OPEN);
+    cr_assert_eq(l->peer_incarnation, engine(&t, 1)->incarnation);
+    weir_peer_close(p);
+    trio_close(&t);
+}
+
+Test(peer, there_are_max_peers_of_them)
+{
+    struct trio t;
+    struct weir_error err = {0};
+    weir_peer *more = NULL;
+    trio_open(&t);
+    weir_peer *p = open_peer(&t, 0, "sim:1");
+    weir_peer *q = open_peer(&t, 0, "sim:7");
+    cr_assert_eq(weir_peer_open(t.node[0], "sim:8", &more, &err),
+                 WEIR_ERR_BUDGET);
+    cr_assert_not_null(strstr(err.message, "max_peers"), "%s", err.message);
+    weir_peer_close(q);
+    more = open_peer(&t, 0, "sim:8");
+    cr_assert_eq(weir_peer_open(t.node[0], "tcp:1.2.3.4:5", &q, &err),
+                 WEIR_ERR_ARG);
+    weir_peer_close(more);
+    weir_peer_close(p);
+    trio_close(&t);
+}
+
+/* A member by its address shares the member's link; so does the node itself,
+ * which has one to itself also before it joins. */
+Test(peer, members_and_the_node_itself_are_peers)
+{
+    const struct weir_member members[] = {{"a", "sim:0", 1}, {"b", "sim:1", 1}};
+    struct weir_error err = {0};
+    struct trio t;
+    trio_open(&t);
+    weir_peer *own = open_peer(&t, 0, "sim:0");
+    struct wi_link *l = wi_peer_link(own);
+    cr_assert(l->self && l->outside && l->state == WI_LINK_OPEN);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert_eq(weir_node_join(t.node[i], members, 2, &err), WEIR_OK);
+    }
+    weir_peer *p = open_peer(&t, 0, "sim:1");
+    weir_peer *self = open_peer(&t, 0, "sim:0");
+    cr_assert_eq(p->member, 1);
+    cr_assert_eq(self->member, 0);
+    cr_assert_eq(wi_peer_link(own), l);
+    l = wi_peer_link(p);
+    pass(&t, ms);
+    cr_assert(!l->outside && l->state == WI_LINK_OPEN);
+    weir_peer_close(p);
+    pass(&t, ms);
+    cr_assert_eq(l->state, WI_LINK_OPEN);
+    weir_peer_close(own);
+    weir_peer_close(self);
+    trio_close(&t);
+}
+
+/* ---- what comes from a peer is not to be trusted -------------------------- */
+
+static void fill_hello(union wi_msg *m, enum wi_msg_type type)
+{
+    wi_msg_init(m, type);
+    m->hello.magic = WI_WIRE_MAGIC;
+    m->hello.version_min = WI_WIRE_VERSION_MIN;
+    m->hello.version_max = WI_WIRE_VERSION_MAX;
+    m->hello.from = WI_OUTSIDE;
+    m->hello.to = WI_OUTSIDE;
+    m->hello.incarnation = 77;
+    wi_text_put(m->hello.name, WI_NAME_BYTES, "visitor");
+}
+
+static struct wt_raw *visit(struct wt_lone *lone)
+{
+    union wi_msg m;
+    struct wt_raw *raw = wt_lone_dial(lone);
+    fill_hello(&m, WI_MSG_HELLO);
+    wt_raw_say(raw, &m);
+    WT_TURNS(lone, raw->of_type[WI_MSG_ACCEPT] + raw->of_type[WI_MSG_REFUSE]);
+    return raw;
+}
+
+static const struct weir_node_params two_visitors = {.max_members = 2,
+                                                     .max_peers = 2};
+
+Test(peer, one_visitor_too_many_is_refused)
+{
+    struct wt_lone lone;
+    wt_lone_open(&lone, &two_visitors);
+    struct wt_raw *first = visit(&lone);
+    (void)visit(&lone);
+    struct wt_raw *third = visit(&lone);
+    cr_assert_eq(third->of_type[WI_MSG_REFUSE], 1);
+    cr_assert_not_null(
+        strstr(third->last[WI_MSG_REFUSE].refuse.text, "max_peers"));
+    wt_raw_drop(first);
+    wt_lone_settle(&lone);
+    struct wt_raw *fourth = visit(&lone);
+    cr_assert_eq(fourth->of_type[WI_MSG_ACCEPT], 1);
+    wt_lone_close(&lone);
+}
+
+/* Nothing of rows goes over such a link: there are no tables for it. */
+Test(peer, messages_of_rows_end_a_link_without_rings)
+{
+    for (uint16_t type = 1; type < WI_MSG_TYPES; type++) {
+        struct wt_lone lone;
+        union wi_msg m;
+        wt_lone_open(&lone, &two_visitors);
+        struct wt_raw *raw = visit(&lone);
+        fill_hello(&m, WI_MSG_READY);
+        wt_raw_say(raw, &m);
+        wi_msg_init(&m, (enum wi_msg_type)type);
+        wt_raw_say(raw, &m);
+        wt_lone_settle(&lone);
+        bool goes_on = type == WI_MSG_PING || type == WI_MSG_BYE;
+        cr_expect_eq(raw->closed && type != WI_MSG_BYE, !goes_on, "message %u",
+                     type);
+        wt_lone_close(&lone);
+    }
+}
