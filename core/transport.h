@@ -278,8 +278,8 @@ struct wi_transport_ops {
      *
      * @param access  bits of WI_ACCESS_; no more than these is allowed
      *
-     * Returns:    WEIR_OK | WEIR_AGAIN (the peer has to take earlier ones
-     *             first: WI_EV_SENDABLE follows)
+     * Returns:    WEIR_OK | WEIR_AGAIN (the peer has to take earlier ones, more
+     *             than a few, first: WI_EV_SENDABLE follows)
      * Errors:     WEIR_ERR_SYSTEM, WEIR_ERR_PEER_LOST, WEIR_ERR_NO_MEMORY: of
      *             this grant, the endpoint lives on
      * Blocks:     never, but to register memory for an access for the first

@@ -54,31 +54,20 @@ static void fill_hello(const struct wi_link *l, union wi_msg *m,
     h->bell_ids = e->n_ids;
 }
 
-/* A fresh link has room for the first grants, or it never will. */
-static weir_err grant_one(struct wi_link *l, const struct wi_mem *mem,
-                          uint32_t access, uint64_t *key_out,
-                          struct weir_error *err)
-{
-    weir_err rc = l->home->ops->grant(l->ep, mem, access, key_out, err);
-    return rc != WEIR_AGAIN ? rc
-                            : wi_fail(err, WEIR_ERR_PEER_LOST,
-                                      "it takes nothing that is sent to it");
-}
-
 /* Grant our side to the peer and say so in m. */
 static weir_err grant_to_peer(struct wi_link *l, struct wi_msg_hello *h,
                               struct weir_error *err)
 {
-    struct wi_engine *e = l->engine;
+    const struct wi_transport_ops *ops = l->home->ops;
     uint32_t access = l->mapped ? WI_ACCESS_BOTH : WI_ACCESS_WRITE;
     if (l->outside) {
         return WEIR_OK;
     }
     l->area.guard = (struct wi_guard){.may_write = wi_in_may_write, .arg = l};
-    weir_err rc = grant_one(l, &l->area, access, &h->ring_key, err);
+    weir_err rc = ops->grant(l->ep, &l->area, access, &h->ring_key, err);
     if (rc == WEIR_OK && l->mapped) {
-        h->bell_bytes = e->bell_mem.bytes;
-        rc = grant_one(l, &e->bell_mem, access, &h->bell_key, err);
+        h->bell_bytes = l->engine->bell_mem.bytes;
+        rc = ops->grant(l->ep, &l->engine->bell_mem, access, &h->bell_key, err);
     }
     return rc;
 }
@@ -98,11 +87,9 @@ static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
     }
     l->peer_area = p;
     l->peer_area_bytes = h->ring_bytes;
+    uint64_t ctl_bytes = h->n_units * sizeof(struct wi_ring_ctl);
     const struct wi_mem_part ctl = {
-        .base = p,
-        .bytes = h->ring_bytes,
-        .to = h->n_units * sizeof(struct wi_ring_ctl),
-    };
+        .base = p, .bytes = h->ring_bytes, .to = ctl_bytes};
     rc = l->home->ops->mem_take(l->home, &ctl, err);
     if (rc != WEIR_OK) {
         return rc;

@@ -11,9 +11,9 @@
  *
  *     WT_SPI_CONFORMANCE(spi_tcp, &fixture)
  *
- * and is linked with spi.c, spi_cases.c, spi_rma.c and spi_thread.c. A case
- * opens two or three transports in one process and drives them from one thread
- * (spi_thread.c adds a worker):
+ * and is linked with the other files spi_*.c. A case opens two or three
+ * transports in one process and drives them from one thread (spi_thread.c adds
+ * a worker):
  *
  *     case ---- wt_spi_turn() ----> poll every transport, record events
  *                                   kick on SENDABLE (as the core does)
@@ -201,7 +201,19 @@ uint64_t wt_rand(uint64_t *state);
     X(suite, fix, read_outside_the_grant_closes, WI_CAP_READ, 0)               \
     X(suite, fix, mapped_bytes_are_seen_by_the_owner, WI_CAP_MAP, 0)           \
     X(suite, fix, map_of_unknown_key_is_refused, WI_CAP_MAP, 0)                \
-    X(suite, fix, mapping_outlives_its_endpoint, WI_CAP_MAP, 0)
+    X(suite, fix, mapping_outlives_its_endpoint, WI_CAP_MAP, 0)                \
+    X(suite, fix, grant_to_read_is_not_one_to_write, WI_CAP_WRITE, 0)          \
+    X(suite, fix, grant_to_write_is_not_one_to_read, WI_CAP_READ, 0)           \
+    X(suite, fix, write_after_the_grant_closes_one_link, WI_CAP_WRITE, 0)      \
+    X(suite, fix, read_after_the_grant_closes_one_link, WI_CAP_READ, 0)        \
+    X(suite, fix, grants_come_and_go, WI_CAP_WRITE, 0)                         \
+    X(suite, fix, many_grants_stand_at_a_time, WI_CAP_READ, 0)                 \
+    X(suite, fix, odd_places_are_read, WI_CAP_READ, 0)                         \
+    X(suite, fix, odd_places_are_written, WI_CAP_WRITE, 0)                     \
+    X(suite, fix, borrowed_memory_is_read, WI_CAP_READ, 0)                     \
+    X(suite, fix, local_memory_is_any, WI_CAP_LOCAL_ANY, 0)                    \
+    X(suite, fix, mapping_to_read_shows_the_owners_bytes, WI_CAP_MAP, 0)       \
+    X(suite, fix, grant_that_has_ended_is_not_mapped, WI_CAP_MAP, 0)
 
 #define WT_SPI_DECLARE(suite, fix, name, needs, without)                       \
     void wt_spi_##name(const struct wt_spi_fixture *fixture);
