@@ -464,6 +464,40 @@ Test(tcp, flood_of_reads_is_stopped, .timeout = 60)
     raw_close(&raw);
 }
 
+/* ---- grants that end too early ------------------------------------------- */
+
+/* What the raw peer sends is parsed, and no answer is kicked. */
+static void poll_once(struct raw *raw)
+{
+    struct wi_event events[8];
+    struct pollfd p = {.fd = wi_tcp_ops.fd(raw->spi.t[0]), .events = POLLIN};
+    cr_assert_eq(poll(&p, 1, 20000), 1);
+    (void)wi_tcp_ops.poll(raw->spi.t[0], wt_spi_now(&raw->spi), events, 8);
+}
+
+static void expect_early(uint32_t type, const char *word)
+{
+    struct raw raw;
+    uint8_t record[24 + 8];
+    raw_open(&raw);
+    memset(record, 0, sizeof(record));
+    header(record, type, 64, raw.key, 0);
+    raw_send(raw.fd, record, type == TCP_WRITE ? sizeof(record) : 24);
+    poll_once(&raw);
+    cr_assert_eq(wi_tcp_ops.ungrant(raw.end->ep, &raw.mem, raw.key),
+                 WEIR_ERR_PEER_LOST);
+    WT_UNTIL(&raw.spi, raw.end->closed);
+    cr_assert_not_null(strstr(raw.end->reason, word), "%s", raw.end->reason);
+    raw_close(&raw);
+}
+
+/* The transport would go on to send from the memory, or to write to it. */
+Test(tcp, grant_that_ends_under_an_operation_ends_the_link, .timeout = 60)
+{
+    expect_early(TCP_READ, "still read");
+    expect_early(TCP_WRITE, "still wrote");
+}
+
 /* Records that are almost right, in random pieces, of 300 seeds. Whatever
  * happens, nothing outside the grant changes and messages have legal sizes. */
 Test(tcp, random_streams_do_no_harm, .timeout = 120)
