@@ -62,11 +62,22 @@ static WI_COLD enum wi_isa of_machine(void)
                : WI_ISA_PORTABLE;
 }
 
+/* Of AMD's processors, Zen 4 is the first with AVX-512. */
+bool wi_isa_around(void)
+{
+    return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f");
+}
+
 #else
 
 static enum wi_isa of_machine(void)
 {
     return WI_ISA_PORTABLE;
+}
+
+bool wi_isa_around(void)
+{
+    return false;
 }
 
 #endif /* WI_X86 */

@@ -47,6 +47,15 @@ enum wi_isa {
  */
 enum wi_isa wi_isa_best(void);
 
+/**
+ * Does it pay to write around the cache what another core reads next? Measured
+ * on AMD's Zen 4 only (docs/rationale.md), which is where this says so; an
+ * Intel processor may have to fetch such lines from memory.
+ *
+ * Errors: none.  Blocks: never.  Threads: any
+ */
+bool wi_isa_around(void);
+
 /** "portable", "avx2", "avx512", "vbmi2", "gather". Errors: none. Blocks:
  *  never. Threads: any. Ownership: static. */
 const char *wi_isa_name(enum wi_isa isa);

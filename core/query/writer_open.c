@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/base/isa.h"
 #include "core/format/frame_build.h"
 #include "core/format/frame_fan.h"
 #include "core/link/edge.h"
@@ -69,7 +70,7 @@ static weir_err open_member(struct weir_writer *w, uint32_t member,
         *lane =
             (struct wi_lane){.out = o, .worker = (uint16_t)k, .owner = owner};
         weir_err rc = wi_builder_open(s->schema, &lane->builder, err);
-        if (rc == WEIR_OK && w->fan == NULL) {
+        if (rc == WEIR_OK && w->fan == NULL && wi_isa_around()) {
             rc = wi_builder_stream(lane->builder, err);
         }
         if (rc != WEIR_OK) {
