@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partitions: opening, and lists of rows from destinations of rows.
- *
- * Which of three ways to make lists is fastest for a number of destinations was
- * measured (bench/micro/partition_bench.c); partition_impl.h has the limits.
- * Lists of full length need no counting pass, but each lies on pages of its
- * own: many of them run out of TLB entries.
+ * Partitions: opening, and splits by what no key decides.
  */
 #include "core/partition/partition.h"
 
@@ -14,18 +9,12 @@
 #include <string.h>
 
 #include "core/base/err.h"
-#include "core/partition/partition_avx2.h"
-#include "core/partition/partition_avx512.h"
 #include "core/partition/partition_hash.h"
 #include "core/partition/partition_impl.h"
+#include "core/partition/partition_lists.h"
 #include "core/partition/partition_range.h"
-#include "core/partition/partition_vbmi2.h"
 
-enum {
-    MAX_DEST = 65536,
-    OWN_BANKS = WI_BANKS - 1, /* the first one's lists are the result's */
-    BANK_STRIDE = WI_BANK_ROWS + 16, /* a quarter of the rows, and some */
-};
+enum { MAX_DEST = 65536 };
 
 #define GOLDEN 0x9e3779b97f4a7c15u /* splitmix64's step */
 
@@ -110,12 +99,7 @@ static weir_err find_keys(struct wi_partition *p,
 
 static weir_err open_lists(struct wi_partition *p, struct weir_error *err)
 {
-    size_t n_idx =
-        is_whole(p) ? 1
-        : p->n_dest <= WI_LISTS_BANKED
-            ? (size_t)p->n_dest * (WI_LIST_STRIDE + OWN_BANKS * BANK_STRIDE)
-        : p->n_dest <= WI_LISTS_DIRECT ? (size_t)p->n_dest * WI_LIST_STRIDE
-                                       : WI_SPLIT_ROWS;
+    size_t n_idx = is_whole(p) ? 1 : wi_lists_room(p->n_dest);
     p->idx = malloc(n_idx * sizeof(uint32_t));
     p->begin = calloc(p->n_dest, sizeof(uint32_t));
     p->count = calloc(p->n_dest, sizeof(uint32_t));
@@ -146,8 +130,8 @@ weir_err wi_partition_open(const struct wi_schema *s,
     memset(p, 0, sizeof(*p));
     p->schema = s;
     p->kind = params->kind;
-    p->isa = wi_isa_best();
     p->n_dest = params->n_dest;
+    wi_partition_set_isa(p, wi_isa_best());
     p->seed = params->seed;
     p->k0 = wi_splitmix(p->seed);
     p->k1 = wi_splitmix(p->seed + 1) | 1;
@@ -189,6 +173,7 @@ void wi_partition_keep_hashes(struct wi_partition *p, uint64_t *hashes_out)
 void wi_partition_set_isa(struct wi_partition *p, enum wi_isa isa)
 {
     p->isa = isa;
+    p->way = wi_way_of(isa, p->n_dest);
 }
 
 /* ---- destinations that no key decides ------------------------------------ */
@@ -243,110 +228,7 @@ static void round_robin_split(struct wi_partition *p, uint32_t first,
     }
 }
 
-/* ---- lists --------------------------------------------------------------- */
-
-static void direct_lists(struct wi_partition *p, uint32_t first, uint32_t n)
-{
-    uint32_t *list[WI_LISTS_DIRECT];
-    const uint16_t *dest = p->dest;
-    const uint16_t *end = dest + n;
-    for (uint32_t d = 0; d < p->n_dest; d++) {
-        list[d] = p->idx + p->begin[d];
-    }
-    for (; end - dest >= 4; dest += 4, first += 4) {
-        *list[dest[0]]++ = first;
-        *list[dest[1]]++ = first + 1;
-        *list[dest[2]]++ = first + 2;
-        *list[dest[3]]++ = first + 3;
-    }
-    for (; dest != end; dest++) {
-        *list[*dest]++ = first++;
-    }
-    for (uint32_t d = 0; d < p->n_dest; d++) {
-        p->count[d] = (uint32_t)(list[d] - (p->idx + p->begin[d]));
-    }
-}
-
-/* Few destinations: a store to a list waits for the one before it to the same
- * list. Rows of four quarters, each with lists of its own, do not wait for one
- * another; the lists are then put together. */
-static void banked_lists(struct wi_partition *p, uint32_t first, uint32_t n)
-{
-    uint32_t *end[WI_BANKS][WI_LISTS_BANKED];
-    uint32_t *banks = p->idx + (size_t)p->n_dest * WI_LIST_STRIDE;
-    const uint32_t each = n / WI_BANKS;
-    const uint16_t *dest = p->dest;
-    for (uint32_t d = 0; d < p->n_dest; d++) {
-        end[0][d] = p->idx + p->begin[d];
-        for (uint32_t b = 0; b < OWN_BANKS; b++) {
-            end[b + 1][d] = banks + (b * p->n_dest + d) * BANK_STRIDE;
-        }
-    }
-    for (uint32_t i = 0; i < each; i++) {
-        *end[0][dest[i]]++ = first + i;
-        *end[1][dest[each + i]]++ = first + each + i;
-        *end[2][dest[2 * each + i]]++ = first + 2 * each + i;
-        *end[3][dest[3 * each + i]]++ = first + 3 * each + i;
-    }
-    for (uint32_t i = WI_BANKS * each; i < n; i++) { /* less than a bank */
-        *end[3][dest[i]]++ = first + i;
-    }
-    for (uint32_t d = 0; d < p->n_dest; d++) {
-        uint32_t *to = end[0][d];
-        for (uint32_t b = 0; b < OWN_BANKS; b++) {
-            const uint32_t *from = banks + (b * p->n_dest + d) * BANK_STRIDE;
-            size_t rows = (size_t)(end[b + 1][d] - from);
-            memcpy(to, from, rows * sizeof(*to));
-            to += rows;
-        }
-        p->count[d] = (uint32_t)(to - (p->idx + p->begin[d]));
-    }
-}
-
-static void sorted_lists(struct wi_partition *p, uint32_t first, uint32_t n)
-{
-    uint32_t next = 0;
-
-    memset(p->count, 0, p->n_dest * sizeof(uint32_t));
-    for (uint32_t i = 0; i < n; i++) {
-        p->count[p->dest[i]]++;
-    }
-    for (uint32_t d = 0; d < p->n_dest; d++) {
-        p->begin[d] = next;
-        next += p->count[d];
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        p->idx[p->begin[p->dest[i]]++] = first + i;
-    }
-    for (uint32_t d = 0; d < p->n_dest; d++) {
-        p->begin[d] -= p->count[d];
-    }
-}
-
-static void make_lists(struct wi_partition *p, uint32_t first, uint32_t n)
-{
-#if WI_X86
-    if (wi_lists_by_bytes(p)) {
-        wi_lists_vbmi2(p->dest, first, n, p->n_dest, p->idx, p->count);
-        return;
-    }
-    if (p->isa >= WI_ISA_AVX512 && p->n_dest <= WI_LISTS_COMPRESS) {
-        wi_lists_avx512(p->dest, first, n, p->n_dest, p->idx, p->count);
-        return;
-    }
-    if (p->isa >= WI_ISA_AVX2 && p->n_dest <= WI_LISTS_TABLE) {
-        wi_lists_avx2(p->dest, first, n, p->n_dest, p->idx, p->count);
-        return;
-    }
-#endif
-    if (p->n_dest <= WI_LISTS_BANKED) {
-        banked_lists(p, first, n);
-    } else if (p->n_dest <= WI_LISTS_DIRECT) {
-        direct_lists(p, first, n);
-    } else {
-        sorted_lists(p, first, n);
-    }
-}
+/* ---- splits -------------------------------------------------------------- */
 
 static void whole_split(struct wi_partition *p, uint32_t n)
 {
@@ -395,7 +277,7 @@ static void make_split(struct wi_partition *p, const struct wi_view *views,
         return;
     }
     if (find_dest(p, views, first, n, dest)) {
-        make_lists(p, first, n);
+        p->way->lists(p, first, n);
     } else {
         round_robin_split(p, first, n);
     }
@@ -432,7 +314,7 @@ void wi_partition_lists(struct wi_partition *p, uint32_t first, uint32_t n,
 {
     assert(skip <= n);
     memmove(p->dest, p->dest + skip, (n - skip) * sizeof(p->dest[0]));
-    make_lists(p, first + skip, n - skip);
+    p->way->lists(p, first + skip, n - skip);
     *out = (struct wi_split){.idx = p->idx,
                              .begin = p->begin,
                              .count = p->count,

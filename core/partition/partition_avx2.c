@@ -197,12 +197,12 @@ static WI_TARGET_AVX2 void lists_of(const uint8_t *bytes, uint32_t first,
 }
 
 WI_TARGET_AVX2
-void wi_lists_avx2(const uint16_t *dest, uint32_t first, uint32_t n,
-                   uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out)
+void wi_lists_avx2(struct wi_partition *p, uint32_t first, uint32_t n)
 {
+    const uint16_t *dest = p->dest;
     uint8_t bytes[WI_SPLIT_ROWS];
     narrow(dest, n, bytes);
-    lists_of(bytes, first, n, n_dest, idx_out, count_out);
+    lists_of(bytes, first, n, p->n_dest, p->idx, p->count);
 }
 
 WI_TARGET_AVX2

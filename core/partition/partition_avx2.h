@@ -6,10 +6,8 @@
 #include "core/partition/partition_impl.h"
 
 #if WI_X86
-/** Lists of all destinations, n_dest <= WI_LISTS_TABLE, at a stride of
- *  WI_LIST_STRIDE. */
-void wi_lists_avx2(const uint16_t *dest, uint32_t first, uint32_t n,
-                   uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
+/** Lists of all destinations from p->dest, at a stride of WI_LIST_STRIDE. */
+void wi_lists_avx2(struct wi_partition *p, uint32_t first, uint32_t n);
 
 /** From non-null 64-bit keys to lists, by bytes in between. */
 void wi_hash_lists_avx2(const void *keys, const struct wi_hash_lists *in,

@@ -88,8 +88,8 @@ struct block32 {
     __m512i dest[2];
 };
 
-static const uint32_t dest_numbers[WI_LISTS_COMPRESS] = {0, 1, 2, 3, 4,  5,
-                                                         6, 7, 8, 9, 10, 11};
+static const uint32_t dest_numbers[WI_LISTS_WORDS] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 /* Append the row numbers under mask. 16 are written; the surplus is overwritten
  * by the next call or lies in the list's spare end. */
@@ -128,13 +128,13 @@ static inline __mmask16 low16(uint32_t n)
 }
 
 WI_TARGET_AVX512
-void wi_lists_avx512(const uint16_t *dest, uint32_t first, uint32_t n,
-                     uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out)
+void wi_lists_avx512(struct wi_partition *p, uint32_t first, uint32_t n)
 {
-    uint32_t *list[WI_LISTS_COMPRESS];
+    const uint16_t *dest = p->dest;
+    uint32_t *list[WI_LISTS_WORDS];
     struct block32 b;
 
-    wi_lists_begin(idx_out, n_dest, list);
+    wi_lists_begin(p->idx, p->n_dest, list);
     for (uint32_t i = 0; i < n; i += 32) {
         __mmask16 in0 = low16(n - i);
         __mmask16 in1 = n - i > 16 ? low16(n - i - 16) : 0;
@@ -143,9 +143,9 @@ void wi_lists_avx512(const uint16_t *dest, uint32_t first, uint32_t n,
             _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(in0, dest + i));
         b.dest[1] =
             _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(in1, dest + i + 16));
-        append32(&b, in0, in1, n_dest, list);
+        append32(&b, in0, in1, p->n_dest, list);
     }
-    wi_lists_end(idx_out, n_dest, list, count_out);
+    wi_lists_end(p->idx, p->n_dest, list, p->count);
 }
 
 /* Sixteen destinations from keys. */
@@ -165,7 +165,7 @@ void wi_hash_lists_avx512(const void *keys, const struct wi_hash_lists *in,
     __m512i k0 = _mm512_set1_epi64((long long)in->k0);
     __m512i k1 = _mm512_set1_epi64((long long)in->k1);
     __m512i dests = _mm512_set1_epi64((long long)in->n_dest);
-    uint32_t *list[WI_LISTS_COMPRESS];
+    uint32_t *list[WI_LISTS_WORDS];
     struct block32 b;
     uint32_t i = 0;
 

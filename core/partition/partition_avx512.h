@@ -19,9 +19,8 @@ void wi_hash_words_avx512(const uint64_t *words, uint64_t *hashes, uint32_t n,
                           uint64_t k0, uint64_t k1);
 void wi_hash_reduce_avx512(const uint64_t *hashes, uint32_t n, uint32_t n_dest,
                            uint16_t *dest_out);
-/** Lists of all destinations at a stride of WI_LIST_STRIDE. */
-void wi_lists_avx512(const uint16_t *dest, uint32_t first, uint32_t n,
-                     uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out);
+/** Lists of all destinations from p->dest, at a stride of WI_LIST_STRIDE. */
+void wi_lists_avx512(struct wi_partition *p, uint32_t first, uint32_t n);
 
 #endif /* WI_X86 */
 

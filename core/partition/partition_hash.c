@@ -20,7 +20,7 @@
 #include "core/base/cc.h"
 #include "core/partition/partition_avx2.h"
 #include "core/partition/partition_avx512.h"
-#include "core/partition/partition_vbmi2.h"
+#include "core/partition/partition_lists.h"
 
 /* ---- words --------------------------------------------------------------- */
 
@@ -242,48 +242,18 @@ static bool is_common(const struct wi_partition *p, const struct wi_view *v)
            c->width == 8 && c->order <= WI_ORDER_UNSIGNED;
 }
 
-#if WI_X86
-typedef void lists_fn(const void *keys, const struct wi_hash_lists *in,
-                      uint32_t *idx_out, uint32_t *count_out);
-
-/* The loop from keys to lists; NULL: there is none. */
-static lists_fn *lists_of_keys(const struct wi_partition *p)
-{
-    if (wi_lists_by_bytes(p)) {
-        return wi_hash_lists_vbmi2;
-    }
-    if (p->isa >= WI_ISA_AVX512) {
-        return p->n_dest <= WI_LISTS_COMPRESS ? wi_hash_lists_avx512 : NULL;
-    }
-    return p->isa >= WI_ISA_AVX2 && p->n_dest <= WI_LISTS_TABLE
-               ? wi_hash_lists_avx2
-               : NULL;
-}
-
 bool wi_hash_lists(struct wi_partition *p, const struct wi_view *views,
                    uint32_t first, uint32_t n)
 {
     const struct wi_view *v = &views[p->key_columns[0]];
-    lists_fn *lists = lists_of_keys(p);
-    if (lists == NULL || !is_common(p, v)) {
+    if (p->way->of_keys == NULL || !is_common(p, v)) {
         return false;
     }
     const struct wi_hash_lists in = {p->k0, p->k1, p->n_dest, first, n};
-    lists((const uint8_t *)v->values + (v->offset + first) * 8, &in, p->idx,
-          p->count);
+    p->way->of_keys((const uint8_t *)v->values + (v->offset + first) * 8, &in,
+                    p->idx, p->count);
     return true;
 }
-#else
-bool wi_hash_lists(struct wi_partition *p, const struct wi_view *views,
-                   uint32_t first, uint32_t n)
-{
-    (void)p;
-    (void)views;
-    (void)first;
-    (void)n;
-    return false;
-}
-#endif
 
 void wi_hash_split(struct wi_partition *p, const struct wi_view *views,
                    uint32_t first, uint32_t n)

@@ -9,13 +9,15 @@
  * Step one writes a destination per row (u16) in blocks that stay in L1; step
  * two turns destinations into ascending lists of row numbers:
  *
- *   n_dest <= WI_LISTS_COMPRESS  AVX-512: per destination compare + compress
- *   n_dest <= WI_LISTS_BYTES     VBMI2: the same with bytes
- *   n_dest <= WI_LISTS_TABLE     AVX2: the same, compressed through a table
- *   n_dest <= WI_LISTS_BANKED    four passes at a time, each over a quarter of
- *                                the rows and with lists of its own
- *   n_dest <= WI_LISTS_DIRECT    one pass, a list of full length for each
- *   else                         histogram, prefix sum, scatter
+ *   words   AVX-512: per destination compare + compress
+ *   bytes   VBMI2: the same with bytes
+ *   table   AVX2: the same, compressed through a table
+ *   banked  four passes at a time, each over a quarter of the rows and with
+ *           lists of its own
+ *   direct  one pass, a list of full length for each
+ *   sorted  histogram, prefix sum, scatter
+ *
+ * partition_lists.c has the table that says which is taken.
  *
  * The hash (docs/wire.md, "hash"), all modulo 2^64:
  *
@@ -42,12 +44,9 @@
 #include "core/partition/partition.h"
 
 enum {
-    WI_KEY_BLOCK = 256, /* rows per step: words and hashes take 4 KiB of L1 */
-    WI_LISTS_COMPRESS = 12,
-    WI_LISTS_BYTES = 24,
-    WI_LISTS_TABLE = 13,
-    WI_LISTS_BANKED = 20,
-    WI_LISTS_DIRECT = 32,
+    WI_KEY_BLOCK = 256,   /* rows per step: words and hashes take 4 KiB of L1 */
+    WI_LISTS_DIRECT = 32, /* destinations with lists of full length */
+    WI_LISTS_WORDS = 16,
     WI_BANKS = 4,
     WI_BANK_ROWS = WI_SPLIT_ROWS / WI_BANKS,
     WI_RUN_ROWS = 512, /* ROUND_ROBIN */
@@ -64,12 +63,14 @@ _Static_assert(WI_LIST_STRIDE >= WI_SPLIT_ROWS + 16, "compress stores");
 #define WI_NAN_BITS 0x7ff8000000000000u
 
 struct wi_bounds;
+struct wi_way;
 
 struct wi_partition {
     /* constant after open */
     const struct wi_schema *schema;
     weir_partitioning kind;
     enum wi_isa isa;
+    const struct wi_way *way; /* of making lists */
     uint32_t n_dest;
     uint32_t n_keys;
     uint32_t *key_columns; /* column numbers */

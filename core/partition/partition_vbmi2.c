@@ -18,8 +18,9 @@ enum { BLOCK = 64 };
 /* d in each byte, by d: a broadcast of four bytes comes with the load. */
 #define BYTES(d) ((d)*0x01010101u)
 #define BYTES4(d) BYTES(d), BYTES((d) + 1), BYTES((d) + 2), BYTES((d) + 3)
-static const uint32_t dest_bytes[WI_LISTS_BYTES] = {
-    BYTES4(0), BYTES4(4), BYTES4(8), BYTES4(12), BYTES4(16), BYTES4(20)};
+static const uint32_t dest_bytes[WI_LISTS_DIRECT] = {
+    BYTES4(0),  BYTES4(4),  BYTES4(8),  BYTES4(12),
+    BYTES4(16), BYTES4(20), BYTES4(24), BYTES4(28)};
 
 static const uint8_t iota[BLOCK] = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
@@ -119,7 +120,7 @@ void wi_hash_lists_vbmi2(const void *keys, const struct wi_hash_lists *in,
     const struct keys k = {_mm512_set1_epi64((long long)in->k0),
                            _mm512_set1_epi64((long long)in->k1),
                            _mm512_set1_epi64((long long)in->n_dest)};
-    uint32_t *list[WI_LISTS_BYTES];
+    uint32_t *list[WI_LISTS_DIRECT];
     uint32_t i = 0;
 
     wi_lists_begin(idx_out, in->n_dest, list);
@@ -144,12 +145,12 @@ static inline WI_TARGET_VBMI2 __m256i narrow32(const uint16_t *dest,
 }
 
 WI_TARGET_VBMI2
-void wi_lists_vbmi2(const uint16_t *dest, uint32_t first, uint32_t n,
-                    uint32_t n_dest, uint32_t *idx_out, uint32_t *count_out)
+void wi_lists_vbmi2(struct wi_partition *p, uint32_t first, uint32_t n)
 {
-    uint32_t *list[WI_LISTS_BYTES];
+    const uint16_t *dest = p->dest;
+    uint32_t *list[WI_LISTS_DIRECT];
 
-    wi_lists_begin(idx_out, n_dest, list);
+    wi_lists_begin(p->idx, p->n_dest, list);
     for (uint32_t i = 0; i < n; i += BLOCK) {
         __mmask64 in = low64(n - i);
         __m256i low = narrow32(dest + i, (__mmask32)in);
@@ -158,9 +159,9 @@ void wi_lists_vbmi2(const uint16_t *dest, uint32_t first, uint32_t n,
             high = narrow32(dest + i + 32, (__mmask32)(in >> 32));
         }
         __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-        append64(both, in, first + i, n_dest, list);
+        append64(both, in, first + i, p->n_dest, list);
     }
-    wi_lists_end(idx_out, n_dest, list, count_out);
+    wi_lists_end(p->idx, p->n_dest, list, p->count);
 }
 
 #endif /* WI_X86 */

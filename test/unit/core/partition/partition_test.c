@@ -6,6 +6,7 @@
 #include "core/format/import.h"
 #include "core/partition/partition.h"
 #include "core/partition/partition_hash.h"
+#include "core/partition/partition_lists.h"
 
 #include <math.h>
 
@@ -99,6 +100,42 @@ static void expect_reference(const struct wt_batch *t, uint64_t seed,
         }
     }
     wi_partition_close(p);
+}
+
+/* Not only those that are taken: what is measured has to be right, too. */
+Test(partition, every_way_makes_the_same_lists)
+{
+    static uint32_t want[WI_SPLIT_ROWS];
+    static uint32_t got[WI_SPLIT_ROWS];
+    enum { ROWS = 1500 };
+    struct weir_field field = {"k", "l", 0};
+    const char *key = "k";
+    struct wt_batch t;
+    wt_open_schema(&t, 5, &field, 1);
+    wt_random_batch(&t, ROWS, 1);
+    for (uint32_t n_dest = 2; n_dest <= WI_LISTS_DIRECT + 1; n_dest++) {
+        struct wi_partition_params params = {
+            .kind = WEIR_HASH, .n_dest = n_dest, .keys = &key, .n_keys = 1};
+        struct wi_partition *p = open_partition(t.schema, &params);
+        struct wi_split split;
+        const struct wi_way *way;
+        wi_partition_set_isa(p, WI_ISA_PORTABLE);
+        wi_partition_split(p, t.views, 1, ROWS - 2, NULL, &split);
+        read_split(&split, n_dest, want);
+        wi_partition_set_isa(p, wi_isa_best());
+        for (uint32_t i = 0; (way = wi_way_at(i)) != NULL; i++) {
+            if (way->isa > wi_isa_best() || n_dest > way->can) {
+                continue;
+            }
+            p->way = way;
+            wi_partition_split(p, t.views, 1, ROWS - 2, NULL, &split);
+            read_split(&split, n_dest, got);
+            cr_assert_eq(memcmp(want, got, sizeof(uint32_t) * (ROWS - 2)), 0,
+                         "%s, %u destinations", way->name, n_dest);
+        }
+        wi_partition_close(p);
+    }
+    wt_close(&t);
 }
 
 Test(partition, every_kernel_sends_each_row_where_the_hash_says)
