@@ -59,6 +59,9 @@ static void seal_texts(union wi_msg *m)
     case WI_MSG_FAIL:
         seal_text(m->fail.text, WI_TEXT_BYTES);
         break;
+    case WI_MSG_FOUND:
+        seal_text(m->found.text, WI_TEXT_BYTES);
+        break;
     case WI_MSG_DIFFER:
         seal_text(m->differ.text, WI_SIDE_BYTES);
         break;

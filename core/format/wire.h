@@ -39,6 +39,7 @@
 enum {
     WI_WIRE_CAP_CHECKSUM = 1u << 0, /* frames carry checksums */
     WI_WIRE_CAP_FILTER = 1u << 1,   /* FILTER is understood */
+    WI_WIRE_CAP_REGION = 1u << 2,   /* FIND to SYNCED are understood */
 };
 #define WI_WIRE_CAPS_REQUIRED 0u
 
@@ -49,6 +50,7 @@ enum {
     WI_ADDR_BYTES = 256,
     WI_PACKET_BYTES = 2048, /* most bytes of one packet */
     WI_FILTER_PIECE = 120,  /* words of a FILTER: two fit a packet */
+    WI_ASK_BYTES = 1024,    /* of an ASK and of its ANSWER */
 };
 
 /* The one table of the messages. A row: type, number on the wire, body (a
@@ -82,7 +84,20 @@ enum {
     ROW(CLOSE,        18, close,     CONNECTING, CLOSING, on_query)            \
     ROW(DIFFER,       19, differ,    CONNECTING, CLOSING, on_query)            \
     /* consumer: rows with other keys are of no use to it */                   \
-    ROW(FILTER,       20, filter,    OPEN,       CLOSING, on_filter)
+    ROW(FILTER,       20, filter,    OPEN,       CLOSING, on_filter)           \
+    /* reader: where is this; owner: there, you may use it */                  \
+    ROW(FIND,         21, find,      OPEN,       CLOSING, on_share)            \
+    ROW(FOUND,        22, found,     OPEN,       CLOSING, on_share)            \
+    /* reader: will not use it again; owner: do not, and say so */             \
+    ROW(DROP,         23, grant,     OPEN,       CLOSING, on_share)            \
+    ROW(REVOKE,       24, grant,     OPEN,       CLOSING, on_share)            \
+    ROW(ASK,          25, ask,       OPEN,       CLOSING, on_share)            \
+    ROW(ANSWER,       26, answer,    OPEN,       CLOSING, on_share)            \
+    /* asker: waits no more for an answer */                                   \
+    ROW(LEAVE,        27, word,      OPEN,       CLOSING, on_share)            \
+    /* writer: is what I wrote there; owner: it is */                          \
+    ROW(SYNC,         28, word,      OPEN,       CLOSING, on_share)            \
+    ROW(SYNCED,       29, word,      OPEN,       CLOSING, on_share)
 /* clang-format on */
 
 #define WI_MSG_NUMBER(TYPE, NUMBER, BODY, FROM, TO, TAKE)                      \
@@ -200,7 +215,61 @@ struct wi_msg_filter {
     uint64_t words[WI_FILTER_PIECE]; /* zeros behind the last */
 };
 
-/** PING, BYE: head only. BELL: the worker. */
+/** Where are bytes of a region? */
+struct wi_msg_find {
+    struct wi_msg_head head;
+    uint32_t call; /* the reader's number for it */
+    uint64_t space;
+    uint64_t id;
+    uint64_t off;    /* the first byte that is wanted */
+    uint32_t access; /* WI_ACCESS_* */
+    uint32_t reserved;
+};
+
+/** The piece of the region that they are in, which is granted now. */
+struct wi_msg_found {
+    struct wi_msg_head head;
+    int32_t code; /* not 0: nothing is granted, and text says why */
+    uint32_t call;
+    uint32_t reserved;
+    uint64_t handle; /* the owner's number of the region */
+    uint64_t key;    /* of the granted memory, */
+    uint64_t origin; /* in which the piece begins here */
+    uint64_t region_bytes;
+    uint64_t off;       /* where in the region the piece begins; */
+    uint64_t bytes;     /* its length, 0 beyond the end */
+    uint64_t map_bytes; /* of the granted memory, where it is mapped */
+    char text[WI_TEXT_BYTES];
+};
+
+/** DROP, REVOKE. */
+struct wi_msg_grant {
+    struct wi_msg_head head;
+    uint32_t founds; /* DROP: so many FOUND with this key came */
+    uint64_t handle;
+    uint64_t key; /* REVOKE 0: all of this handle */
+};
+
+/** A request, and its one answer. */
+struct wi_msg_ask {
+    struct wi_msg_head head;
+    uint32_t call;
+    uint64_t space;
+    uint64_t id;
+    uint32_t len; /* of the bytes; zeros behind them */
+    uint32_t reserved;
+    uint8_t bytes[WI_ASK_BYTES];
+};
+
+struct wi_msg_answer {
+    struct wi_msg_head head;
+    int32_t code;
+    uint32_t call;
+    uint32_t len;
+    uint8_t bytes[WI_ASK_BYTES];
+};
+
+/** PING, BYE: head only. BELL: the worker. LEAVE, SYNC, SYNCED: the call. */
 struct wi_msg_word {
     struct wi_msg_head head;
     uint32_t arg;
@@ -235,6 +304,11 @@ union wi_msg {
     struct wi_msg_word word;
     struct wi_msg_member member;
     struct wi_msg_filter filter;
+    struct wi_msg_find find;
+    struct wi_msg_found found;
+    struct wi_msg_grant grant;
+    struct wi_msg_ask ask;
+    struct wi_msg_answer answer;
 };
 
 /** Bytes of a message of this type, 0 for an unknown type. */

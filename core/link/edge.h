@@ -56,6 +56,7 @@
 #include "core/base/rcu.h"
 #include "core/base/watch.h"
 #include "core/format/frame.h"
+#include "core/link/item.h"
 #include "core/ring/ring.h"
 
 struct wi_engine;
@@ -64,19 +65,6 @@ struct wi_worker;
 struct weir_reader;
 struct weir_query;
 struct wi_lane;
-
-/* Which end of an edge an item is. */
-enum wi_item_kind { WI_ITEM_OUT, WI_ITEM_IN };
-
-/** Something that can wait in a link's post queue. */
-struct wi_item {
-    struct wi_lq_node node;
-    enum wi_item_kind kind;  /* constant */
-    _Atomic uint32_t queued; /* 1 while on the queue */
-    bool active;             /* on the post lock holder's list */
-    struct wi_list posting;  /* written by: post lock holder */
-    struct wi_list on_link;  /* engine: link's outs, ins, waiting; or limbo */
-};
 
 enum wi_out_state {
     WI_OUT_WAITING, /* not in a ring yet */

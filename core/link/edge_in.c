@@ -11,6 +11,7 @@
 #include "core/link/engine.h"
 #include "core/link/in_end.h"
 #include "core/link/in_ring.h"
+#include "core/link/life.h"
 #include "core/link/scan.h"
 #include "core/link/stream.h"
 
@@ -172,11 +173,7 @@ weir_err wi_in_on_open(struct wi_link *l, const union wi_msg *msg,
     if (in == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an edge");
     }
-    if (l->state == WI_LINK_CLOSING) {
-        wi_link_enter(l, WI_LINK_OPEN); /* the peer still needs it */
-        wi_engine_kick(l->engine);      /* its timers have changed */
-        wi_out_place(l);
-    }
+    wi_link_revive(l);
     l->engine->up->edge_opened(in);
     return WEIR_OK;
 }

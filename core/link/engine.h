@@ -31,6 +31,7 @@
 
 struct wi_join;
 struct wi_link;
+struct wi_regions;
 struct wi_tombs;
 
 #define WI_ARENAS 8u /* transports below one node that can write */
@@ -54,7 +55,8 @@ struct wi_engine {
     void (*wake_fn)(void *arg);                  /* wake the network thread */
     void (*ring_fn)(void *arg, uint32_t worker); /* ring a worker's fd */
     void *hook_arg;
-    const struct wi_upcalls *up; /* to the queries */
+    const struct wi_upcalls *up;           /* to the queries */
+    const struct wi_share_upcalls *shares; /* to the regions */
 
     /* written by: engine */
     uint64_t now_ns;
@@ -72,10 +74,11 @@ struct wi_engine {
     struct wi_list limbo;  /* items to free when the send side lets go */
     struct wi_list strays; /* wi_in: over, but still on a local queue */
     struct wi_list queries;
-    struct wi_tombs *tombs;  /* the queries': tomb.h */
-    struct wi_list greeting; /* endpoints that have not said HELLO yet */
-    uint32_t n_guests;       /* of these */
-    uint32_t n_hellos;       /* of these: have said it, but must wait */
+    struct wi_tombs *tombs;     /* the queries': tomb.h */
+    struct wi_regions *regions; /* core/region/regions.h */
+    struct wi_list greeting;    /* endpoints that have not said HELLO yet */
+    uint32_t n_guests;          /* of these */
+    uint32_t n_hellos;          /* of these: have said it, but must wait */
     struct wi_gate strangers[WI_CAUSES];
     struct wi_lq self_msgs; /* messages of the self link */
     uint32_t n_self_msgs;   /* in self_msgs */

@@ -87,7 +87,18 @@ void wi_link_opened(struct wi_link *l)
     if (!l->outside) {
         e->up->link_opened(l);
     }
+    e->shares->link_opened(l);
     wi_out_place(l);
+}
+
+void wi_link_revive(struct wi_link *l)
+{
+    if (l->state == WI_LINK_CLOSING) {
+        wi_link_enter(l, WI_LINK_OPEN);
+        wi_engine_kick(l->engine); /* its timers have changed */
+        l->engine->shares->link_opened(l);
+        wi_out_place(l);
+    }
 }
 
 /* ---- closing ------------------------------------------------------------- */
@@ -167,6 +178,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
     if (!l->outside) {
         e->up->link_gone(l);
     }
+    e->shares->link_gone(l, clean, code, why);
     wi_engine_kick(e);
 }
 
@@ -214,6 +226,7 @@ bool wi_link_bury(struct wi_link *l)
             wi_engine_disconnect(l->engine, l->ep);
             l->ep = NULL;
         }
+        l->engine->shares->link_over(l);
     }
     if (!wi_edges_bury(l)) {
         return false;

@@ -14,6 +14,9 @@ struct wi_link *wi_link_need(struct wi_engine *e, uint32_t member);
 /** The handshake is over. */
 void wi_link_opened(struct wi_link *l);
 
+/** The peer still needs a link that we have said BYE on. */
+void wi_link_revive(struct wi_link *l);
+
 /** The link has died; why, in one line. Fails the queries of the peer unless
  *  `graceful`. */
 void wi_link_down(struct wi_link *l, bool graceful, weir_err code,

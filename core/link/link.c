@@ -41,6 +41,11 @@ struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
     wi_list_init(&l->waiting);
     wi_list_init(&l->outs);
     wi_list_init(&l->active);
+    wi_list_init(&l->transferring);
+    l->transfer.kind = WI_ITEM_TRANSFER;
+    wi_list_init(&l->transfer.posting);
+    wi_list_init(&l->transfer.on_link);
+    wi_lq_init(&l->transfers);
     wi_lq_init(&l->items);
     wi_lq_init(&l->ctl);
     l->last_rx_ns = e->now_ns;
@@ -154,7 +159,8 @@ bool wi_link_has_edges(const struct wi_link *l, bool abandoned)
  * need the link. */
 bool wi_link_busy(const struct wi_link *l)
 {
-    return wi_link_has_edges(l, true) || !wi_list_empty(&l->waiting);
+    return wi_link_has_edges(l, true) || !wi_list_empty(&l->waiting) ||
+           l->engine->shares->busy(l);
 }
 
 bool wi_link_needed(const struct wi_link *l)

@@ -35,12 +35,14 @@
 #include "core/base/lq.h"
 #include "core/base/rcu.h"
 #include "core/format/wire.h"
+#include "core/link/item.h"
 #include "core/transport.h"
 
 struct wi_arena;
 struct wi_engine;
 struct wi_in;
 struct wi_out;
+struct wi_share;
 
 enum wi_link_state {
     WI_LINK_CONNECTING,
@@ -59,16 +61,19 @@ struct wi_ctl_msg {
     uint8_t bytes[];
 };
 
-/** What one write in flight completes. */
+struct wi_transfer;
+
+/** What one operation in flight completes. */
 struct wi_posted {
-    struct wi_out *out;
-    uint64_t pos;
+    struct wi_out *out; /* NULL: it is of a transfer */
+    struct wi_transfer *transfer;
+    uint64_t pos; /* of the ring; of a transfer: how many bytes */
 };
 
 /* Bits of a link's `pings`: what is to be sent. */
 enum { WI_PING_ASK = 1u << 0, WI_PING_ANSWER = 1u << 1 };
 
-#define WI_POSTED_MAX 256u /* writes in flight per link, power of two */
+#define WI_POSTED_MAX 256u /* operations in flight per link, power of two */
 
 struct wi_link {
     struct wi_engine *engine; /* constant */
@@ -130,19 +135,24 @@ struct wi_link {
     struct wi_out **out; /* by first unit */
     uint32_t live_outs;  /* in a ring and not QUIET */
     uint32_t next_epoch;
+    struct wi_share *share; /* the regions': share.h; NULL: not used yet */
 
     /* the send side; queues are put to by anyone */
-    struct wi_lq items;     /* struct wi_item: rings to post, credits due */
-    struct wi_lq ctl;       /* struct wi_ctl_msg; put by the engine */
-    uint32_t ctl_put;       /* messages ever queued; written by: engine */
-    _Atomic uint64_t bells; /* peer's workers whose descriptor must ring */
-    _Atomic uint32_t pings; /* WI_PING_*; at most one of each goes out */
+    struct wi_lq items;      /* struct wi_item: rings to post, credits due */
+    struct wi_item transfer; /* stands for all transfers, see transfer.h */
+    struct wi_lq transfers;  /* struct wi_transfer */
+    struct wi_lq ctl;        /* struct wi_ctl_msg; put by the engine */
+    uint32_t ctl_put;        /* messages ever queued; written by: engine */
+    _Atomic uint64_t bells;  /* peer's workers whose descriptor must ring */
+    _Atomic uint32_t pings;  /* WI_PING_*; at most one of each goes out */
     _Atomic uint32_t again;
     _Atomic uint32_t sending; /* 1 while ep may be used */
     _Atomic uint32_t watched; /* kick the engine after the next round */
     alignas(WI_CACHE_LINE) _Atomic uint32_t lock;
     /* written by: post lock holder */
     struct wi_list active;       /* items with work */
+    struct wi_list transferring; /* struct wi_transfer with bytes to post */
+    uint32_t transfers_posted;   /* operations of transfers in flight */
     struct wi_ctl_msg *ctl_next; /* taken from ctl, not sent yet */
     _Atomic uint32_t ctl_taken;  /* messages that are in a packet */
     uint32_t packet_len;         /* a packet that is being filled */

@@ -61,9 +61,22 @@ static bool goes_outside(uint16_t type)
     case WI_MSG_BYE:
     case WI_MSG_PING:
         return true;
-    default:
-        return false;
+    default: /* all of regions, too */
+        return type >= WI_MSG_FIND && type <= WI_MSG_SYNCED;
     }
+}
+
+static weir_err on_share(struct wi_link *l, const union wi_msg *m,
+                         struct weir_error *err)
+{
+    if ((l->caps & WI_WIRE_CAP_REGION) == 0) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "regions were not agreed upon");
+    }
+    if (m->head.type == WI_MSG_FIND || m->head.type == WI_MSG_ASK) {
+        wi_link_revive(l);
+    }
+    return l->engine->shares->message(l, m, err);
 }
 
 struct row {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/link/engine.h"
+#include "core/link/transfer.h"
 #include "core/link/worker.h"
 #include "core/transport.h"
 
@@ -107,6 +108,10 @@ static void reap(struct wi_link *l)
     while (l->completed_seen < done && l->posted_begin != l->posted_end) {
         struct wi_posted *p = &l->posted[l->posted_begin++ % WI_POSTED_MAX];
         l->completed_seen++;
+        if (p->out == NULL) {
+            wi_transfer_posted(l, p->transfer, p->pos);
+            continue;
+        }
         /* E5 sc: ring space is free, then read `producer_waits`; pairs with
          * E5 sc in wi_lane_room() */
         wi_store_sc(&p->out->ctl->head, p->pos);
@@ -292,6 +297,15 @@ static bool catch_up(struct wi_link *l, struct wi_out *o)
     return wi_load_rlx(&o->abandoned) != 0 || notify(l, o); /* rlx: as above */
 }
 
+static bool post_item(struct wi_link *l, struct wi_item *it, bool *more)
+{
+    if (it->kind == WI_ITEM_TRANSFER) {
+        return wi_transfers_post(l, more);
+    }
+    return it->kind == WI_ITEM_OUT ? post_out(l, out_of(it), more)
+                                   : post_in(l, in_of(it));
+}
+
 /* Give each active item a turn until none has work or the transport is full. */
 static void turns(struct wi_link *l)
 {
@@ -299,8 +313,7 @@ static void turns(struct wi_link *l)
     while (!l->broken && (n = wi_list_take(&l->active)) != NULL) {
         struct wi_item *it = wi_container_of(n, struct wi_item, posting);
         bool more = false;
-        bool ok = it->kind == WI_ITEM_OUT ? post_out(l, out_of(it), &more)
-                                          : post_in(l, in_of(it));
+        bool ok = post_item(l, it, &more);
         if (!ok && it->kind == WI_ITEM_OUT) {
             (void)catch_up(l, out_of(it));
         }

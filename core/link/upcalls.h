@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What links ask the queries that use them, and tell them. Links know queries
- * by these calls only.
+ * What links ask the queries that use them, and tell them; and the regions
+ * likewise. Links know either by these calls only.
  *
  *   core/query   wi_query_upcalls      above: which edge is whose, who fails
  *        ^             |
@@ -52,6 +52,22 @@ struct wi_upcalls {
     bool (*needs)(const struct wi_engine *e, uint32_t member);
     /** Does such a query wait for rings of a member that have not come? */
     bool (*expects)(const struct wi_engine *e, uint32_t member);
+};
+
+/** The same for regions (core/region), all under the node's lock. */
+struct wi_share_upcalls {
+    /** FIND to SYNCED came. Errors: the peer broke the protocol. */
+    weir_err (*message)(struct wi_link *l, const union wi_msg *m,
+                        struct weir_error *err);
+    /** A link is open, or again. */
+    void (*link_opened)(struct wi_link *l);
+    /** A link is gone; clean: closed because nobody needed it. */
+    void (*link_gone)(struct wi_link *l, bool clean, weir_err code,
+                      const char *why);
+    /** Nothing is posted any more on a link that is gone. */
+    void (*link_over)(struct wi_link *l);
+    /** Is something under way over the link, for either side? */
+    bool (*busy)(const struct wi_link *l);
 };
 
 #endif /* WI_UPCALLS_H */

@@ -25,6 +25,7 @@
 #include "core/node/step.h"
 #include "core/query/query.h"
 #include "core/query/query_fail.h"
+#include "core/region/regions.h"
 #include "core/transport.h"
 
 #define SECOND 1000000000ull
@@ -353,6 +354,7 @@ void weir_node_close(weir_node *node)
         return;
     }
     abort_queries(node);
+    wi_regions_abort(node);
     drain_links(node);
     wi_netthread_stop(node);
     force_links(&node->engine);

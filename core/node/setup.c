@@ -14,6 +14,7 @@
 #include "core/link/worker.h"
 #include "core/query/query_upcalls.h"
 #include "core/query/tomb.h"
+#include "core/region/regions.h"
 #include "core/transport.h"
 
 static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
@@ -136,6 +137,10 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
     wi_lq_init(&e->self_msgs);
     wi_lq_init(&e->inbox);
     wi_lq_init(&e->failures);
+    if (wi_regions_init(wi_container_of(e, struct weir_node, engine)) !=
+        WEIR_OK) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for regions");
+    }
     wi_text_put(e->name, WI_NAME_BYTES, cfg->name);
     weir_err rc = open_transport(e, err);
     if (rc == WEIR_OK) {
@@ -161,6 +166,7 @@ static void close_bells(struct wi_engine *e)
 
 void wi_engine_fini(struct wi_engine *e)
 {
+    wi_regions_fini(e);
     wi_tombs_fini(e);
     wi_edges_strays(e, true);
     wi_guests_close(e);

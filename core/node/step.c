@@ -19,6 +19,7 @@
 #include "core/node/stall.h"
 #include "core/query/query_fail.h"
 #include "core/query/ring_fail.h"
+#include "core/region/regions.h"
 #include "core/transport.h"
 
 #define EVENTS_PER_POLL 64u
@@ -103,6 +104,7 @@ static void housekeeping(struct wi_engine *e)
     wi_warn_tick(e);
     wi_stall_tick(e);
     wi_engine_due(e, wi_query_deadlines(e, e->now_ns));
+    wi_engine_due(e, wi_regions_tick(e));
 }
 
 /* Wake workers that sleep elsewhere (on a descriptor, in a simulator) and keep
@@ -124,6 +126,7 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
     uint32_t n = take_events(e);
     if (kicked || n != 0) {
         n += take_failures(e) + take_inbox(e) + take_self_msgs(e);
+        n += wi_regions_step(e);
         wi_links_flush(e);
         wi_edges_limbo(e);
         wi_edges_strays(e, false);

@@ -4,11 +4,14 @@
 #ifndef WEIR_WEIR_H
 #define WEIR_WEIR_H
 
+#include <weir/ask.h>
 #include <weir/batch.h>
 #include <weir/error.h>
+#include <weir/fetch.h>
 #include <weir/node.h>
 #include <weir/peer.h>
 #include <weir/query.h>
+#include <weir/region.h>
 #include <weir/report.h>
 #include <weir/row.h>
 #include <weir/shuffle.h>

@@ -25,9 +25,11 @@ cat >"$tmp/rules" <<'RULES'
 ^core/query/                SYS <weir/ "core/transport.h" "core/base/
                             "core/ring/ "core/format/ "core/partition/
                             "core/link/ OWN
+^core/region/               SYS <weir/ "core/transport.h" "core/base/
+                            "core/ring/ "core/format/ "core/link/ OWN
 ^core/node/                 SYS <weir/ "core/transport.h" "core/base/
                             "core/ring/ "core/format/ "core/link/ "core/query/
-                            OWN
+                            "core/region/ OWN
 ^core/rows/                 SYS <weir/ "core/base/ "core/format/ "core/link/
                             "core/query/ "core/node/ OWN
 ^transport/sim/(harness|simrun)\.[ch]$ SYS <weir/ "core/transport.h"

@@ -17,7 +17,7 @@ base
 ring format
 partition
 link
-query
+query region
 node
 rows
 ORDER

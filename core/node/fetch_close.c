@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Closing a fetch waits, as a worker waits, for what is in flight. */
+#include <weir/fetch.h>
+
+#include "core/region/fetch.h"
+#include "core/region/fetch_open.h"
+
+#define LOOK_NS 10000000u /* at most so long between two looks */
+
+void weir_fetch_close(weir_fetch *fetch)
+{
+    if (fetch == NULL) {
+        return;
+    }
+    struct weir_node *n = fetch->node;
+    uint32_t worker = fetch->worker->idx;
+    for (;;) {
+        wi_node_lock(n);
+        bool idle = wi_fetch_give_up(fetch);
+        if (idle) {
+            wi_fetch_free(fetch);
+        }
+        wi_engine_kick(&n->engine);
+        wi_node_unlock(n);
+        if (idle || n->engine.cfg.manual) { /* the step frees it, at last */
+            return;
+        }
+        (void)weir_worker_wait(n, worker, LOOK_NS);
+    }
+}

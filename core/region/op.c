@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/region/op.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/link/life.h"
+#include "core/link/members.h"
+#include "core/link/post.h"
+#include "core/link/send.h"
+#include "core/region/fetch.h"
+#include "core/region/piece.h"
+#include "core/region/share.h"
+#include "core/ring/arena.h"
+#include "core/transport.h"
+
+static struct wi_engine *engine_of(const struct wi_op *op)
+{
+    return &op->fetch->node->engine;
+}
+
+static struct wi_op *on_share(struct wi_list *n)
+{
+    return wi_container_of(n, struct wi_op, on_share);
+}
+
+static struct wi_op *on_call(struct wi_list *n)
+{
+    return wi_container_of(n, struct wi_op, on_call);
+}
+
+static void unlink_op(struct wi_op *op)
+{
+    wi_list_remove(&op->on_call);
+    wi_list_remove(&op->on_share);
+    if (op->share != NULL) {
+        struct wi_link *l = op->share->link;
+        op->share = NULL;
+        wi_link_rest(l);
+    }
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+static void drop_piece(struct wi_op *op)
+{
+    if (op->piece != NULL) {
+        wi_piece_drop(op->piece);
+        op->piece = NULL;
+    }
+}
+
+static void finish(struct wi_op *op)
+{
+    drop_piece(op);
+    unlink_op(op);
+    op->state = WI_OP_OVER;
+    wi_fetch_put(op);
+}
+
+static void note(struct wi_op *op, weir_err code, const char *fmt, va_list ap)
+{
+    char text[WEIR_ERROR_MESSAGE_BYTES];
+    int n = snprintf(text, sizeof(text), "%s %" PRIu64 "/%" PRIu64 " at %s: ",
+                     op->kind == WI_OP_GET   ? "get"
+                     : op->kind == WI_OP_PUT ? "put"
+                                             : "ask",
+                     op->name.space, op->name.id,
+                     wi_member_name(engine_of(op), op->member));
+    (void)vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+    op->code = code;
+    free(op->text);
+    op->text = strdup(text);
+}
+
+/* Nobody has to answer it any more. */
+static void leave_call(struct wi_op *op)
+{
+    struct wi_share *s = op->share;
+    if (s == NULL) {
+        return;
+    }
+    if (op->state == WI_OP_FINDING) {
+        wi_find_leave(op);
+    } else if (op->state == WI_OP_ASKING) {
+        union wi_msg m;
+        wi_msg_init(&m, WI_MSG_LEAVE);
+        m.word.arg = op->call;
+        s->n_asked--;
+        if (s->link->state != WI_LINK_DEAD) {
+            wi_link_send_soon(s->link, &m);
+        }
+    }
+}
+
+void wi_op_fail(struct wi_op *op, weir_err code, const char *fmt, ...)
+{
+    va_list ap;
+    if (op->state == WI_OP_COPYING) {
+        return; /* the bytes are there: it ends well */
+    }
+    va_start(ap, fmt);
+    note(op, code, fmt, ap);
+    va_end(ap);
+    if (op->state == WI_OP_MOVING) {
+        if (op->share != NULL && op->share->link->state != WI_LINK_DEAD) {
+            wi_transfer_stop(op->share->link, &op->transfer);
+        }
+        return;
+    }
+    leave_call(op);
+    finish(op);
+}
+
+void wi_op_clear(struct wi_op *op)
+{
+    drop_piece(op);
+    if (op->arena != NULL) {
+        wi_arena_free(op->arena, op->buf, op->buf_bytes);
+    } else {
+        free(op->buf);
+    }
+    free(op->text);
+    op->arena = NULL;
+    op->buf = NULL;
+    op->text = NULL;
+}
+
+/* ---- posted -------------------------------------------------------------- */
+
+static void transfer_ended(struct wi_transfer *t)
+{
+    wi_fetch_put(wi_container_of(t, struct wi_op, transfer));
+}
+
+/* Memory to move from or to, unless the program's own will do. On a node that
+ * is stepped by hand it never does: nobody could wait for its last use. */
+static weir_err take_buffer(struct wi_op *op, struct wi_link *l,
+                            struct weir_error *err)
+{
+    bool any = (l->home->ops->caps & WI_CAP_LOCAL_ANY) != 0;
+    if (op->buf != NULL ||
+        (op->user != NULL && any && !op->fetch->node->engine.cfg.manual)) {
+        return WEIR_OK;
+    }
+    if (any) {
+        op->buf = malloc(op->bytes);
+    } else {
+        op->buf = wi_arena_alloc(l->arena, op->bytes, err);
+        op->arena = op->buf != NULL ? l->arena : NULL;
+    }
+    op->buf_bytes = op->bytes;
+    if (op->buf == NULL) {
+        return any ? wi_fail(err, WEIR_ERR_NO_MEMORY,
+                             "no memory for %" PRIu64 " bytes", op->bytes)
+                   : err->code;
+    }
+    if (op->kind == WI_OP_PUT) {
+        memcpy(op->buf, op->user, op->bytes);
+    }
+    return WEIR_OK;
+}
+
+static void move(struct wi_op *op)
+{
+    struct wi_link *l = op->share->link;
+    struct wi_piece *p = op->piece;
+    struct weir_error err;
+    uint64_t at = op->off + op->at - p->off;
+    weir_err rc = take_buffer(op, l, &err);
+    if (rc != WEIR_OK) {
+        wi_op_fail(op, rc, "%s", err.message);
+        return;
+    }
+    struct wi_transfer *t = &op->transfer;
+    t->local = (op->buf != NULL ? op->buf : op->user) + op->at;
+    t->key = p->key;
+    t->off = p->origin + at;
+    t->bytes = wi_min_u64(op->bytes - op->at, p->bytes - at);
+    t->write = op->kind == WI_OP_PUT;
+    t->ended = transfer_ended;
+    op->state = WI_OP_MOVING;
+    wi_transfer_start(l, t);
+}
+
+/* ---- finding ------------------------------------------------------------- */
+
+/* How much it is; false: that is not there. */
+static bool fits(struct wi_op *op, uint64_t region_bytes)
+{
+    op->region_bytes = region_bytes;
+    op->incarnation = op->share->link->peer_incarnation;
+    if (op->at == 0 && op->kind == WI_OP_GET && op->bytes == UINT64_MAX &&
+        op->off <= region_bytes) {
+        op->bytes = region_bytes - op->off;
+    }
+    if (op->off <= region_bytes && op->bytes <= region_bytes - op->off) {
+        return true;
+    }
+    if (op->kind == WI_OP_GET && op->bytes == 0) {
+        return true; /* only wants to know how long it is */
+    }
+    wi_op_fail(op, WEIR_ERR_ARG,
+               "%" PRIu64 " bytes at %" PRIu64 " of a region of %" PRIu64,
+               op->bytes, op->off, region_bytes);
+    return false;
+}
+
+void wi_op_found(struct wi_op *op, struct wi_piece *p)
+{
+    op->piece = p;
+    if (!fits(op, p->region_bytes)) {
+        return;
+    }
+    if (op->at == op->bytes) {
+        finish(op);
+    } else if (p->base != NULL) {
+        op->state = WI_OP_COPYING;
+        wi_fetch_put(op);
+    } else {
+        move(op);
+    }
+}
+
+void wi_op_beyond(struct wi_op *op, uint64_t region_bytes)
+{
+    if (fits(op, region_bytes)) {
+        if (op->bytes != op->at) { /* the owner contradicts itself */
+            wi_op_fail(op, WEIR_ERR_PEER_PROTOCOL, "it found nothing there");
+        } else {
+            finish(op);
+        }
+    }
+}
+
+/* False: not now. */
+static bool send_ask(struct wi_op *op)
+{
+    struct wi_share *s = op->share;
+    union wi_msg m;
+    if (s->n_asked == WI_CALLS_MAX) {
+        return false;
+    }
+    wi_msg_init(&m, WI_MSG_ASK);
+    op->call = ++s->last_call;
+    s->n_asked++;
+    m.ask.call = op->call;
+    m.ask.space = op->name.space;
+    m.ask.id = op->name.id;
+    m.ask.len = (uint32_t)op->bytes;
+    if (op->bytes != 0) {
+        memcpy(m.ask.bytes, op->buf, op->bytes);
+    }
+    op->state = WI_OP_ASKING;
+    wi_link_send_soon(s->link, &m);
+    return true;
+}
+
+/* The link is open. */
+static void go_on(struct wi_op *op)
+{
+    struct wi_share *s = op->share;
+    if ((s->link->caps & WI_WIRE_CAP_REGION) == 0) {
+        wi_op_fail(op, WEIR_ERR_PEER_VERSION,
+                   "it runs a version without regions");
+        return;
+    }
+    struct wi_piece *p = NULL;
+    bool goes = op->kind == WI_OP_ASK && send_ask(op);
+    if (op->kind != WI_OP_ASK) {
+        p = wi_piece_get(s, op);
+        goes = p != NULL;
+        if (!goes && wi_piece_find(s, op)) { /* waits for that now */
+            op->state = WI_OP_FINDING;
+            return;
+        }
+    }
+    if (!goes && wi_list_empty(&op->on_call)) {
+        wi_list_push_back(&s->asking, &op->on_call);
+    } else if (goes) {
+        wi_list_remove(&op->on_call);
+    }
+    if (p != NULL) {
+        wi_op_found(op, p);
+    }
+}
+
+void wi_ops_go_on(struct wi_share *s)
+{
+    if (s->link->state != WI_LINK_OPEN) {
+        return;
+    }
+    wi_list_each(n, &s->asking)
+    {
+        go_on(on_call(n));
+    }
+    wi_link_pump(s->link);
+}
+
+struct wi_link *wi_op_start(struct wi_op *op)
+{
+    struct wi_engine *e = engine_of(op);
+    struct wi_link *l = wi_link_need(e, op->member);
+    struct wi_share *s = NULL;
+    if (l != NULL && l->state != WI_LINK_DEAD) {
+        s = wi_share_of(l);
+    }
+    op->state = WI_OP_WAITING;
+    if (s == NULL) {
+        wi_op_fail(op, l == NULL ? WEIR_ERR_NO_MEMORY : WEIR_ERR_PEER_LOST,
+                   "no link");
+        return NULL;
+    }
+    op->share = s;
+    wi_list_push_back(&s->ops, &op->on_share);
+    wi_engine_due(e, op->deadline_ns);
+    if (l->state == WI_LINK_OPEN) {
+        go_on(op);
+    } else {
+        wi_list_push_back(&s->asking, &op->on_call);
+    }
+    return l;
+}
+
+/* ---- the worker ---------------------------------------------------------- */
+
+static void send_sync(struct wi_op *op)
+{
+    struct wi_share *s = op->share;
+    union wi_msg m;
+    wi_msg_init(&m, WI_MSG_SYNC);
+    op->call = ++s->last_call;
+    m.word.arg = op->call;
+    op->state = WI_OP_SYNCING;
+    wi_link_send(s->link, &m);
+}
+
+void wi_op_landed(struct wi_op *op)
+{
+    bool posted = op->state == WI_OP_MOVING;
+    drop_piece(op);
+    if (posted && op->code == WEIR_OK) {
+        op->at += op->transfer.done;
+    }
+    op->state = WI_OP_LANDED;
+    if (op->code != WEIR_OK) {
+        finish(op);
+    } else if (op->at == op->bytes && (op->kind != WI_OP_PUT || !posted)) {
+        finish(op);
+    } else if (op->share == NULL || op->share->link->state == WI_LINK_DEAD) {
+        wi_op_fail(op, WEIR_ERR_PEER_LOST, "the link was lost meanwhile");
+    } else if (op->at == op->bytes) {
+        send_sync(op);
+    } else {
+        struct wi_link *l = op->share->link;
+        go_on(op);
+        wi_link_pump(l);
+    }
+}
+
+/* ---- what comes ---------------------------------------------------------- */
+
+static struct wi_op *by_call(struct wi_share *s, enum wi_op_state state,
+                             uint32_t call)
+{
+    wi_list_each(n, &s->ops)
+    {
+        if (on_share(n)->state == state && on_share(n)->call == call) {
+            return on_share(n);
+        }
+    }
+    return NULL;
+}
+
+weir_err wi_op_on_answer(struct wi_share *s, const struct wi_msg_answer *m,
+                         struct weir_error *err)
+{
+    struct wi_op *op = by_call(s, WI_OP_ASKING, m->call);
+    if (m->len > WI_ASK_BYTES) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "ANSWER of %u bytes",
+                       m->len);
+    }
+    if (op == NULL) {
+        return WEIR_OK; /* too late */
+    }
+    s->n_asked--;
+    op->state = WI_OP_LANDED;
+    op->incarnation = s->link->peer_incarnation;
+    if (m->code != WEIR_OK) {
+        weir_err code =
+            m->code == WEIR_AGAIN ? WEIR_ERR_BUDGET : wi_peer_code(m->code);
+        wi_op_fail(op, code, "%.*s", (int)m->len, (const char *)m->bytes);
+    } else {
+        memcpy(op->buf, m->bytes, m->len);
+        op->bytes = m->len;
+        finish(op);
+    }
+    wi_ops_go_on(s);
+    return WEIR_OK;
+}
+
+void wi_op_on_synced(struct wi_share *s, uint32_t call)
+{
+    struct wi_op *op = by_call(s, WI_OP_SYNCING, call);
+    if (op != NULL) {
+        op->state = WI_OP_LANDED;
+        finish(op);
+    }
+}
+
+/* ---- links --------------------------------------------------------------- */
+
+void wi_ops_link_gone(struct wi_share *s, bool clean, weir_err code,
+                      const char *why)
+{
+    struct wi_list again;
+    bool on = clean && !s->link->engine->closing;
+    wi_list_init(&again);
+    wi_list_each(n, &s->ops)
+    {
+        struct wi_op *op = on_share(n);
+        if (op->state == WI_OP_COPYING) {
+            unlink_op(op);
+        } else if (on && op->state == WI_OP_WAITING) {
+            unlink_op(op);
+            wi_list_push_back(&again, &op->on_share);
+        } else if (op->code == WEIR_OK) {
+            wi_op_fail(op, code < 0 ? code : WEIR_ERR_PEER_LOST, "%s", why);
+        }
+    }
+    struct wi_list *n;
+    while ((n = wi_list_take(&again)) != NULL) {
+        (void)wi_op_start(on_share(n));
+    }
+}
+
+void wi_ops_link_over(struct wi_share *s)
+{
+    while (!wi_list_empty(&s->ops)) {
+        struct wi_op *op = on_share(s->ops.next);
+        unlink_op(op);
+        if (!op->transfer.over) { /* nobody else will say that it has ended */
+            wi_fetch_put(op);
+        }
+    }
+}

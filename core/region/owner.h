@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The owner's side of a link: what it has granted of its regions. */
+#ifndef WI_OWNER_H
+#define WI_OWNER_H
+
+#include "core/region/regions.h"
+
+/** The region of a name, or NULL. */
+struct weir_region *wi_region_by_name(const struct wi_engine *e,
+                                      const struct weir_name *name);
+
+/** Answer a FIND. WEIR_AGAIN: it has to wait, nothing was sent. */
+weir_err wi_owner_find(struct wi_share *s, const struct wi_msg_find *m);
+
+/** Answer it with an error. */
+void wi_owner_refuse(struct wi_share *s, uint32_t call, weir_err code,
+                     const char *text);
+
+/** DROP. */
+weir_err wi_owner_on_drop(struct wi_share *s, const struct wi_msg_grant *m,
+                          struct weir_error *err);
+
+/** SYNC: what the peer wrote before is there. */
+void wi_owner_on_sync(struct wi_share *s, uint32_t call);
+
+/** A piece of this node itself lets go of a part. */
+void wi_extent_leave(struct wi_extent *p);
+
+/** The endpoint is gone, and all its grants with it. */
+void wi_owner_link_over(struct wi_share *s);
+
+/** End grants that were dropped; a part of the step. */
+void wi_owner_ungrant(struct wi_share *s);
+
+/** A closed region: free what nobody holds, and the region at last. */
+void wi_region_settle(struct weir_region *r);
+
+/** Tell all holders of a region to let go. */
+void wi_region_revoke(struct weir_region *r);
+
+#endif /* WI_OWNER_H */

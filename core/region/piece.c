@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/region/piece.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core/base/err.h"
+#include "core/link/send.h"
+#include "core/link/worker.h"
+#include "core/region/owner.h"
+#include "core/transport.h"
+
+/* ---- users --------------------------------------------------------------- */
+
+static struct wi_piece *piece_of(struct wi_list *n)
+{
+    return wi_container_of(n, struct wi_piece, on_share);
+}
+
+void wi_piece_hold(struct wi_piece *p)
+{
+    (void)wi_add_rlx(&p->users, 1); /* rlx: the caller has one already */
+}
+
+void wi_piece_drop(struct wi_piece *p)
+{
+    struct wi_engine *e = p->engine;
+    /* E14 both: what the user read or wrote, before it is unmapped; pairs with
+     * itself, the last of them frees */
+    if (wi_add_ar(&p->users, UINT32_MAX) == 1) {
+        wi_lq_put(&e->regions->unused, &p->unused);
+        wi_engine_kick(e);
+    }
+}
+
+static void send_drop(struct wi_share *s, uint64_t handle, uint64_t key,
+                      uint32_t founds)
+{
+    union wi_msg m;
+    wi_msg_init(&m, WI_MSG_DROP);
+    m.grant.handle = handle;
+    m.grant.key = key;
+    m.grant.founds = founds;
+    wi_link_send_soon(s->link, &m);
+}
+
+/* Out of the table. What is mapped stays so while it is used, without the
+ * owner; what is posted is dropped after its last user. */
+static void unlist(struct wi_piece *p)
+{
+    struct wi_share *s = p->share;
+    wi_list_remove(&p->on_share);
+    s->n_pieces--;
+    wi_store_rlx(&p->revoked, 1); /* rlx: users keep the memory, see E14 */
+    (void)wi_add_rlx(&p->engine->regions->revokes, 1); /* rlx: a hint */
+    if (p->base != NULL) {
+        if (p->part == NULL && s->link->state != WI_LINK_DEAD) {
+            send_drop(s, p->handle, p->key, p->founds);
+        }
+        p->share = NULL;
+    } else {
+        wi_list_push_back(&s->leaving, &p->on_share);
+    }
+    wi_piece_drop(p);
+}
+
+uint32_t wi_pieces_sweep(struct wi_engine *e)
+{
+    uint32_t n = 0;
+    struct wi_lq_node *node;
+    while ((node = wi_lq_take(&e->regions->unused)) != NULL) {
+        struct wi_piece *p = wi_container_of(node, struct wi_piece, unused);
+        if (p->share != NULL) {
+            wi_list_remove(&p->on_share); /* of those on their way out */
+            send_drop(p->share, p->handle, p->key, p->founds);
+        }
+        if (p->home != NULL) {
+            p->home->ops->unmap(p->home, p->base, p->map_bytes);
+        }
+        if (p->part != NULL) {
+            wi_extent_leave(p->part);
+        }
+        free(p);
+        n++;
+    }
+    return n;
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+struct wi_piece *wi_piece_get(struct wi_share *s, const struct wi_op *op)
+{
+    uint32_t access = op->kind == WI_OP_PUT ? WI_ACCESS_WRITE : WI_ACCESS_READ;
+    uint64_t at = op->off + op->at;
+    wi_list_each(n, &s->pieces)
+    {
+        struct wi_piece *p = piece_of(n);
+        if (wi_name_equal(&p->name, &op->name) && (p->access & access) != 0 &&
+            at >= p->off && at - p->off < p->bytes) {
+            wi_list_remove(n);
+            wi_list_push_back(&s->pieces, n);
+            wi_piece_hold(p);
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* Room for one more: the least recently used one that nobody uses goes. */
+static void make_room(struct wi_share *s)
+{
+    wi_list_each(n, &s->pieces)
+    {
+        if (s->n_pieces < WI_PIECES_MAX) {
+            return;
+        }
+        /* What is mapped stays while a second FOUND of its key may come: keys
+         * are mapped once. rlx: only the table has it, so nobody takes it
+         * meanwhile. */
+        if ((!s->link->mapped || s->n_found <= 1) &&
+            wi_load_rlx(&piece_of(n)->users) == 1) {
+            unlist(piece_of(n));
+        }
+    }
+}
+
+/* ---- finds --------------------------------------------------------------- */
+
+static struct wi_find *find_of(struct wi_list *n)
+{
+    return wi_container_of(n, struct wi_find, on_share);
+}
+
+bool wi_piece_find(struct wi_share *s, struct wi_op *op)
+{
+    union wi_msg m;
+    uint32_t access = op->kind == WI_OP_PUT ? WI_ACCESS_WRITE : WI_ACCESS_READ;
+    wi_list_each(n, &s->finds)
+    {
+        struct wi_find *f = find_of(n);
+        if (wi_name_equal(&f->name, &op->name) && f->access == access &&
+            f->off == op->off + op->at) {
+            wi_list_remove(&op->on_call);
+            wi_list_push_back(&f->ops, &op->on_call);
+            op->call = f->call;
+            return true;
+        }
+    }
+    struct wi_find *f = NULL;
+    if (s->n_found == WI_CALLS_MAX || (f = calloc(1, sizeof(*f))) == NULL) {
+        return false;
+    }
+    wi_list_init(&f->ops);
+    f->name = op->name;
+    f->off = op->off + op->at;
+    f->access = access;
+    f->call = ++s->last_call;
+    op->call = f->call;
+    wi_list_remove(&op->on_call);
+    wi_list_push_back(&f->ops, &op->on_call);
+    wi_list_push_back(&s->finds, &f->on_share);
+    s->n_found++;
+    wi_msg_init(&m, WI_MSG_FIND);
+    m.find.call = f->call;
+    m.find.space = f->name.space;
+    m.find.id = f->name.id;
+    m.find.off = f->off;
+    m.find.access = access;
+    wi_link_send_soon(s->link, &m);
+    return true;
+}
+
+static void end_find(struct wi_share *s, struct wi_find *f)
+{
+    wi_list_remove(&f->on_share);
+    s->n_found--;
+    free(f);
+}
+
+static struct wi_find *by_call(struct wi_share *s, uint32_t call)
+{
+    wi_list_each(n, &s->finds)
+    {
+        if (find_of(n)->call == call) {
+            return find_of(n);
+        }
+    }
+    return NULL;
+}
+
+void wi_find_leave(struct wi_op *op)
+{
+    struct wi_share *s = op->share;
+    struct wi_find *f = by_call(s, op->call);
+    wi_list_remove(&op->on_call);
+    if (f != NULL && wi_list_empty(&f->ops)) {
+        union wi_msg m;
+        wi_msg_init(&m, WI_MSG_LEAVE);
+        m.word.arg = f->call;
+        if (s->link->state != WI_LINK_DEAD) {
+            wi_link_send_soon(s->link, &m);
+        }
+        end_find(s, f);
+    }
+}
+
+/* ---- FOUND --------------------------------------------------------------- */
+
+static weir_err check(const struct wi_msg_found *m, const struct wi_find *f,
+                      struct weir_error *err)
+{
+    bool beyond = f != NULL && f->off >= m->region_bytes && m->bytes == 0;
+    bool inside =
+        m->bytes != 0 && m->off <= m->region_bytes &&
+        m->bytes <= m->region_bytes - m->off &&
+        m->origin <= UINT64_MAX - m->bytes &&
+        (f == NULL || (f->off >= m->off && f->off - m->off < m->bytes));
+    if (!inside && !beyond) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "FOUND %" PRIu64 " bytes at %" PRIu64
+                       " of a region of %" PRIu64,
+                       m->bytes, m->off, m->region_bytes);
+    }
+    return WEIR_OK;
+}
+
+static struct wi_piece *known(struct wi_share *s, const struct wi_msg_found *m)
+{
+    wi_list_each(n, &s->pieces)
+    {
+        struct wi_piece *p = piece_of(n);
+        if (p->handle == m->handle && p->key == m->key && p->off == m->off &&
+            p->part == NULL) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static weir_err map(struct wi_share *s, struct wi_piece *p,
+                    struct weir_error *err)
+{
+    struct wi_link *l = s->link;
+    void *base = NULL;
+    if (l->self) {
+        p->part = (struct wi_extent *)(uintptr_t)p->key; /* of this node */
+        p->base = p->part->mem.base;
+        return WEIR_OK;
+    }
+    if (!l->mapped) {
+        return WEIR_OK;
+    }
+    if (p->bytes > p->map_bytes) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "a piece is longer than its memory");
+    }
+    weir_err rc =
+        l->home->ops->map(l->ep, p->key, p->map_bytes, p->access, &base, err);
+    if (rc == WEIR_OK) {
+        p->base = base;
+        p->home = l->home;
+    }
+    return rc;
+}
+
+static weir_err make_piece(struct wi_share *s, const struct wi_msg_found *m,
+                           const struct wi_find *f, struct wi_piece **out,
+                           struct weir_error *err)
+{
+    make_room(s);
+    struct wi_piece *p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a piece");
+    }
+    p->engine = s->link->engine;
+    p->share = s;
+    p->member = s->link->member;
+    p->name = f->name;
+    p->access = f->access;
+    p->handle = m->handle;
+    p->key = m->key;
+    p->origin = m->origin;
+    p->region_bytes = m->region_bytes;
+    p->off = m->off;
+    p->bytes = m->bytes;
+    p->map_bytes = m->map_bytes;
+    p->incarnation = s->link->peer_incarnation;
+    weir_err rc = map(s, p, err);
+    if (rc != WEIR_OK) {
+        free(p);
+        return rc;
+    }
+    wi_store_rlx(&p->users, 1); /* rlx: nobody knows it yet */
+    wi_list_push_back(&s->pieces, &p->on_share);
+    s->n_pieces++;
+    *out = p;
+    return WEIR_OK;
+}
+
+/* The next operation that waits for the find, or NULL. */
+static struct wi_op *take_op(struct wi_find *f)
+{
+    struct wi_list *n = wi_list_take(&f->ops);
+    if (n == NULL) {
+        return NULL;
+    }
+    struct wi_op *op = wi_container_of(n, struct wi_op, on_call);
+    op->state = WI_OP_LANDED; /* the find is not its business any more */
+    return op;
+}
+
+static void fail_all(struct wi_share *s, struct wi_find *f, weir_err code,
+                     const char *text)
+{
+    struct wi_op *op;
+    while ((op = take_op(f)) != NULL) {
+        wi_op_fail(op, code, "%s", text);
+    }
+    end_find(s, f);
+}
+
+static void give(struct wi_share *s, struct wi_find *f, struct wi_piece *p)
+{
+    struct wi_op *op;
+    while ((op = take_op(f)) != NULL) {
+        wi_piece_hold(p);
+        wi_op_found(op, p);
+    }
+    end_find(s, f);
+}
+
+/* Nothing is at that place, but now it is known how long the region is. */
+static void beyond(struct wi_share *s, struct wi_find *f, uint64_t bytes)
+{
+    struct wi_op *op;
+    while ((op = take_op(f)) != NULL) {
+        wi_op_beyond(op, bytes);
+    }
+    end_find(s, f);
+}
+
+/* Nobody waits for it any more. */
+static void return_piece(struct wi_share *s, const struct wi_msg_found *m)
+{
+    struct wi_piece *p = known(s, m);
+    if (s->link->self) {
+        if (m->bytes != 0) {
+            wi_extent_leave((struct wi_extent *)(uintptr_t)m->key);
+        }
+    } else if (p != NULL) {
+        p->founds++;
+    } else if (m->bytes != 0) {
+        send_drop(s, m->handle, m->key, 1);
+    }
+}
+
+weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
+                           struct weir_error *err)
+{
+    struct wi_find *f = by_call(s, m->call);
+    struct weir_error why;
+    if (m->code != WEIR_OK) {
+        if (f != NULL) {
+            fail_all(s, f, wi_peer_code(m->code), m->text);
+        }
+        wi_ops_go_on(s);
+        return WEIR_OK;
+    }
+    weir_err rc = check(m, f, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (f == NULL) {
+        return_piece(s, m);
+        return WEIR_OK;
+    }
+    if (m->bytes == 0) {
+        beyond(s, f, m->region_bytes);
+        wi_ops_go_on(s);
+        return WEIR_OK;
+    }
+    struct wi_piece *p = known(s, m);
+    if (p == NULL) {
+        rc = make_piece(s, m, f, &p, &why);
+    }
+    if (rc == WEIR_ERR_PEER_PROTOCOL) {
+        return wi_fail(err, rc, "%s", why.message);
+    }
+    if (rc != WEIR_OK) {
+        fail_all(s, f, rc, why.message);
+        return_piece(s, m);
+    } else {
+        p->founds++;
+        give(s, f, p);
+    }
+    wi_ops_go_on(s);
+    return WEIR_OK;
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+void wi_piece_on_revoke(struct wi_share *s, const struct wi_msg_grant *m)
+{
+    wi_list_each(n, &s->pieces)
+    {
+        struct wi_piece *p = piece_of(n);
+        if (p->handle == m->handle && (m->key == 0 || m->key == p->key)) {
+            unlist(p);
+        }
+    }
+}
+
+void wi_pieces_revoke_own(struct wi_engine *e, const struct weir_region *r)
+{
+    wi_list_each(k, &e->regions->shares)
+    {
+        struct wi_share *s = wi_container_of(k, struct wi_share, on_regions);
+        wi_list_each(n, &s->pieces)
+        {
+            struct wi_extent *part = piece_of(n)->part;
+            if (part != NULL && part->region == r) {
+                unlist(piece_of(n));
+            }
+        }
+    }
+    for (uint32_t i = 0; i < e->cfg.workers; i++) { /* to purge their caches */
+        wi_worker_notify(&e->workers[i], WI_ATTN_EVENT);
+    }
+}
+
+void wi_pieces_forget(struct wi_share *s)
+{
+    struct wi_list *n;
+    while (!wi_list_empty(&s->pieces)) {
+        struct wi_piece *p = piece_of(s->pieces.next);
+        unlist(p);
+    }
+    while ((n = wi_list_take(&s->leaving)) != NULL) {
+        piece_of(n)->share = NULL;
+    }
+    while ((n = s->finds.next) != &s->finds) {
+        struct wi_find *f = find_of(n);
+        struct wi_list *o;
+        while ((o = wi_list_take(&f->ops)) != NULL) { /* they are told later */
+        }
+        end_find(s, f);
+    }
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The reader's side of a link: pieces that it has found, and finds. */
+#ifndef WI_PIECE_H
+#define WI_PIECE_H
+
+#include "core/region/op.h"
+
+/** A FIND on its way. */
+struct wi_find {
+    struct wi_list on_share;
+    struct wi_list ops; /* that wait for it */
+    struct weir_name name;
+    uint64_t off;
+    uint32_t access;
+    uint32_t call;
+};
+
+/** Look for the piece that the operation needs next; with a user more. NULL:
+ *  it is not in the table. */
+struct wi_piece *wi_piece_get(struct wi_share *s, const struct wi_op *op);
+
+/** A user more, or less. Any thread. */
+void wi_piece_hold(struct wi_piece *p);
+void wi_piece_drop(struct wi_piece *p);
+
+/** Ask for the piece that the operation needs next. False: too many are asked
+ *  for already. */
+bool wi_piece_find(struct wi_share *s, struct wi_op *op);
+
+/** The operation does not wait for its find any more. */
+void wi_find_leave(struct wi_op *op);
+
+/** FOUND and REVOKE. */
+weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
+                           struct weir_error *err);
+void wi_piece_on_revoke(struct wi_share *s, const struct wi_msg_grant *m);
+
+/** Revoke what this node has found of its own region. */
+void wi_pieces_revoke_own(struct wi_engine *e, const struct weir_region *r);
+
+/** The link is gone: forget all pieces and finds. */
+void wi_pieces_forget(struct wi_share *s);
+
+/** Free pieces without users; a part of the step. Returns how many. */
+uint32_t wi_pieces_sweep(struct wi_engine *e);
+
+#endif /* WI_PIECE_H */

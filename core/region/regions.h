@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Regions of a node: what it publishes, what peers hold of it, and what it
+ * holds of peers. All of it under the node's lock, but for what says otherwise.
+ *
+ *   owner                                   reader
+ *   weir_region --> wi_extent (memory    wi_piece (what was found), cached
+ *     that is granted) --> wi_holder (a grant    per link until DROP or REVOKE
+ *     to the peer of one link)
+ *   wi_call (a FIND or an ASK that waits)   wi_find (a FIND on its way)
+ *                                           wi_op (one get, put or ask)
+ *
+ *   wi_share: what belongs to one link; wi_regions: what belongs to the node
+ *
+ *   regions.c  set-up, step, timers         share.c  where links and this meet
+ *   region.c   weir_region_*                owner.c  FIND, DROP; grants
+ *   call.c     calls that wait; weir_ask*   piece.c  FOUND, REVOKE; the cache
+ *   stage.c    parts that are copied        op.c     operations, link's side
+ *   fetch.c    weir_fetch_*, worker's side
+ */
+#ifndef WI_REGIONS_H
+#define WI_REGIONS_H
+
+#include <weir/ask.h>
+#include <weir/fetch.h>
+#include <weir/region.h>
+
+#include "core/link/engine.h"
+#include "core/link/link.h"
+#include "core/link/lock.h"
+
+enum {
+    WI_CALLS_MAX = 64,   /* of one kind, under way over a link */
+    WI_PIECES_MAX = 256, /* kept per link, used or not */
+};
+
+struct wi_stage;
+
+struct wi_regions {
+    struct weir_node *node;
+    struct wi_list regions; /* open, or closed and not given back */
+    struct wi_list fetches; /* open, or closed with bytes in flight */
+    struct wi_list asks;    /* struct weir_asks */
+    struct wi_list shares;
+    struct wi_list waiting; /* struct wi_call: FINDs to be tried again */
+    uint64_t last_handle;
+    uint64_t last_id;         /* of calls */
+    _Atomic uint32_t revokes; /* pieces revoked so far; written by: engine */
+    struct wi_lq unused;      /* struct wi_piece without users; put by: any */
+    struct wi_stage *stage;
+};
+
+/** What the link to a peer has of regions. */
+struct wi_share {
+    struct wi_link *link;
+    struct wi_list on_regions;
+    /* as owner */
+    struct wi_list holders;
+    struct wi_list calls;
+    uint32_t n_calls[2]; /* FINDs, ASKs */
+    uint64_t round;      /* of its last ask, see call.c */
+    /* as reader */
+    struct wi_list pieces; /* least recently used first */
+    uint32_t n_pieces;
+    struct wi_list leaving; /* pieces that are not in the table, but used */
+    struct wi_list finds;
+    struct wi_list ops;
+    struct wi_list asking; /* operations that wait for their turn to ask */
+    uint32_t n_asked;
+    uint32_t n_found; /* FINDs on their way */
+    uint32_t last_call;
+};
+
+struct weir_region {
+    struct weir_node *node;
+    struct wi_list on_regions;
+    struct wi_list parts;
+    struct weir_name name;
+    enum weir_region_kind kind;
+    bool published;
+    bool closed;
+    bool writable;
+    uint64_t handle;
+    uint8_t *base;
+    uint64_t bytes;
+    struct wi_mem mem; /* NEW */
+    int fd;            /* FILE; else -1 */
+    uint64_t file_off;
+    void (*release)(void *arg);
+    void *release_arg;
+    uint64_t until_ns; /* closed: holders that have not let go lose their
+                          link then */
+};
+
+/** Memory of a region that can be granted over one transport. */
+struct wi_extent {
+    struct weir_region *region;
+    struct wi_list on_region;
+    struct wi_transport *home; /* NULL: for the node itself */
+    struct wi_mem mem;
+    bool own_mem; /* mem is closed with the part */
+    uint64_t off; /* in the region */
+    uint64_t bytes;
+    struct wi_list holders;
+    uint32_t users; /* pieces of the node itself */
+    bool staged;
+};
+
+/** A grant to the peer of a link. */
+struct wi_holder {
+    struct wi_list on_part;
+    struct wi_list on_share;
+    struct wi_extent *part;
+    struct wi_share *share;
+    uint64_t key;
+    uint32_t access;
+    uint32_t founds; /* FOUNDs sent that were not dropped */
+    bool ending;     /* dropped; to be ungranted */
+};
+
+/** A piece of a region, at its reader. */
+struct wi_piece {
+    struct wi_engine *engine;
+    struct wi_share *share; /* NULL: not in a table any more */
+    struct wi_list on_share;
+    struct wi_lq_node unused;
+    _Atomic uint32_t users;   /* E14: the table, operations, bytes lent,
+                                 caches of fetches */
+    _Atomic uint32_t revoked; /* look for another */
+    uint32_t member;
+    struct weir_name name;
+    uint32_t access;
+    uint32_t founds;
+    uint64_t handle;
+    uint64_t key;
+    uint64_t origin;
+    uint64_t region_bytes;
+    uint64_t off;
+    uint64_t bytes;
+    uint64_t incarnation;
+    uint8_t *base; /* NULL: posted */
+    uint64_t map_bytes;
+    struct wi_transport *home; /* of the mapping; NULL: no mapping */
+    struct wi_extent *part;    /* of the node itself */
+};
+
+/** Set-up and end of a node. */
+weir_err wi_regions_init(struct weir_node *n);
+void wi_regions_fini(struct wi_engine *e);
+
+/** The program closes the node: so are regions, asks and fetches that it left
+ *  open. */
+void wi_regions_abort(struct weir_node *n);
+
+/** A part of the engine's step. Returns how much moved. */
+uint32_t wi_regions_step(struct wi_engine *e);
+
+/** Deadlines. Returns when the next one is. */
+uint64_t wi_regions_tick(struct wi_engine *e);
+
+/** A code that a peer has sent, which has to be an error. */
+static inline weir_err wi_peer_code(int32_t code)
+{
+    return code < 0 ? (weir_err)code : WEIR_ERR_PEER_PROTOCOL;
+}
+
+static inline bool wi_name_equal(const struct weir_name *a,
+                                 const struct weir_name *b)
+{
+    return a->id == b->id && a->space == b->space;
+}
+
+#endif /* WI_REGIONS_H */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The conformance suite of regions, fetches and asks: what their headers
+ * promise, on any transport. Node 0 reads and asks, the others own; one file
+ * per transport instantiates it, as with api.h.
+ */
+#ifndef WT_REGION_H
+#define WT_REGION_H
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "test/support/cluster.h"
+
+/* X(suite, place, name) */
+#define WT_REGION_CASES(X, suite, place)                                       \
+    X(suite, place, bytes_arrive_at_any_offset)                                \
+    X(suite, place, lent_bytes_stay_until_release)                             \
+    X(suite, place, nothing_gets_the_length)                                   \
+    X(suite, place, rest_of_a_region_is_got)                                   \
+    X(suite, place, bytes_beyond_the_end_are_refused)                          \
+    X(suite, place, unknown_name_is_an_error)                                  \
+    X(suite, place, own_region_is_got)                                         \
+    X(suite, place, closed_region_is_not_found)                                \
+    X(suite, place, names_are_used_once)                                       \
+    X(suite, place, region_closed_under_gets)                                  \
+    X(suite, place, large_get_is_whole)                                        \
+    X(suite, place, hundreds_of_gets_at_once)                                  \
+    X(suite, place, bytes_in_flight_are_bounded)                               \
+    X(suite, place, fetch_closed_with_gets_under_way)                          \
+    X(suite, place, regions_left_open_end_with_the_node)                       \
+    X(suite, place, put_is_read_by_a_third)                                    \
+    X(suite, place, put_into_what_is_read_only_is_refused)                     \
+    X(suite, place, ask_is_answered)                                           \
+    X(suite, place, ask_that_nobody_answers_is_refused)                        \
+    X(suite, place, ask_never_answered_costs_only_its_time)                    \
+    X(suite, place, errors_are_answers)                                        \
+    X(suite, place, get_waits_for_a_region_made_on_demand)                     \
+    X(suite, place, peers_take_turns_to_ask)                                   \
+    X(suite, place, asks_are_closed_with_asks_waiting)
+
+/** A cluster whose node 0 has a fetch and peers. */
+struct wt_reads {
+    struct wt_cluster c;
+    weir_fetch *fetch;
+    weir_peer *peer[WT_NODES];
+    struct weir_got got; /* of wt_reads_next */
+    weir_err rc;
+};
+
+/** @param nodes 0: 2. Ownership: wt_reads_close */
+struct wt_reads *wt_reads_open(const struct wt_place *place, uint32_t nodes,
+                               const struct weir_fetch_params *params);
+void wt_reads_close(struct wt_reads *r);
+
+/** A fetch and a peer's handle of any node. */
+weir_fetch *wt_fetch_of(struct wt_reads *r, uint32_t node,
+                        const struct weir_fetch_params *params);
+weir_peer *wt_peer_of(struct wt_reads *r, uint32_t node, uint32_t to);
+
+/** Wait for the next of an operation's ends, which has to come. */
+struct weir_got wt_next_of(struct wt_reads *r, weir_fetch *fetch);
+struct weir_got wt_next(struct wt_reads *r);
+
+/** Get, and wait for its end. */
+struct weir_got wt_get(struct wt_reads *r, uint32_t node,
+                       const struct weir_get *get);
+
+/** A region of a node that holds wt_byte() of each offset, published as
+ *  {7, id}. */
+weir_region *wt_region(struct wt_reads *r, uint32_t node, uint64_t id,
+                       uint64_t bytes, int writable);
+uint8_t wt_byte(uint64_t id, uint64_t off);
+bool wt_bytes_are(const void *p, uint64_t id, uint64_t off, uint64_t bytes);
+
+/** Wait for an ask. */
+struct weir_ask wt_ask_of(struct wt_reads *r, weir_asks *asks);
+
+#define WT_REGION_DECLARE(suite, where, name)                                  \
+    void wt_region_##name(const struct wt_place *place);
+WT_REGION_CASES(WT_REGION_DECLARE, , )
+#undef WT_REGION_DECLARE
+
+#define WT_REGION_TEST(suite, where, name)                                     \
+    Test(suite, name, .timeout = 300)                                          \
+    {                                                                          \
+        wt_region_##name(where);                                               \
+    }
+
+#define WT_REGION_CONFORMANCE(suite, place)                                    \
+    WT_REGION_CASES(WT_REGION_TEST, suite, place)
+
+#endif /* WT_REGION_H */

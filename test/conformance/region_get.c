@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gets and puts of memory of the library. */
+#include "test/conformance/region.h"
+
+#include <stdlib.h>
+
+enum { SMALL = 100003 };
+
+void wt_region_bytes_arrive_at_any_offset(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    static const uint64_t at[][2] = {
+        {0, 1},       {0, 8},      {1, 1},         {3, 7},     {4095, 2},
+        {8191, 4097}, {17, 70001}, {SMALL - 1, 1}, {0, SMALL}, {64, 64},
+        {5, 65536},   {65535, 3},  {1000, 0},      {SMALL, 0},
+    };
+    static uint8_t dst[SMALL + 2];
+    weir_region *region = wt_region(r, 1, 1, SMALL, 0);
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+        memset(dst, 0xee, sizeof(dst));
+        struct weir_got got = wt_get(r, 1,
+                                     &(struct weir_get){.name = {7, 1},
+                                                        .off = at[i][0],
+                                                        .bytes = at[i][1],
+                                                        .dst = dst + 1,
+                                                        .tag = i + 40});
+        cr_assert_eq(got.code, WEIR_OK, "%zu: %s", i,
+                     weir_fetch_error(r->fetch));
+        cr_assert_eq(got.bytes, at[i][1]);
+        cr_assert_eq(got.region_bytes, SMALL);
+        cr_assert_neq(got.incarnation, 0);
+        cr_assert_eq(got.ptr, dst + 1);
+        cr_assert_eq(got.lent, 0);
+        cr_assert(wt_bytes_are(dst + 1, 1, at[i][0], at[i][1]), "%zu", i);
+        cr_assert(dst[0] == 0xee && dst[at[i][1] + 1] == 0xee, "%zu", i);
+    }
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+void wt_region_lent_bytes_stay_until_release(const struct wt_place *place)
+{
+    enum { N = 20 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 2, SMALL, 0);
+    struct weir_got got[N];
+    for (uint64_t i = 0; i < N; i++) {
+        got[i] = wt_get(
+            r, 1,
+            &(struct weir_get){
+                .name = {7, 2}, .off = i * 4999, .bytes = 4801 + i, .tag = i});
+        cr_assert_eq(got[i].code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert_neq(got[i].lent, 0);
+    }
+    weir_region_close(region); /* what was lent stays */
+    for (uint64_t i = 0; i < N; i++) {
+        uint64_t k = i * 7 % N;
+        cr_assert(wt_bytes_are(got[k].ptr, 2, k * 4999, 4801 + k));
+        weir_fetch_release(r->fetch, &got[k]);
+    }
+    wt_reads_close(r);
+}
+
+void wt_region_nothing_gets_the_length(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 3, 12345, 0);
+    for (uint64_t off = 0; off < 30000; off += 10000) {
+        struct weir_got got = wt_get(
+            r, 1, &(struct weir_get){.name = {7, 3}, .off = off, .tag = off});
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert(got.region_bytes == 12345 && got.bytes == 0);
+    }
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+void wt_region_rest_of_a_region_is_got(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 4, 12345, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct weir_got got = wt_get(
+            r, 1,
+            &(struct weir_get){
+                .name = {7, 4}, .off = 45, .bytes = UINT64_MAX, .tag = i});
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert_eq(got.bytes, 12300);
+        cr_assert(wt_bytes_are(got.ptr, 4, 45, 12300));
+        weir_fetch_release(r->fetch, &got);
+    }
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+void wt_region_bytes_beyond_the_end_are_refused(const struct wt_place *place)
+{
+    static const uint64_t at[][2] = {
+        {0, 1001},           {999, 2},        {1000, 1},         {5000, 10},
+        {1, UINT64_MAX - 1}, {UINT64_MAX, 1}, {2000, UINT64_MAX}};
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 5, 1000, 0);
+    uint8_t dst[16];
+    for (uint32_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+            struct weir_got got = wt_get(r, 1,
+                                         &(struct weir_get){.name = {7, 5},
+                                                            .off = at[i][0],
+                                                            .bytes = at[i][1],
+                                                            .dst = dst,
+                                                            .tag = i});
+            cr_assert_eq(got.code, WEIR_ERR_ARG, "%zu: %s", i,
+                         weir_err_name(got.code));
+            cr_assert_not_null(
+                strstr(weir_fetch_error(r->fetch), "of a region of 1000"));
+        }
+        struct weir_got good = wt_get(
+            r, 1, &(struct weir_get){.name = {7, 5}, .bytes = 10, .dst = dst});
+        cr_assert_eq(good.code, WEIR_OK);
+    }
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+void wt_region_unknown_name_is_an_error(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    uint8_t dst[16];
+    for (uint32_t node = 0; node < 2; node++) {
+        struct weir_got got = wt_get(
+            r, node,
+            &(struct weir_get){.name = {7, 66}, .bytes = 10, .dst = dst});
+        cr_assert_eq(got.code, WEIR_ERR_NOT_FOUND);
+        cr_assert_not_null(strstr(weir_fetch_error(r->fetch), "7/66"));
+        cr_assert_not_null(strstr(weir_fetch_error(r->fetch), r->c.name[node]),
+                           "%s", weir_fetch_error(r->fetch));
+    }
+    wt_reads_close(r);
+}
+
+void wt_region_own_region_is_got(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 0, 6, SMALL, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct weir_got got =
+            wt_get(r, 0,
+                   &(struct weir_get){
+                       .name = {7, 6}, .off = 11, .bytes = 5001, .tag = i});
+        cr_assert_eq(got.code, WEIR_OK);
+        cr_assert(wt_bytes_are(got.ptr, 6, 11, 5001));
+        weir_fetch_release(r->fetch, &got);
+    }
+    struct weir_got last =
+        wt_get(r, 0, &(struct weir_get){.name = {7, 6}, .off = 9, .bytes = 51});
+    weir_region_close(region);
+    cr_assert(wt_bytes_are(last.ptr, 6, 9, 51), "it is lent");
+    weir_fetch_release(r->fetch, &last);
+    wt_reads_close(r);
+}
+
+void wt_region_closed_region_is_not_found(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    const struct weir_get get = {.name = {7, 7}, .bytes = 100};
+    for (uint32_t i = 0; i < 5; i++) { /* the name is free at once */
+        weir_region *region = wt_region(r, 1, 7, 1000 + i, 0);
+        struct weir_got got;
+        do { /* a piece of the old one may be in use until it is revoked */
+            got = wt_get(r, 1, &get);
+            weir_fetch_release(r->fetch, &got);
+        } while (got.code == WEIR_OK && got.region_bytes != 1000 + i);
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        weir_region_close(region);
+    }
+    struct weir_got got;
+    do {
+        got = wt_get(r, 1, &get);
+        weir_fetch_release(r->fetch, &got);
+    } while (got.code == WEIR_OK);
+    cr_assert_eq(got.code, WEIR_ERR_NOT_FOUND);
+    wt_reads_close(r);
+}
+
+void wt_region_names_are_used_once(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    const struct weir_region_params p = {.bytes = 10};
+    const struct weir_name name = {7, 8};
+    weir_region *region = wt_region(r, 1, 8, 10, 0);
+    weir_region *other = NULL;
+    struct weir_error err;
+    cr_assert_eq(weir_region_open(r->c.node[1], &p, &other, &err), WEIR_OK);
+    cr_assert_eq(weir_region_publish(other, &name, &err), WEIR_ERR_DUPLICATE);
+    cr_assert_not_null(strstr(err.message, "7/8"));
+    cr_assert_eq(weir_region_publish(region, &name, &err), WEIR_ERR_STATE);
+    weir_region_close(region);
+    cr_assert_eq(weir_region_publish(other, &name, &err), WEIR_OK);
+    weir_region_close(other);
+    wt_reads_close(r);
+}
+
+void wt_region_region_closed_under_gets(const struct wt_place *place)
+{
+    enum { N = 16, BYTES = 300001 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    struct weir_get get[N];
+    for (uint32_t round = 0; round < 8; round++) {
+        weir_region *region = wt_region(r, 1, 9, BYTES, 0);
+        uint32_t taken = 0;
+        for (uint64_t i = 0; i < N; i++) {
+            get[i] = (struct weir_get){
+                .name = {7, 9}, .off = i, .bytes = BYTES - N, .tag = i};
+        }
+        cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], get, N, &taken),
+                     WEIR_OK);
+        for (uint32_t i = 0; i < N; i++) {
+            if (i == round) {
+                weir_region_close(region);
+            }
+            struct weir_got got = wt_next(r);
+            cr_assert(got.code == WEIR_OK || got.code == WEIR_ERR_NOT_FOUND,
+                      "%s", weir_fetch_error(r->fetch));
+            if (got.code == WEIR_OK) {
+                cr_assert(
+                    wt_bytes_are(got.ptr, 9, get[got.tag].off, BYTES - N));
+            }
+            weir_fetch_release(r->fetch, &got);
+        }
+    }
+    wt_reads_close(r);
+}
+
+void wt_region_large_get_is_whole(const struct wt_place *place)
+{
+    enum { BYTES = (20 << 20) + 3 }; /* more than max_bytes: alone */
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 10, BYTES, 0);
+    uint8_t *dst = malloc(BYTES);
+    struct weir_got got =
+        wt_get(r, 1,
+               &(struct weir_get){
+                   .name = {7, 10}, .off = 1, .bytes = BYTES - 1, .dst = dst});
+    cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+    cr_assert(wt_bytes_are(dst, 10, 1, BYTES - 1));
+    free(dst);
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+void wt_region_hundreds_of_gets_at_once(const struct wt_place *place)
+{
+    enum { N = 500, REGIONS = 40 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region[REGIONS];
+    struct weir_get get[N];
+    uint32_t taken = 0;
+    for (uint64_t i = 0; i < REGIONS; i++) {
+        region[i] = wt_region(r, 1, 100 + i, 10000, 0);
+    }
+    for (uint64_t i = 0; i < N; i++) {
+        get[i] = (struct weir_get){.name = {7, 100 + i % REGIONS},
+                                   .off = i * 3,
+                                   .bytes = 1 + i,
+                                   .tag = i};
+    }
+    for (uint32_t round = 0; round < 3; round++) {
+        bool seen[N] = {false};
+        cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], get, N, &taken),
+                     WEIR_OK);
+        for (uint32_t i = 0; i < N; i++) {
+            struct weir_got got = wt_next(r);
+            cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+            cr_assert(wt_bytes_are(got.ptr, 100 + got.tag % REGIONS,
+                                   got.tag * 3, 1 + got.tag));
+            cr_assert_not(seen[got.tag]);
+            seen[got.tag] = true;
+            weir_fetch_release(r->fetch, &got);
+        }
+        cr_assert_eq(weir_fetch_next(r->fetch, &r->got), WEIR_DONE);
+    }
+    for (uint64_t i = 0; i < REGIONS; i++) {
+        weir_region_close(region[i]);
+    }
+    wt_reads_close(r);
+}
+
+void wt_region_bytes_in_flight_are_bounded(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(
+        place, 0, &(struct weir_fetch_params){.max_bytes = 10000});
+    weir_region *region = wt_region(r, 1, 11, SMALL, 0);
+    const struct weir_get get[4] = {{.name = {7, 11}, .bytes = 4000},
+                                    {.name = {7, 11}, .bytes = 4000},
+                                    {.name = {7, 11}, .bytes = 4000},
+                                    {.name = {7, 11}, .bytes = 50000}};
+    uint32_t taken = 9;
+    cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], get, 4, &taken),
+                 WEIR_AGAIN);
+    cr_assert_eq(taken, 2);
+    struct weir_got a = wt_next(r);
+    struct weir_got b = wt_next(r);
+    cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], get, 1, &taken),
+                 WEIR_AGAIN, "lent bytes count");
+    weir_fetch_release(r->fetch, &a);
+    cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], get + 3, 1, &taken),
+                 WEIR_AGAIN);
+    weir_fetch_release(r->fetch, &b);
+    cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], get + 3, 1, &taken),
+                 WEIR_OK, "alone");
+    struct weir_got c = wt_next(r);
+    cr_assert(c.code == WEIR_OK && wt_bytes_are(c.ptr, 11, 0, 50000));
+    weir_fetch_release(r->fetch, &c);
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+void wt_region_fetch_closed_with_gets_under_way(const struct wt_place *place)
+{
+    enum { N = 8 };
+    static uint8_t dst[N][300000];
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 12, 300000, 0);
+    for (uint32_t round = 0; round < 4; round++) {
+        weir_fetch *f = wt_fetch_of(r, 0, NULL);
+        for (uint32_t i = 0; i < N; i++) {
+            uint32_t taken;
+            const struct weir_get get = {
+                .name = {7, 12}, .bytes = sizeof(dst[i]), .dst = dst[i]};
+            cr_assert_eq(weir_fetch_get(f, r->peer[1], &get, 1, &taken),
+                         WEIR_OK);
+        }
+        if (round > 1) {
+            struct weir_got got = wt_next_of(r, f);
+            cr_assert_eq(got.code, WEIR_OK);
+        }
+        weir_fetch_close(f);
+        memset(dst, (int)round, sizeof(dst));
+        struct weir_got got =
+            wt_get(r, 1, &(struct weir_get){.name = {7, 12}, .bytes = 64});
+        cr_assert_eq(got.code, WEIR_OK);
+        weir_fetch_release(r->fetch, &got);
+        for (size_t i = 0; i < sizeof(dst); i++) {
+            cr_assert_eq(((uint8_t *)dst)[i], round, "written after the close");
+        }
+    }
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+void wt_region_regions_left_open_end_with_the_node(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    (void)wt_region(r, 1, 13, 1000, 0);
+    struct weir_got got =
+        wt_get(r, 1, &(struct weir_get){.name = {7, 13}, .bytes = 64});
+    cr_assert_eq(got.code, WEIR_OK);
+    weir_fetch_release(r->fetch, &got);
+    wt_reads_close(r);
+}
+
+void wt_region_put_is_read_by_a_third(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 3, NULL);
+    weir_region *region = wt_region(r, 1, 14, SMALL, 1);
+    weir_fetch *f2 = wt_fetch_of(r, 2, NULL);
+    weir_peer *p2 = wt_peer_of(r, 2, 1);
+    static uint8_t src[SMALL];
+    for (uint32_t i = 0; i < 5; i++) {
+        const struct weir_put put = {.name = {7, 14},
+                                     .off = i * 7,
+                                     .bytes = 20001 + i,
+                                     .src = src,
+                                     .tag = i};
+        const struct weir_get get = {
+            .name = {7, 14}, .off = i * 7, .bytes = 20001 + i};
+        uint32_t taken;
+        memset(src, (int)i + 1, sizeof(src));
+        cr_assert_eq(weir_fetch_put(r->fetch, r->peer[1], &put, 1, &taken),
+                     WEIR_OK);
+        struct weir_got got = wt_next(r);
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert(got.tag == i && got.bytes == put.bytes);
+        cr_assert_eq(weir_fetch_get(f2, p2, &get, 1, &taken), WEIR_OK);
+        got = wt_next_of(r, f2);
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(f2));
+        cr_assert_eq(memcmp(got.ptr, src, got.bytes), 0);
+        weir_fetch_release(f2, &got);
+    }
+    weir_fetch_close(f2);
+    weir_peer_close(p2);
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+void wt_region_put_into_what_is_read_only_is_refused(
+    const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 15, 1000, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct weir_put put = {
+            .name = {7, 15}, .bytes = 6, .src = "abcdef"};
+        uint32_t taken;
+        cr_assert_eq(weir_fetch_put(r->fetch, r->peer[1], &put, 1, &taken),
+                     WEIR_OK);
+        struct weir_got got = wt_next(r);
+        cr_assert_eq(got.code, WEIR_ERR_STATE, "%s",
+                     weir_fetch_error(r->fetch));
+        got = wt_get(r, 1, &(struct weir_get){.name = {7, 15}, .bytes = 6});
+        cr_assert(got.code == WEIR_OK && wt_bytes_are(got.ptr, 15, 0, 6));
+        weir_fetch_release(r->fetch, &got);
+    }
+    weir_region_close(region);
+    wt_reads_close(r);
+}
