@@ -13,11 +13,12 @@
  * a STOP for each worker, one for the ring, and CLOSED, as a unit is used again
  * only after the peer has read CLOSED. A SHUFFLE for each that is opened
  * meanwhile and a FAIL or CLOSE for each query that fails or is closed: room
- * for many times the causes that a node remembers. And a few for the link. */
+ * for many times the causes that a node remembers. And hints, and a few for the
+ * link. */
 static uint64_t max_queued(const struct wi_link *l)
 {
     const struct wi_engine *e = l->engine;
-    return 64 + QUERIES_MAX + 2ull * l->peer_units +
+    return 64 + QUERIES_MAX + WI_HINTS_MAX + 2ull * l->peer_units +
            (e->cfg.workers + 2ull) * e->budget.n_units;
 }
 
@@ -37,20 +38,12 @@ static void doom(struct wi_link *l, weir_err code)
     wi_engine_kick(l->engine);
 }
 
-/* False: the message will not be sent. */
-static bool queue(struct wi_link *l, const union wi_msg *m)
+/* WEIR_ERR_NO_MEMORY: nothing has happened. */
+static weir_err put(struct wi_link *l, const union wi_msg *m)
 {
-    if (l->state == WI_LINK_DEAD || l->doom != WEIR_OK) {
-        return false;
-    }
-    if (wi_link_queued(l) >= max_queued(l)) {
-        doom(l, WEIR_ERR_PEER_LOST);
-        return false;
-    }
     struct wi_ctl_msg *c = malloc(sizeof(*c) + m->head.len);
     if (c == NULL) {
-        doom(l, WEIR_ERR_NO_MEMORY);
-        return false;
+        return WEIR_ERR_NO_MEMORY;
     }
     c->len = m->head.len;
     c->member = l->member;
@@ -59,11 +52,30 @@ static bool queue(struct wi_link *l, const union wi_msg *m)
         l->engine->n_self_msgs++;
         wi_lq_put(&l->engine->self_msgs, &c->node);
         wi_engine_kick(l->engine);
-        return true;
+        return WEIR_OK;
     }
     l->ctl_put++;
     wi_lq_put(&l->ctl, &c->node);
-    return true;
+    return WEIR_OK;
+}
+
+static bool takes_messages(const struct wi_link *l)
+{
+    return l->state != WI_LINK_DEAD && l->doom == WEIR_OK;
+}
+
+/* False: the message will not be sent. */
+static bool queue(struct wi_link *l, const union wi_msg *m)
+{
+    if (!takes_messages(l)) {
+        return false;
+    }
+    weir_err rc =
+        wi_link_queued(l) >= max_queued(l) ? WEIR_ERR_PEER_LOST : put(l, m);
+    if (rc != WEIR_OK) {
+        doom(l, rc);
+    }
+    return rc == WEIR_OK;
 }
 
 void wi_link_send(struct wi_link *l, const union wi_msg *m)
@@ -73,12 +85,34 @@ void wi_link_send(struct wi_link *l, const union wi_msg *m)
     }
 }
 
-void wi_link_send_soon(struct wi_link *l, const union wi_msg *m)
+/* The engine's next step sends what is queued. */
+static void send_later(struct wi_link *l)
 {
-    if (queue(l, m) && !l->self) {
+    if (!l->self) {
         l->engine->unsent = true;
         wi_engine_kick(l->engine);
     }
+}
+
+void wi_link_send_soon(struct wi_link *l, const union wi_msg *m)
+{
+    if (queue(l, m)) {
+        send_later(l);
+    }
+}
+
+bool wi_link_takes_hints(const struct wi_link *l, uint32_t n)
+{
+    return takes_messages(l) && wi_link_queued(l) + n <= WI_HINTS_MAX;
+}
+
+bool wi_link_hint(struct wi_link *l, const union wi_msg *m)
+{
+    if (put(l, m) != WEIR_OK) {
+        return false;
+    }
+    send_later(l);
+    return true;
 }
 
 void wi_links_flush(struct wi_engine *e)

@@ -18,6 +18,17 @@ void wi_link_send(struct wi_link *l, const union wi_msg *m);
 void wi_link_send_soon(struct wi_link *l, const union wi_msg *m);
 void wi_links_flush(struct wi_engine *e);
 
+/* Hints are messages that the peer can do without. A link on which so many
+ * messages wait takes none: it is slow as it is. */
+#define WI_HINTS_MAX 4096u
+
+/** May n hints be sent now? */
+bool wi_link_takes_hints(const struct wi_link *l, uint32_t n);
+
+/** Send one that the link takes, as wi_link_send_soon does. False: there is no
+ *  memory for it. The link goes on. */
+bool wi_link_hint(struct wi_link *l, const union wi_msg *m);
+
 /** Send a message that names an edge and nothing else. */
 void wi_edge_send(struct wi_link *l, enum wi_msg_type type, uint32_t edge,
                   uint32_t epoch);

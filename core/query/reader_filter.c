@@ -19,9 +19,6 @@
 #include "core/query/reader.h"
 #include "core/query/shuffle.h"
 
-/* A link on which so many messages wait gets no filter: it is slow as it is. */
-#define MOST_QUEUED 4096u
-
 /* Keys on their way into a filter. written by: the worker */
 struct wi_reader_filter {
     struct wi_schema *schema; /* of the keys alone */
@@ -151,7 +148,7 @@ static struct wi_link *link_to(struct wi_engine *e, uint32_t member,
     struct wi_link *l =
         member == e->self ? e->members[member].link : wi_query_link(e, member);
     return l != NULL && (l->caps & WI_WIRE_CAP_FILTER) != 0 &&
-                   wi_link_queued(l) + pieces <= MOST_QUEUED
+                   wi_link_takes_hints(l, pieces)
                ? l
                : NULL;
 }
@@ -160,7 +157,8 @@ static void send_to(struct wi_link *l, const struct weir_reader *r)
 {
     const struct wi_bloom *f = r->filter->filter;
     union wi_msg m;
-    for (uint32_t at = 0; at < f->n_words; at += WI_FILTER_PIECE) {
+    bool sent = true; /* a producer takes no piece after one that is missing */
+    for (uint32_t at = 0; sent && at < f->n_words; at += WI_FILTER_PIECE) {
         uint32_t n = wi_min_u32(f->n_words - at, WI_FILTER_PIECE);
         wi_msg_init(&m, WI_MSG_FILTER);
         m.filter.shuffle = r->shuffle->id;
@@ -169,7 +167,7 @@ static void send_to(struct wi_link *l, const struct weir_reader *r)
         m.filter.first = at;
         m.filter.worker = r->worker->idx;
         memcpy(m.filter.words, f->words + at, n * sizeof(uint64_t));
-        wi_link_send_soon(l, &m);
+        sent = wi_link_hint(l, &m);
     }
 }
 

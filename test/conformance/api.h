@@ -183,6 +183,7 @@
     X(suite, place, reader_with_other_work_gets_full_frames)                   \
     X(suite, place, reader_with_other_work_gets_late_rows)                     \
     X(suite, place, filter_at_any_time)                                        \
+    X(suite, place, faults_while_filters_travel)                               \
     X(suite, place, second_edge_of_a_worker_is_refused)                        \
     X(suite, place, edge_of_no_producer_is_refused)                            \
     X(suite, place, edge_of_other_workers_is_refused)                          \

@@ -53,7 +53,7 @@ struct world {
 /* ---- tasks --------------------------------------------------------------- */
 
 /* The key columns of the wanted ids, `s` before `k`. */
-static void send_filter(struct sink *s)
+static weir_err send_filter(struct sink *s)
 {
     struct ArrowArray wanted;
     wt_rows_make(&rows, 0, WANTED, &wanted);
@@ -61,21 +61,28 @@ static void send_filter(struct sink *s)
     struct ArrowArray keys = wanted;
     keys.n_children = 2;
     keys.children = columns;
-    cr_assert_eq(weir_reader_filter_open(s->reader, WANTED), WEIR_OK);
-    cr_assert_eq(weir_reader_filter_add(s->reader, &keys), WEIR_OK);
-    cr_assert_eq(weir_reader_filter_send(s->reader), WEIR_OK);
+    weir_err rc = weir_reader_filter_open(s->reader, WANTED);
+    if (rc == WEIR_OK) {
+        cr_assert_eq(weir_reader_filter_add(s->reader, &keys), WEIR_OK);
+        cr_assert_eq(weir_reader_filter_send(s->reader), WEIR_OK);
+    }
     wanted.release(&wanted);
     s->sent = true;
+    return rc;
 }
 
 static weir_err sink_step(void *arg)
 {
     struct sink *s = arg;
     struct ArrowArray batch;
+    weir_err rc = WEIR_OK;
     if (s->sends && !s->sent && s->heard == (1u << s->w->c.n_nodes) - 1) {
-        send_filter(s);
+        rc = send_filter(s);
     }
-    weir_err rc = weir_reader_next(s->reader, &batch);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = weir_reader_next(s->reader, &batch);
     if (rc == WEIR_OK) {
         char why[WT_WHY_BYTES];
         for (int64_t i = 0; i < batch.length; i++) {
@@ -263,6 +270,52 @@ void wt_api_filter_at_any_time(const struct wt_place *place)
             .node = {.frame_bytes = 4096, .ring_frames = 2},
             .sim = {.seed = seed, .jitter_ns = 200000}};
         run(place, &cluster, (uint32_t)(seed * 7 + 1));
+    }
+}
+
+/* ---- faults -------------------------------------------------------------- */
+
+/* Run until the end, with a fault at this time, 0: none. Returns the end. */
+static uint64_t strike(const struct wt_place *place, uint64_t seed, bool crash,
+                       uint64_t at_ns)
+{
+    static struct world w;
+    const struct wt_cluster_params cluster = {
+        .nodes = NODES,
+        .workers = WORKERS,
+        .node = {.frame_bytes = 4096, .ring_frames = 2, .detect_ns = 20000000},
+        .sim = {.seed = seed, .jitter_ns = 20000}};
+    open_world(&w, place, &cluster);
+    for (uint32_t d = 0; d < w.n_sinks; d++) {
+        w.sink[d].sends = true;
+    }
+    if (at_ns != 0 && crash) {
+        weir_sim_crash(w.c.sim, 1, at_ns);
+    } else if (at_ns != 0) {
+        weir_sim_cut(w.c.sim, 1, 2, at_ns);
+    }
+    bool ran = wt_cluster_run(&w.c);
+    cr_assert(ran && w.c.why[0] == '\0', "seed %llu, at %llu ns: %s",
+              (unsigned long long)seed, (unsigned long long)at_ns, w.c.why);
+    struct weir_error err[2] = {0};
+    weir_err rc = weir_query_status(w.q.query[0], &err[0]);
+    cr_assert_eq(weir_query_status(w.q.query[2], &err[1]), rc);
+    cr_assert_str_eq(err[0].message, err[1].message);
+    cr_assert(rc == WEIR_OK || rc == WEIR_ERR_PEER_LOST, "%s", err[0].message);
+    uint64_t end_ns = weir_sim_now(w.c.sim);
+    close_world(&w);
+    return end_ns;
+}
+
+/* Also while the pieces of filters are on their way. */
+void wt_api_faults_while_filters_travel(const struct wt_place *place)
+{
+    enum { TIMES = 24 };
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        uint64_t end_ns = strike(place, seed, false, 0);
+        for (uint64_t i = 1; i < TIMES; i++) {
+            (void)strike(place, seed, i % 2 == 0, end_ns * i / TIMES);
+        }
     }
 }
 

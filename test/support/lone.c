@@ -219,6 +219,7 @@ static void fill(struct wt_raw *raw, union wi_msg *m, enum wi_msg_type type,
     m->hello.n_members = 2;
     m->hello.incarnation = 1;
     m->hello.workers = 1;
+    m->hello.caps = like != NULL ? like->caps : raw->caps;
     m->hello.frame_bytes = 16384;
     wi_text_put(m->hello.name, WI_NAME_BYTES, "raw");
     struct wt_lone *lone = raw->lone;

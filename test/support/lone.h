@@ -30,6 +30,7 @@ struct wt_raw {
     bool up;
     bool accepted; /* the node has connected */
     bool closed;
+    uint32_t caps;                   /* what its HELLO says [0] */
     uint64_t messages;               /* control messages that came */
     uint64_t of_type[WI_MSG_TYPES];  /* how many of each */
     union wi_msg last[WI_MSG_TYPES]; /* the last of each */
