@@ -133,6 +133,8 @@ static const struct option_row two_stage_options[] = {
     {"mpi-shape", 0, "SHAPE", "bulk or chunked [bulk]", OPTION_OWN(take_shape)},
     FRAME_ROW(struct two_stage, series.params.frame_bytes,
               "Largest frame of Weir's transports [61440, verbs 65408]"),
+    {"memory", 0, "BYTES", "That a node of Weir's may use [512M]",
+     OPTION_BYTES(struct two_stage, series.params.memory_bytes)},
     RING_ROW(struct two_stage, series.params.ring_frames,
              "Frames in a ring of these [4]"),
     LISTEN_ROW(struct two_stage, series.params.listen),

@@ -64,7 +64,6 @@ struct wi_link;
 struct wi_worker;
 struct weir_reader;
 struct weir_query;
-struct wi_lane;
 
 enum wi_out_state {
     WI_OUT_WAITING, /* not in a ring yet */
@@ -119,7 +118,6 @@ struct wi_out {
     uint32_t start_bytes; /* next frame, while the ring gets its pages; then
                              frame_bytes */
     uint64_t head_seen;
-    struct wi_lane *filling;  /* the one lane with an open frame, or NULL */
     uint32_t run;             /* full frames since it last waited */
     bool held;                /* the last frame is posted with the next one */
     _Atomic uint32_t follows; /* wi_follows: what follows the last frame */

@@ -37,13 +37,14 @@ weir_err wi_engine_area_open(struct wi_engine *e, struct wi_transport *t,
                              struct wi_mem *mem, struct weir_error *err)
 {
     uint64_t bytes = e->budget.area_bytes;
-    if (e->mem_bytes + bytes > e->budget.cap_bytes) {
+    if (e->mem_bytes + bytes > e->budget.rings_cap_bytes) {
         return wi_fail(err, WEIR_ERR_BUDGET,
                        "%llu bytes for a link, on top of %llu held (some by "
-                       "links that are being closed), pass memory_bytes = %llu",
+                       "links that are being closed), pass the %llu that "
+                       "memory_bytes has for rings",
                        (unsigned long long)bytes,
                        (unsigned long long)e->mem_bytes,
-                       (unsigned long long)e->budget.cap_bytes);
+                       (unsigned long long)e->budget.rings_cap_bytes);
     }
     weir_err rc = t->ops->mem_reserve(t, bytes, mem, err);
     if (rc != WEIR_OK) {
@@ -80,8 +81,8 @@ struct wi_arena *wi_engine_arena(struct wi_engine *e, struct wi_transport *t)
         assert(i < WI_ARENAS);
     }
     if (e->arenas[i] == NULL &&
-        wi_arena_open(t, e->budget.cap_bytes, &e->mem_bytes, &e->arenas[i],
-                      NULL) == WEIR_OK) {
+        wi_arena_open(t, e->budget.rings_cap_bytes, &e->mem_bytes,
+                      &e->arenas[i], NULL) == WEIR_OK) {
         wi_arena_plan(e->arenas[i], &e->budget, e->cfg.max_members - 1);
     }
     return e->arenas[i];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/query/lane.h"
 
+#include <string.h>
+
 #include "core/base/clock.h"
 #include "core/format/frame_build.h"
 #include "core/link/edge.h"
@@ -45,7 +47,7 @@ bool wi_lane_is_drained(const struct wi_lane *lane)
     uint64_t consumed = o->mapped
                             ? wi_load_sc(&o->ctl->head)
                             : wi_load_sc(&o->credit); /* E5 sc: as above */
-    return consumed == o->tail;
+    return consumed >= lane->sent_pos;
 }
 
 static struct wi_bell *consumer_bell(const struct wi_lane *lane)
@@ -65,7 +67,8 @@ bool wi_lane_consumer_waits(const struct wi_lane *lane)
         /* Reading `head` costs a cache miss while the consumer works. */
         return wi_bell_asleep(consumer_bell(lane)) && wi_lane_is_drained(lane);
     }
-    return wi_load_rlx(&o->reader_waited) == o->tail; /* rlx: only a hint */
+    return wi_load_rlx(&o->reader_waited) >=
+           lane->sent_pos; /* rlx: only a hint */
 }
 
 /* Tell the consumer that the ring has data. */
@@ -223,6 +226,7 @@ void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
     o->tail = lane->span.pos + bytes;
     o->tail_off = lane->span.off + bytes;
     o->tail_off = o->tail_off == o->size ? 0 : o->tail_off;
+    lane->sent_pos = o->tail;
     /* E1 release: frame bytes before tail; pairs with E1 acquire in the
      * consumer (mapped) or post_limit() (posted) */
     wi_store_rel(&o->ctl->tail, o->tail);
@@ -236,10 +240,8 @@ void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
 
 void wi_lane_drop(struct weir_writer *w, struct wi_lane *lane)
 {
-    if (lane->out->filling == lane) {
-        lane->out->filling = NULL;
-    }
     lane->open = false;
+    lane->staged = 0;
     wi_builder_drop(lane->builder);
     if (!lane->done) {
         lane->done = true;
@@ -280,25 +282,42 @@ bool wi_lane_ready(struct weir_writer *w, struct wi_lane *lane)
     return wi_load_acq(&o->state) == WI_OUT_OPEN;
 }
 
-void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
-                     enum wi_follows follows)
+/* Copy the finished frame in the stage to the ring. False: no room. */
+static bool put_staged(struct weir_writer *w, struct wi_lane *lane,
+                       enum wi_follows follows)
 {
-    lane->out->filling = NULL;
+    uint32_t bytes = lane->staged;
+    if (!wi_lane_room(w, lane, bytes, bytes)) {
+        return false;
+    }
+    memcpy(lane->out->mem + lane->span.off, lane->stage, bytes);
+    lane->staged = 0;
+    wi_lane_put(w, lane, bytes, follows);
+    return true;
+}
+
+/* Finish the open frame. Returns its bytes; 0: it had no rows. */
+static uint32_t finish(struct wi_lane *lane)
+{
     lane->open = false;
     /* A spinning reader has this line: fetch it while the frame is summed. */
     wi_prefetch_write((uintptr_t)&lane->out->ctl->tail);
-    uint32_t bytes = wi_builder_finish(lane->builder, lane->out->checksum);
-    if (bytes != 0) {
-        lane->whole = false;
-        wi_lane_put(w, lane, bytes, follows);
-    }
+    return wi_builder_finish(lane->builder, lane->out->checksum);
 }
 
-void wi_lane_take_ring(struct weir_writer *w, struct wi_lane *lane)
+void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
+                     enum wi_follows follows)
 {
-    struct wi_lane *other = lane->out->filling;
-    if (other != NULL && other != lane) {
-        wi_lane_publish(w, other, WI_FOLLOWS_NONE);
+    uint32_t bytes = lane->staged != 0 ? lane->staged : finish(lane);
+    if (bytes == 0) {
+        return;
+    }
+    if (lane->stage != NULL) {
+        lane->staged = bytes;
+        (void)put_staged(w, lane, follows);
+    } else {
+        lane->whole = false;
+        wi_lane_put(w, lane, bytes, follows);
     }
 }
 
@@ -339,7 +358,6 @@ static void lane_start(struct wi_lane *lane, uint32_t full, uint32_t least)
         shorten(&lane->span, full, least);
     }
     lane->open = true;
-    o->filling = lane;
     wi_builder_start(lane->builder, o->mem + lane->span.off, lane->span.bytes,
                      0);
     if (o->mapped && !o->link->self) {
@@ -347,11 +365,24 @@ static void lane_start(struct wi_lane *lane, uint32_t full, uint32_t least)
     }
 }
 
+/* An empty frame in the stage. */
+static bool stage_start(struct weir_writer *w, struct wi_lane *lane)
+{
+    if (lane->staged != 0 && !put_staged(w, lane, WI_FOLLOWS_NONE)) {
+        return false;
+    }
+    lane->open = true;
+    wi_builder_start(lane->builder, lane->stage, w->stage_bytes, 0);
+    return true;
+}
+
 bool wi_lane_open(struct weir_writer *w, struct wi_lane *lane)
 {
+    if (lane->stage != NULL) {
+        return stage_start(w, lane);
+    }
     uint32_t full = full_bytes(w, lane);
     uint32_t least = least_bytes(w, lane, full);
-    wi_lane_take_ring(w, lane);
     if (!wi_lane_room(w, lane, full, least)) {
         return false;
     }
@@ -361,6 +392,9 @@ bool wi_lane_open(struct weir_writer *w, struct wi_lane *lane)
 
 void wi_lane_reopen(struct weir_writer *w, struct wi_lane *lane)
 {
+    if (lane->stage != NULL) {
+        return; /* nothing to gain: it was in this core's cache all the time */
+    }
     uint32_t full = full_bytes(w, lane);
     uint32_t least = least_bytes(w, lane, full);
     if (reserve(lane, full, least) && has_pages(w, lane)) {

@@ -7,9 +7,14 @@
  *   closed --open--> open, empty --rows--> open, has rows --publish--> closed
  *              ^----------------------- reopen (after a flush) ---------'
  *
- * Several lanes may share a ring (thread-to-node); one of them at a time has
- * its frame open (`filling`). A lane whose consumer wants no more is done; one
- * whose END was written has ended.
+ * Several lanes may share a ring (thread-to-node). Each of them fills its frame
+ * in memory of its own, the stage, and publishing copies it to the ring; where
+ * that has no room the finished frame stays in the stage (`staged`).
+ *
+ *   rows --builder--> open frame in stage --publish--> staged --> tail of ring
+ *
+ * A lane whose consumer wants no more is done; one whose END was written has
+ * ended.
  *
  * All calls are made by the writer's worker; none waits.
  */
@@ -21,7 +26,8 @@
 
 static inline bool wi_lane_has_rows(const struct wi_lane *lane)
 {
-    return lane->open && wi_builder_rows(lane->builder) != 0;
+    return lane->staged != 0 ||
+           (lane->open && wi_builder_rows(lane->builder) != 0);
 }
 
 /** Ready for frames? Notices stop-sending: the lane is done, and ended too if
@@ -52,10 +58,10 @@ bool wi_lane_open(struct weir_writer *w, struct wi_lane *lane);
  *  consumer is busy with the last one. */
 void wi_lane_reopen(struct weir_writer *w, struct wi_lane *lane);
 
-/** A ring has one open frame: publish another lane's. */
-void wi_lane_take_ring(struct weir_writer *w, struct wi_lane *lane);
-
-/** Finish the open frame and publish it; without rows it is only closed. */
+/** Finish the open frame and publish it; without rows it is only closed. A
+ *  frame in a stage may find no room: then it stays there, the worker is woken
+ *  when there is room, and the next call of this or of wi_lane_open() sends
+ *  it. */
 void wi_lane_publish(struct weir_writer *w, struct wi_lane *lane,
                      enum wi_follows follows);
 
@@ -76,8 +82,8 @@ void wi_lanes_fetch(const struct weir_writer *w);
  *  back. */
 void wi_lane_ask_credit(struct wi_lane *lane);
 
-/** Has the consumer taken all that was published? Ask after setting
- *  `producer_waits`. */
+/** Has the consumer taken all that was published in this lane? Ask after
+ *  setting `producer_waits`. */
 bool wi_lane_is_drained(const struct wi_lane *lane);
 
 /** Does the consumer wait, with nothing of this lane to read? */

@@ -15,9 +15,13 @@ static WI_COLD bool fail(const struct weir_writer *w,
                          const struct weir_error *why)
 {
     struct weir_query *q = w->shuffle->query;
-    wi_node_lock(q->node);
-    wi_query_fail(q, WEIR_ERR_QUERY_MEMORY, why->message);
-    wi_node_unlock(q->node);
+    if (w->locked) {
+        wi_query_fail(q, WEIR_ERR_QUERY_MEMORY, why->message);
+    } else {
+        wi_node_lock(q->node);
+        wi_query_fail(q, WEIR_ERR_QUERY_MEMORY, why->message);
+        wi_node_unlock(q->node);
+    }
     return false;
 }
 

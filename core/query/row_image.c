@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/format/frame_build.h"
 #include "core/link/engine.h"
@@ -52,8 +53,23 @@ WI_COLD bool wi_image_make(struct weir_writer *w, struct wi_lane *lane,
     return true;
 }
 
+/* It fits a frame, though not a stage: it is one. False: no room. */
+static bool send_whole(struct weir_writer *w, struct wi_lane *lane)
+{
+    if (!wi_lane_room(w, lane, w->image_bytes, w->image_bytes)) {
+        return false;
+    }
+    memcpy(lane->out->mem + lane->span.off, w->image, w->image_bytes);
+    wi_lane_put(w, lane, w->image_bytes, WI_FOLLOWS_NONE);
+    w->image_used = w->image_bytes;
+    return true;
+}
+
 WI_COLD bool wi_image_send(struct weir_writer *w, struct wi_lane *lane)
 {
+    if (w->image_bytes <= lane->out->frame_bytes && !send_whole(w, lane)) {
+        return false;
+    }
     while (w->image_used < w->image_bytes) {
         struct wi_out *o = lane->out;
         if (!wi_lane_room(w, lane, o->frame_bytes, o->frame_bytes)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Rows larger than a frame: an image, which is a frame of one row in ordinary
- * memory, sent in pieces.
+ * memory, sent in pieces; or, where a row is larger than a lane's stage and
+ * fits a frame of the ring, sent as it is.
  *
  * A writer has one image at a time. All calls are made by its worker; none
  * waits.

@@ -23,14 +23,14 @@ enum step { STEP_DONE, STEP_BLOCKED, STEP_FAILED };
 /* ---- the scatter --------------------------------------------------------- */
 
 /* The open frame took nothing: it is at the ring's end and too short for this
- * row, or the row needs chunks. */
+ * row, or the row needs an image. */
 static WI_COLD enum step large_row(struct weir_writer *w, struct wi_lane *lane,
                                    uint64_t row)
 {
     lane->open = false;
-    lane->out->filling = NULL;
     wi_builder_drop(lane->builder);
-    if (lane->span.bytes < lane->out->frame_bytes && !lane->whole) {
+    if (lane->stage == NULL && !lane->whole &&
+        lane->span.bytes < lane->out->frame_bytes) {
         lane->whole = true;
         return STEP_DONE;
     }
@@ -236,11 +236,14 @@ static void notice_stops(struct weir_writer *w)
 }
 
 /* Is part of a frame to go out now? To a consumer that sleeps on an empty ring;
- * to one that does not, and yet has nothing of this lane to read, later. */
+ * to one that does not, and yet has nothing of this lane to read, later. In a
+ * ring of several lanes, another consumer's frames hide what this one has
+ * read. */
 static bool is_wanted(const struct wi_lane *lane, uint64_t age_ns)
 {
-    return wi_lane_consumer_waits(lane) ||
-           (age_ns > WI_LATE_NS && wi_lane_is_drained(lane));
+    return lane->staged != 0 || wi_lane_consumer_waits(lane) ||
+           (age_ns > WI_LATE_NS &&
+            (lane->stage != NULL || wi_lane_is_drained(lane)));
 }
 
 /* Consumers that wait get what there is, unless the stream is dense. Looks at a
@@ -267,9 +270,29 @@ static void flush_to_waiting(struct weir_writer *w)
     }
 }
 
+/* Publish a frame that is not full; or, while its consumer has others to read,
+ * ask to be told when it has not. What is in a stage goes out in any case, for
+ * the same reason as in is_wanted(). */
+static void flush_lane(struct weir_writer *w, struct wi_lane *lane)
+{
+    if (lane->stage != NULL) {
+        wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
+        return;
+    }
+    /* E5 sc: the wish to be told when the ring is empty, then the look; as
+     * in wi_lane_room() */
+    wi_store_sc(&lane->out->ctl->producer_waits, WI_WAITS_FOR_EMPTY);
+    if (wi_lane_is_drained(lane)) {
+        wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
+    } else {
+        wi_lane_ask_credit(lane);
+    }
+}
+
 bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns)
 {
     bool left = false;
+    w->locked = true;
     uint64_t now_ns = wi_lane_now(w);
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         struct wi_lane *lane = &w->lanes[lane_at(w, i)];
@@ -283,15 +306,9 @@ bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns)
             left = true;
             continue;
         }
-        /* E5 sc: the wish to be told when the ring is empty, then the look; as
-         * in wi_lane_room() */
-        wi_store_sc(&lane->out->ctl->producer_waits, WI_WAITS_FOR_EMPTY);
-        if (wi_lane_is_drained(lane)) {
-            wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
-        } else {
-            wi_lane_ask_credit(lane);
-        }
+        flush_lane(w, lane);
     }
+    w->locked = false;
     return left;
 }
 
@@ -302,7 +319,8 @@ weir_err weir_writer_flush(weir_writer *w)
     }
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         struct wi_lane *lane = &w->lanes[lane_at(w, i)];
-        if (wi_lane_has_rows(lane) && wi_lane_ready(w, lane) && lane->open) {
+        if (wi_lane_has_rows(lane) && wi_lane_ready(w, lane) &&
+            wi_lane_has_rows(lane)) {
             wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
             wi_lane_reopen(w, lane);
         }
@@ -398,9 +416,11 @@ static bool lane_end(struct weir_writer *w, struct wi_lane *lane)
     if (!wi_lane_ready(w, lane)) {
         return lane->ended;
     }
-    wi_lane_take_ring(w, lane);
-    if (lane->open) {
+    if (wi_lane_has_rows(lane)) {
         wi_lane_publish(w, lane, WI_FOLLOWS_END);
+    }
+    if (lane->staged != 0) {
+        return false;
     }
     uint32_t bytes = (uint32_t)wi_align_up(
         sizeof(struct wi_frame_header) + sizeof(struct wi_frame_end), 64);

@@ -33,8 +33,11 @@ struct wi_lane {
     bool ended; /* END written */
     bool whole; /* the next frame must have full size */
     struct wi_span span;
-    uint32_t taken;   /* rows of the current split already appended */
-    uint64_t sent_ns; /* when a frame was last published */
+    uint8_t *stage;    /* of the open frame; NULL: it is filled in the ring */
+    uint32_t staged;   /* bytes of a finished frame there; 0: none */
+    uint64_t sent_pos; /* of the ring, after the last frame published */
+    uint32_t taken;    /* rows of the current split already appended */
+    uint64_t sent_ns;  /* when a frame was last published */
     uint64_t rows;
     uint64_t bytes;
     uint64_t checksum;
@@ -51,6 +54,9 @@ struct weir_writer {
     struct wi_view *views;
     struct wi_fan *fan; /* NULL: rows go to lanes by lists alone */
     struct wi_lane *lanes;
+    uint8_t *stages; /* of the lanes that share rings */
+    uint32_t stage_bytes;
+    bool locked; /* its worker holds the node's lock */
     uint32_t n_lanes;
     uint32_t n_done;
     uint32_t row_bytes; /* constant: frame of one row, without VAR bytes */

@@ -114,12 +114,45 @@ static weir_err open_lanes(struct weir_writer *w, struct weir_error *err)
     return rc == WEIR_OK ? weir_query_status(s->query, err) : rc;
 }
 
-/* Rows are scattered in their order where lists would be short. Each frame must
- * stay open until it is full: not with a ring for several lanes. */
+static bool has_stage(const struct wi_lane *lane)
+{
+    return lane->out->consumer_worker == WI_ANY_WORKER;
+}
+
+/* Stages of the lanes that share rings. Members with more workers than this
+ * node, for which the plan is made, leave less for each. */
+static weir_err open_stages(struct weir_writer *w, struct weir_error *err)
+{
+    const struct wi_budget *b = &w->shuffle->query->engine->budget;
+    uint64_t n = 0;
+    for (uint32_t d = 0; d < w->n_lanes; d++) {
+        n += has_stage(&w->lanes[d]);
+    }
+    if (n == 0) {
+        return WEIR_OK;
+    }
+    uint64_t each = b->stages_bytes / n / WI_CACHE_LINE * WI_CACHE_LINE;
+    w->stage_bytes = (uint32_t)wi_min_u64(each, b->stage_bytes);
+    w->stages = aligned_alloc(WI_CACHE_LINE, n * w->stage_bytes);
+    if (w->stage_bytes == 0 || w->stages == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u frames",
+                       w->n_lanes);
+    }
+    uint8_t *next = w->stages;
+    for (uint32_t d = 0; d < w->n_lanes; d++) {
+        if (has_stage(&w->lanes[d])) {
+            w->lanes[d].stage = next;
+            next += w->stage_bytes;
+        }
+    }
+    return WEIR_OK;
+}
+
+/* Rows are scattered in their order where lists would be short. */
 static weir_err open_fan(struct weir_writer *w, struct weir_error *err)
 {
     const struct weir_shuffle *s = w->shuffle;
-    return s->n_dest >= FAN_LANES && !s->query->engine->budget.per_node
+    return s->n_dest >= FAN_LANES
                ? wi_fan_open(s->schema, s->n_dest, &w->fan, err)
                : WEIR_OK;
 }
@@ -166,6 +199,7 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
                       ? open_fan(w, err)
                       : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
     rc = rc == WEIR_OK ? open_lanes(w, err) : rc;
+    rc = rc == WEIR_OK ? open_stages(w, err) : rc;
     if (rc != WEIR_OK) {
         wi_writer_free(w);
         return rc;
@@ -228,6 +262,7 @@ void wi_writer_free(struct weir_writer *w)
     w->shuffle->wrote |= (uint64_t)finished << w->worker->idx;
     wi_list_remove(&w->on_worker);
     free(w->image);
+    free(w->stages);
     free(w->lanes);
     free(w->views);
     free(w->sieve);

@@ -10,6 +10,10 @@
 #include "core/ring/ready.h"
 #include "core/ring/ring.h"
 
+/* Stages: as large as pays, and as small as they get. */
+#define STAGE_BYTES 8256u
+#define STAGE_LEAST 960u
+
 static void lay_out_unit(const struct wi_budget_params *p, struct wi_budget *b)
 {
     uint64_t slack = wi_align_up(p->frame_bytes / 4, WI_RING_ALIGN);
@@ -26,6 +30,12 @@ static uint64_t whole_pages(uint64_t bytes)
     return huge - bytes < bytes / 8 ? huge : wi_align_up(bytes, WI_PAGE);
 }
 
+static uint64_t stages_of_all(const struct wi_budget_params *p,
+                              const struct wi_budget *b)
+{
+    return b->stages_bytes * p->max_shuffles * p->workers;
+}
+
 static void sum_up(const struct wi_budget_params *p, struct wi_budget *b)
 {
     uint64_t unit = b->unit_bytes + sizeof(struct wi_ring_ctl);
@@ -36,16 +46,45 @@ static void sum_up(const struct wi_budget_params *p, struct wi_budget *b)
     }
     /* bells: a bit per ring that may come, and its summary, per worker */
     uint64_t bells = wi_bell_bytes(p->max_members * b->n_units) * p->workers;
-    b->total_bytes = areas * b->area_bytes + wi_align_up(bells, WI_PAGE);
+    b->stages_bytes = (uint64_t)b->stage_bytes * p->max_members * p->workers;
+    b->total_bytes = areas * b->area_bytes + wi_align_up(bells, WI_PAGE) +
+                     stages_of_all(p, b);
 }
 
-/* Try the roomiest plan first. */
+/* Up to `bytes`: an odd number of lines, so that the stages of a writer are
+ * spread over the cache's sets. */
+static uint32_t stage_of(const struct wi_budget_params *p, uint64_t bytes)
+{
+    uint64_t most = wi_min_u32(STAGE_BYTES, p->frame_bytes);
+    uint64_t lines = wi_min_u64(bytes, most) / WI_CACHE_LINE;
+    lines -= lines != 0 && lines % 2 == 0;
+    return wi_max_u32((uint32_t)lines * WI_CACHE_LINE, STAGE_LEAST);
+}
+
+/* The smallest rings, and what they leave for stages. */
+static bool choose_least(const struct wi_budget_params *p, struct wi_budget *b)
+{
+    if (!b->per_node) {
+        return false;
+    }
+    b->stage_bytes = 0;
+    sum_up(p, b);
+    uint64_t spare =
+        p->cap_bytes > b->total_bytes ? p->cap_bytes - b->total_bytes : 0;
+    uint64_t n = (uint64_t)p->max_shuffles * p->workers * p->max_members;
+    b->stage_bytes = stage_of(p, spare / (n * p->workers));
+    sum_up(p, b);
+    return b->total_bytes <= p->cap_bytes;
+}
+
+/* Try the roomiest plan first. Rings are shortened before stages are. */
 static bool choose(const struct wi_budget_params *p, struct wi_budget *b)
 {
     for (int per_node = 0; per_node <= (p->workers > 1); per_node++) {
         uint32_t edges = p->max_shuffles * p->workers;
         edges *= per_node != 0 ? 1 : p->workers;
         b->per_node = per_node != 0;
+        b->stage_bytes = per_node != 0 ? stage_of(p, STAGE_BYTES) : 0;
         for (uint32_t units = b->ring_units; units >= 1; units--) {
             b->n_units = edges * units;
             sum_up(p, b);
@@ -54,7 +93,7 @@ static bool choose(const struct wi_budget_params *p, struct wi_budget *b)
             }
         }
     }
-    return false;
+    return choose_least(p, b);
 }
 
 weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
@@ -74,15 +113,22 @@ weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
             (unsigned long long)b.total_bytes, (unsigned long long)p->cap_bytes,
             (unsigned long long)b.total_bytes);
     }
+    char stages[64] = "";
+    if (b.per_node) {
+        (void)snprintf(stages, sizeof(stages),
+                       ", open frames of %u bytes, %.1f MiB", b.stage_bytes,
+                       (double)stages_of_all(p, &b) / 1048576);
+    }
     (void)snprintf(b.text, sizeof(b.text),
                    "%u members x %llu KiB%s = %.1f MiB of %.1f MiB; rings "
-                   "thread-to-%s, %u to %u KiB each, %u per link",
+                   "thread-to-%s, %u to %u KiB each, %u per link%s",
                    p->max_members, (unsigned long long)(b.area_bytes / 1024),
                    p->mapped ? "" : " in and out",
                    (double)b.total_bytes / 1048576,
                    (double)p->cap_bytes / 1048576,
                    b.per_node ? "node" : "thread", 2 * p->frame_bytes / 1024,
-                   p->ring_frames * p->frame_bytes / 1024, b.n_units);
+                   p->ring_frames * p->frame_bytes / 1024, b.n_units, stages);
+    b.rings_cap_bytes = p->cap_bytes - stages_of_all(p, &b);
     *out = b;
     return WEIR_OK;
 }

@@ -18,9 +18,14 @@
  *   granted        twice that while it fits, so that every ring can grow
  *   memory         (members incl. self) x ring area
  *                  + posted transports: members x the same for outgoing rings
+ *                  + rings thread-to-node: max_shuffles x W writers x
+ *                    members x W stages, where their open frames are filled
  *
  * An area that is less than an eighth short of whole huge pages is rounded up
  * to them, so that transports can use them.
+ *
+ * A stage is smaller than STAGE_BYTES where not even the smallest rings leave
+ * room for that.
  *
  * Thread-to-thread is taken while it fits the cap, else thread-to-node, else
  * the open fails and says the sum.
@@ -47,12 +52,15 @@ struct wi_budget {
     bool per_node; /* rings thread-to-node */
     uint32_t slack_bytes;
     uint32_t unit_bytes;
-    uint32_t n_units;    /* per link */
-    uint32_t ring_units; /* of a full-size ring */
-    uint64_t area_bytes; /* ring area of one link, multiple of a page */
+    uint32_t n_units;      /* per link */
+    uint32_t ring_units;   /* of a full-size ring */
+    uint64_t area_bytes;   /* ring area of one link, multiple of a page */
+    uint32_t stage_bytes;  /* rings thread-to-node: of one open frame, else 0 */
+    uint64_t stages_bytes; /* of all open frames of one writer */
+    uint64_t rings_cap_bytes; /* of the cap, what stages leave */
     uint64_t total_bytes;
     uint64_t cap_bytes;
-    char text[256];
+    char text[320];
 };
 
 /**

@@ -174,8 +174,10 @@ WEIR_API weir_err weir_writer_push_wait(weir_writer *writer,
 WEIR_API weir_err weir_writer_poll(weir_writer *writer);
 
 /**
- * Publish what is held in partly filled frames, now. Not needed for progress:
- * weir_worker_wait does it, and so does a push when its consumer is idle.
+ * Publish what is held in partly filled frames, now; over a full
+ * thread-to-node ring, as soon as it has room and this worker pushes, polls,
+ * flushes or waits. Not needed for progress: weir_worker_wait does it, and so
+ * does a push when its consumer is idle.
  *
  * Errors:     what failed the query
  * Blocks:     never

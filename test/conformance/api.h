@@ -40,6 +40,9 @@
     X(suite, place, node_ring_goes_on_when_held_frames_come_back)              \
     X(suite, place, producer_hears_of_room_while_batches_are_kept)             \
     X(suite, place, node_rings_move_everything)                                \
+    X(suite, place, node_ring_frames_fill_side_by_side)                        \
+    X(suite, place, node_ring_does_not_hide_rows_behind_held_ones)             \
+    X(suite, place, node_rings_move_large_rows)                                \
     X(suite, place, subsets_produce_and_consume)                               \
     X(suite, place, some_workers_produce_and_consume)                          \
     X(suite, place, equal_keys_go_to_one_destination)                          \

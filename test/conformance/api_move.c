@@ -364,6 +364,84 @@ void wt_api_node_ring_goes_on_when_held_frames_come_back(
     free(l);
 }
 
+/* Two workers of a node are sent rows in turn, a few at a time. */
+void wt_api_node_ring_frames_fill_side_by_side(const struct wt_place *place)
+{
+    static const struct weir_field field = {.name = "id", .format = "l"};
+    static const uint32_t dest[] = {0, 1, 0, 1};
+    const struct wt_rows rows = {.fields = &field, .n_fields = 1};
+    struct wt_cluster_params cluster = {
+        .nodes = 1, .workers = 2, .node = {.max_shuffles = 1}};
+    struct late *l = calloc(1, sizeof(*l));
+    cluster.node.memory_bytes = wt_least_memory(place, &cluster);
+    wt_cluster_open(&l->c, place, &cluster);
+    open_late(l, &field);
+    wt_rows_make(&rows, 0, 1, &l->batch);
+    cr_assert(wt_until(&l->c, pushed_to_worker_1, l)); /* the ring is open */
+    l->batch.release(&l->batch);
+    for (uint32_t i = 1; i < 20; i++) {
+        wt_rows_make(&rows, i, 4, &l->batch);
+        cr_assert_eq(weir_writer_push_to(l->writer, &l->batch, dest), WEIR_OK);
+        l->batch.release(&l->batch);
+    }
+    cr_assert_eq(weir_writer_flush(l->writer), WEIR_OK);
+    for (uint32_t d = 0; d < 2; d++) {
+        struct weir_edge_stats s;
+        cr_assert_eq(weir_writer_stats(l->writer, d, &s), WEIR_OK);
+        cr_assert_eq(s.rows, 38 + d);
+        /* The clock of the others may send a frame early. */
+        cr_assert(!place->sim || s.frames <= 2, "%zu frames", (size_t)s.frames);
+    }
+    wt_query_close(&l->q);
+    wt_cluster_close(&l->c);
+    free(l);
+}
+
+static void push_one(struct late *l, const struct wt_rows *rows, uint64_t id,
+                     uint32_t dest)
+{
+    wt_rows_make(rows, id, 1, &l->batch);
+    cr_assert_eq(weir_writer_push_to(l->writer, &l->batch, &dest), WEIR_OK);
+    l->batch.release(&l->batch);
+    while (weir_worker_wait(l->c.node[0], 0, 0) == WEIR_OK) {
+    } /* nothing happened: it has published the row */
+}
+
+/* One worker of a node holds its batch, and the ring's head with it. What its
+ * neighbour is sent goes out all the same when the producer waits. */
+void wt_api_node_ring_does_not_hide_rows_behind_held_ones(
+    const struct wt_place *place)
+{
+    static const struct weir_field field = {.name = "id", .format = "l"};
+    const struct wt_rows rows = {.fields = &field, .n_fields = 1};
+    struct wt_cluster_params cluster = {
+        .nodes = 1, .workers = 2, .node = {.max_shuffles = 1}};
+    struct ArrowArray held;
+    struct weir_error err;
+    struct late *l = calloc(1, sizeof(*l));
+    cluster.node.memory_bytes = wt_least_memory(place, &cluster);
+    wt_cluster_open(&l->c, place, &cluster);
+    open_late(l, &field);
+    cr_assert_eq(weir_reader_open(l->shuffle, 1, &l->reader, &err), WEIR_OK);
+    wt_rows_make(&rows, 0, 1, &l->batch);
+    cr_assert(wt_until(&l->c, pushed_to_worker_1, l));
+    l->batch.release(&l->batch);
+    cr_assert_eq(weir_writer_flush(l->writer), WEIR_OK);
+    cr_assert(wt_until(&l->c, came_to_worker_1, l));
+    held = l->batch;
+    push_one(l, &rows, 1, 0); /* nobody reads it */
+    for (uint64_t i = 2; i < 6; i++) {
+        push_one(l, &rows, i, 1);
+        cr_assert(wt_until(&l->c, came_to_worker_1, l), "row %zu", (size_t)i);
+        cr_assert_eq(wt_rows_id(&l->batch, 0), i);
+        l->batch.release(&l->batch);
+    }
+    held.release(&held);
+    wt_query_close(&l->q);
+    wt_cluster_close(&l->c);
+    free(l);
+}
+
 /* ---- a reader that keeps batches while it waits for more ----------------- */
 
 enum { KEEP = 64 };
@@ -718,6 +796,27 @@ void wt_api_rows_of_16_mib_pass_64_kib_rings(const struct wt_place *place)
 {
     move_large(place, WEIR_HASH, 16 << 20, 8);
     move_large(place, WEIR_ROUND_ROBIN, 40000, 400);
+}
+
+/* Rows that fit a frame of a ring and are larger than the frames that are
+ * filled beside it, and rows that need chunks. */
+void wt_api_node_rings_move_large_rows(const struct wt_place *place)
+{
+    static const uint32_t big_bytes[] = {1500, 9000};
+    struct wt_cluster_params cluster = {
+        .nodes = 2,
+        .workers = 2,
+        .node = {.frame_bytes = 4096, .max_shuffles = 1}};
+    cluster.node.memory_bytes = wt_least_memory(place, &cluster);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct wt_flow_params flow = {
+            .n_rows = 200,
+            .rows = {.fields = large_fields,
+                     .n_fields = 4,
+                     .big_every = 3,
+                     .big_bytes = big_bytes[i]}};
+        wt_flow_once(place, &cluster, &flow);
+    }
 }
 
 void wt_api_large_rows_are_broadcast(const struct wt_place *place)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/cc.h"
 #include "core/base/pages.h"
 
 static struct wi_budget_params typical(void)
@@ -40,12 +41,41 @@ Test(budget, falls_back_to_thread_to_node)
     cr_assert_leq(b.total_bytes, p.cap_bytes);
 }
 
+/* Open frames of lanes that share a ring are part of the sum; they are as large
+ * as pays where that fits, and smaller before the plan fails. */
+Test(budget, open_frames_of_node_rings_are_counted)
+{
+    struct wi_budget_params p = typical();
+    struct wi_budget b;
+    cr_assert_eq(wi_budget_make(&p, &b, NULL), WEIR_OK);
+    cr_assert_eq(b.stage_bytes, 0, "rings of threads need none");
+    uint32_t before = UINT32_MAX;
+    for (p.cap_bytes = 30ull << 20;; p.cap_bytes -= 1 << 16) {
+        weir_err rc = wi_budget_make(&p, &b, NULL);
+        if (rc != WEIR_OK) {
+            break;
+        }
+        uint64_t lanes = (uint64_t)p.max_members * p.workers;
+        uint64_t writers = (uint64_t)p.max_shuffles * p.workers;
+        cr_assert(b.per_node);
+        cr_assert_eq(b.stage_bytes / WI_CACHE_LINE % 2, 1, "%u", b.stage_bytes);
+        cr_assert_leq(b.stage_bytes, before);
+        cr_assert_eq(b.stages_bytes, lanes * b.stage_bytes);
+        cr_assert_eq(b.rings_cap_bytes, p.cap_bytes - writers * b.stages_bytes);
+        cr_assert_geq(b.total_bytes - writers * b.stages_bytes,
+                      p.max_members * b.area_bytes);
+        cr_assert_leq(b.total_bytes, p.cap_bytes);
+        before = b.stage_bytes;
+    }
+    cr_assert_lt(before, 2048, "it failed while open frames had %u", before);
+}
+
 Test(budget, memory_grows_with_members_and_not_with_workers_squared)
 {
     struct wi_budget_params p = typical();
     struct wi_budget few;
     struct wi_budget many;
-    p.cap_bytes = 40ull << 20;
+    p.cap_bytes = 56ull << 20;
     p.max_members = 16;
     p.workers = 8;
     cr_assert_eq(wi_budget_make(&p, &few, NULL), WEIR_OK);
