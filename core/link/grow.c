@@ -74,12 +74,14 @@ static weir_err check(const struct wi_engine *e, uint32_t idx,
 }
 
 /* Nobody is at the old address any more: an attempt to connect begins again at
- * the new one, and a link that is up is of the incarnation that was there. */
+ * the new one, and a link that this node opened there is of the incarnation
+ * that was there. One that the member opened may well be of the new one, which
+ * is quicker than those who tell of it. */
 static void leave_old_address(struct wi_engine *e, uint32_t idx)
 {
     char why[WI_REASON_BYTES];
     struct wi_link *l = e->members[idx].link;
-    if (l == NULL || wi_link_begin_again(l)) {
+    if (l == NULL || !l->initiator || wi_link_begin_again(l)) {
         return;
     }
     (void)snprintf(why, sizeof(why), "it has moved to %.150s",

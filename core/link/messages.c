@@ -51,15 +51,23 @@ static weir_err on_filter(struct wi_link *l, const union wi_msg *m,
     return WEIR_OK;
 }
 
-/* Those that two nodes can exchange which are not members of one cluster. */
-static bool goes_outside(uint16_t type)
+/* Messages of rows and queries are for members of one cluster: a link of others
+ * has no rings and no tables for them. */
+static bool is_for_members(uint16_t type)
 {
     switch (type) {
-    case WI_MSG_ACCEPT:
-    case WI_MSG_READY:
-    case WI_MSG_REFUSE:
-    case WI_MSG_BYE:
-    case WI_MSG_PING:
+    case WI_MSG_BELL:
+    case WI_MSG_EDGE_OPEN:
+    case WI_MSG_EDGE_STOP:
+    case WI_MSG_EDGE_ABANDON:
+    case WI_MSG_EDGE_CLOSED:
+    case WI_MSG_NOTIFY:
+    case WI_MSG_CREDIT:
+    case WI_MSG_FAIL:
+    case WI_MSG_SHUFFLE:
+    case WI_MSG_CLOSE:
+    case WI_MSG_DIFFER:
+    case WI_MSG_FILTER:
         return true;
     default: /* all of regions, too */
         return type >= WI_MSG_FIND && type <= WI_MSG_SYNCED;
@@ -96,7 +104,7 @@ weir_err wi_link_message(struct wi_link *l, const union wi_msg *m,
 {
     const struct row *r = &rows[m->head.type]; /* wi_msg_next() knows it */
     if (r->take == NULL || l->state < r->from || l->state > r->to ||
-        (l->outside && !goes_outside(m->head.type))) {
+        (l->outside && is_for_members(m->head.type))) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "control message %u in link state %d", m->head.type,
                        (int)l->state);

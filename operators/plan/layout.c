@@ -69,9 +69,14 @@ static weir_err find_members(struct wi_layout *l, const weir_node *node,
     for (uint32_t i = 0; i < l->n_members; i++) {
         struct weir_member member;
         weir_err rc = weir_node_member(node, i, &member);
+        if (rc == WEIR_ERR_NOT_FOUND && i != 0) {
+            continue; /* it was removed: no workers */
+        }
         if (rc != WEIR_OK) {
-            return wi_exec_fail(err, rc, "member %u of %u is not known", i,
-                                l->n_members);
+            return wi_exec_fail(err, rc,
+                                "member %u of %u is not there (any more); a "
+                                "plan gives its result to member 0",
+                                i, l->n_members);
         }
         if (i == l->self) {
             l->first_part = l->n_workers;
@@ -168,8 +173,11 @@ static weir_err open_end(struct wi_layout *l, struct weir_error *err)
     if (others == NULL) {
         return wi_exec_no_memory(err, l->n_members * sizeof(*others));
     }
+    uint32_t n_others = 0;
     for (uint32_t i = 1; i < l->n_members; i++) {
-        others[i - 1] = i;
+        if (l->workers[i] != 0) {
+            others[n_others++] = i;
+        }
     }
     const struct weir_shuffle_params p = {.id = l->plan->n_ops + 1,
                                           .schema = &schema,
@@ -178,8 +186,12 @@ static weir_err open_end(struct wi_layout *l, struct weir_error *err)
                                           .n_producers = 1,
                                           .producer_workers = 1,
                                           .consumers = others,
-                                          .n_consumers = l->n_members - 1,
+                                          .n_consumers = n_others,
                                           .consumer_workers = 1};
+    if (n_others == 0) {
+        free(others);
+        return WEIR_OK;
+    }
     weir_err rc = weir_schema_build(&nothing, 1, &schema, err);
     if (rc == WEIR_OK) {
         rc = weir_shuffle_open(l->query, &p, &l->end, err);

@@ -142,6 +142,7 @@
     X(suite, place, newcomer_waits_to_be_known)                                \
     X(suite, place, newcomer_that_stays_unknown_is_refused)                    \
     X(suite, place, member_comes_back_elsewhere)                               \
+    X(suite, place, member_that_is_back_is_told_of_late)                       \
     X(suite, place, member_is_removed_while_a_query_runs)                      \
     X(suite, place, lists_may_have_holes)                                      \
     X(suite, place, seed_gathers_four)                                         \

@@ -153,8 +153,29 @@ void wt_api_newcomer_that_stays_unknown_is_refused(const struct wt_place *place)
     wt_cluster_close(&c);
 }
 
+static bool link_is_open(void *node)
+{
+    struct weir_link_stats link;
+    return weir_link_stats_get(node, 1, &link) == WEIR_OK && link.open;
+}
+
+/* It opens a link and a query before the others are told where it is now: to be
+ * told then takes nothing from it. */
+static void reach_before_told(struct wt_cluster *c, struct part *p)
+{
+    const struct weir_query_params params = {.id = 2};
+    struct weir_error err = {0};
+    *p = (struct part){.n = 3, .q = {.cluster = c, .id = 2}};
+    cr_assert_eq(weir_query_open(c->node[1], &params, &p->q.query[1], &err),
+                 WEIR_OK, "%s", err.message);
+    bool up = wt_until(c, link_is_open, c->node[0]);
+    cr_assert(up);
+    cr_assert_eq(weir_query_open(c->node[0], &params, &p->q.query[0], &err),
+                 WEIR_OK, "%s", err.message);
+}
+
 /* The same name at the same number, at another address. */
-void wt_api_member_comes_back_elsewhere(const struct wt_place *place)
+static void come_back(const struct wt_place *place, bool early)
 {
     struct wt_cluster c;
     struct part p;
@@ -179,12 +200,32 @@ void wt_api_member_comes_back_elsewhere(const struct wt_place *place)
                  err.message);
     cr_assert_str_neq(weir_node_address(old), weir_node_address(c.node[1]));
     weir_node_close(old);
+    join(&c, 1, 3);
+    if (early) {
+        reach_before_told(&c, &p);
+    }
     tell(&c, 0, 1);
     tell(&c, 2, 1);
-    join(&c, 1, 3);
-    part_open(&p, &c, 2, 3);
+    if (early) {
+        const struct weir_query_params params = {.id = 2};
+        cr_assert_eq(weir_query_open(c.node[2], &params, &p.q.query[2], &err),
+                     WEIR_OK, "%s", err.message);
+        wt_flow_open(&p.f, &p.q, NULL);
+    } else {
+        part_open(&p, &c, 2, 3);
+    }
     part_end(&p);
     wt_cluster_close(&c);
+}
+
+void wt_api_member_comes_back_elsewhere(const struct wt_place *place)
+{
+    come_back(place, false);
+}
+
+void wt_api_member_that_is_back_is_told_of_late(const struct wt_place *place)
+{
+    come_back(place, true);
 }
 
 /* Its query goes on; the next one cannot have it, nor can anybody else have its

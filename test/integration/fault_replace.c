@@ -63,7 +63,7 @@ static void join(struct wt_proc *p, weir_node *node,
                   "join: %s", err.message);
 }
 
-/* ---- those that stay, and the one that is killed -------------------------- */
+/* ---- those that stay, and the one that is killed ------------------------- */
 
 /* The dead one is replaced by what is in its, or the spare's, place now. */
 static void replace(struct wt_proc *p, weir_node *node)
@@ -119,7 +119,7 @@ static void member(struct wt_proc *p)
     weir_node_close(node);
 }
 
-/* ---- the replacement ------------------------------------------------------- */
+/* ---- the replacement ----------------------------------------------------- */
 
 static weir_node *open_spare(struct wt_proc *p)
 {
@@ -173,7 +173,7 @@ static void child(struct wt_proc *p)
     }
 }
 
-/* ---- the parent ------------------------------------------------------------ */
+/* ---- the parent ---------------------------------------------------------- */
 
 static void kill_one(struct wt_procs *ps)
 {

@@ -6,6 +6,7 @@
 #include "test/support/sketch.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 static const struct wt_place places[] = {{.transport = "shm"},
                                          {.transport = "tcp"},
@@ -66,6 +67,44 @@ Test(run_rows, chain_of_shuffles_over_tcp, .timeout = 100)
 Test(run_rows, chain_of_shuffles_in_the_simulator, .timeout = 100)
 {
     chain_everywhere(&places[SIM]);
+}
+
+static void remove_from(weir_node *node, uint32_t idx)
+{
+    struct weir_error err = {0};
+    cr_assert_eq(weir_node_remove_member(node, idx, &err), WEIR_OK, "%s",
+                 err.message);
+}
+
+/* Three nodes, without the second: their numbers are 0 and 2. Then the first
+ * by itself. */
+Test(run_rows, members_that_were_removed_have_no_part, .timeout = 100)
+{
+    struct wt_cluster c;
+    struct wt_sketch s;
+    const struct wt_table table = {.n_rows = 5000};
+    const struct wt_cluster_params three = {.nodes = 3, .workers = 2};
+    wt_cluster_open(&c, &places[SHM], &three);
+    weir_node *node[] = {c.node[0], c.node[2], c.node[1]};
+    sketch_chain(&s, &(struct wt_rows){0}, &table);
+    memcpy(c.node, node, sizeof(node));
+    remove_from(c.node[0], 1);
+    remove_from(c.node[1], 1);
+    for (c.n_nodes = 2; c.n_nodes > 0; c.n_nodes--) {
+        struct wt_trial t = {0};
+        const struct weir_run_params params = {.query_id = c.n_nodes};
+        wt_trial_open(&t, &c, &s, &params);
+        bool ran = wt_cluster_run(&c);
+        cr_assert(ran, "%s", c.why);
+        wt_trial_exact(&t, 1);
+        wt_trial_close(&t);
+        if (c.n_nodes == 2) {
+            remove_from(c.node[0], 2);
+        }
+    }
+    c.n_nodes = 3;
+    wt_sketch_fini(&s);
+    wt_cluster_close(&c);
 }
 
 /* The cycle of full rings that is possible if a worker that is blocked on one

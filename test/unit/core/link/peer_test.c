@@ -241,7 +241,7 @@ Test(peer, members_and_the_node_itself_are_peers)
     trio_close(&t);
 }
 
-/* ---- what comes from a peer is not to be trusted -------------------------- */
+/* ---- what comes from a peer is not to be trusted ------------------------- */
 
 static void fill_hello(union wi_msg *m, enum wi_msg_type type)
 {
