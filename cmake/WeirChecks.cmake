@@ -17,7 +17,11 @@ add_test(NAME check.rooms
 weir_test_properties(check.rooms check 120)
 
 # Each library exports its own headers.
-foreach(library weir weir_plan)
+set(weir_libraries weir weir_plan)
+if(WEIR_SCAN_FOUND)
+  list(APPEND weir_libraries weir_scan)
+endif()
+foreach(library ${weir_libraries})
   add_test(NAME check.symbols.${library}
            COMMAND ${weir_scripts}/check_symbols.sh ${PROJECT_SOURCE_DIR}
                    $<TARGET_FILE:${library}_shared>

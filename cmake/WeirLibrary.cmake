@@ -7,7 +7,9 @@
 set(weir_plan_header_files include/weir/plan.h include/weir/run.h
                            include/weir/table.h)
 weir_glob(weir_header_files include/*.h)
-list(REMOVE_ITEM weir_header_files ${weir_plan_header_files})
+set(weir_scan_header_files include/weir/scan.h)
+list(REMOVE_ITEM weir_header_files ${weir_plan_header_files}
+     ${weir_scan_header_files})
 
 weir_glob(weir_sources core/*.c transport/*.c)
 weir_glob(weir_plan_sources operators/*.c)

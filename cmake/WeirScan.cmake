@@ -33,7 +33,14 @@ if(WEIR_SCAN_FOUND)
   weir_compile(weir_scan_objects "${weir_scan_deps}" ${weir_scan_sources})
   target_include_directories(weir_scan_objects SYSTEM
                              PRIVATE ${weir_arrow_include})
-  add_library(weir_scan_static STATIC $<TARGET_OBJECTS:weir_scan_objects>
-                                      $<TARGET_OBJECTS:weir_nanoarrow>)
-  target_link_libraries(weir_scan_static PUBLIC weir_static ${weir_scan_deps})
+  # Not installed before it can serve.
+  weir_library(weir_scan_static STATIC weir-scan weir_scan_objects
+               ${weir_scan_deps})
+  weir_library(weir_scan_shared SHARED weir-scan weir_scan_objects
+               ${weir_scan_deps})
+  foreach(kind static shared)
+    target_sources(weir_scan_${kind}
+                   PRIVATE $<TARGET_OBJECTS:weir_nanoarrow>)
+    target_link_libraries(weir_scan_${kind} PUBLIC weir_${kind})
+  endforeach()
 endif()

@@ -24,7 +24,8 @@ if(NOT WEIR_RDMA_FOUND)
 endif()
 
 if(NOT WEIR_SCAN_FOUND)
-  list(FILTER weir_unit_sources EXCLUDE REGEX "^test/unit/services/scan/")
+  list(FILTER weir_unit_sources EXCLUDE REGEX
+       "^test/unit/(services/scan/|args/scan_test)")
 endif()
 
 set(weir_test_libraries weir_chbench weir_plan_static ${WEIR_CSV_LIBRARY}
@@ -138,12 +139,23 @@ foreach(folder ${weir_unit_folders})
   if(name STREQUAL "")
     set(name top)
   endif()
-  weir_criterion(unit.${name} unit 300 SOURCES ${sources} LIBRARIES
-                 ${weir_test_libraries})
+  # Drivers are C++. Behind libc, jemalloc's new takes from jemalloc and its
+  # delete gives to libc; so where it is carried, libstdc++ goes before it.
+  set(cxx "")
   if(name STREQUAL "services.scan")
-    target_link_libraries(test_unit_services_scan PRIVATE weir_scan_static)
-    target_include_directories(test_unit_services_scan SYSTEM
-                               PRIVATE ${weir_arrow_include})
+    set(cxx -Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state)
+  endif()
+  weir_criterion(unit.${name} unit 300 SOURCES ${sources} LIBRARIES ${cxx}
+                 ${weir_test_libraries})
+  if(WEIR_SCAN_FOUND AND name MATCHES "^(services[.]scan|args)$")
+    string(REPLACE "." "_" target test_unit_${name})
+    target_link_libraries(${target} PRIVATE weir_scan_static)
+    target_include_directories(${target} SYSTEM PRIVATE ${weir_arrow_include})
+    if(EXISTS ${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so)
+      target_compile_definitions(
+        ${target}
+        PRIVATE WEIR_ADBC_SQLITE="${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so")
+    endif()
   endif()
 endforeach()
 

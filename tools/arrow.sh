@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # arrow.sh DIR: the sources of others that libweir-scan is made with, below
-# DIR/include: nanoarrow and adbc.h. Debian 12 has neither, so they come from
-# PyPI, by pip, at one version each and checked by their hashes; half a minute,
-# once.
+# DIR/include: nanoarrow and adbc.h; and a driver that its tests load, SQLite's.
+# Debian 12 has none of them, so they come from PyPI, by pip, at one version
+# each and checked by their hashes; a minute, once.
 set -eu
 
 dir=$1
 nanoarrow=0.9.0
 adbc=1.13.0
-name="nanoarrow $nanoarrow, adbc $adbc, 1"
+name="nanoarrow $nanoarrow, adbc $adbc, 2"
 if [ -f "$dir/name" ] && [ "$(cat "$dir/name")" = "$name" ]; then
     exit 0
 fi
@@ -27,6 +27,18 @@ python3 -m venv "$dir/work/venv"
 "$dir/work/venv/bin/pip" download --quiet --disable-pip-version-check \
     --no-deps --no-binary :all: --require-hashes \
     -r "$dir/work/list" -d "$dir/work"
+cat >"$dir/work/drivers" <<LIST
+adbc-driver-sqlite==$adbc \\
+--hash=sha256:fb51f307cb3c45aa5476c84eae83781079939832f35dd54611dbe6095627ca3d
+LIST
+# For other processors than x86-64 it is another file: tests do without it.
+if [ "$(uname -m)" = x86_64 ]; then
+    "$dir/work/venv/bin/pip" download --quiet --disable-pip-version-check \
+        --no-deps --only-binary :all: --require-hashes \
+        -r "$dir/work/drivers" -d "$dir/work"
+    (cd "$dir/work" && python3 -m zipfile -e adbc_driver_sqlite-*.whl wheel)
+    cp "$dir/work/wheel/adbc_driver_sqlite/libadbc_driver_sqlite.so" "$dir"
+fi
 for file in "$dir"/work/*.tar.gz; do
     tar -xf "$file" -C "$dir/work"
 done

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading ADBC drivers. ADBC's own driver manager, in C++, finds drivers by
+ * manifests and fills in what old drivers lack; here a path is given, and only
+ * functions that every driver has are called.
+ *
+ * Source: ADBC, adbc.h (AdbcDriverInitFunc), revisions 1.0.0 and 1.1.0.
+ */
+#include "services/scan/adbc_load.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "services/scan/fail.h"
+
+weir_err wi_scan_adbc_fail(struct weir_error *err, AdbcStatusCode status,
+                           struct AdbcError *error, const char *doing)
+{
+    weir_err code = WEIR_ERR_QUERY_DATA;
+    if (status == ADBC_STATUS_NOT_FOUND) {
+        code = WEIR_ERR_NOT_FOUND;
+    } else if (status == ADBC_STATUS_INVALID_ARGUMENT) {
+        code = WEIR_ERR_ARG;
+    } else if (status == ADBC_STATUS_CANCELLED) {
+        code = WEIR_ERR_CANCELLED;
+    } else if (status == ADBC_STATUS_NOT_IMPLEMENTED) {
+        code = WEIR_ERR_UNSUPPORTED;
+    }
+    const char *message = error->message;
+    if (message == NULL || message[0] == '\0') {
+        (void)wi_scan_fail(err, code,
+                           "%s: the driver says no more than status "
+                           "%d",
+                           doing, (int)status);
+    } else {
+        (void)wi_scan_fail(err, code, "%s", message);
+    }
+    if (error->release != NULL) {
+        error->release(error);
+    }
+    return code;
+}
+
+/* What the engine calls (adbc.c). */
+static int complete(const struct AdbcDriver *d)
+{
+    return d->DatabaseNew != NULL && d->DatabaseSetOption != NULL &&
+           d->DatabaseInit != NULL && d->DatabaseRelease != NULL &&
+           d->ConnectionNew != NULL && d->ConnectionInit != NULL &&
+           d->ConnectionRelease != NULL && d->StatementNew != NULL &&
+           d->StatementSetSqlQuery != NULL &&
+           d->StatementExecuteQuery != NULL && d->StatementRelease != NULL;
+}
+
+static AdbcDriverInitFunc find_entry(void *library, const char *entry)
+{
+    const char *const usual[] = {"AdbcDriverInit", "duckdb_adbc_init"};
+    AdbcDriverInitFunc init = NULL;
+    void *symbol = entry != NULL ? dlsym(library, entry) : NULL;
+    for (size_t i = 0; entry == NULL && symbol == NULL && i < 2; i++) {
+        symbol = dlsym(library, usual[i]);
+    }
+    memcpy(&init, &symbol, sizeof(init)); /* ISO C has no cast for this */
+    return init;
+}
+
+static weir_err not_there(const char *path, struct weir_error *err)
+{
+    const char *why = dlerror();
+    return wi_scan_fail(err, WEIR_ERR_NOT_FOUND,
+                        "cannot load the ADBC driver '%s': %s; drivers come "
+                        "with `pip install adbc-driver-sqlite` "
+                        "(libadbc_driver_sqlite.so in its folder) or `npm "
+                        "install @duckdb/node-bindings-linux-x64` "
+                        "(libduckdb.so)",
+                        path, why != NULL ? why : "no reason given");
+}
+
+weir_err wi_scan_adbc_load(const char *path, const char *entry,
+                           struct AdbcDriver *driver_out,
+                           struct weir_error *err)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == NULL) {
+        return not_there(path, err);
+    }
+    AdbcDriverInitFunc init = find_entry(library, entry);
+    if (init == NULL) {
+        (void)dlclose(library);
+        return wi_scan_fail(err, WEIR_ERR_UNSUPPORTED,
+                            "'%s' has no function %s: it is no ADBC driver, or "
+                            "its entry has another name",
+                            path, entry != NULL ? entry : "AdbcDriverInit");
+    }
+    /* New ones first; a driver of before writes the part that it knows. */
+    const int versions[] = {ADBC_VERSION_1_1_0, ADBC_VERSION_1_0_0};
+    AdbcStatusCode status = ADBC_STATUS_NOT_IMPLEMENTED;
+    struct AdbcError error;
+    for (size_t i = 0; status == ADBC_STATUS_NOT_IMPLEMENTED && i < 2; i++) {
+        memset(driver_out, 0, sizeof(*driver_out));
+        memset(&error, 0, sizeof(error));
+        status = init(versions[i], driver_out, &error);
+        if (status == ADBC_STATUS_NOT_IMPLEMENTED && i == 0 &&
+            error.release != NULL) {
+            error.release(&error);
+        }
+    }
+    (void)dlclose(library);
+    if (status != ADBC_STATUS_OK) {
+        return wi_scan_adbc_fail(err, status, &error, "loading the driver");
+    }
+    if (!complete(driver_out)) {
+        if (driver_out->release != NULL) {
+            (void)driver_out->release(driver_out, &error);
+        }
+        return wi_scan_fail(err, WEIR_ERR_UNSUPPORTED,
+                            "the ADBC driver '%s' lacks functions that every "
+                            "driver has",
+                            path);
+    }
+    return WEIR_OK;
+}
