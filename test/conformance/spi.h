@@ -51,6 +51,10 @@ struct wt_spi_fixture {
      *  nothing of it is written] */
     bool stops_at_end;
 
+    /** Memory that was granted to be written can be read as well: Soft-iWARP
+     *  (seen with Linux 6.1) does not ask for the right. [false] */
+    bool reads_all;
+
     /** A sender whose peer does not poll must get WEIR_AGAIN before it has
      *  queued this much [64 MiB]. */
     uint64_t max_queued_bytes;

@@ -453,15 +453,53 @@ Test(tcp, hostile_records_close_with_a_reason, .timeout = 60)
 Test(tcp, flood_of_reads_is_stopped, .timeout = 60)
 {
     struct raw raw;
-    uint8_t records[40][24];
+    uint8_t records[TCP_READS + 24][24];
     raw_open(&raw);
-    for (uint32_t i = 0; i < 40; i++) {
+    for (uint32_t i = 0; i < TCP_READS + 24; i++) {
         header(records[i], TCP_READ, 32768, raw.key, 0);
     }
     raw_send(raw.fd, records, sizeof(records));
     WT_UNTIL(&raw.spi, raw.end->closed);
     cr_assert_not_null(strstr(raw.end->reason, "reads"), "%s", raw.end->reason);
     raw_close(&raw);
+}
+
+/* A write finds a bounded part of the answers before it, not all 64 MiB. */
+Test(tcp, answers_take_turns_with_writes, .timeout = 60)
+{
+    enum { READS = 16, EACH = 4 << 20 };
+    struct wt_spi spi;
+    struct wt_end *a;
+    struct wt_end *b;
+    wt_spi_open(&spi, &fixture, 2);
+    wt_spi_connect(&spi, 0, 1, &a, &b);
+    struct wi_mem near = wt_mem_open(&spi, 0, EACH);
+    struct wi_mem far = wt_mem_open(&spi, 1, EACH);
+    struct wi_mem ring = wt_mem_open(&spi, 0, 65536);
+    uint64_t key = wt_end_grant_as(b, &far, WI_ACCESS_READ);
+    uint64_t back = wt_end_grant_as(a, &ring, WI_ACCESS_WRITE);
+    wt_fill(far.base, EACH, 1);
+    for (uint32_t i = 0; i < READS; i++) {
+        struct wi_rma op = {near.base, EACH, key, 0};
+        cr_assert(wt_end_read(a, &op));
+    }
+    cr_assert(wt_end_kick(a));
+    WT_UNTIL(&spi, a->reads_done == 1);
+    struct wi_rma op = {far.base, 65536, back, 0};
+    cr_assert(wt_end_write(b, &op) && wt_end_send(b, "row", 3));
+    (void)wt_end_kick(b);
+    WT_UNTIL(&spi, a->messages == 1);
+    cr_assert(wt_is_filled(ring.base, 65536, 1));
+    cr_assert_lt(a->reads_done, READS, "the write came after every answer");
+    WT_UNTIL(&spi, a->reads_done == READS);
+    cr_assert(wt_is_filled(near.base, EACH, 1));
+    cr_assert_eq(wt_end_completed(a), READS);
+    wt_end_drop(a);
+    wt_end_drop(b);
+    wi_tcp_ops.mem_close(spi.t[0], &near);
+    wi_tcp_ops.mem_close(spi.t[0], &ring);
+    wi_tcp_ops.mem_close(spi.t[1], &far);
+    wt_spi_close(&spi);
 }
 
 /* ---- grants that end too early ------------------------------------------- */

@@ -16,7 +16,7 @@
  *   MESSAGE    payload of `bytes`
  *   WRITE      payload of `bytes` for `offset` in the memory granted as `key`
  *   READ       no payload: asks for `bytes` from `offset` of `key`
- *   READ_DATA  payload of `bytes`: answers the oldest READ
+ *   READ_DATA  payload of `bytes`: the next bytes of the oldest READ
  *
  * All integers are little-endian. Payload of WRITE and READ_DATA is read by the
  * kernel straight into its place, except for what arrived together with a
@@ -30,7 +30,8 @@
  *
  * An answer to a READ has to be queued under the post lock, which poll does
  * not hold: poll leaves it in `answers` and reports SENDABLE, and the kick
- * that the core answers with sends it.
+ * that the core answers with sends it, piece by piece: a write of our own finds
+ * at most TCP_TURNS pieces of answers before it, and takes turns with the rest.
  */
 #ifndef WI_TCP_H
 #define WI_TCP_H
@@ -48,7 +49,10 @@ enum {
     TCP_MESSAGE_BYTES = 4096, /* longest message */
     TCP_PIECES = 64,          /* queued pieces, a power of two */
     TCP_STAGE_BYTES = 32768,  /* queued headers and messages, likewise */
-    TCP_READS = 16,           /* reads on their way, per direction, likewise */
+    TCP_READS = 64,           /* reads on their way, per direction, likewise */
+    TCP_TURN_BYTES = 1 << 17, /* of an answer, between two writes of our own */
+    TCP_TURNS = 4,            /* of answers, per system call */
+    TCP_KICK_CALLS = 8,       /* for answers, before others have their turn */
     TCP_LOOK_BYTES = 16384,   /* received, not yet handed out */
     TCP_LOOK_AHEAD = 256,     /* read beyond a payload: trades copied bytes
                                  against system calls; a notification and the
@@ -147,6 +151,7 @@ struct tcp_rx {
     uint32_t left;  /* bytes of it to come */
     bool answer;    /* it is READ_DATA */
     uint32_t grant; /* WRITE: index of its memory */
+    uint32_t read;  /* bytes of the oldest read that have come */
     uint32_t head;  /* look: taken up to head, filled up to tail */
     uint32_t tail;
     uint8_t look[TCP_LOOK_BYTES];
@@ -182,7 +187,8 @@ struct tcp_ep {
     struct tcp_answer answers[TCP_READS];
 
     /* written by: post lock */
-    uint64_t posted; /* operations queued so far */
+    uint64_t posted;   /* operations queued so far */
+    uint32_t answered; /* bytes of the oldest answer that are queued */
     struct tcp_tx tx;
 
     struct tcp_rx rx;

@@ -142,14 +142,16 @@ static void begin_answer(struct tcp_ep *ep, const struct header *h)
      * wi_tcp_read() */
     bool asked = head != wi_load_acq(&ep->reads_tail);
     const struct tcp_read *read = &ep->reads[head % TCP_READS];
-    if (!asked || read->bytes != h->bytes) {
+    struct tcp_rx *rx = &ep->rx;
+    if (!asked || h->bytes == 0 || h->bytes > read->bytes - rx->read) {
         wi_tcp_ep_lose(ep, "%s answered %u bytes to a read that was not asked",
                        ep->peer, h->bytes);
         return;
     }
-    ep->rx.into = read->local;
-    ep->rx.left = read->bytes;
-    ep->rx.answer = true;
+    rx->into = (uint8_t *)read->local + rx->read;
+    rx->left = h->bytes;
+    rx->answer = true;
+    rx->read += h->bytes;
 }
 
 static void end_payload(struct tcp_ep *ep)
@@ -158,6 +160,10 @@ static void end_payload(struct tcp_ep *ep)
         return;
     }
     uint32_t head = wi_load_rlx(&ep->reads_head); /* own counter */
+    if (ep->rx.read < ep->reads[head % TCP_READS].bytes) {
+        return; /* more of it comes */
+    }
+    ep->rx.read = 0;
     /* E44 sc: see wi_tcp_complete(); pairs with `sent` in advance(), and frees
      * the slot for wi_tcp_read() */
     wi_store_sc(&ep->reads_head, head + 1);

@@ -198,6 +198,31 @@ static void encode_header(uint8_t *at, enum tcp_record type, uint32_t bytes,
     memcpy(at + 16, &off_le, 8);
 }
 
+/* Queue at most so many pieces of answers to the peer's reads, while there is
+ * room. True if some are left. */
+static bool queue_answers(struct tcp_ep *ep, uint32_t turns)
+{
+    struct tcp_tx *tx = &ep->tx;
+    uint32_t head = wi_load_rlx(&ep->answers_head); /* own counter */
+    /* E43 acquire: entries before the tail; pairs with E43 release in
+     * tcp_recv.c */
+    uint32_t tail = wi_load_acq(&ep->answers_tail);
+    while (head != tail && turns-- > 0 && has_room(tx, 2, TCP_HEADER_BYTES)) {
+        struct tcp_answer answer = ep->answers[head % TCP_READS];
+        uint32_t left = answer.bytes - ep->answered;
+        uint32_t bytes = wi_min_u32(left, TCP_TURN_BYTES);
+        uint8_t *at = stage(tx, TCP_HEADER_BYTES, 0);
+        encode_header(at, TCP_READ_DATA, bytes, 0, 0);
+        add_piece(tx, (const uint8_t *)answer.base + ep->answered, bytes, 0);
+        tx->piece[(tx->tail - 1) % TCP_PIECES].grant = answer.grant;
+        ep->answered = bytes < left ? ep->answered + bytes : 0;
+        head += bytes == left;
+    }
+    /* E43 release: done with the slots; pairs with E43 acquire in tcp_recv.c */
+    wi_store_rel(&ep->answers_head, head);
+    return head != tail;
+}
+
 weir_err wi_tcp_send(struct wi_ep *base, const void *bytes, uint32_t len)
 {
     struct tcp_ep *ep = tcp_ep_of(base);
@@ -222,6 +247,7 @@ weir_err wi_tcp_write(struct wi_ep *base, const struct wi_rma *op)
 {
     struct tcp_ep *ep = tcp_ep_of(base);
     assert_rma(op);
+    (void)queue_answers(ep, 1); /* rings and answers take turns */
     weir_err rc = make_room(ep, 2, TCP_HEADER_BYTES);
     if (rc != WEIR_OK) {
         return rc;
@@ -259,27 +285,6 @@ weir_err wi_tcp_read(struct wi_ep *base, const struct wi_rma *op)
     return WEIR_OK;
 }
 
-/* Queue answers to the peer's reads while there is room. True if some are
- * left. */
-static bool queue_answers(struct tcp_ep *ep)
-{
-    uint32_t head = wi_load_rlx(&ep->answers_head); /* own counter */
-    /* E43 acquire: entries before the tail; pairs with E43 release in
-     * tcp_recv.c */
-    uint32_t tail = wi_load_acq(&ep->answers_tail);
-    while (head != tail && has_room(&ep->tx, 2, TCP_HEADER_BYTES)) {
-        struct tcp_answer answer = ep->answers[head % TCP_READS];
-        uint8_t *at = stage(&ep->tx, TCP_HEADER_BYTES, 0);
-        encode_header(at, TCP_READ_DATA, answer.bytes, 0, 0);
-        add_piece(&ep->tx, answer.base, answer.bytes, 0);
-        ep->tx.piece[(ep->tx.tail - 1) % TCP_PIECES].grant = answer.grant;
-        head++;
-    }
-    /* E43 release: done with the slots; pairs with E43 acquire in tcp_recv.c */
-    wi_store_rel(&ep->answers_head, head);
-    return head != tail;
-}
-
 bool wi_tcp_answers(const struct tcp_ep *ep, uint32_t grant)
 {
     const struct tcp_tx *tx = &ep->tx;
@@ -301,14 +306,18 @@ weir_err wi_tcp_kick(struct wi_ep *base)
     struct tcp_ep *ep = tcp_ep_of(base);
     weir_err rc;
     bool more;
+    uint32_t calls = 0;
     /* Relaxed: as in make_room(). */
     if (wi_unlikely(wi_load_rlx(&ep->send_errno) != 0)) {
         return WEIR_ERR_PEER_LOST;
     }
     do {
-        more = queue_answers(ep);
+        more = queue_answers(ep, TCP_TURNS);
         rc = flush(ep);
-    } while (more && rc == WEIR_OK);
+    } while (more && rc == WEIR_OK && ++calls < TCP_KICK_CALLS);
+    if (more && rc == WEIR_OK) {
+        rc = block(ep); /* goes on when poll has looked at the others */
+    }
     wi_tcp_complete(ep);
     return rc;
 }

@@ -55,7 +55,8 @@
  * Soft-iWARP, and where the device translates addresses 26 random bits of base;
  * each wrong guess costs the peer its connection. (A domain per link would need
  * every page of outgoing memory registered, and locked, once per link.) Rings
- * are memory of one link, to be written and not to be read.
+ * are memory of one link, to be written and not to be read; Soft-iWARP answers
+ * reads of them all the same (seen with Linux 6.1).
  *
  * Who touches what
  *   tx             the holder of the link's post lock; before the endpoint is
