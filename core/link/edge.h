@@ -161,6 +161,7 @@ struct wi_stream {
     /* written by: the reading worker */
     struct wi_list ready; /* reader's list */
     struct wi_list owing; /* reader's list: credit is held back */
+    uint64_t owing_ns;    /* since then */
     struct wi_list full;  /* reader's list: the caller's batches fill it */
     uint64_t rows;
     uint64_t bytes;

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/ring/ring.h"
 
@@ -29,6 +30,11 @@ uint32_t wi_engine_caps(const struct wi_engine *e)
 {
     return WI_WIRE_CAP_FILTER | WI_WIRE_CAP_REGION |
            (e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM);
+}
+
+uint64_t wi_engine_coarse_ns(const struct wi_engine *e)
+{
+    return e->cfg.manual ? e->now_ns : wi_clock_coarse();
 }
 
 /* ---- memory -------------------------------------------------------------- */

@@ -121,6 +121,9 @@ static inline uint32_t wi_engine_entries(const struct wi_engine *e)
     return e->cfg.max_members + 2 * (uint32_t)e->cfg.max_peers;
 }
 
+/** Now, for hot paths, as wi_clock_coarse(). */
+uint64_t wi_engine_coarse_ns(const struct wi_engine *e);
+
 /** Housekeeping is due at `at_ns` at the latest. */
 static inline void wi_engine_due(struct wi_engine *e, uint64_t at_ns)
 {

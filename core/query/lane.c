@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/base/clock.h"
 #include "core/format/frame_build.h"
 #include "core/link/edge.h"
 #include "core/link/edge_out.h"
@@ -191,8 +190,7 @@ static void tally(struct weir_writer *w, struct wi_lane *lane,
 
 uint64_t wi_lane_now(const struct weir_writer *w)
 {
-    const struct wi_engine *e = w->worker->engine;
-    return e->cfg.manual ? e->now_ns : wi_clock_coarse();
+    return wi_engine_coarse_ns(w->worker->engine);
 }
 
 /* Push the lines of a short frame out of this core's cache: a reader that waits

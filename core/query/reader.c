@@ -40,40 +40,53 @@ static bool look_directly(struct weir_reader *r)
 
 /* ---- credits that are held back ------------------------------------------ */
 
-/* After this many polls credits are sent though the worker has other work: a
- * producer may wait for them with a part-filled frame. */
-#define PATIENCE 1024u
+/* A credit is sent after this time though the worker has other work: a producer
+ * may wait for it with a part-filled frame. */
+#define PATIENCE_NS 20000000u
 
 /* The stream has nothing more for now. To its producer an empty ring means a
  * reader that waits, which gets frames that are not full; so the credit is held
  * back until the worker has nothing else to do. */
 static void owe(struct weir_reader *r, struct wi_stream *st)
 {
-    if (!st->in->mapped && st->in->consumer_worker != WI_ANY_WORKER &&
-        wi_list_empty(&st->owing)) {
-        wi_list_push_back(&r->owing, &st->owing);
-        r->worker->owes = true;
+    if (st->in->mapped || st->in->consumer_worker == WI_ANY_WORKER) {
+        return;
     }
+    wi_list_remove(&st->owing);
+    wi_list_push_back(&r->owing, &st->owing);
+    st->owing_ns = wi_engine_coarse_ns(r->worker->engine);
+    r->worker->owes = true;
+}
+
+static void pay_first(struct weir_reader *r)
+{
+    struct wi_list *n = wi_list_take(&r->owing);
+    wi_in_reader_waits(wi_container_of(n, struct wi_stream, owing)->in);
 }
 
 void wi_reader_pay(struct weir_reader *r)
 {
-    struct wi_list *n;
-    r->polls = 0;
-    while ((n = wi_list_take(&r->owing)) != NULL) {
-        wi_in_reader_waits(wi_container_of(n, struct wi_stream, owing)->in);
+    while (!wi_list_empty(&r->owing)) {
+        pay_first(r);
     }
+}
+
+/* Has the credit that was held back first waited for too long? */
+static bool is_due(const struct weir_reader *r)
+{
+    const struct wi_stream *st =
+        wi_container_of(r->owing.next, struct wi_stream, owing);
+    return wi_engine_coarse_ns(r->worker->engine) - st->owing_ns > PATIENCE_NS;
 }
 
 /* The reader has nothing. If its worker has done nothing since the last time
  * this was so, the reader waits. */
 static void pay_if_idle(struct weir_reader *r)
 {
-    if (wi_list_empty(&r->owing)) {
-        return;
-    }
-    if (r->progress == r->worker->progress || ++r->polls == PATIENCE) {
+    if (r->progress == r->worker->progress) {
         wi_reader_pay(r);
+    } else if (!wi_list_empty(&r->owing) && is_due(r)) {
+        pay_first(r);
     }
     r->progress = r->worker->progress;
 }

@@ -25,10 +25,10 @@ struct weir_reader {
     struct wi_worker *worker;
     struct wi_list on_worker;
     struct wi_list ready; /* wi_stream with frames; written by: the worker */
-    struct wi_list owing; /* wi_stream read up to the tail; the same */
+    struct wi_list owing; /* wi_stream read up to the tail, in the order in
+                           * which they were; the same */
     struct wi_list full;  /* wi_stream without room for more; the same */
     uint32_t progress;    /* the worker's when this reader last had nothing */
-    uint32_t polls;       /* since credits were paid */
     _Atomic uint32_t n_streams; /* E9: streams[0..n_streams) are set */
     struct wi_stream **streams; /* n_sources of them */
     uint64_t *came; /* bits, engine's: sources whose stream is among them */

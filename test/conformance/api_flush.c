@@ -20,6 +20,8 @@ enum { DENSE_ROWS = 2 * FRAME_BYTES / 8 + 64 };
 /* Longer than the pause up to which a stream is dense, and shorter. */
 enum { PUSH_NS = 200000, OTHER_WORK_NS = PUSH_NS, DENSE_PUSH_NS = 20000 };
 
+enum { LATE_NS = 2 * 20000000 };
+
 /* Node 0 has the rows; node 1 takes them, and pushes empty batches to itself if
  * it has other work. */
 struct feed {
@@ -192,10 +194,11 @@ void wt_api_reader_with_other_work_gets_full_frames(
                   (unsigned long long)frames, N_ROWS);
 }
 
-/* It never sleeps, nor does the producer, which has a few rows now and then. */
+/* It never sleeps, nor does the producer, which has a few rows now and then.
+ * The credit comes 20 ms after the rows, and the next rows not much later. */
 void wt_api_reader_with_other_work_gets_late_rows(const struct wt_place *place)
 {
-    struct feed f = {.works = true, .pushes = 3, .polls = 2000};
+    struct feed f = {.works = true, .pushes = 3, .polls = LATE_NS / PUSH_NS};
     uint64_t frames = feed(place, &f);
     cr_assert_eq(frames, f.pushes);
     cr_assert_eq(f.got_before_end, f.n_rows);
