@@ -69,8 +69,8 @@ static bool is_for_members(uint16_t type)
     case WI_MSG_DIFFER:
     case WI_MSG_FILTER:
         return true;
-    default: /* all of regions, too */
-        return type >= WI_MSG_FIND && type <= WI_MSG_SYNCED;
+    default:
+        return false;
     }
 }
 
