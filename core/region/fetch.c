@@ -17,8 +17,6 @@
 #include "core/link/worker.h"
 #include "core/region/piece.h"
 
-#define STAGED_SHIFT 20u /* see stage.h: pieces of 1 MiB */
-
 static struct wi_op *op_of(struct wi_list *n)
 {
     return wi_container_of(n, struct wi_op, on_fetch);
@@ -59,7 +57,7 @@ static struct wi_piece *look_up(struct weir_fetch *f, const struct wi_op *op)
     if (wi_likely(serves(p, op))) {
         return p;
     }
-    uint64_t unit = op->off >> STAGED_SHIFT;
+    uint64_t unit = op->off >> WI_STAGED_SHIFT;
     p = f->cached[place_of(op->member, &op->name, unit)];
     return serves(p, op) ? p : NULL;
 }
@@ -67,7 +65,7 @@ static struct wi_piece *look_up(struct weir_fetch *f, const struct wi_op *op)
 static void keep(struct weir_fetch *f, struct wi_piece *p)
 {
     bool whole = p->bytes == p->region_bytes;
-    uint64_t unit = whole ? 0 : p->off >> STAGED_SHIFT;
+    uint64_t unit = whole ? 0 : p->off >> WI_STAGED_SHIFT;
     struct wi_piece **at = &f->cached[place_of(p->member, &p->name, unit)];
     if (*at != p) {
         if (*at != NULL) {

@@ -15,8 +15,7 @@
  *   regions.c  set-up, step, timers         share.c  where links and this meet
  *   region.c   weir_region_*                owner.c  FIND, DROP; grants
  *   call.c     calls that wait; weir_ask*   piece.c  FOUND, REVOKE; the cache
- *   stage.c    parts that are copied        op.c     operations, link's side
- *   fetch.c    weir_fetch_*, worker's side
+ *   op.c       operations, link's side      fetch*.c  the worker's side
  */
 #ifndef WI_REGIONS_H
 #define WI_REGIONS_H
@@ -32,9 +31,9 @@
 enum {
     WI_CALLS_MAX = 64,   /* of one kind, under way over a link */
     WI_PIECES_MAX = 256, /* kept per link, used or not */
+    WI_STAGED_SHIFT = 20,
+    WI_STAGED_BYTES = 1 << WI_STAGED_SHIFT, /* of a part that is copied */
 };
-
-struct wi_stage;
 
 struct wi_regions {
     struct weir_node *node;
@@ -47,7 +46,6 @@ struct wi_regions {
     uint64_t last_id;         /* of calls */
     _Atomic uint32_t revokes; /* pieces revoked so far; written by: engine */
     struct wi_lq unused;      /* struct wi_piece without users; put by: any */
-    struct wi_stage *stage;
 };
 
 /** What the link to a peer has of regions. */
@@ -103,7 +101,8 @@ struct wi_extent {
     uint64_t bytes;
     struct wi_list holders;
     uint32_t users; /* pieces of the node itself */
-    bool staged;
+    bool staged;    /* a copy */
+    bool revoked;   /* its holders were told to let go */
 };
 
 /** A grant to the peer of a link. */

@@ -78,8 +78,10 @@ struct weir_got {
 /**
  * Make a fetch.
  *
- * Errors:     WEIR_ERR_ARG (worker), WEIR_ERR_BUDGET (max_bytes do not fit),
- *             WEIR_ERR_NO_MEMORY
+ * What it lends of peers that do not map memory lies outside memory_bytes,
+ * except over verbs; max_bytes bounds it.
+ *
+ * Errors:     WEIR_ERR_ARG (worker), WEIR_ERR_NO_MEMORY
  * Blocks:     shortly
  * Threads:    the thread of that worker
  * Ownership:  weir_fetch_close

@@ -15,12 +15,10 @@
  *
  * What a peer's get costs the owner depends on what lies below:
  *
- *              weir's memory      borrowed memory     a file's range
- *   verbs      nothing (RDMA read of what was         read by a thread of the
- *              registered once, read-only)            node, sent from there
- *   shm        nothing (mapped)   a copy              nothing (pread by the
- *                                                     peer, on its descriptor)
- *   tcp        sent by the owner, without a copy      as for verbs
+ *              weir's memory              borrowed memory
+ *   verbs      nothing (RDMA read of what was registered once, read-only)
+ *   shm        nothing (mapped)           a copy, 1 MiB at a time; no puts
+ *   tcp        sent by the owner, without a copy
  *
  * A peer that asks for more than there is, or for what is gone, gets an error
  * for that operation; nothing else happens to it, to the link, or to the owner.
@@ -47,7 +45,8 @@ struct weir_name {
 
 typedef enum weir_region_kind {
     WEIR_REGION_NEW,      /* zeroed memory of the library */
-    WEIR_REGION_FILE,     /* a range of a regular file; read only */
+    WEIR_REGION_FILE,     /* a range of a regular file; read only. Not there
+                             yet: WEIR_ERR_UNSUPPORTED */
     WEIR_REGION_BORROWED, /* memory of the program */
 } weir_region_kind;
 
@@ -78,7 +77,7 @@ struct weir_region_params {
  *
  * Errors:     WEIR_ERR_ARG (names the field), WEIR_ERR_BUDGET (the sum),
  *             WEIR_ERR_NO_MEMORY (the limit, and how to raise it),
- *             WEIR_ERR_SYSTEM (the descriptor)
+ *             WEIR_ERR_SYSTEM (the descriptor), WEIR_ERR_UNSUPPORTED (FILE)
  * Blocks:     while the kernel clears pages
  * Threads:    any
  * Ownership:  weir_region_close

@@ -3,17 +3,33 @@
 
 #include <stdlib.h>
 
-struct wt_reads *wt_reads_open(const struct wt_place *place, uint32_t nodes,
-                               const struct weir_fetch_params *params)
+static struct wt_reads *open_reads(const struct wt_place *place,
+                                   const struct wt_cluster_params *cluster,
+                                   const struct weir_fetch_params *params)
 {
     struct wt_reads *r = calloc(1, sizeof(*r));
     cr_assert_not_null(r);
-    wt_cluster_open(&r->c, place, &(struct wt_cluster_params){.nodes = nodes});
+    wt_cluster_open(&r->c, place, cluster);
     r->fetch = wt_fetch_of(r, 0, params);
     for (uint32_t i = 0; i < r->c.n_nodes; i++) {
         r->peer[i] = wt_peer_of(r, 0, i);
     }
     return r;
+}
+
+struct wt_reads *wt_reads_open(const struct wt_place *place, uint32_t nodes,
+                               const struct weir_fetch_params *params)
+{
+    return open_reads(place, &(struct wt_cluster_params){.nodes = nodes},
+                      params);
+}
+
+struct wt_reads *wt_reads_open_small(const struct wt_place *place,
+                                     uint64_t more_bytes)
+{
+    struct wt_cluster_params p = {0};
+    p.node.memory_bytes = wt_least_memory(place, &p) + more_bytes;
+    return open_reads(place, &p, NULL);
 }
 
 void wt_reads_close(struct wt_reads *r)

@@ -28,6 +28,8 @@
     X(suite, place, hundreds_of_gets_at_once)                                  \
     X(suite, place, bytes_in_flight_are_bounded)                               \
     X(suite, place, fetch_closed_with_gets_under_way)                          \
+    X(suite, place, borrowed_memory_is_got_and_released_once)                  \
+    X(suite, place, borrowed_memory_is_larger_than_what_copies_may_take)       \
     X(suite, place, regions_left_open_end_with_the_node)                       \
     X(suite, place, put_is_read_by_a_third)                                    \
     X(suite, place, put_into_what_is_read_only_is_refused)                     \
@@ -38,6 +40,11 @@
     X(suite, place, get_waits_for_a_region_made_on_demand)                     \
     X(suite, place, peers_take_turns_to_ask)                                   \
     X(suite, place, asks_are_closed_with_asks_waiting)
+
+/* Faults. */
+#define WT_REGION_SIM_CASES(X, suite, place)                                   \
+    X(suite, place, crash_at_any_time)                                         \
+    X(suite, place, cut_at_any_time)
 
 /** A cluster whose node 0 has a fetch and peers. */
 struct wt_reads {
@@ -51,6 +58,9 @@ struct wt_reads {
 /** @param nodes 0: 2. Ownership: wt_reads_close */
 struct wt_reads *wt_reads_open(const struct wt_place *place, uint32_t nodes,
                                const struct weir_fetch_params *params);
+/** The same with two nodes that have so much memory more than they need. */
+struct wt_reads *wt_reads_open_small(const struct wt_place *place,
+                                     uint64_t more_bytes);
 void wt_reads_close(struct wt_reads *r);
 
 /** A fetch and a peer's handle of any node. */
@@ -79,6 +89,7 @@ struct weir_ask wt_ask_of(struct wt_reads *r, weir_asks *asks);
 #define WT_REGION_DECLARE(suite, where, name)                                  \
     void wt_region_##name(const struct wt_place *place);
 WT_REGION_CASES(WT_REGION_DECLARE, , )
+WT_REGION_SIM_CASES(WT_REGION_DECLARE, , )
 #undef WT_REGION_DECLARE
 
 #define WT_REGION_TEST(suite, where, name)                                     \
@@ -89,5 +100,9 @@ WT_REGION_CASES(WT_REGION_DECLARE, , )
 
 #define WT_REGION_CONFORMANCE(suite, place)                                    \
     WT_REGION_CASES(WT_REGION_TEST, suite, place)
+
+#define WT_REGION_CONFORMANCE_SIM(suite, place)                                \
+    WT_REGION_CONFORMANCE(suite, place)                                        \
+    WT_REGION_SIM_CASES(WT_REGION_TEST, suite, place)
 
 #endif /* WT_REGION_H */

@@ -4,7 +4,29 @@
 
 #include <stdlib.h>
 
+#include "core/base/atomic.h"
+
 enum { SMALL = 100003 };
+
+static void count_release(void *arg)
+{
+    _Atomic uint32_t *n = arg;
+    (void)wi_add_rlx(n, 1); /* rlx: a count */
+}
+
+struct released_wait {
+    struct wt_reads *r;
+    _Atomic uint32_t *released;
+};
+
+/* The fetch looks meanwhile, as its worker would. */
+static bool is_released(void *arg)
+{
+    struct released_wait *w = arg;
+    struct weir_got got;
+    (void)weir_fetch_next(w->r->fetch, &got);
+    return wi_load_rlx(w->released) != 0; /* rlx: a count */
+}
 
 void wt_region_bytes_arrive_at_any_offset(const struct wt_place *place)
 {
@@ -413,4 +435,83 @@ void wt_region_put_into_what_is_read_only_is_refused(
     }
     weir_region_close(region);
     wt_reads_close(r);
+}
+
+/* Memory of the program, at an odd address. */
+void wt_region_borrowed_memory_is_got_and_released_once(
+    const struct wt_place *place)
+{
+    enum { BYTES = (5 << 20) + 77, AT = (1 << 20) - 5 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    uint8_t *own = malloc(BYTES + 1);
+    uint8_t *dst = malloc(BYTES);
+    struct weir_error err;
+    for (uint64_t i = 0; i < BYTES; i++) {
+        own[i + 1] = wt_byte(60, i);
+    }
+    for (uint32_t node = 0; node < 2; node++) {
+        _Atomic uint32_t released = 0;
+        const struct weir_region_params p = {.kind = WEIR_REGION_BORROWED,
+                                             .base = own + 1,
+                                             .bytes = BYTES,
+                                             .release = count_release,
+                                             .release_arg = &released};
+        const struct weir_name name = {7, 60};
+        weir_region *region = NULL;
+        cr_assert_eq(weir_region_open(r->c.node[node], &p, &region, &err),
+                     WEIR_OK, "%s", err.message);
+        cr_assert_eq(weir_region_publish(region, &name, &err), WEIR_OK);
+        struct weir_got got = wt_get(
+            r, node,
+            &(struct weir_get){.name = name, .bytes = BYTES, .dst = dst});
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert(wt_bytes_are(dst, 60, 0, BYTES));
+        for (uint32_t i = 0; i < 2; i++) { /* across two copies; in one */
+            got = wt_get(r, node,
+                         &(struct weir_get){
+                             .name = name, .off = AT + i * 9, .bytes = 70001});
+            cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+            cr_assert(wt_bytes_are(got.ptr, 60, AT + i * 9, 70001));
+            weir_fetch_release(r->fetch, &got);
+        }
+        cr_assert_eq(released, 0);
+        weir_region_close(region);
+        struct released_wait w = {r, &released};
+        cr_assert(wt_until(&r->c, is_released, &w), "not released");
+        cr_assert_eq(released, 1);
+    }
+    free(own);
+    free(dst);
+    wt_reads_close(r);
+}
+
+/* What is copied for who maps memory is bounded; old copies make room. */
+void wt_region_borrowed_memory_is_larger_than_what_copies_may_take(
+    const struct wt_place *place)
+{
+    enum { BYTES = 12 << 20 };
+    struct wt_reads *r = wt_reads_open_small(place, 4 << 20);
+    uint8_t *own = malloc(BYTES);
+    uint8_t *dst = malloc(BYTES);
+    const struct weir_region_params p = {
+        .kind = WEIR_REGION_BORROWED, .base = own, .bytes = BYTES};
+    const struct weir_name name = {7, 61};
+    weir_region *region = NULL;
+    struct weir_error err;
+    for (uint64_t i = 0; i < BYTES; i++) {
+        own[i] = wt_byte(61, i);
+    }
+    cr_assert_eq(weir_region_open(r->c.node[1], &p, &region, &err), WEIR_OK,
+                 "%s", err.message);
+    cr_assert_eq(weir_region_publish(region, &name, &err), WEIR_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct weir_got got = wt_get(
+            r, 1, &(struct weir_get){.name = name, .bytes = BYTES, .dst = dst});
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert(wt_bytes_are(dst, 61, 0, BYTES));
+    }
+    weir_region_close(region);
+    wt_reads_close(r);
+    free(own);
+    free(dst);
 }

@@ -4,4 +4,4 @@
 
 static const struct wt_place place = {.transport = "sim", .sim = true};
 
-WT_REGION_CONFORMANCE(region_sim, &place)
+WT_REGION_CONFORMANCE_SIM(region_sim, &place)
