@@ -21,7 +21,7 @@ arrow=
 if [ -d build/arrow/include ]; then
     flags="$flags -isystem build/arrow/include"
 else
-    arrow='<nanoarrow/|services/scan/'
+    arrow='<nanoarrow/|"(test/unit/)?services/scan/'
 fi
 
 # Other libraries are not needed to judge the rest.
