@@ -184,7 +184,9 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
 
 void wi_link_bye(struct wi_link *l)
 {
-    if (l->state == WI_LINK_OPEN && !wi_link_busy(l)) {
+    /* What a node says to itself may carry what has to be given back. */
+    bool talks = l->self && l->engine->n_self_msgs != 0;
+    if (l->state == WI_LINK_OPEN && !wi_link_busy(l) && !talks) {
         wi_link_enter(l, WI_LINK_CLOSING);
         l->deadline_ns =
             wi_time_add(l->engine->now_ns, l->engine->cfg.detect_ns);
@@ -258,7 +260,7 @@ static void tick_open(struct wi_link *l, uint64_t now_ns)
 {
     const struct weir_node_params *cfg = &l->engine->cfg;
     if (!wi_link_needed(l)) {
-        uint64_t close_at = wi_time_add(l->idle_since_ns, cfg->idle_close_ns);
+        uint64_t close_at = wi_link_idle_until(l);
         if (now_ns >= close_at) {
             wi_link_bye(l);
         } else {

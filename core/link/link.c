@@ -169,11 +169,20 @@ bool wi_link_needed(const struct wi_link *l)
     return l->engine->up->needs(l->engine, l->member) || wi_link_busy(l);
 }
 
+uint64_t wi_link_idle_until(const struct wi_link *l)
+{
+    const struct wi_engine *e = l->engine;
+    uint32_t peers_end = e->cfg.max_members + (uint32_t)e->cfg.max_peers;
+    bool unheld =
+        l->outside && l->member < peers_end && e->members[l->member].holds == 0;
+    return wi_time_add(l->idle_since_ns, unheld ? 0 : e->cfg.idle_close_ns);
+}
+
 void wi_link_rest(struct wi_link *l)
 {
     struct wi_engine *e = l->engine;
     if (l->state == WI_LINK_OPEN && !wi_link_needed(l)) {
         l->idle_since_ns = e->now_ns;
-        wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.idle_close_ns));
+        wi_engine_due(e, wi_link_idle_until(l));
     }
 }

@@ -192,6 +192,10 @@ bool wi_link_busy(const struct wi_link *l);
 /** The same, or open queries may need it. */
 bool wi_link_needed(const struct wi_link *l);
 
+/** Until when a link that is not needed stays open: not at all if it is of an
+ *  address of which this node has no handle any more. */
+uint64_t wi_link_idle_until(const struct wi_link *l);
+
 /** A use of the link is over: if it was the last, the link is at rest from now
  *  on. */
 void wi_link_rest(struct wi_link *l);

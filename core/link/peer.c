@@ -68,12 +68,25 @@ weir_err wi_peer_hold(struct wi_engine *e, const char *address,
     return WEIR_OK;
 }
 
+/* Nobody has a handle of it any more. What is still on its way, or is not over
+ * yet, ends the link when it ends. */
+static void let_go(struct wi_link *l)
+{
+    if (l->state == WI_LINK_CONNECTING && !wi_link_busy(l)) {
+        wi_link_down(l, true, WEIR_OK, "closed");
+        return;
+    }
+    wi_link_bye(l);
+    wi_link_rest(l);
+    wi_engine_kick(l->engine); /* a new deadline */
+}
+
 void wi_peer_drop(struct wi_engine *e, uint32_t entry)
 {
     struct wi_member *m = &e->members[entry];
     m->holds--;
     if (m->holds == 0 && entry >= e->cfg.max_members && m->link != NULL) {
-        wi_link_bye(m->link); /* others may need the entry */
+        let_go(m->link); /* others may need the entry */
     }
     wi_member_rest(e, entry);
 }

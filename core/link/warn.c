@@ -21,8 +21,10 @@ static const char *const kinds[WI_CAUSES] = {
 static struct wi_gate *gate_of(struct wi_engine *e, uint32_t member,
                                enum wi_cause cause)
 {
-    return member < wi_engine_entries(e) ? &e->members[member].gates[cause]
-                                         : &e->strangers[cause];
+    /* Entries of nodes that come without being members are new each time. */
+    uint32_t kept = e->cfg.max_members + (uint32_t)e->cfg.max_peers;
+    return member < kept ? &e->members[member].gates[cause]
+                         : &e->strangers[cause];
 }
 
 void wi_warn(struct wi_engine *e, uint32_t member, enum wi_cause cause,

@@ -243,17 +243,18 @@ weir_err weir_asks_open(weir_node *node, uint64_t space, uint32_t worker,
     return WEIR_OK;
 }
 
-static void show(struct weir_asks *a, const struct wi_call *c,
-                 struct weir_ask *out)
+static void show(struct weir_asks *a, struct wi_call *c, struct weir_ask *out)
 {
     bool find = c->kind == WI_CALL_FIND;
+    wi_text_put(c->peer, sizeof(c->peer),
+                wi_member_name(&a->node->engine, c->member));
     *out = (struct weir_ask){
         .name = {find ? c->m.find.space : c->m.ask.space,
                  find ? c->m.find.id : c->m.ask.id},
         .bytes = c->m.ask.bytes,
         .len = find ? 0 : c->m.ask.len,
         .wants_region = find ? 1 : 0,
-        .peer = wi_member_name(&a->node->engine, c->member),
+        .peer = c->peer,
         .peer_incarnation = c->incarnation,
         .id = c->id,
         .asks = a,

@@ -19,6 +19,7 @@ struct wi_call {
     uint64_t id;
     uint64_t round;
     bool taken;
+    char peer[WI_NAME_BYTES]; /* taken: the entry may go before its answer */
     union {
         struct wi_msg_find find;
         struct wi_msg_ask ask;

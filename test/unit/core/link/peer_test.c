@@ -211,6 +211,88 @@ Test(peer, there_are_max_peers_of_them)
     trio_close(&t);
 }
 
+/* Nobody answers, or not yet: with its last handle it goes all the same, and
+ * makes room for another. */
+Test(peer, a_link_that_is_not_up_goes_with_its_handle)
+{
+    struct trio t;
+    trio_open(&t);
+    weir_peer *p = open_peer(&t, 0, "sim:1");
+    weir_peer *q = open_peer(&t, 0, "sim:7");
+    cr_assert_eq(wi_peer_link(q)->state, WI_LINK_CONNECTING);
+    weir_peer_close(q);
+    pass(&t, 0);
+    q = open_peer(&t, 0, "sim:2");
+    struct wi_link *l = wi_peer_link(q);
+    while (l->state != WI_LINK_HELLO) {
+        pass(&t, 100);
+    }
+    weir_peer_close(q);
+    pass(&t, 50 * ms);
+    cr_assert_eq(n_links(&t, 0), 0);
+    cr_assert_eq(n_links(&t, 2), 0);
+    weir_peer_close(p);
+    trio_close(&t);
+}
+
+static void released(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static weir_fetch *get_one(struct trio *t, weir_peer *peer,
+                           const struct weir_name *name, void *dst)
+{
+    const struct weir_get get = {.name = *name, .bytes = 1, .dst = dst};
+    struct weir_error err = {0};
+    weir_fetch *f = NULL;
+    uint32_t taken = 0;
+    cr_assert_eq(weir_fetch_open(t->node[0], NULL, &f, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(weir_fetch_get(f, peer, &get, 1, &taken), WEIR_OK);
+    return f;
+}
+
+/* What was found is on its way when the last handle goes: it is given back, so
+ * the region ends. */
+Test(peer, the_node_itself_gives_back_what_it_found_too_late)
+{
+    static const struct weir_name name = {7, 1};
+    struct trio t;
+    struct weir_error err = {0};
+    struct weir_ask ask;
+    weir_asks *asks = NULL;
+    weir_region *region = NULL;
+    uint8_t bytes[64] = {0};
+    uint8_t dst = 0;
+    int ended = 0;
+    const struct weir_region_params params = {.kind = WEIR_REGION_BORROWED,
+                                              .base = bytes,
+                                              .bytes = sizeof(bytes),
+                                              .release = released,
+                                              .release_arg = &ended};
+    trio_open(&t);
+    weir_peer *own = open_peer(&t, 0, "sim:0");
+    cr_assert_eq(weir_asks_open(t.node[0], name.space, 0, &asks, &err),
+                 WEIR_OK);
+    weir_fetch *f = get_one(&t, own, &name, &dst);
+    pass(&t, ms);
+    cr_assert_eq(weir_asks_next(asks, &ask), WEIR_OK);
+    cr_assert_eq(weir_region_open(t.node[0], &params, &region, &err), WEIR_OK,
+                 "%s", err.message);
+    cr_assert_eq(weir_region_publish(region, &name, &err), WEIR_OK);
+    cr_assert_eq(weir_ask_answer(&ask, WEIR_OK, NULL, 0), WEIR_OK);
+    weir_fetch_close(f);
+    weir_peer_close(own);
+    pass(&t, ms);
+    cr_assert_eq(n_links(&t, 0), 0);
+    weir_region_close(region);
+    pass(&t, ms);
+    cr_assert_eq(ended, 1);
+    weir_asks_close(asks);
+    trio_close(&t);
+}
+
 /* A member by its address shares the member's link; so does the node itself,
  * which has one to itself also before it joins. */
 Test(peer, members_and_the_node_itself_are_peers)
@@ -255,14 +337,20 @@ static void fill_hello(union wi_msg *m, enum wi_msg_type type)
     wi_text_put(m->hello.name, WI_NAME_BYTES, "visitor");
 }
 
-static struct wt_raw *visit(struct wt_lone *lone)
+static struct wt_raw *visit_with(struct wt_lone *lone, uint32_t caps)
 {
     union wi_msg m;
     struct wt_raw *raw = wt_lone_dial(lone);
     fill_hello(&m, WI_MSG_HELLO);
+    m.hello.caps = caps;
     wt_raw_say(raw, &m);
     WT_TURNS(lone, raw->of_type[WI_MSG_ACCEPT] + raw->of_type[WI_MSG_REFUSE]);
     return raw;
+}
+
+static struct wt_raw *visit(struct wt_lone *lone)
+{
+    return visit_with(lone, 0);
 }
 
 static const struct weir_node_params two_visitors = {.max_members = 2,
@@ -303,4 +391,50 @@ Test(peer, messages_of_rows_end_a_link_without_rings)
                      type);
         wt_lone_close(&lone);
     }
+}
+
+/* Also what ends many links in turn is said once, and then counted. */
+Test(peer, visitors_that_come_and_go_do_not_fill_the_log)
+{
+    struct wt_lone lone;
+    union wi_msg m;
+    wt_lone_open(&lone, &two_visitors);
+    for (uint32_t i = 0; i < 10; i++) {
+        struct wt_raw *raw = visit(&lone);
+        fill_hello(&m, WI_MSG_READY);
+        wt_raw_say(raw, &m);
+        wt_lone_settle(&lone);
+        wt_raw_drop(raw);
+        wt_lone_settle(&lone);
+    }
+    cr_assert_eq(lone.lines, 1, "%s", lone.log);
+    wt_lone_close(&lone);
+}
+
+/* What an ask points to is valid until its answer, whether the peer is still
+ * there or not. */
+Test(peer, the_name_in_an_ask_outlives_the_peer)
+{
+    struct wt_lone lone;
+    union wi_msg m;
+    struct weir_error err = {0};
+    struct weir_ask ask;
+    weir_asks *asks = NULL;
+    wt_lone_open(&lone, &two_visitors);
+    cr_assert_eq(weir_asks_open(lone.node, 7, 0, &asks, &err), WEIR_OK);
+    struct wt_raw *raw = visit_with(&lone, WI_WIRE_CAP_REGION);
+    fill_hello(&m, WI_MSG_READY);
+    wt_raw_say(raw, &m);
+    wi_msg_init(&m, WI_MSG_ASK);
+    m.ask.space = 7;
+    wt_raw_say(raw, &m);
+    wt_lone_settle(&lone);
+    cr_assert_eq(weir_asks_next(asks, &ask), WEIR_OK);
+    cr_assert_str_eq(ask.peer, "visitor");
+    wt_raw_drop(raw);
+    wt_lone_settle(&lone);
+    cr_assert_str_eq(ask.peer, "visitor");
+    cr_assert_eq(weir_ask_answer(&ask, WEIR_OK, NULL, 0), WEIR_OK);
+    weir_asks_close(asks);
+    wt_lone_close(&lone);
 }
