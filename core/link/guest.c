@@ -53,10 +53,25 @@ static bool may_come(const struct wi_engine *e, const struct wi_msg_hello *h)
            (h->from < e->n_members && e->members[h->from].link != NULL);
 }
 
+/* A member that nobody made known here yet. It is to hear so before its own
+ * patience ends. */
+static void limit_wait(struct wi_engine *e, struct wi_guest *g)
+{
+    if (wi_link_unknown(e, &g->hello.hello)) {
+        g->deadline_ns = wi_min_u64(
+            g->deadline_ns, wi_time_add(e->now_ns, e->cfg.connect_ns / 2));
+        wi_engine_due(e, g->deadline_ns);
+    }
+}
+
 /* Answer a HELLO now, or leave it for wi_guests_greet(). */
 static void welcome(struct wi_engine *e, struct wi_guest *g)
 {
-    if (!g->has_hello || wi_link_must_wait(e, &g->hello.hello)) {
+    if (!g->has_hello) {
+        return;
+    }
+    if (wi_link_must_wait(e, &g->hello.hello)) {
+        limit_wait(e, g);
         return;
     }
     struct wi_msg_hello hello = g->hello.hello;
@@ -92,11 +107,6 @@ static void guest_packet(struct wi_engine *e, struct wi_guest *g,
     }
     e->n_hellos += g->has_hello ? 0 : 1;
     g->has_hello = true;
-    if (wi_link_unknown(e, &g->hello.hello)) {
-        g->deadline_ns = wi_min_u64(
-            g->deadline_ns, wi_time_add(e->now_ns, e->cfg.connect_ns / 2));
-        wi_engine_due(e, g->deadline_ns);
-    }
     welcome(e, g);
 }
 

@@ -438,3 +438,26 @@ Test(peer, the_name_in_an_ask_outlives_the_peer)
     weir_asks_close(asks);
     wt_lone_close(&lone);
 }
+
+/* Its HELLO came before this node joined, with a list that it is not on: it
+ * hears so in half of connect_ns, as one that comes later does. */
+Test(peer, a_newcomer_before_the_join_is_told_in_time)
+{
+    static const struct weir_node_params params = {.max_members = 4,
+                                                   .connect_ns = 100000000};
+    struct wt_lone lone;
+    union wi_msg m;
+    wt_lone_open(&lone, &params);
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    fill_hello(&m, WI_MSG_HELLO);
+    m.hello.from = 3;
+    m.hello.to = 0;
+    wt_raw_say(raw, &m);
+    wt_lone_settle(&lone);
+    wt_lone_join(&lone);
+    WT_TURNS(&lone, raw->of_type[WI_MSG_REFUSE] == 1);
+    cr_assert_not_null(
+        strstr(raw->last[WI_MSG_REFUSE].refuse.text, "weir_node_add_member"));
+    cr_assert_lt(wi_simnet_now(lone.net), 60 * ms);
+    wt_lone_close(&lone);
+}
