@@ -95,6 +95,7 @@ void wi_link_revive(struct wi_link *l)
 {
     if (l->state == WI_LINK_CLOSING) {
         wi_link_enter(l, WI_LINK_OPEN);
+        l->idle_since_ns = l->engine->now_ns;
         wi_engine_kick(l->engine); /* its timers have changed */
         l->engine->shares->link_opened(l);
         wi_out_place(l);
@@ -213,6 +214,8 @@ weir_err wi_link_on_bye(struct wi_link *l, const union wi_msg *m,
         l->deadline_ns =
             wi_time_add(l->engine->now_ns, l->engine->cfg.detect_ns);
         wi_engine_due(l->engine, l->deadline_ns);
+    } else if (l->state == WI_LINK_OPEN && l->engine->shares->busy(l)) {
+        wi_link_ping(l, WI_PING_ASK); /* the peer does not see what we get */
     }
     return WEIR_OK;
 }

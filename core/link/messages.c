@@ -17,6 +17,7 @@ static weir_err on_ping(struct wi_link *l, const union wi_msg *m,
 {
     (void)err;
     if (m->word.arg != 0) {
+        wi_link_revive(l); /* who asks needs the link */
         wi_link_ping(l, WI_PING_ANSWER);
     }
     return WEIR_OK;

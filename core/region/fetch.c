@@ -295,8 +295,8 @@ weir_err weir_fetch_ask(weir_fetch *fetch, weir_peer *peer,
 
 /* ---- taking what has ended ----------------------------------------------- */
 
-/* As much of the operation as this piece has. */
-static void copy(struct weir_fetch *f, struct wi_op *op)
+/* As much of the operation as this piece has. False: no memory. */
+static bool copy(struct weir_fetch *f, struct wi_op *op)
 {
     struct wi_piece *p = op->piece;
     uint64_t at = op->off + op->at - p->off;
@@ -315,26 +315,28 @@ static void copy(struct weir_fetch *f, struct wi_op *op)
             op->buf_bytes = op->bytes;
         }
         if (op->buf == NULL) {
-            bytes = 0; /* tried again */
-        } else {
-            memcpy(op->buf + op->at, p->base + at, bytes);
+            return false;
         }
+        memcpy(op->buf + op->at, p->base + at, bytes);
     }
     op->at += bytes;
+    return true;
 }
 
 static void go_on(struct weir_fetch *f, struct wi_op *op)
 {
     struct wi_piece *lent = NULL;
+    weir_err rc = WEIR_OK;
     if (op->state == WI_OP_OVER) {
         wi_list_push_back(&f->ended, &op->on_fetch);
         return;
     }
     if (op->state == WI_OP_COPYING) {
-        copy(f, op);
+        rc = copy(f, op) ? WEIR_OK : WEIR_ERR_NO_MEMORY;
         lent = op->lend != NULL ? op->piece : NULL;
     }
     wi_node_lock(f->node);
+    op->code = rc != WEIR_OK ? rc : op->code;
     wi_op_landed(op);
     wi_node_unlock(f->node);
     if (lent != NULL) {

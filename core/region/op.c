@@ -85,6 +85,10 @@ static void leave_call(struct wi_op *op)
     if (s == NULL) {
         return;
     }
+    if (op->state == WI_OP_FINDING || op->state == WI_OP_ASKING) {
+        s->room = true; /* for those that wait for their turn */
+        wi_engine_kick(s->link->engine);
+    }
     if (op->state == WI_OP_FINDING) {
         wi_find_leave(op);
     } else if (op->state == WI_OP_ASKING) {
@@ -436,6 +440,17 @@ void wi_ops_link_gone(struct wi_share *s, bool clean, weir_err code,
     struct wi_list *n;
     while ((n = wi_list_take(&again)) != NULL) {
         (void)wi_op_start(on_share(n));
+    }
+}
+
+void wi_ops_let_go(struct wi_share *s, const struct wi_piece *p)
+{
+    wi_list_each(n, &s->ops)
+    {
+        struct wi_op *op = on_share(n);
+        if (op->piece == p && op->state == WI_OP_MOVING) {
+            wi_transfer_stop(s->link, &op->transfer);
+        }
     }
 }
 

@@ -93,6 +93,10 @@ void wi_ops_link_gone(struct wi_share *s, bool clean, weir_err code,
                       const char *why);
 void wi_ops_link_over(struct wi_share *s);
 
+/** Transfers from or to a piece that was revoked stop where they are; what is
+ *  left of their operations looks for another piece. */
+void wi_ops_let_go(struct wi_share *s, const struct wi_piece *p);
+
 /** ANSWER and SYNCED. */
 weir_err wi_op_on_answer(struct wi_share *s, const struct wi_msg_answer *m,
                          struct weir_error *err);

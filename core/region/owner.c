@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/link/post.h"
 #include "core/link/send.h"
@@ -79,6 +80,8 @@ static bool shed(struct wi_engine *e)
                 free_part(p);
             } else if (p->staged && !p->revoked) {
                 p->revoked = true;
+                p->until_ns = wi_time_add(e->now_ns, e->cfg.detect_ns);
+                wi_engine_due(e, p->until_ns);
                 revoke_part(p);
             }
         }

@@ -209,7 +209,7 @@ void wi_find_leave(struct wi_op *op)
 static weir_err check(const struct wi_msg_found *m, const struct wi_find *f,
                       struct weir_error *err)
 {
-    bool beyond = f != NULL && f->off >= m->region_bytes && m->bytes == 0;
+    bool beyond = m->bytes == 0 && (f == NULL || f->off >= m->region_bytes);
     bool inside =
         m->bytes != 0 && m->off <= m->region_bytes &&
         m->bytes <= m->region_bytes - m->off &&
@@ -243,8 +243,12 @@ static weir_err map(struct wi_share *s, struct wi_piece *p,
     struct wi_link *l = s->link;
     void *base = NULL;
     if (l->self) {
-        p->part = (struct wi_extent *)(uintptr_t)p->key; /* of this node */
-        p->base = p->part->mem.base;
+        struct wi_extent *part = (struct wi_extent *)(uintptr_t)p->key;
+        if (part->region->closed) { /* between FOUND and now: no REVOKE comes */
+            return wi_fail(err, WEIR_ERR_NOT_FOUND, "the region was closed");
+        }
+        p->part = part; /* of this node */
+        p->base = part->mem.base;
         return WEIR_OK;
     }
     if (!l->mapped) {
@@ -329,6 +333,21 @@ static void give(struct wi_share *s, struct wi_find *f, struct wi_piece *p)
     end_find(s, f);
 }
 
+/* What is known of a key cannot change, and a key is for one access to one
+ * name: what was checked and mapped is what the piece was made of. */
+static weir_err check_known(const struct wi_piece *p,
+                            const struct wi_msg_found *m,
+                            const struct wi_find *f, struct weir_error *err)
+{
+    if (p->bytes != m->bytes || p->region_bytes != m->region_bytes ||
+        p->origin != m->origin || p->map_bytes != m->map_bytes ||
+        p->access != f->access || !wi_name_equal(&p->name, &f->name)) {
+        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
+                       "FOUND of a key that is in use for something else");
+    }
+    return WEIR_OK;
+}
+
 /* Nothing is at that place, but now it is known how long the region is. */
 static void beyond(struct wi_share *s, struct wi_find *f, uint64_t bytes)
 {
@@ -380,7 +399,9 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
         return WEIR_OK;
     }
     struct wi_piece *p = known(s, m);
-    if (p == NULL) {
+    if (p != NULL) {
+        rc = check_known(p, m, f, &why);
+    } else {
         rc = make_piece(s, m, f, &p, &why);
     }
     if (rc == WEIR_ERR_PEER_PROTOCOL) {
@@ -405,6 +426,7 @@ void wi_piece_on_revoke(struct wi_share *s, const struct wi_msg_grant *m)
     {
         struct wi_piece *p = piece_of(n);
         if (p->handle == m->handle && (m->key == 0 || m->key == p->key)) {
+            wi_ops_let_go(s, p);
             unlist(p);
         }
     }

@@ -76,6 +76,10 @@ uint32_t wi_regions_step(struct wi_engine *e)
     wi_list_each(s, &rs->shares)
     {
         wi_owner_ungrant(share_of(s));
+        if (share_of(s)->room) {
+            share_of(s)->room = false;
+            wi_ops_go_on(share_of(s));
+        }
     }
     wi_list_each(f, &rs->fetches)
     {
@@ -110,19 +114,29 @@ static uint64_t ops_due(struct wi_share *s, uint64_t now_ns)
     return next;
 }
 
-/* Who has not let go of a closed region by now loses its link. */
-static void evict(struct weir_region *r)
+/* Who has not let go of what was revoked by now loses its link. Returns when
+ * the next one has to. */
+static uint64_t evict(struct weir_region *r, uint64_t now_ns)
 {
+    uint64_t next = UINT64_MAX;
     wi_list_each(n, &r->parts)
     {
         struct wi_extent *p = wi_container_of(n, struct wi_extent, on_region);
+        uint64_t until_ns = r->closed    ? r->until_ns
+                            : p->revoked ? p->until_ns
+                                         : UINT64_MAX;
+        if (now_ns < until_ns) {
+            next = wi_min_u64(next, until_ns);
+            continue;
+        }
         wi_list_each(k, &p->holders)
         {
             struct wi_holder *h = wi_container_of(k, struct wi_holder, on_part);
             wi_link_down(h->share->link, false, WEIR_ERR_PEER_LOST,
-                         "it does not give back a region that was closed");
+                         "it does not give back a region that was revoked");
         }
     }
+    return next;
 }
 
 uint64_t wi_regions_tick(struct wi_engine *e)
@@ -135,12 +149,7 @@ uint64_t wi_regions_tick(struct wi_engine *e)
     }
     wi_list_each(n, &rs->regions)
     {
-        struct weir_region *r = region_of(n);
-        if (r->closed && e->now_ns >= r->until_ns) {
-            evict(r);
-        } else if (r->closed) {
-            next = wi_min_u64(next, r->until_ns);
-        }
+        next = wi_min_u64(next, evict(region_of(n), e->now_ns));
     }
     return next;
 }

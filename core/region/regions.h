@@ -64,6 +64,7 @@ struct wi_share {
     struct wi_list finds;
     struct wi_list ops;
     struct wi_list asking; /* operations that wait for their turn to ask */
+    bool room; /* there is for some of them: the step lets them go on */
     uint32_t n_asked;
     uint32_t n_found; /* FINDs on their way */
     uint32_t last_call;
@@ -100,9 +101,10 @@ struct wi_extent {
     uint64_t off; /* in the region */
     uint64_t bytes;
     struct wi_list holders;
-    uint32_t users; /* pieces of the node itself */
-    bool staged;    /* a copy */
-    bool revoked;   /* its holders were told to let go */
+    uint32_t users;    /* pieces of the node itself */
+    bool staged;       /* a copy */
+    bool revoked;      /* its holders were told to let go */
+    uint64_t until_ns; /* copy that was revoked: as that of a region */
 };
 
 /** A grant to the peer of a link. */

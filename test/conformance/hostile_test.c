@@ -410,3 +410,50 @@ Test(hostile, refusals_with_strange_codes_are_refusals, .timeout = 60)
         expect_end(&m, 1, WEIR_ERR_PEER_REFUSED, "no");
     }
 }
+
+/* ---- owners of regions --------------------------------------------------- */
+
+static void say_found(struct wt_raw *raw, uint64_t bytes)
+{
+    union wi_msg m;
+    wi_msg_init(&m, WI_MSG_FOUND);
+    m.found.call = raw->last[WI_MSG_FIND].find.call;
+    m.found.handle = 1;
+    m.found.key = 7;
+    m.found.region_bytes = 1 << 20;
+    m.found.bytes = bytes;
+    m.found.map_bytes = bytes;
+    wt_raw_say(raw, &m);
+    wt_lone_settle(&lone);
+}
+
+/* A piece that is known is never longer than it was when it was checked. */
+Test(hostile, pieces_do_not_grow, .timeout = 60)
+{
+    struct weir_error err;
+    weir_fetch *f = NULL;
+    weir_peer *peer = NULL;
+    uint32_t taken;
+    struct weir_get get = {.name = {7, 1}};
+    wt_lone_open(&lone, NULL);
+    wt_lone_join(&lone);
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    raw->caps = WI_WIRE_CAP_REGION;
+    wt_raw_greet(raw);
+    cr_assert_eq(weir_fetch_open(lone.node, NULL, &f, &err), WEIR_OK);
+    cr_assert_eq(weir_peer_open(lone.node, "sim:1", &peer, &err), WEIR_OK);
+    cr_assert_eq(weir_fetch_get(f, peer, &get, 1, &taken), WEIR_OK);
+    WT_TURNS(&lone, raw->of_type[WI_MSG_FIND] == 1);
+    say_found(raw, 4096);
+    get.off = 8192;
+    get.bytes = 100;
+    cr_assert_eq(weir_fetch_get(f, peer, &get, 1, &taken), WEIR_OK);
+    WT_TURNS(&lone, raw->of_type[WI_MSG_FIND] == 2);
+    say_found(raw, 65536);
+    cr_assert(logged("link lost: peer raw (sim:1): FOUND of a key that is in "
+                     "use for something else"),
+              "%s", lone.log);
+    weir_fetch_close(f);
+    weir_peer_close(peer);
+    wt_lone_close(&lone);
+}

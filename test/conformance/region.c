@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-static struct wt_reads *open_reads(const struct wt_place *place,
-                                   const struct wt_cluster_params *cluster,
-                                   const struct weir_fetch_params *params)
+struct wt_reads *wt_reads_open_on(const struct wt_place *place,
+                                  const struct wt_cluster_params *cluster,
+                                  const struct weir_fetch_params *params)
 {
     struct wt_reads *r = calloc(1, sizeof(*r));
     cr_assert_not_null(r);
@@ -20,8 +20,8 @@ static struct wt_reads *open_reads(const struct wt_place *place,
 struct wt_reads *wt_reads_open(const struct wt_place *place, uint32_t nodes,
                                const struct weir_fetch_params *params)
 {
-    return open_reads(place, &(struct wt_cluster_params){.nodes = nodes},
-                      params);
+    return wt_reads_open_on(place, &(struct wt_cluster_params){.nodes = nodes},
+                            params);
 }
 
 struct wt_reads *wt_reads_open_small(const struct wt_place *place,
@@ -29,7 +29,7 @@ struct wt_reads *wt_reads_open_small(const struct wt_place *place,
 {
     struct wt_cluster_params p = {0};
     p.node.memory_bytes = wt_least_memory(place, &p) + more_bytes;
-    return open_reads(place, &p, NULL);
+    return wt_reads_open_on(place, &p, NULL);
 }
 
 void wt_reads_close(struct wt_reads *r)

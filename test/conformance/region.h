@@ -28,6 +28,7 @@
     X(suite, place, hundreds_of_gets_at_once)                                  \
     X(suite, place, bytes_in_flight_are_bounded)                               \
     X(suite, place, fetch_closed_with_gets_under_way)                          \
+    X(suite, place, fetch_closed_with_a_get_beyond_the_end)                    \
     X(suite, place, borrowed_memory_is_got_and_released_once)                  \
     X(suite, place, borrowed_memory_is_larger_than_what_copies_may_take)       \
     X(suite, place, regions_left_open_end_with_the_node)                       \
@@ -39,12 +40,16 @@
     X(suite, place, errors_are_answers)                                        \
     X(suite, place, get_waits_for_a_region_made_on_demand)                     \
     X(suite, place, peers_take_turns_to_ask)                                   \
+    X(suite, place, own_region_made_on_demand_and_closed_at_once)              \
+    X(suite, place, asks_that_time_out_make_room)                              \
     X(suite, place, asks_are_closed_with_asks_waiting)
 
 /* Faults. */
 #define WT_REGION_SIM_CASES(X, suite, place)                                   \
     X(suite, place, crash_at_any_time)                                         \
-    X(suite, place, cut_at_any_time)
+    X(suite, place, cut_at_any_time)                                           \
+    X(suite, place, link_stays_under_a_long_get)                               \
+    X(suite, place, region_closed_under_a_long_get)
 
 /** A cluster whose node 0 has a fetch and peers. */
 struct wt_reads {
@@ -58,6 +63,10 @@ struct wt_reads {
 /** @param nodes 0: 2. Ownership: wt_reads_close */
 struct wt_reads *wt_reads_open(const struct wt_place *place, uint32_t nodes,
                                const struct weir_fetch_params *params);
+/** The same on a cluster like this. */
+struct wt_reads *wt_reads_open_on(const struct wt_place *place,
+                                  const struct wt_cluster_params *cluster,
+                                  const struct weir_fetch_params *params);
 /** The same with two nodes that have so much memory more than they need. */
 struct wt_reads *wt_reads_open_small(const struct wt_place *place,
                                      uint64_t more_bytes);

@@ -64,7 +64,7 @@ void wt_region_ask_never_answered_costs_only_its_time(
     const struct wt_place *place)
 {
     struct wt_reads *r = wt_reads_open(
-        place, 0, &(struct weir_fetch_params){.timeout_ns = 200000000});
+        place, 0, &(struct weir_fetch_params){.timeout_ns = 2000000000});
     weir_asks *asks = asks_open(r, 1, 9);
     struct weir_ask kept[2];
     weir_region *region = wt_region(r, 1, 30, 1000, 0);
@@ -180,6 +180,71 @@ void wt_region_peers_take_turns_to_ask(const struct wt_place *place)
     weir_peer_close(p2);
     weir_region_close(region);
     weir_asks_close(asks);
+    wt_reads_close(r);
+}
+
+/* What is found of it is on its way when it is closed. */
+void wt_region_own_region_made_on_demand_and_closed_at_once(
+    const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_asks *asks = asks_open(r, 0, 7);
+    const struct weir_get get = {.name = {7, 36}, .bytes = 700};
+    uint32_t taken;
+    cr_assert_eq(weir_fetch_get(r->fetch, r->peer[0], &get, 1, &taken),
+                 WEIR_OK);
+    struct weir_ask a = wt_ask_of(r, asks);
+    weir_region *region = wt_region(r, 0, 36, 1000, 0);
+    cr_assert_eq(weir_ask_answer(&a, WEIR_OK, NULL, 0), WEIR_OK);
+    weir_region_close(region);
+    weir_asks_close(asks);
+    struct weir_got got = wt_next(r);
+    cr_assert(got.code == WEIR_OK || got.code == WEIR_ERR_NOT_FOUND, "%s",
+              weir_fetch_error(r->fetch));
+    weir_fetch_release(r->fetch, &got);
+    cr_assert_eq(wt_get(r, 0, &get).code, WEIR_ERR_NOT_FOUND);
+    wt_reads_close(r);
+}
+
+struct late_ask {
+    struct wt_reads *r;
+    weir_asks *asks;
+};
+
+static bool last_ask_is_there(void *arg)
+{
+    struct late_ask *l = arg;
+    struct weir_ask a;
+    struct weir_got got;
+    while (weir_fetch_next(l->r->fetch, &got) == WEIR_OK) {
+        cr_assert_eq(got.code, WEIR_ERR_TIMEOUT);
+    }
+    while (weir_asks_next(l->asks, &a) == WEIR_OK) {
+        if (a.name.id == 7777) {
+            cr_assert_eq(weir_ask_answer(&a, WEIR_OK, NULL, 0), WEIR_OK);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All that may wait at the owner wait in vain; one more has time. */
+void wt_region_asks_that_time_out_make_room(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(
+        place, 0, &(struct weir_fetch_params){.timeout_ns = 300000000});
+    struct late_ask late = {r, asks_open(r, 1, 9)};
+    weir_fetch *f = wt_fetch_of(
+        r, 0, &(struct weir_fetch_params){.timeout_ns = WEIR_FOREVER});
+    const struct weir_name name = {9, 7777};
+    for (uint64_t i = 0; i < 64; i++) {
+        ask(r, 1, i, "never");
+    }
+    cr_assert_eq(weir_fetch_ask(f, r->peer[1], &name, NULL, 0, 1), WEIR_OK);
+    cr_assert(wt_until(&r->c, last_ask_is_there, &late), "it was not asked");
+    cr_assert_eq(wt_next_of(r, f).code, WEIR_OK);
+    weir_fetch_close(f);
+    weir_asks_close(late.asks);
     wt_reads_close(r);
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gets, puts and asks while a peer crashes or a link breaks; simulator only.
  * At each of many times: every operation ends once, well or with an error that
- * says so, and good bytes are good. */
+ * says so, and good bytes are good. And gets that take long. */
 #include "test/conformance/region.h"
+
+#include <weir/stats.h>
 
 enum { N = 12, BYTES = 40001, STEPS = 60, STEP_NS = 1500 };
 
@@ -108,4 +110,64 @@ void wt_region_crash_at_any_time(const struct wt_place *place)
 void wt_region_cut_at_any_time(const struct wt_place *place)
 {
     at_each_time(place, false);
+}
+
+/* ---- gets that take longer than anybody is patient ----------------------- */
+
+enum { LONG = 16 << 20 };
+
+/* At 100 MB/s, a get of all takes 160 ms. */
+static struct wt_reads *open_slow(const struct wt_place *place,
+                                  uint64_t idle_close_ns)
+{
+    return wt_reads_open_on(
+        place,
+        &(struct wt_cluster_params){
+            .node = {.idle_close_ns = idle_close_ns, .detect_ns = 40000000},
+            .sim = {.bandwidth = 100000000}},
+        NULL);
+}
+
+static void check_links(const struct wt_reads *r)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct weir_node_stats stats;
+        weir_node_stats_get(r->c.node[i], &stats);
+        cr_assert_eq(stats.links_lost, 0, "by node %u", i);
+    }
+}
+
+/* The owner sees nothing of a get, but it must not close the link. */
+void wt_region_link_stays_under_a_long_get(const struct wt_place *place)
+{
+    struct wt_reads *r = open_slow(place, 5000000);
+    weir_region *region = wt_region(r, 1, 60, LONG, 0);
+    struct weir_got got =
+        wt_get(r, 1, &(struct weir_get){.name = {7, 60}, .bytes = LONG});
+    cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+    cr_assert(wt_bytes_are(got.ptr, 60, 0, LONG));
+    weir_fetch_release(r->fetch, &got);
+    check_links(r);
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+/* The reader lets go of it in time, and keeps its link. */
+void wt_region_region_closed_under_a_long_get(const struct wt_place *place)
+{
+    struct wt_reads *r = open_slow(place, 0);
+    weir_region *region = wt_region(r, 1, 61, LONG, 0);
+    const struct weir_get get = {.name = {7, 61}, .bytes = LONG};
+    uint32_t taken;
+    struct weir_got got =
+        wt_get(r, 1, &(struct weir_get){.name = {7, 61}, .bytes = 9});
+    weir_fetch_release(r->fetch, &got);
+    cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], &get, 1, &taken),
+                 WEIR_OK);
+    weir_region_close(region);
+    got = wt_next(r);
+    cr_assert_eq(got.code, WEIR_ERR_NOT_FOUND, "%s",
+                 weir_fetch_error(r->fetch));
+    check_links(r);
+    wt_reads_close(r);
 }

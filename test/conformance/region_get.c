@@ -3,6 +3,7 @@
 #include "test/conformance/region.h"
 
 #include <stdlib.h>
+#include <weir/stats.h>
 
 #include "core/base/atomic.h"
 
@@ -366,6 +367,29 @@ void wt_region_fetch_closed_with_gets_under_way(const struct wt_place *place)
             cr_assert_eq(((uint8_t *)dst)[i], round, "written after the close");
         }
     }
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+/* Its answer, which grants nothing, comes when nobody waits for it. */
+void wt_region_fetch_closed_with_a_get_beyond_the_end(
+    const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 16, 1000, 0);
+    const struct weir_get get = {.name = {7, 16}, .off = 5000, .bytes = 1};
+    struct weir_node_stats stats;
+    uint32_t taken;
+    cr_assert_eq(wt_get(r, 1, &get).code, WEIR_ERR_ARG); /* the link is open */
+    for (uint32_t i = 0; i < 20; i++) {
+        weir_fetch *f = wt_fetch_of(r, 0, NULL);
+        cr_assert_eq(weir_fetch_get(f, r->peer[1], &get, 1, &taken), WEIR_OK);
+        weir_fetch_close(f);
+        cr_assert_eq(wt_get(r, 1, &get).code, WEIR_ERR_ARG, "%s",
+                     weir_fetch_error(r->fetch));
+    }
+    weir_node_stats_get(r->c.node[0], &stats);
+    cr_assert_eq(stats.links_lost, 0);
     weir_region_close(region);
     wt_reads_close(r);
 }
