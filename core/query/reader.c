@@ -80,12 +80,12 @@ static bool is_due(const struct weir_reader *r)
 }
 
 /* The reader has nothing. If its worker has done nothing since the last time
- * this was so, the reader waits. */
+ * this was so, the reader waits. If it has, those that are due are sent: all of
+ * them, as the next look may be a while away. */
 static void pay_if_idle(struct weir_reader *r)
 {
-    if (r->progress == r->worker->progress) {
-        wi_reader_pay(r);
-    } else if (!wi_list_empty(&r->owing) && is_due(r)) {
+    bool idle = r->progress == r->worker->progress;
+    while (!wi_list_empty(&r->owing) && (idle || is_due(r))) {
         pay_first(r);
     }
     r->progress = r->worker->progress;

@@ -186,6 +186,7 @@
     X(suite, place, reader_that_waits_gets_what_follows_full_frames)           \
     X(suite, place, reader_with_other_work_gets_full_frames)                   \
     X(suite, place, reader_with_other_work_gets_late_rows)                     \
+    X(suite, place, reader_with_other_work_gets_late_rows_of_all)              \
     X(suite, place, filter_at_any_time)                                        \
     X(suite, place, faults_while_filters_travel)                               \
     X(suite, place, second_edge_of_a_worker_is_refused)                        \

@@ -28,14 +28,17 @@ struct feed {
     struct wt_cluster c;
     struct wt_query q;
     struct ArrowSchema schema;
-    weir_writer *writer[2];
+    weir_writer *writer[WT_NODES];
+    uint32_t n_other; /* nodes 2 and up, which push what node 0 does */
+    uint32_t at;      /* of these, after node 0: whose turn it is */
     weir_reader *reader;
     struct ArrowArray none;
     struct ArrowArray some;
     bool works;
-    uint32_t pushes; /* of PUSH_ROWS */
-    uint32_t dense;  /* of them, the first ones: of DENSE_ROWS, quickly */
-    uint32_t polls;  /* after each push */
+    uint64_t work_ns; /* OTHER_WORK_NS if 0 */
+    uint32_t pushes;  /* of PUSH_ROWS */
+    uint32_t dense;   /* of them, the first ones: of DENSE_ROWS, quickly */
+    uint32_t polls;   /* after each push */
     uint32_t polled;
     uint32_t pushed;
     uint64_t n_rows;
@@ -52,7 +55,32 @@ static weir_err poll_step(struct feed *f)
 {
     f->polled++;
     weir_sim_busy(f->c.sim, PUSH_NS);
+    for (uint32_t i = 0; i < f->n_other; i++) {
+        (void)weir_writer_poll(f->writer[2 + i]);
+    }
     return weir_writer_poll(f->writer[0]);
+}
+
+static weir_err push_all(struct feed *f)
+{
+    for (; f->at <= f->n_other; f->at++) {
+        weir_writer *w = f->writer[f->at == 0 ? 0 : f->at + 1];
+        weir_err rc = weir_writer_push(w, &f->some);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
+    }
+    f->at = 0;
+    return WEIR_OK;
+}
+
+static weir_err finish_all(struct feed *f)
+{
+    weir_err rc = weir_writer_finish(f->writer[0]);
+    for (uint32_t i = 0; i < f->n_other && rc == WEIR_OK; i++) {
+        rc = weir_writer_finish(f->writer[2 + i]);
+    }
+    return rc;
 }
 
 static weir_err feed_step(void *arg)
@@ -63,7 +91,7 @@ static weir_err feed_step(void *arg)
     }
     if (f->pushed == f->pushes) {
         f->got_before_end = f->got_rows;
-        weir_err end = weir_writer_finish(f->writer[0]);
+        weir_err end = finish_all(f);
         return end == WEIR_OK ? WEIR_DONE : end;
     }
     bool dense = f->pushed < f->dense;
@@ -71,9 +99,10 @@ static weir_err feed_step(void *arg)
     if (f->some.release == NULL) {
         wt_rows_make(&rows, f->pushed_rows, n, &f->some);
     }
-    weir_err rc = weir_writer_push(f->writer[0], &f->some);
+    weir_err rc = push_all(f);
     if (rc == WEIR_AGAIN && f->pushed == 0) {
-        return rc; /* the link opens */
+        weir_sim_busy(f->c.sim, PUSH_NS);
+        return f->at != 0 ? WEIR_OK : rc; /* the link opens */
     }
     f->some.release(&f->some);
     if (rc != WEIR_OK) { /* rings are never full here: that would flush, too */
@@ -90,11 +119,14 @@ static weir_err take_step(void *arg)
 {
     struct feed *f = arg;
     struct ArrowArray batch;
-    weir_err rc = weir_reader_next(f->reader, &batch);
-    if (rc == WEIR_OK) {
-        f->got_rows += (uint64_t)batch.length;
-        batch.release(&batch);
-    }
+    weir_err rc;
+    do {
+        rc = weir_reader_next(f->reader, &batch);
+        if (rc == WEIR_OK) {
+            f->got_rows += (uint64_t)batch.length;
+            batch.release(&batch);
+        }
+    } while (rc == WEIR_OK && f->n_other != 0);
     if (!f->works || rc == WEIR_DONE) {
         return rc;
     }
@@ -107,7 +139,7 @@ static weir_err take_step(void *arg)
         f->works = false;
         (void)weir_writer_finish(f->writer[1]);
     }
-    weir_sim_busy(f->c.sim, OTHER_WORK_NS);
+    weir_sim_busy(f->c.sim, f->work_ns != 0 ? f->work_ns : OTHER_WORK_NS);
     return WEIR_OK;
 }
 
@@ -136,17 +168,19 @@ static void open_ends(struct feed *f, uint32_t node)
 static uint64_t feed(const struct wt_place *place, struct feed *f)
 {
     const struct wt_cluster_params cluster = {
-        .node = {.frame_bytes = FRAME_BYTES}};
+        .nodes = 2 + f->n_other, .node = {.frame_bytes = FRAME_BYTES}};
     struct weir_node_stats stats;
     struct weir_error err = {0};
     f->n_rows = (uint64_t)f->dense * DENSE_ROWS +
                 (uint64_t)(f->pushes - f->dense) * PUSH_ROWS;
+    f->n_rows *= f->n_other + 1u;
     wt_cluster_open(&f->c, place, &cluster);
     wt_query_open(&f->q, &f->c, 1, NULL);
     cr_assert_eq(weir_schema_build(fields, 1, &f->schema, &err), WEIR_OK);
     wt_rows_make(&rows, 0, 0, &f->none);
-    open_ends(f, 0);
-    open_ends(f, 1);
+    for (uint32_t i = 0; i < 2 + f->n_other; i++) {
+        open_ends(f, i);
+    }
     if (!f->works) {
         (void)weir_writer_finish(f->writer[1]);
     }
@@ -201,5 +235,18 @@ void wt_api_reader_with_other_work_gets_late_rows(const struct wt_place *place)
     struct feed f = {.works = true, .pushes = 3, .polls = LATE_NS / PUSH_NS};
     uint64_t frames = feed(place, &f);
     cr_assert_eq(frames, f.pushes);
+    cr_assert_eq(f.got_before_end, f.n_rows);
+}
+
+/* The same of many producers; the reader looks seldom. */
+void wt_api_reader_with_other_work_gets_late_rows_of_all(
+    const struct wt_place *place)
+{
+    struct feed f = {.works = true,
+                     .work_ns = 14000000,
+                     .n_other = WT_NODES - 2,
+                     .pushes = 3,
+                     .polls = LATE_NS / PUSH_NS};
+    (void)feed(place, &f);
     cr_assert_eq(f.got_before_end, f.n_rows);
 }
