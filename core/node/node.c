@@ -335,6 +335,8 @@ static void drain_links(struct weir_node *n)
 /* No thread runs any more: close whatever is left. */
 static void force_links(struct wi_engine *e)
 {
+    /* First what it has said to itself, which may give something back. */
+    (void)wi_engine_step(e, e->now_ns);
     wi_each_link(e, l)
     {
         wi_link_down(l, true, WEIR_OK, "closed");
