@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The transport conformance suite for verbs, on WEIR_TEST_VERBS_ADDR. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "test/conformance/spi.h"
 #include "test/support/verbs.h"
 #include "transport/registry.h"
@@ -14,11 +11,8 @@ static struct wt_spi_fixture own_queues = {
 
 __attribute__((constructor)) static void on_device(void)
 {
-    const char *siw = getenv("WEIR_VM_SIW"); /* test/vm */
-    const char *at = wt_verbs_listen();
-    fixture.listen = own_queues.listen = at;
-    fixture.reads_all = own_queues.reads_all =
-        siw != NULL && at != NULL && strncmp(at, siw, strlen(siw)) == 0;
+    fixture.listen = own_queues.listen = wt_verbs_listen();
+    fixture.reads_all = own_queues.reads_all = wt_verbs_is_siw();
 }
 
 WT_SPI_CONFORMANCE(spi_verbs, &fixture)

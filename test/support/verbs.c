@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "transport/verbs/verbs.h"
 
@@ -17,6 +18,12 @@ const char *wt_verbs_listen(void)
     }
     (void)snprintf(listen, sizeof(listen), "%s:0", ip);
     return listen;
+}
+
+bool wt_verbs_is_siw(void)
+{
+    const char *siw = getenv("WEIR_VM_SIW");
+    return siw != NULL && strncmp(wt_verbs_listen(), siw, strlen(siw)) == 0;
 }
 
 void *wt_verbs_no_srq(void)
