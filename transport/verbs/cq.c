@@ -40,7 +40,7 @@ static weir_err choose_depths(struct vb_transport *t, struct weir_error *err)
         return wi_fail(err, WEIR_ERR_SYSTEM,
                        "verbs: %s has no room for %u links at a time "
                        "(completion queue of %u, shared receives %u): lower "
-                       "max_members",
+                       "max_members or max_peers",
                        t->dev.name, t->max_eps, t->dev.max_cqe,
                        t->dev.max_srq_wr);
     }
