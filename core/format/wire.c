@@ -45,6 +45,17 @@ static void seal_text(char *text, uint32_t bytes)
     }
 }
 
+/* An answer that is an error has no more than a text, without its end. */
+static void seal_answer(struct wi_msg_answer *m)
+{
+    uint32_t len = m->code != 0 ? wi_min_u32(m->len, WI_ASK_BYTES) : 0;
+    for (uint32_t i = 0; i < len; i++) {
+        if (m->bytes[i] < ' ' || m->bytes[i] == 127) {
+            m->bytes[i] = '?';
+        }
+    }
+}
+
 static void seal_texts(union wi_msg *m)
 {
     switch (m->head.type) {
@@ -61,6 +72,9 @@ static void seal_texts(union wi_msg *m)
         break;
     case WI_MSG_FOUND:
         seal_text(m->found.text, WI_TEXT_BYTES);
+        break;
+    case WI_MSG_ANSWER:
+        seal_answer(&m->answer);
         break;
     case WI_MSG_DIFFER:
         seal_text(m->differ.text, WI_SIDE_BYTES);

@@ -191,6 +191,12 @@ static void submit(struct weir_fetch *f, struct wi_op *op, struct wi_list *list)
     }
 }
 
+/* As many bytes as the peer says, to a place of a length of its own. */
+static bool is_endless(const struct weir_get *get)
+{
+    return get->bytes == UINT64_MAX && get->dst != NULL;
+}
+
 weir_err weir_fetch_get(weir_fetch *fetch, weir_peer *peer,
                         const struct weir_get *gets, uint32_t n,
                         uint32_t *taken_out)
@@ -203,6 +209,9 @@ weir_err weir_fetch_get(weir_fetch *fetch, weir_peer *peer,
     }
     wi_list_init(&list);
     for (; i < n; i++) {
+        if (is_endless(&gets[i])) {
+            break;
+        }
         struct wi_op *op = take_op(fetch, gets[i].bytes);
         if (op == NULL) {
             break;
@@ -218,6 +227,9 @@ weir_err weir_fetch_get(weir_fetch *fetch, weir_peer *peer,
     }
     start_all(fetch, &list);
     *taken_out = i;
+    if (i < n && is_endless(&gets[i])) {
+        return WEIR_ERR_ARG;
+    }
     return i == n ? WEIR_OK : WEIR_AGAIN;
 }
 

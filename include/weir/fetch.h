@@ -48,7 +48,8 @@ struct weir_get {
     struct weir_name name;
     uint64_t off;   /* any */
     uint64_t bytes; /* any; 0 gets weir_got.region_bytes and nothing else;
-                       UINT64_MAX: all from off on; counts as max_bytes */
+                       UINT64_MAX: all from off on, however much the peer has,
+                       so dst is NULL; counts as max_bytes */
     void *dst;      /* where to; NULL: the library lends them, any alignment */
     uint64_t tag;   /* the program's, comes back in weir_got */
 };

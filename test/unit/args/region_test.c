@@ -88,6 +88,8 @@ Test(args, fetch)
     CODE(weir_fetch_get, fetch, WEIR_ERR_ARG, NULL, peer, &get, 1, &taken);
     CODE(weir_fetch_get, peer, WEIR_ERR_ARG, f, NULL, &get, 1, &taken);
     CODE(weir_fetch_get, gets, WEIR_ERR_ARG, f, peer, NULL, 1, &taken);
+    const struct weir_get endless = {.bytes = UINT64_MAX, .dst = &got};
+    CODE(weir_fetch_get, gets, WEIR_ERR_ARG, f, peer, &endless, 1, &taken);
     CODE(weir_fetch_get, taken_out, WEIR_ERR_ARG, f, peer, &get, 1, NULL);
     CODE(weir_fetch_put, fetch, WEIR_ERR_ARG, NULL, peer, &put, 1, &taken);
     CODE(weir_fetch_put, peer, WEIR_ERR_ARG, f, NULL, &put, 1, &taken);
