@@ -54,6 +54,7 @@ struct wi_engine {
     uint32_t n_ids; /* ring ids of this node: max_members x n_units */
     void (*wake_fn)(void *arg);                  /* wake the network thread */
     void (*ring_fn)(void *arg, uint32_t worker); /* ring a worker's fd */
+    void (*fill_fn)(void *arg); /* make copies of regions: wi_extent_take() */
     void *hook_arg;
     const struct wi_upcalls *up;           /* to the queries */
     const struct wi_share_upcalls *shares; /* to the regions */

@@ -22,6 +22,7 @@
 #include "core/node/netthread.h"
 #include "core/node/node_os.h"
 #include "core/node/setup.h"
+#include "core/node/stager.h"
 #include "core/node/step.h"
 #include "core/query/query.h"
 #include "core/query/query_fail.h"
@@ -154,6 +155,7 @@ static weir_err open_os(struct weir_node *n, struct weir_error *err)
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&n->os->moved, &attr);
     (void)pthread_condattr_destroy(&attr);
+    (void)pthread_cond_init(&n->os->fill, NULL);
     (void)pthread_mutex_init(&n->lock, NULL);
     n->os->thread.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     n->os->worker.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -180,6 +182,7 @@ static void close_os(struct weir_node *n)
     close_fd(n->os->thread.fd);
     close_fd(n->os->worker.fd);
     (void)pthread_cond_destroy(&n->os->moved);
+    (void)pthread_cond_destroy(&n->os->fill);
     (void)pthread_mutex_destroy(&n->lock);
     free(n->os);
 }
@@ -203,6 +206,7 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
     e->log.fn = (void (*)(void *, int, const char *))(void (*)(void))p->log;
     e->wake_fn = wi_duty_wake;
     e->ring_fn = wi_duty_ring;
+    e->fill_fn = wi_stager_fill;
     e->hook_arg = n;
     weir_err rc = wi_rcu_start(err);
     if (rc == WEIR_OK) {
@@ -359,6 +363,7 @@ void weir_node_close(weir_node *node)
     wi_regions_abort(node);
     drain_links(node);
     wi_netthread_stop(node);
+    wi_stager_stop(node);
     force_links(&node->engine);
     for (uint32_t i = 0; i < node->engine.cfg.workers; i++) {
         int fd = wi_load_rlx(&node->engine.workers[i].fd); /* rlx: alone */

@@ -29,6 +29,10 @@ struct wi_node_os {
     pthread_t thread_id;
     bool thread_runs;
     _Atomic uint32_t stop;
+    pthread_cond_t fill; /* copies of regions are to be made, see stager.h */
+    pthread_t stager_id;
+    bool stager_runs; /* under the lock, as is */
+    bool stager_stop;
     struct wi_sleeper thread; /* the network thread */
     struct wi_sleeper worker; /* the worker on duty, see duty.h */
     _Atomic uint32_t on_duty; /* that worker, or the last one */

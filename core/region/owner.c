@@ -4,20 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/link/post.h"
 #include "core/link/send.h"
-#include "core/region/piece.h"
+#include "core/region/extent.h"
 #include "core/transport.h"
-
-static struct wi_extent *part_of(struct wi_list *n)
-{
-    return wi_container_of(n, struct wi_extent, on_region);
-}
 
 struct weir_region *wi_region_by_name(const struct wi_engine *e,
                                       const struct weir_name *name)
@@ -32,154 +24,6 @@ struct weir_region *wi_region_by_name(const struct wi_engine *e,
         }
     }
     return NULL;
-}
-
-/* ---- parts --------------------------------------------------------------- */
-
-static void free_part(struct wi_extent *p)
-{
-    wi_list_remove(&p->on_region);
-    if (p->staged) {
-        p->region->node->engine.mem_bytes -= p->mem.bytes;
-    }
-    if (p->own_mem) {
-        p->home->ops->mem_close(p->home, &p->mem);
-    }
-    free(p);
-}
-
-static void revoke_part(struct wi_extent *p)
-{
-    union wi_msg m;
-    wi_list_each(k, &p->holders)
-    {
-        struct wi_holder *h = wi_container_of(k, struct wi_holder, on_part);
-        wi_msg_init(&m, WI_MSG_REVOKE);
-        m.grant.handle = p->region->handle;
-        m.grant.key = h->key;
-        if (h->share->link->state != WI_LINK_DEAD) {
-            wi_link_send_soon(h->share->link, &m);
-        }
-    }
-}
-
-/* Too much is copied: the readers of copies are to let go. False: there are
- * none. */
-static bool shed(struct wi_engine *e)
-{
-    bool any = false;
-    wi_list_each(n, &e->regions->regions)
-    {
-        struct weir_region *r =
-            wi_container_of(n, struct weir_region, on_regions);
-        wi_list_each(k, &r->parts)
-        {
-            struct wi_extent *p = part_of(k);
-            any = any || p->staged;
-            if (p->staged && wi_list_empty(&p->holders)) {
-                free_part(p);
-            } else if (p->staged && !p->revoked) {
-                p->revoked = true;
-                p->until_ns = wi_time_add(e->now_ns, e->cfg.detect_ns);
-                wi_engine_due(e, p->until_ns);
-                revoke_part(p);
-            }
-        }
-    }
-    return any;
-}
-
-/* Memory of the program cannot be mapped by others: a copy of the part that is
- * wanted can. */
-static weir_err stage(struct wi_extent *p, struct wi_link *l, uint64_t off,
-                      struct weir_error *err)
-{
-    struct wi_engine *e = l->engine;
-    struct weir_region *r = p->region;
-    p->off = off - off % WI_STAGED_BYTES;
-    p->bytes = wi_min_u64(WI_STAGED_BYTES, r->bytes - p->off);
-    uint64_t bytes = wi_align_up(p->bytes, WI_PAGE);
-    if (e->mem_bytes + bytes > e->cfg.memory_bytes) {
-        return shed(e) ? WEIR_AGAIN
-                       : wi_fail(err, WEIR_ERR_BUDGET,
-                                 "%s has no memory to copy %" PRIu64
-                                 " bytes to: raise its memory_bytes",
-                                 e->name, bytes);
-    }
-    weir_err rc = l->home->ops->mem_open(l->home, bytes, &p->mem, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    memcpy(p->mem.base, r->base + p->off, p->bytes);
-    e->mem_bytes += bytes;
-    e->mem_peak = wi_max_u64(e->mem_peak, e->mem_bytes);
-    p->staged = true;
-    p->own_mem = true;
-    return WEIR_OK;
-}
-
-/* The memory of a region as links of one transport see it. */
-static weir_err fill_part(struct wi_extent *p, struct wi_link *l, uint64_t off,
-                          struct weir_error *err)
-{
-    struct weir_region *r = p->region;
-    p->bytes = r->bytes;
-    if (r->base == NULL) {
-        return wi_fail(err, WEIR_ERR_UNSUPPORTED, "files are not there yet");
-    }
-    if (l->self) {
-        p->mem.base = r->base;
-        return WEIR_OK;
-    }
-    p->home = l->home;
-    if (l->mapped && r->mem.base == NULL) {
-        return stage(p, l, off, err);
-    }
-    if (r->mem.base != NULL && (l->mapped || l->home == l->engine->transport)) {
-        p->mem = r->mem;
-        return WEIR_OK;
-    }
-    uint32_t access = WI_ACCESS_READ | (r->writable ? WI_ACCESS_WRITE : 0);
-    weir_err rc = l->home->ops->mem_borrow(l->home, r->base, r->bytes, access,
-                                           &p->mem, err);
-    p->own_mem = rc == WEIR_OK;
-    return rc;
-}
-
-static weir_err find_part(struct weir_region *r, struct wi_link *l,
-                          uint64_t off, struct wi_extent **out,
-                          struct weir_error *err)
-{
-    struct wi_transport *home = l->self ? NULL : l->home;
-    wi_list_each(n, &r->parts)
-    {
-        struct wi_extent *p = part_of(n);
-        if (p->home == home && !p->revoked && off >= p->off &&
-            off - p->off < p->bytes) {
-            *out = p;
-            return WEIR_OK;
-        }
-    }
-    struct wi_extent *p = calloc(1, sizeof(*p));
-    if (p == NULL) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a part");
-    }
-    p->region = r;
-    wi_list_init(&p->holders);
-    weir_err rc = fill_part(p, l, off, err);
-    if (rc != WEIR_OK) {
-        free(p);
-        return rc;
-    }
-    wi_list_push_back(&r->parts, &p->on_region);
-    *out = p;
-    return WEIR_OK;
-}
-
-void wi_extent_leave(struct wi_extent *p)
-{
-    p->users--;
-    wi_region_settle(p->region);
 }
 
 /* ---- grants -------------------------------------------------------------- */
@@ -222,14 +66,10 @@ static weir_err grant(struct wi_share *s, struct wi_extent *p, uint32_t access,
 static void free_holder(struct wi_holder *h)
 {
     struct wi_extent *p = h->part;
-    struct weir_region *r = p->region;
     wi_list_remove(&h->on_part);
     wi_list_remove(&h->on_share);
     free(h);
-    if (p->staged && wi_list_empty(&p->holders)) {
-        free_part(p);
-    }
-    wi_region_settle(r);
+    wi_extent_rest(p);
 }
 
 void wi_owner_ungrant(struct wi_share *s)
@@ -311,7 +151,7 @@ static weir_err give(struct wi_share *s, struct weir_region *r,
 {
     struct wi_extent *p = NULL;
     struct wi_holder *h = NULL;
-    weir_err rc = find_part(r, s->link, find->off, &p, err);
+    weir_err rc = wi_extent_find(r, s->link, find->off, &p, err);
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -372,45 +212,4 @@ weir_err wi_owner_find(struct wi_share *s, const struct wi_msg_find *find)
         wi_link_send_soon(s->link, &m);
     }
     return WEIR_OK;
-}
-
-/* ---- ends ---------------------------------------------------------------- */
-
-void wi_region_revoke(struct weir_region *r)
-{
-    wi_list_each(n, &r->parts)
-    {
-        revoke_part(part_of(n));
-    }
-    wi_pieces_revoke_own(&r->node->engine, r);
-}
-
-void wi_region_settle(struct weir_region *r)
-{
-    struct wi_engine *e = &r->node->engine;
-    if (!r->closed) {
-        return;
-    }
-    wi_list_each(n, &r->parts)
-    {
-        struct wi_extent *p = part_of(n);
-        if (p->users == 0 && wi_list_empty(&p->holders)) {
-            free_part(p);
-        }
-    }
-    if (!wi_list_empty(&r->parts)) {
-        return;
-    }
-    wi_list_remove(&r->on_regions);
-    if (r->mem.base != NULL) {
-        e->mem_bytes -= r->mem.bytes;
-        e->ops->mem_close(e->transport, &r->mem);
-    }
-    if (r->fd >= 0) {
-        (void)close(r->fd);
-    }
-    if (r->release != NULL) {
-        r->release(r->release_arg);
-    }
-    free(r);
 }

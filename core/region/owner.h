@@ -23,19 +23,10 @@ weir_err wi_owner_on_drop(struct wi_share *s, const struct wi_msg_grant *m,
 /** SYNC: what the peer wrote before is there. */
 void wi_owner_on_sync(struct wi_share *s, uint32_t call);
 
-/** A piece of this node itself lets go of a part. */
-void wi_extent_leave(struct wi_extent *p);
-
 /** The endpoint is gone, and all its grants with it. */
 void wi_owner_link_over(struct wi_share *s);
 
 /** End grants that were dropped; a part of the step. */
 void wi_owner_ungrant(struct wi_share *s);
-
-/** A closed region: free what nobody holds, and the region at last. */
-void wi_region_settle(struct weir_region *r);
-
-/** Tell all holders of a region to let go. */
-void wi_region_revoke(struct weir_region *r);
 
 #endif /* WI_OWNER_H */

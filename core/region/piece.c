@@ -7,7 +7,7 @@
 #include "core/base/err.h"
 #include "core/link/send.h"
 #include "core/link/worker.h"
-#include "core/region/owner.h"
+#include "core/region/extent.h"
 #include "core/transport.h"
 
 /* ---- users --------------------------------------------------------------- */
@@ -64,6 +64,12 @@ static void unlist(struct wi_piece *p)
     wi_piece_drop(p);
 }
 
+static void leave_part(struct wi_extent *part)
+{
+    part->users--;
+    wi_extent_rest(part);
+}
+
 uint32_t wi_pieces_sweep(struct wi_engine *e)
 {
     uint32_t n = 0;
@@ -78,7 +84,7 @@ uint32_t wi_pieces_sweep(struct wi_engine *e)
             p->home->ops->unmap(p->home, p->base, p->map_bytes);
         }
         if (p->part != NULL) {
-            wi_extent_leave(p->part);
+            leave_part(p->part);
         }
         free(p);
         n++;
@@ -364,7 +370,7 @@ static void return_piece(struct wi_share *s, const struct wi_msg_found *m)
     struct wi_piece *p = known(s, m);
     if (s->link->self) {
         if (m->bytes != 0) {
-            wi_extent_leave((struct wi_extent *)(uintptr_t)m->key);
+            leave_part((struct wi_extent *)(uintptr_t)m->key);
         }
     } else if (p != NULL) {
         p->founds++;
@@ -413,6 +419,9 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
     } else {
         p->founds++;
         give(s, f, p);
+        if (p->part != NULL && p->part->revoked) { /* while FOUND was queued */
+            unlist(p);
+        }
     }
     wi_ops_go_on(s);
     return WEIR_OK;
@@ -432,15 +441,14 @@ void wi_piece_on_revoke(struct wi_share *s, const struct wi_msg_grant *m)
     }
 }
 
-void wi_pieces_revoke_own(struct wi_engine *e, const struct weir_region *r)
+void wi_pieces_revoke_own(struct wi_engine *e, const struct wi_extent *part)
 {
     wi_list_each(k, &e->regions->shares)
     {
         struct wi_share *s = wi_container_of(k, struct wi_share, on_regions);
         wi_list_each(n, &s->pieces)
         {
-            struct wi_extent *part = piece_of(n)->part;
-            if (part != NULL && part->region == r) {
+            if (piece_of(n)->part == part) {
                 unlist(piece_of(n));
             }
         }

@@ -35,8 +35,8 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
                            struct weir_error *err);
 void wi_piece_on_revoke(struct wi_share *s, const struct wi_msg_grant *m);
 
-/** Revoke what this node has found of its own region. */
-void wi_pieces_revoke_own(struct wi_engine *e, const struct weir_region *r);
+/** Revoke what this node has found of its own part of a region. */
+void wi_pieces_revoke_own(struct wi_engine *e, const struct wi_extent *part);
 
 /** The link is gone: forget all pieces and finds. */
 void wi_pieces_forget(struct wi_share *s);

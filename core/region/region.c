@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weir/region.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
-#include "core/region/call.h"
+#include "core/region/extent.h"
 #include "core/region/owner.h"
 #include "core/transport.h"
 
@@ -69,6 +71,28 @@ static weir_err open_new(struct weir_region *r, struct weir_error *err)
     return rc;
 }
 
+static weir_err open_file(struct weir_region *r,
+                          const struct weir_region_params *p,
+                          struct weir_error *err)
+{
+    struct stat st;
+    int flags = fcntl(p->fd, F_GETFL);
+    if (flags < 0 || fstat(p->fd, &st) != 0) {
+        return wi_fail_errno(err, errno, "fd = %d", p->fd);
+    }
+    if ((flags & O_ACCMODE) == O_WRONLY || !S_ISREG(st.st_mode)) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "fd = %d is not a regular file open for reading", p->fd);
+    }
+    r->file_off = p->off;
+    r->fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+    return r->fd >= 0
+               ? WEIR_OK
+               : wi_fail_errno(err, errno,
+                               "fd = %d (out of descriptors? raise ulimit -n)",
+                               p->fd);
+}
+
 weir_err weir_region_open(weir_node *node,
                           const struct weir_region_params *params,
                           weir_region **region_out, struct weir_error *err)
@@ -96,8 +120,7 @@ weir_err weir_region_open(weir_node *node,
         r->release = params->release;
         r->release_arg = params->release_arg;
     } else {
-        r->file_off = params->off;
-        rc = wi_fail(err, WEIR_ERR_UNSUPPORTED, "files are not there yet");
+        rc = open_file(r, params, err);
     }
     if (rc != WEIR_OK) {
         free(r);

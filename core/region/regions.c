@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/link/life.h"
 #include "core/region/call.h"
+#include "core/region/extent.h"
 #include "core/region/fetch.h"
 #include "core/region/fetch_open.h"
 #include "core/region/owner.h"
@@ -40,6 +41,9 @@ weir_err wi_regions_init(struct weir_node *n)
     wi_list_init(&rs->asks);
     wi_list_init(&rs->shares);
     wi_list_init(&rs->waiting);
+    wi_list_init(&rs->staged);
+    wi_list_init(&rs->to_fill);
+    wi_list_init(&rs->filled);
     wi_lq_init(&rs->unused);
     n->engine.regions = rs;
     n->engine.shares = &wi_region_upcalls;
@@ -72,7 +76,7 @@ void wi_regions_fini(struct wi_engine *e)
 uint32_t wi_regions_step(struct wi_engine *e)
 {
     struct wi_regions *rs = e->regions;
-    uint32_t moved = wi_pieces_sweep(e) + wi_calls_retry(e);
+    uint32_t moved = wi_pieces_sweep(e);
     wi_list_each(s, &rs->shares)
     {
         wi_owner_ungrant(share_of(s));
@@ -81,6 +85,11 @@ uint32_t wi_regions_step(struct wi_engine *e)
             wi_ops_go_on(share_of(s));
         }
     }
+    if (!wi_list_empty(&rs->to_fill)) {
+        e->fill_fn(e->hook_arg);
+    }
+    moved += wi_calls_retry(e);
+    wi_extents_told(e);
     wi_list_each(f, &rs->fetches)
     {
         if (fetch_of(f)->closed && e->cfg.manual &&

@@ -14,6 +14,7 @@
  *
  *   regions.c  set-up, step, timers         share.c  where links and this meet
  *   region.c   weir_region_*                owner.c  FIND, DROP; grants
+ *   extent.c   parts; copies of them
  *   call.c     calls that wait; weir_ask*   piece.c  FOUND, REVOKE; the cache
  *   op.c       operations, link's side      fetch*.c  the worker's side
  */
@@ -42,6 +43,11 @@ struct wi_regions {
     struct wi_list asks;    /* struct weir_asks */
     struct wi_list shares;
     struct wi_list waiting; /* struct wi_call: FINDs to be tried again */
+    struct wi_list staged;  /* struct wi_extent: copies, least recently found
+                               first; */
+    struct wi_list to_fill; /* of these: to be made, */
+    struct wi_list filled;  /* made since the last step */
+    uint64_t staged_bytes;  /* of mem_bytes */
     uint64_t last_handle;
     uint64_t last_id;         /* of calls */
     _Atomic uint32_t revokes; /* pieces revoked so far; written by: engine */
@@ -97,14 +103,20 @@ struct wi_extent {
     struct wi_list on_region;
     struct wi_transport *home; /* NULL: for the node itself */
     struct wi_mem mem;
-    bool own_mem; /* mem is closed with the part */
-    uint64_t off; /* in the region */
-    uint64_t bytes;
+    bool own_mem;   /* mem is closed with the part */
+    uint64_t off;   /* in the region */
+    uint64_t bytes; /* that are there, */
+    uint64_t span;  /* of so many, unless it is short */
     struct wi_list holders;
-    uint32_t users;    /* pieces of the node itself */
-    bool staged;       /* a copy */
-    bool revoked;      /* its holders were told to let go */
-    uint64_t until_ns; /* copy that was revoked: as that of a region */
+    uint32_t users;    /* pieces of the node itself, and who makes a copy */
+    bool revoked;      /* its holders were told to let go, */
+    uint64_t until_ns; /* and lose their links if they have not by then */
+    /* copies, see extent.h */
+    bool staged;
+    bool filling; /* it is not made yet */
+    struct wi_list on_staged;
+    struct wi_list on_fill;
+    struct weir_error why; /* it is short */
 };
 
 /** A grant to the peer of a link. */

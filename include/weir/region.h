@@ -20,6 +20,11 @@
  *   shm        nothing (mapped)           a copy, 1 MiB at a time; no puts
  *   tcp        sent by the owner, without a copy
  *
+ * A file is read 1 MiB at a time. Such parts and the copies above are made by a
+ * thread of the node, shared by all readers of a transport while any of them
+ * has them, and take at most a quarter of memory_bytes; gets wait for room.
+ * What a peer has got of a file may be as it was when that part was read.
+ *
  * A peer that asks for more than there is, or for what is gone, gets an error
  * for that operation; nothing else happens to it, to the link, or to the owner.
  */
@@ -45,8 +50,7 @@ struct weir_name {
 
 typedef enum weir_region_kind {
     WEIR_REGION_NEW,      /* zeroed memory of the library */
-    WEIR_REGION_FILE,     /* a range of a regular file; read only. Not there
-                             yet: WEIR_ERR_UNSUPPORTED */
+    WEIR_REGION_FILE,     /* a range of a regular file; read only */
     WEIR_REGION_BORROWED, /* memory of the program */
 } weir_region_kind;
 
@@ -56,7 +60,8 @@ struct weir_region_params {
     int fd;       /* FILE: open for reading; duplicated, so it may be closed */
     uint64_t off; /* FILE: where the region begins, in bytes from the start */
     uint64_t bytes; /* its length, at least 1. A file may be shorter, or become
-                       so: gets of what is not there fail, others do not */
+                       so: gets of what is not there end with WEIR_ERR_DATA,
+                       others do not */
     void *base;     /* BORROWED: any alignment; stays as it is until release */
     void (*release)(void *arg); /* BORROWED: called once, when nobody uses the
                        memory any more, by any thread; must not block, nor call
@@ -77,7 +82,7 @@ struct weir_region_params {
  *
  * Errors:     WEIR_ERR_ARG (names the field), WEIR_ERR_BUDGET (the sum),
  *             WEIR_ERR_NO_MEMORY (the limit, and how to raise it),
- *             WEIR_ERR_SYSTEM (the descriptor), WEIR_ERR_UNSUPPORTED (FILE)
+ *             WEIR_ERR_SYSTEM (the descriptor)
  * Blocks:     while the kernel clears pages
  * Threads:    any
  * Ownership:  weir_region_close

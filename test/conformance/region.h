@@ -31,6 +31,11 @@
     X(suite, place, fetch_closed_with_a_get_beyond_the_end)                    \
     X(suite, place, borrowed_memory_is_got_and_released_once)                  \
     X(suite, place, borrowed_memory_is_larger_than_what_copies_may_take)       \
+    X(suite, place, file_is_got)                                               \
+    X(suite, place, file_is_larger_than_what_copies_may_take)                  \
+    X(suite, place, gets_of_a_file_take_turns)                                 \
+    X(suite, place, truncated_file_fails_only_what_is_gone)                    \
+    X(suite, place, closed_while_its_file_is_read)                             \
     X(suite, place, regions_left_open_end_with_the_node)                       \
     X(suite, place, put_is_read_by_a_third)                                    \
     X(suite, place, put_into_what_is_read_only_is_refused)                     \
@@ -43,6 +48,10 @@
     X(suite, place, own_region_made_on_demand_and_closed_at_once)              \
     X(suite, place, asks_that_time_out_make_room)                              \
     X(suite, place, asks_are_closed_with_asks_waiting)
+
+/* Where memory is mapped. */
+#define WT_REGION_MAP_CASES(X, suite, place)                                   \
+    X(suite, place, memory_that_cannot_be_read_is_an_error)
 
 /* Faults. */
 #define WT_REGION_SIM_CASES(X, suite, place)                                   \
@@ -98,6 +107,7 @@ struct weir_ask wt_ask_of(struct wt_reads *r, weir_asks *asks);
 #define WT_REGION_DECLARE(suite, where, name)                                  \
     void wt_region_##name(const struct wt_place *place);
 WT_REGION_CASES(WT_REGION_DECLARE, , )
+WT_REGION_MAP_CASES(WT_REGION_DECLARE, , )
 WT_REGION_SIM_CASES(WT_REGION_DECLARE, , )
 #undef WT_REGION_DECLARE
 

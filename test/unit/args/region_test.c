@@ -24,6 +24,12 @@ Test(args, region)
     p.kind = WEIR_REGION_FILE;
     p.writable = 1;
     REFUSES(weir_region_open, writable, w->node, &p, &region, &w->err);
+    p.writable = 0;
+    p.off = UINT64_MAX;
+    REFUSES(weir_region_open, off, w->node, &p, &region, &w->err);
+    p.off = 0;
+    p.fd = -1;
+    cr_assert_eq(weir_region_open(w->node, &p, &region, NULL), WEIR_ERR_SYSTEM);
     p = (struct weir_region_params){.bytes = 10, .reserved = {0, 1}};
     REFUSES(weir_region_open, reserved, w->node, &p, &region, &w->err);
     p.reserved[1] = 0;

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/node/stager.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+#include "core/base/thread.h"
+#include "core/link/lock.h"
+#include "core/node/node_os.h"
+#include "core/region/extent.h"
+
+/* ---- copying, without the lock ------------------------------------------- */
+
+static uint64_t read_file(struct wi_extent *p)
+{
+    const struct weir_region *r = p->region;
+    uint64_t got = 0;
+    while (got < p->span) {
+        uint64_t at = r->file_off + p->off + got;
+        ssize_t n =
+            pread(r->fd, (char *)p->mem.base + got, p->span - got, (off_t)at);
+        if (n > 0) {
+            got += (uint64_t)n;
+        } else if (n == 0) {
+            (void)wi_fail(&p->why, WEIR_ERR_DATA,
+                          "the region's file ends at its byte %" PRIu64, at);
+            break;
+        } else if (errno != EINTR) {
+            (void)wi_fail_errno(&p->why, errno,
+                                "the region's file, at its byte %" PRIu64, at);
+            break;
+        }
+    }
+    return got;
+}
+
+/* The kernel copies, and says so where memory cannot be read. It may go as far
+ * as it can in one call, or stop early: then page by page. */
+static uint64_t read_memory(struct wi_extent *p)
+{
+    uint8_t *from = p->region->base + p->off;
+    uint8_t *to = p->mem.base;
+    uint64_t got = 0;
+    bool by_page = false;
+    while (got < p->span) {
+        uint64_t rest = p->span - got;
+        uint64_t page = WI_PAGE - (uintptr_t)(from + got) % WI_PAGE;
+        struct iovec src = {from + got,
+                            by_page ? wi_min_u64(page, rest) : rest};
+        struct iovec dst = {to + got, src.iov_len};
+        ssize_t n = process_vm_readv(getpid(), &dst, 1, &src, 1, 0);
+        if (n > 0) {
+            got += (uint64_t)n;
+        } else if (n == 0 || errno == EFAULT) {
+            if (by_page) {
+                (void)wi_fail(&p->why, WEIR_ERR_DATA,
+                              "the region's memory cannot be read at its byte "
+                              "%" PRIu64,
+                              p->off + got);
+                break;
+            }
+            by_page = true;
+        } else { /* the call is not allowed here */
+            memcpy(to + got, from + got, rest);
+            got = p->span;
+        }
+    }
+    return got;
+}
+
+static uint64_t copy(struct wi_extent *p)
+{
+    return p->region->fd >= 0 ? read_file(p) : read_memory(p);
+}
+
+/* ---- who does it --------------------------------------------------------- */
+
+static void fill_here(struct wi_engine *e)
+{
+    struct wi_extent *p;
+    while ((p = wi_extent_take(e)) != NULL) {
+        wi_extent_filled(p, copy(p));
+    }
+}
+
+static void *run(void *arg)
+{
+    struct weir_node *n = arg;
+    struct wi_extent *p;
+    wi_node_lock(n);
+    while (!n->os->stager_stop) {
+        if ((p = wi_extent_take(&n->engine)) == NULL) {
+            (void)pthread_cond_wait(&n->os->fill, &n->lock);
+            continue;
+        }
+        wi_node_unlock(n);
+        uint64_t bytes = copy(p);
+        wi_node_lock(n);
+        wi_extent_filled(p, bytes);
+    }
+    wi_node_unlock(n);
+    return NULL;
+}
+
+void wi_stager_fill(void *arg)
+{
+    struct weir_node *n = arg;
+    struct wi_node_os *os = n->os;
+    if (!n->engine.cfg.manual && !os->stager_runs && !os->stager_stop) {
+        os->stager_runs = wi_thread_start(&os->stager_id, run, n,
+                                          "copies of regions", NULL) == WEIR_OK;
+    }
+    if (os->stager_runs) {
+        (void)pthread_cond_signal(&os->fill);
+    } else { /* slower for others */
+        fill_here(&n->engine);
+    }
+}
+
+void wi_stager_stop(struct weir_node *n)
+{
+    wi_node_lock(n);
+    bool runs = n->os->stager_runs;
+    n->os->stager_stop = true;
+    (void)pthread_cond_signal(&n->os->fill);
+    wi_node_unlock(n);
+    if (runs) {
+        (void)pthread_join(n->os->stager_id, NULL);
+        n->os->stager_runs = false;
+    }
+    wi_node_lock(n);
+    fill_here(&n->engine);
+    wi_node_unlock(n);
+}

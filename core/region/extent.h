@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Parts of regions: memory that can be granted over one transport.
+ *
+ * Where peers cannot be given the memory itself (a file's, and over links that
+ * are mapped the program's), a part is a copy of up to WI_STAGED_BYTES, made on
+ * a thread of its own (core/node/stager.h):
+ *
+ *   wi_extent_find   -> `to_fill`   WEIR_AGAIN: the FIND waits
+ *   wi_extent_take   the copy is made without the lock
+ *   wi_extent_filled -> `filled`    waiting FINDs get it, or its error
+ *
+ * Copies are shared by the readers of a transport and freed when nobody has
+ * them any more; when they take too much, those least recently found are
+ * revoked.
+ */
+#ifndef WI_EXTENT_H
+#define WI_EXTENT_H
+
+#include "core/region/regions.h"
+
+/** The part of a region at an offset inside it, as links like this one see it.
+ *  WEIR_AGAIN: it is being made, or there is no room yet. */
+weir_err wi_extent_find(struct weir_region *r, struct wi_link *l, uint64_t off,
+                        struct wi_extent **out, struct weir_error *err);
+
+/** A holder, or a piece of this node itself, has let go of a part. */
+void wi_extent_rest(struct wi_extent *p);
+
+/** The next copy to be made, or NULL. Whoever takes it makes it, and says so.
+ *  Under the node's lock. */
+struct wi_extent *wi_extent_take(struct wi_engine *e);
+
+/** So many bytes are there; what keeps the rest from it is in p->why. Under the
+ *  node's lock. */
+void wi_extent_filled(struct wi_extent *p, uint64_t bytes);
+
+/** All FINDs that waited have been tried again: forget what failed. */
+void wi_extents_told(struct wi_engine *e);
+
+/** A closed region: free what nobody holds, and the region at last. */
+void wi_region_settle(struct weir_region *r);
+
+/** Tell all holders of a region to let go. */
+void wi_region_revoke(struct weir_region *r);
+
+#endif /* WI_EXTENT_H */

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files as regions, and memory that cannot be read. */
+#include "test/conformance/region.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { AT = 4099, BYTES = (5 << 20) + 77 };
+
+/* A file without a name: AT bytes of something else, then wt_byte(id). */
+static int make_file(uint64_t id)
+{
+    uint8_t *bytes = malloc(AT + BYTES);
+    cr_assert_not_null(bytes);
+    memset(bytes, 0xee, AT);
+    for (uint64_t i = 0; i < BYTES; i++) {
+        bytes[AT + i] = wt_byte(id, i);
+    }
+    FILE *f = tmpfile();
+    cr_assert_not_null(f);
+    cr_assert_eq(fwrite(bytes, 1, AT + BYTES, f), (size_t)AT + BYTES);
+    cr_assert_eq(fflush(f), 0);
+    int fd = dup(fileno(f));
+    cr_assert(fd >= 0);
+    (void)fclose(f);
+    free(bytes);
+    return fd;
+}
+
+/* Its rest from AT on, as long as asked. */
+static weir_region *publish_file(struct wt_reads *r, uint32_t node, uint64_t id,
+                                 int fd, uint64_t bytes)
+{
+    const struct weir_region_params p = {
+        .kind = WEIR_REGION_FILE, .fd = fd, .off = AT, .bytes = bytes};
+    const struct weir_name name = {7, id};
+    struct weir_error err;
+    weir_region *region = NULL;
+    cr_assert_eq(weir_region_open(r->c.node[node], &p, &region, &err), WEIR_OK,
+                 "%s", err.message);
+    cr_assert(weir_region_base(region) == NULL);
+    cr_assert_eq(weir_region_publish(region, &name, &err), WEIR_OK);
+    return region;
+}
+
+static void expect(struct wt_reads *r, uint32_t node, uint64_t id, uint64_t off,
+                   uint64_t bytes)
+{
+    struct weir_got got =
+        wt_get(r, node,
+               &(struct weir_get){.name = {7, id}, .off = off, .bytes = bytes});
+    cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+    cr_assert_eq(got.bytes, bytes);
+    cr_assert(wt_bytes_are(got.ptr, id, off, bytes));
+    weir_fetch_release(r->fetch, &got);
+}
+
+static void expect_error(struct wt_reads *r, uint32_t node, uint64_t id,
+                         uint64_t off, uint64_t bytes, const char *text)
+{
+    struct weir_got got =
+        wt_get(r, node,
+               &(struct weir_get){.name = {7, id}, .off = off, .bytes = bytes});
+    cr_assert_eq(got.code, WEIR_ERR_DATA, "%s", weir_err_name(got.code));
+    cr_assert_not_null(strstr(weir_fetch_error(r->fetch), text), "%s",
+                       weir_fetch_error(r->fetch));
+    weir_fetch_release(r->fetch, &got);
+}
+
+void wt_region_file_is_got(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    for (uint32_t node = 0; node < 2; node++) {
+        int fd = make_file(70);
+        weir_region *region = publish_file(r, node, 70, fd, BYTES);
+        (void)close(fd); /* the region has its own */
+        expect(r, node, 70, 0, BYTES);
+        expect(r, node, 70, (1 << 20) - 5, 70001); /* across two copies */
+        expect(r, node, 70, BYTES - 1, 1);
+        weir_region_close(region);
+    }
+    wt_reads_close(r);
+}
+
+void wt_region_file_is_larger_than_what_copies_may_take(
+    const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open_small(place, 2 << 20);
+    uint8_t *dst = malloc(BYTES);
+    for (uint32_t node = 0; node < 2; node++) {
+        int fd = make_file(71);
+        weir_region *region = publish_file(r, node, 71, fd, BYTES);
+        for (uint32_t i = 0; i < 2; i++) {
+            struct weir_got got =
+                wt_get(r, node,
+                       &(struct weir_get){
+                           .name = {7, 71}, .bytes = BYTES, .dst = dst});
+            cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+            cr_assert(wt_bytes_are(dst, 71, 0, BYTES));
+        }
+        weir_region_close(region);
+        (void)close(fd);
+    }
+    free(dst);
+    wt_reads_close(r);
+}
+
+/* Many readers of one small stage at once: each gets its own. */
+void wt_region_gets_of_a_file_take_turns(const struct wt_place *place)
+{
+    enum { N = 48 };
+    struct wt_reads *r = wt_reads_open_small(place, 3 << 20);
+    int fd = make_file(72);
+    weir_region *region = publish_file(r, 1, 72, fd, BYTES);
+    static uint8_t dst[N][1001];
+    for (uint64_t i = 0; i < N; i++) {
+        uint32_t taken;
+        const struct weir_get get = {.name = {7, 72},
+                                     .off = i * 100003,
+                                     .bytes = 1001,
+                                     .dst = dst[i],
+                                     .tag = i};
+        cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], &get, 1, &taken),
+                     WEIR_OK);
+        cr_assert_eq(taken, 1);
+    }
+    for (uint64_t i = 0; i < N; i++) {
+        struct weir_got got = wt_next(r);
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert(wt_bytes_are(dst[got.tag], 72, got.tag * 100003, 1001));
+    }
+    weir_region_close(region);
+    (void)close(fd);
+    wt_reads_close(r);
+}
+
+void wt_region_truncated_file_fails_only_what_is_gone(
+    const struct wt_place *place)
+{
+    enum { LEFT = (2 << 20) + 1234 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    char at[64];
+    (void)snprintf(at, sizeof(at), "ends at its byte %d", AT + LEFT);
+    for (uint32_t node = 0; node < 2; node++) {
+        int fd = make_file(73);
+        weir_region *region = publish_file(r, node, 73, fd, BYTES);
+        cr_assert_eq(ftruncate(fd, AT + LEFT), 0);
+        expect_error(r, node, 73, 0, BYTES, at);
+        expect_error(r, node, 73, LEFT - 1, 2, at);
+        expect(r, node, 73, 0, LEFT);
+        expect(r, node, 73, LEFT - 1, 1);
+        expect_error(r, node, 73, 4 << 20, 1, "ends at its byte");
+        weir_region_close(region);
+        (void)close(fd);
+    }
+    wt_reads_close(r);
+}
+
+/* Copied with memcpy, such memory would end the process. Only who maps memory
+ * gets copies, and whose own region it is reads it itself. */
+void wt_region_memory_that_cannot_be_read_is_an_error(
+    const struct wt_place *place)
+{
+    enum { LEN = 3 << 20, HOLE = (1 << 20) + 8192 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    uint8_t *own = mmap(NULL, LEN, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert(own != MAP_FAILED);
+    for (uint64_t i = 0; i < LEN; i++) {
+        own[i] = wt_byte(74, i);
+    }
+    cr_assert_eq(mprotect(own + HOLE, 4096, PROT_NONE), 0);
+    const struct weir_region_params p = {
+        .kind = WEIR_REGION_BORROWED, .base = own, .bytes = LEN};
+    const struct weir_name name = {7, 74};
+    struct weir_error err;
+    weir_region *region = NULL;
+    char at[64];
+    (void)snprintf(at, sizeof(at), "cannot be read at its byte %d", HOLE);
+    cr_assert_eq(weir_region_open(r->c.node[1], &p, &region, &err), WEIR_OK,
+                 "%s", err.message);
+    cr_assert_eq(weir_region_publish(region, &name, &err), WEIR_OK);
+    expect_error(r, 1, 74, 0, LEN, at);
+    expect(r, 1, 74, 0, HOLE);
+    expect(r, 1, 74, 2 << 20, 1 << 20);
+    weir_region_close(region);
+    wt_reads_close(r);
+    (void)munmap(own, LEN);
+}
+
+static bool count_down(void *arg)
+{
+    uint32_t *n = arg;
+    return (*n)-- == 0;
+}
+
+void wt_region_closed_while_its_file_is_read(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    for (uint32_t i = 0; i < 8; i++) {
+        int fd = make_file(75);
+        weir_region *region = publish_file(r, 1, 75, fd, BYTES);
+        const struct weir_get get = {.name = {7, 75}, .bytes = BYTES};
+        uint32_t taken;
+        cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], &get, 1, &taken),
+                     WEIR_OK);
+        uint32_t looks = i;
+        (void)wt_until(&r->c, count_down, &looks);
+        weir_region_close(region);
+        struct weir_got got = wt_next(r);
+        cr_assert(got.code == WEIR_OK || got.code == WEIR_ERR_NOT_FOUND, "%s",
+                  weir_fetch_error(r->fetch));
+        weir_fetch_release(r->fetch, &got);
+        (void)close(fd);
+    }
+    wt_reads_close(r);
+}
