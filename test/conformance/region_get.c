@@ -474,13 +474,13 @@ void wt_region_borrowed_memory_is_got_and_released_once(
     for (uint64_t i = 0; i < BYTES; i++) {
         own[i + 1] = wt_byte(60, i);
     }
+    _Atomic uint32_t released[2] = {0, 0};
     for (uint32_t node = 0; node < 2; node++) {
-        _Atomic uint32_t released = 0;
         const struct weir_region_params p = {.kind = WEIR_REGION_BORROWED,
                                              .base = own + 1,
                                              .bytes = BYTES,
                                              .release = count_release,
-                                             .release_arg = &released};
+                                             .release_arg = &released[node]};
         const struct weir_name name = {7, 60};
         weir_region *region = NULL;
         cr_assert_eq(weir_region_open(r->c.node[node], &p, &region, &err),
@@ -499,11 +499,11 @@ void wt_region_borrowed_memory_is_got_and_released_once(
             cr_assert(wt_bytes_are(got.ptr, 60, AT + i * 9, 70001));
             weir_fetch_release(r->fetch, &got);
         }
-        cr_assert_eq(released, 0);
+        cr_assert_eq(released[node], 0);
         weir_region_close(region);
-        struct released_wait w = {r, &released};
+        struct released_wait w = {r, &released[node]};
         cr_assert(wt_until(&r->c, is_released, &w), "not released");
-        cr_assert_eq(released, 1);
+        cr_assert_eq(released[node], 1);
     }
     free(own);
     free(dst);
