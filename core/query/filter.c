@@ -37,22 +37,6 @@ uint32_t wi_filter_most_words(const struct weir_shuffle *s)
 
 /* ---- pieces that come ---------------------------------------------------- */
 
-/* The destination that a worker of a member is; UINT32_MAX: none. */
-static uint32_t find_dest(const struct weir_shuffle *s, uint32_t member,
-                          uint32_t worker)
-{
-    uint32_t dest = 0;
-    for (uint32_t i = 0; i < s->n_consumers; i++) {
-        uint32_t n =
-            wi_shuffle_workers(s, s->consumers[i], s->consumer_workers);
-        if (s->consumers[i] == member) {
-            return worker < n ? dest + worker : UINT32_MAX;
-        }
-        dest += n;
-    }
-    return UINT32_MAX;
-}
-
 /* A member of the query sent what no honest one does. */
 static void refuse(struct wi_link *l, struct weir_shuffle *s, const char *what)
 {
@@ -138,7 +122,7 @@ void wi_query_on_filter(struct wi_link *l, const struct wi_msg_filter *m)
     if (s == NULL || !s->self_produces) {
         return;
     }
-    uint32_t dest = find_dest(s, l->member, m->worker);
+    uint32_t dest = wi_shuffle_dest(s, l->member, m->worker);
     const char *wrong = check(s, dest, m);
     if (wrong != NULL) {
         refuse(l, s, wrong);

@@ -15,19 +15,42 @@ uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
     return limit == 0 ? n : wi_min_u32(n, limit);
 }
 
-uint32_t wi_shuffle_source(const struct weir_shuffle *s, uint32_t member,
-                           uint32_t worker)
+/* Workers of some members, each member's `limit` first ones (0: all). */
+struct side {
+    const uint32_t *members;
+    uint32_t n_members;
+    uint32_t limit;
+};
+
+/* Number of a worker among those of a side; UINT32_MAX: it is none of them. */
+static uint32_t number_of(const struct weir_shuffle *s, const struct side *side,
+                          uint32_t member, uint32_t worker)
 {
     uint32_t first = 0;
-    for (uint32_t i = 0; i < s->n_producers; i++) {
-        uint32_t n =
-            wi_shuffle_workers(s, s->producers[i], s->producer_workers);
-        if (s->producers[i] == member) {
+    for (uint32_t i = 0; i < side->n_members; i++) {
+        uint32_t n = wi_shuffle_workers(s, side->members[i], side->limit);
+        if (side->members[i] == member) {
             return worker < n ? first + worker : UINT32_MAX;
         }
         first += n;
     }
     return UINT32_MAX;
+}
+
+uint32_t wi_shuffle_source(const struct weir_shuffle *s, uint32_t member,
+                           uint32_t worker)
+{
+    const struct side side = {s->producers, s->n_producers,
+                              s->producer_workers};
+    return number_of(s, &side, member, worker);
+}
+
+uint32_t wi_shuffle_dest(const struct weir_shuffle *s, uint32_t member,
+                         uint32_t worker)
+{
+    const struct side side = {s->consumers, s->n_consumers,
+                              s->consumer_workers};
+    return number_of(s, &side, member, worker);
 }
 
 struct weir_shuffle *wi_shuffle_find(const struct weir_query *q, uint32_t id)

@@ -65,4 +65,9 @@ uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
 uint32_t wi_shuffle_source(const struct weir_shuffle *s, uint32_t member,
                            uint32_t worker);
 
+/** Number of a consuming worker, its destination, below n_dest; UINT32_MAX: it
+ *  consumes none. */
+uint32_t wi_shuffle_dest(const struct weir_shuffle *s, uint32_t member,
+                         uint32_t worker);
+
 #endif /* WI_SHUFFLE_H */

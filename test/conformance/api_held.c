@@ -38,16 +38,6 @@ void wt_api_reader_that_holds_full_rings_is_told(const struct wt_place *place)
     wt_world_close(w);
 }
 
-static weir_err tiny_batches_step(void *arg)
-{
-    struct wt_source *s = arg;
-    weir_err rc = wt_source_step(s);
-    if (rc == WEIR_OK) {
-        (void)weir_writer_flush(s->writer); /* each batch is a frame */
-    }
-    return rc;
-}
-
 /* As many frames as a ring's FIFO takes, in a ring with room for more. */
 void wt_api_reader_that_holds_many_batches_is_told(const struct wt_place *place)
 {
@@ -60,7 +50,7 @@ void wt_api_reader_that_holds_many_batches_is_told(const struct wt_place *place)
                                         .n_rows = 1000,
                                         .batch_rows = 4};
     struct wt_world *w = wt_world_open(place, &cluster, &flow);
-    w->f.source[0][0]->task->step = tiny_batches_step;
+    w->f.source[0][0]->task->step = wt_source_step_flushed;
     run_stubborn(w);
     wt_world_close(w);
 }

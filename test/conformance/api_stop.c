@@ -237,16 +237,6 @@ void wt_api_held_batches_stay_readable(const struct wt_place *place)
     wt_world_close(w);
 }
 
-static weir_err tiny_batches_step(void *arg)
-{
-    struct wt_source *s = arg;
-    weir_err rc = wt_source_step(s);
-    if (rc == WEIR_OK) {
-        (void)weir_writer_flush(s->writer); /* each batch is a frame */
-    }
-    return rc;
-}
-
 /* Rings with room for far more frames than may be held. */
 void wt_api_more_batches_are_held_than_fit(const struct wt_place *place)
 {
@@ -255,7 +245,7 @@ void wt_api_more_batches_are_held_than_fit(const struct wt_place *place)
     const struct wt_flow_params flow = {.n_rows = 1000, .batch_rows = 4};
     struct wt_world *w = wt_world_open(place, &cluster, &flow);
     for (uint32_t i = 0; i < 2; i++) {
-        w->f.source[i][0]->task->step = tiny_batches_step;
+        w->f.source[i][0]->task->step = wt_source_step_flushed;
         w->f.sink[i][0]->hold = WT_HOLD - 1;
     }
     wt_world_run(w);

@@ -8,13 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <weir/run.h>
+#include "test/support/runs.h"
 
-#include "test/support/cluster.h"
-
-enum { LEFT = 100000, RIGHT = 2000, KEPT = 100, BUSY_NS = 5000, JSON = 4096 };
+enum { LEFT = 100000, RIGHT = 2000, KEPT = 100, JSON = 4096 };
 enum { MANY = 40 * LEFT };
-enum { MEMBERS = 3, WORKERS = 2 };
+enum { MEMBERS = 3 };
 
 static const struct wt_place places[] = {{.transport = "shm"},
                                          {.transport = "tcp"},
@@ -101,42 +99,8 @@ enum { TRIALS = sizeof(trials) / sizeof(trials[0]) };
 static const struct trial stopped = {"inner", "always", "j < 100",
                                      1,       true,     NULL};
 
-struct part {
-    struct wt_cluster *cluster;
-    weir_run *run;
-    uint32_t worker;
-};
-
-struct scene {
-    struct wt_cluster c;
-    weir_plan *plan;
-    weir_run *run[MEMBERS];
-    struct part part[MEMBERS * WORKERS];
-    uint64_t rows;
-};
-
-static weir_err take_rows(void *arg, const struct ArrowArray *batch,
-                          struct weir_error *err)
+static void open_runs(struct wt_runs *s, const struct trial *t)
 {
-    (void)err;
-    ((struct scene *)arg)->rows += (uint64_t)batch->length;
-    return WEIR_OK;
-}
-
-static weir_err step_part(void *arg)
-{
-    const struct part *p = arg;
-    if (p->cluster->sim != NULL) { /* else all is done at one instant */
-        weir_sim_busy(p->cluster->sim, BUSY_NS);
-    }
-    return weir_run_step(p->run, p->worker);
-}
-
-static void open_runs(struct scene *s, const struct trial *t)
-{
-    const struct weir_run_params params = {
-        .query_id = 1, .rows = take_rows, .rows_arg = s};
-    struct weir_error err = {0};
     char json[JSON];
     bool stops = t == &stopped;
     (void)snprintf(json, sizeof(json), text, stops ? MANY : LEFT, RIGHT,
@@ -144,22 +108,11 @@ static void open_runs(struct scene *s, const struct trial *t)
                    t->under != NULL ? "under" : "left",
                    t->under != NULL ? "k" : "i", t->kind, t->filter,
                    stops ? first_row : "", stops ? "first" : "join");
-    cr_assert_eq(weir_plan_read(json, strlen(json), NULL, &s->plan, &err),
-                 WEIR_OK, "%s", err.message);
-    for (uint32_t n = 0; n < MEMBERS; n++) {
-        cr_assert_eq(
-            weir_run_open(s->c.node[n], s->plan, &params, &s->run[n], &err),
-            WEIR_OK, "%s", err.message);
-        for (uint32_t w = 0; w < WORKERS; w++) {
-            struct part *p = &s->part[s->c.n_tasks];
-            *p = (struct part){&s->c, s->run[n], w};
-            (void)wt_task(&s->c, n, w, step_part, p);
-        }
-    }
+    wt_runs_open(s, json);
 }
 
 /* Rows that filters dropped; those sent and these are all there were. */
-static uint64_t filtered(const struct scene *s, bool all)
+static uint64_t filtered(const struct wt_runs *s, bool all)
 {
     uint64_t dropped = 0;
     uint64_t sent = 0;
@@ -177,12 +130,12 @@ static uint64_t filtered(const struct scene *s, bool all)
     return dropped;
 }
 
-static void run_all(struct scene *s, const struct wt_place *place,
+static void run_all(struct wt_runs *s, const struct wt_place *place,
                     const struct trial *t, uint64_t seed)
 {
     const struct wt_cluster_params cluster = {
         .nodes = MEMBERS,
-        .workers = WORKERS,
+        .workers = WT_RUNS_WORKERS,
         .node = {.frame_bytes = 4096},
         .sim = {.seed = seed, .jitter_ns = seed * 10000}};
     memset(s, 0, sizeof(*s));
@@ -194,25 +147,16 @@ static void run_all(struct scene *s, const struct wt_place *place,
                  t->kind, t->filter, (unsigned long long)s->rows);
 }
 
-static void close_all(struct scene *s)
-{
-    for (uint32_t n = 0; n < MEMBERS; n++) {
-        weir_run_close(s->run[n]);
-    }
-    weir_plan_close(s->plan);
-    wt_cluster_close(&s->c);
-}
-
 static void run(const struct wt_place *place, const struct trial *t,
                 uint64_t seed)
 {
-    static struct scene s;
+    static struct wt_runs s;
     run_all(&s, place, t, seed);
     uint64_t dropped = filtered(&s, t->rows != 0);
     cr_assert(t->drops || dropped == 0);
     cr_assert(!t->drops || !place->sim || seed > 0 || dropped > LEFT / 2,
               "%llu rows dropped", (unsigned long long)dropped);
-    close_all(&s);
+    wt_runs_close(&s);
 }
 
 Test(run_filter, answers_are_the_same, .timeout = 100)
@@ -234,13 +178,13 @@ Test(run_filter, rows_that_turn_out_useless_are_filtered, .timeout = 100)
 {
     static const struct trial trial = {"inner", "auto", "true",
                                        RIGHT,   true,   NULL};
-    static struct scene s;
+    static struct wt_runs s;
     for (uint32_t i = 0; i < PLACES; i++) {
         run_all(&s, &places[i], &trial, 0);
         uint64_t dropped = filtered(&s, true);
         cr_assert(!places[i].sim || dropped > LEFT / 10, "%llu rows dropped",
                   (unsigned long long)dropped);
-        close_all(&s);
+        wt_runs_close(&s);
     }
 }
 
@@ -248,7 +192,7 @@ Test(run_filter, rows_that_turn_out_useless_are_filtered, .timeout = 100)
  * sent. */
 Test(run_filter, no_sender_has_sent_less_than_nothing, .timeout = 100)
 {
-    static struct scene s;
+    static struct wt_runs s;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         run_all(&s, &places[SIM], &stopped, seed);
         for (uint32_t n = 0; n < MEMBERS; n++) {
@@ -257,6 +201,6 @@ Test(run_filter, no_sender_has_sent_less_than_nothing, .timeout = 100)
             cr_assert_leq(stats.rows, MANY, "%llu rows sent",
                           (unsigned long long)stats.rows);
         }
-        close_all(&s);
+        wt_runs_close(&s);
     }
 }

@@ -7,9 +7,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include <weir/run.h>
-
-#include "test/support/cluster.h"
+#include "test/support/runs.h"
 
 #define PLAN(OPERATORS)                                                        \
     "{\"weir\": 1, \"tables\": {"                                              \
@@ -29,7 +27,7 @@
     "{\"name\": \"some\", \"op\": \"filter\", \"input\": \"t\","               \
     " \"where\": \"" WHERE "\"}, "
 
-enum { ROWS = 10, MEMBERS = 3, WORKERS = 2, BUSY_NS = 20000 };
+enum { ROWS = 10, MEMBERS = 3 };
 
 static const struct wt_place places[] = {{.transport = "shm"},
                                          {.transport = "tcp"},
@@ -65,86 +63,21 @@ static const char build_side[] =
          "{\"name\": \"u2\", \"op\": \"union\","
          " \"inputs\": [\"i\", \"some\"]}," LIMITED("u2"));
 
-/* ---- a run on every member ----------------------------------------------- */
-
-struct part {
-    struct wt_cluster *cluster;
-    weir_run *run;
-    uint32_t worker;
-};
-
-struct trial {
-    struct wt_cluster c;
-    weir_plan *plan;
-    weir_run *run[MEMBERS];
-    struct part part[MEMBERS * WORKERS];
-    uint64_t rows;
-};
-
-static weir_err take_rows(void *arg, const struct ArrowArray *batch,
-                          struct weir_error *err)
-{
-    struct trial *t = arg;
-    (void)err;
-    t->rows += (uint64_t)batch->length;
-    return WEIR_OK;
-}
-
-static weir_err step_part(void *arg)
-{
-    const struct part *p = arg;
-    if (p->cluster->sim != NULL) { /* else all is done at one instant */
-        weir_sim_busy(p->cluster->sim, BUSY_NS);
-    }
-    return weir_run_step(p->run, p->worker);
-}
-
-static void open_runs(struct trial *t, const char *plan)
-{
-    const struct weir_run_params params = {
-        .query_id = 1, .rows = take_rows, .rows_arg = t};
-    struct weir_error err = {0};
-    cr_assert_eq(weir_plan_read(plan, strlen(plan), NULL, &t->plan, &err),
-                 WEIR_OK, "%s", err.message);
-    for (uint32_t n = 0; n < t->c.n_nodes; n++) {
-        cr_assert_eq(
-            weir_run_open(t->c.node[n], t->plan, &params, &t->run[n], &err),
-            WEIR_OK, "%s", err.message);
-        for (uint32_t w = 0; w < t->c.n_workers; w++) {
-            struct part *p = &t->part[t->c.n_tasks];
-            *p = (struct part){&t->c, t->run[n], w};
-            (void)wt_task(&t->c, n, w, step_part, p);
-        }
-    }
-}
-
-static void close_runs(struct trial *t)
-{
-    for (uint32_t n = 0; n < t->c.n_nodes; n++) {
-        struct weir_error err = {0};
-        cr_assert_eq(weir_run_status(t->run[n], &err), WEIR_OK, "%s",
-                     err.message);
-        weir_run_close(t->run[n]);
-    }
-    weir_plan_close(t->plan);
-    wt_cluster_close(&t->c);
-}
-
 static void ends(const char *plan)
 {
-    static struct trial t;
+    static struct wt_runs t;
     static const uint32_t members[] = {1, 2, MEMBERS};
     for (uint32_t i = 0; i < 9; i++) {
-        const struct wt_cluster_params cluster = {.nodes = members[i / 3],
-                                                  .workers = 1 + i % WORKERS};
-        t = (struct trial){0};
+        const struct wt_cluster_params cluster = {
+            .nodes = members[i / 3], .workers = 1 + i % WT_RUNS_WORKERS};
+        t = (struct wt_runs){0};
         wt_cluster_open(&t.c, &places[i % 3], &cluster);
-        open_runs(&t, plan);
+        wt_runs_open(&t, plan);
         bool ran = wt_cluster_run(&t.c);
         cr_assert(ran, "%s, %u nodes: %s", places[i % 3].transport, t.c.n_nodes,
                   t.c.why);
         cr_assert_eq(t.rows, ROWS);
-        close_runs(&t);
+        wt_runs_close(&t);
     }
 }
 

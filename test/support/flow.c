@@ -140,6 +140,16 @@ weir_err wt_source_step(void *arg)
     return rc < 0 ? rc : WEIR_OK;
 }
 
+weir_err wt_source_step_flushed(void *arg)
+{
+    struct wt_source *s = arg;
+    weir_err rc = wt_source_step(s);
+    if (rc == WEIR_OK) {
+        (void)weir_writer_flush(s->writer);
+    }
+    return rc;
+}
+
 /* ---- sinks --------------------------------------------------------------- */
 
 static void enter(struct wt_sink *s, const struct ArrowArray *batch)

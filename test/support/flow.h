@@ -148,6 +148,8 @@ void wt_flow_once(const struct wt_place *place,
                   const struct wt_flow_params *flow);
 
 weir_err wt_source_step(void *arg);
+/** The same, and each batch becomes a frame. */
+weir_err wt_source_step_flushed(void *arg);
 weir_err wt_sink_step(void *arg);
 
 #endif /* WT_FLOW_H */
