@@ -120,14 +120,23 @@ static weir_err execute(struct query *q, const char *text,
                : wi_scan_adbc_fail(err, status, &error, "running the query");
 }
 
-static weir_err engine_open(void *arg, const char *query, const char *dataset,
+static weir_err engine_open(void *arg, const struct weir_scan_request *request,
                             struct ArrowArrayStream *stream_out,
+                            int64_t *rows_out,
+                            struct weir_scan_fault *fault_out,
                             struct weir_error *err)
 {
-    if (dataset[0] != '\0') {
+    if (request->dataset[0] != '\0') {
         return wi_scan_fail(err, WEIR_ERR_NOT_FOUND,
                             "no data set '%s': an ADBC engine has one, \"\"",
-                            dataset);
+                            request->dataset);
+    }
+    (void)rows_out;
+    (void)fault_out;
+    if (request->kind != WEIR_SCAN_QUERY || request->bind != NULL) {
+        return wi_scan_fail(err, WEIR_ERR_UNSUPPORTED,
+                            "requests of kind %d are not there yet",
+                            (int)request->kind);
     }
     struct query *q = calloc(1, sizeof(*q));
     if (q == NULL) {
@@ -136,7 +145,7 @@ static weir_err engine_open(void *arg, const char *query, const char *dataset,
     q->engine = arg;
     weir_err code = connect_query(q, err);
     if (code == WEIR_OK) {
-        code = execute(q, query, err);
+        code = execute(q, request->text, err);
     }
     if (code != WEIR_OK) {
         close_query(q);

@@ -40,6 +40,20 @@ static void open_sqlite(struct weir_scan_engine *engine, const char *uri)
                  err.message);
 }
 
+/* A query of a data set. */
+static weir_err query(const struct weir_scan_engine *engine, const char *text,
+                      const char *dataset, struct ArrowArrayStream *stream,
+                      struct weir_error *err)
+{
+    struct weir_scan_request request = {.text = text, .dataset = dataset};
+    struct weir_scan_fault fault = {0};
+    int64_t rows = -1;
+    weir_err code =
+        engine->open(engine->arg, &request, stream, &rows, &fault, err);
+    free(fault.text);
+    return code;
+}
+
 /* Sends a batch to itself: what arrives is what left. */
 static int64_t there_and_back(struct wi_scan_shape *shape,
                               const struct ArrowArray *batch)
@@ -75,12 +89,12 @@ Test(scan_adbc, results_of_sqlite_travel)
     struct ArrowSchema schema;
     struct wi_scan_shape shape;
     open_sqlite(&engine, ":memory:");
-    cr_assert_eq(engine.open(engine.arg,
-                             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
-                             "SELECT i + 1 FROM n WHERE i < 3000) "
-                             "SELECT i, 'row ' || i AS t, i * 0.5 AS d, "
-                             "NULLIF(i % 7, 0) AS m FROM n",
-                             "", &stream, &err),
+    cr_assert_eq(query(&engine,
+                       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+                       "SELECT i + 1 FROM n WHERE i < 3000) "
+                       "SELECT i, 'row ' || i AS t, i * 0.5 AS d, "
+                       "NULLIF(i % 7, 0) AS m FROM n",
+                       "", &stream, &err),
                  WEIR_OK, "%s", err.message);
     cr_assert_eq(stream.get_schema(&stream, &schema), 0);
     cr_assert_eq(schema.n_children, 4);
@@ -112,12 +126,12 @@ Test(scan_adbc, the_engines_message_arrives)
     struct weir_scan_engine engine;
     struct ArrowArrayStream stream;
     open_sqlite(&engine, ":memory:");
-    cr_assert_lt(engine.open(engine.arg, "SELECT x FROM no_such_table", "",
-                             &stream, &err),
-                 WEIR_OK);
+    cr_assert_lt(
+        query(&engine, "SELECT x FROM no_such_table", "", &stream, &err),
+        WEIR_OK);
     cr_assert_not_null(strstr(err.message, "no such table: no_such_table"),
                        "%s", err.message);
-    cr_assert_eq(engine.open(engine.arg, "SELECT 1", "other", &stream, &err),
+    cr_assert_eq(query(&engine, "SELECT 1", "other", &stream, &err),
                  WEIR_ERR_NOT_FOUND);
     cr_assert_not_null(strstr(err.message, "other"));
     engine.close(engine.arg);
