@@ -35,7 +35,6 @@ for header in criterion/criterion.h mpi.h csv.h jansson.h infiniband/verbs.h; do
     have "$header" || unread="$unread $header"
 done
 
-touch "$tmp/bad"
 for source in $(sources '*.c' $program_folders examples test/support \
                         test/unit test/conformance test/integration \
                         test/fuzz); do
@@ -48,8 +47,15 @@ for source in $(sources '*.c' $program_folders examples test/support \
             continue 2
         fi
     done
-    # shellcheck disable=SC2086 # flags are words
-    clang $flags "$source" 2>"$tmp/log" ||
-        grep -E '(warning|error):' "$tmp/log" >>"$tmp/bad"
+    echo "$source" >>"$tmp/read"
 done
+
+# One log for each clang: lines of several would mix in one.
+touch "$tmp/read" "$tmp/bad"
+export tmp flags
+# shellcheck disable=SC2016 # for the inner shell
+xargs -P "$(nproc)" -n 8 sh -c '
+    clang $flags "$@" 2>"$tmp/log.$$" || echo "clang: error: $*" >>"$tmp/log.$$"
+' clang <"$tmp/read"
+cat "$tmp"/log.* 2>/dev/null | grep -E '(warning|error):' >"$tmp/bad" || true
 verdict "$tmp/bad"
