@@ -346,6 +346,9 @@ static void go_on(struct weir_fetch *f, struct wi_op *op)
     if (op->state == WI_OP_COPYING) {
         rc = copy(f, op) ? WEIR_OK : WEIR_ERR_NO_MEMORY;
         lent = op->lend != NULL ? op->piece : NULL;
+    } else if (op->state == WI_OP_MOVING && op->kind == WI_OP_GET &&
+               wi_op_in_turns(op)) {
+        memcpy(op->user + op->at, op->buf, op->transfer.done);
     }
     wi_node_lock(f->node);
     op->code = rc != WEIR_OK ? rc : op->code;
@@ -360,7 +363,7 @@ static void go_on(struct weir_fetch *f, struct wi_op *op)
 static void hand_over(struct wi_op *op)
 {
     if (op->kind == WI_OP_GET && op->code == WEIR_OK && op->user != NULL &&
-        op->buf != NULL) {
+        op->buf != NULL && !wi_op_in_turns(op)) {
         memcpy(op->user, op->buf, op->bytes);
     }
 }

@@ -19,6 +19,9 @@
 #include "core/ring/arena.h"
 #include "core/transport.h"
 
+/* Of an operation for which there is not as much memory as it has bytes. */
+#define TURN_BYTES (1u << 20)
+
 static struct wi_engine *engine_of(const struct wi_op *op)
 {
     return &op->fetch->node->engine;
@@ -142,6 +145,21 @@ static void transfer_ended(struct wi_transfer *t)
     wi_fetch_put(wi_container_of(t, struct wi_op, transfer));
 }
 
+/* Memory of the arena. A large operation on memory of the program does with
+ * less, which its bytes go through in turns. */
+static weir_err take_arena(struct wi_op *op, struct wi_arena *arena,
+                           struct weir_error *err)
+{
+    op->buf_bytes = op->bytes;
+    op->buf = wi_arena_alloc(arena, op->buf_bytes, err);
+    if (op->buf == NULL && op->user != NULL && op->bytes > TURN_BYTES) {
+        op->buf_bytes = TURN_BYTES;
+        op->buf = wi_arena_alloc(arena, op->buf_bytes, err);
+    }
+    op->arena = op->buf != NULL ? arena : NULL;
+    return op->buf != NULL ? WEIR_OK : err->code;
+}
+
 /* Memory to move from or to, unless the program's own will do. On a node that
  * is stepped by hand it never does: nobody could wait for its last use. */
 static weir_err take_buffer(struct wi_op *op, struct wi_link *l,
@@ -152,20 +170,14 @@ static weir_err take_buffer(struct wi_op *op, struct wi_link *l,
         (op->user != NULL && any && !op->fetch->node->engine.cfg.manual)) {
         return WEIR_OK;
     }
-    if (any) {
-        op->buf = malloc(op->bytes);
-    } else {
-        op->buf = wi_arena_alloc(l->arena, op->bytes, err);
-        op->arena = op->buf != NULL ? l->arena : NULL;
+    if (!any) {
+        return take_arena(op, l->arena, err);
     }
+    op->buf = malloc(op->bytes);
     op->buf_bytes = op->bytes;
     if (op->buf == NULL) {
-        return any ? wi_fail(err, WEIR_ERR_NO_MEMORY,
-                             "no memory for %" PRIu64 " bytes", op->bytes)
-                   : err->code;
-    }
-    if (op->kind == WI_OP_PUT) {
-        memcpy(op->buf, op->user, op->bytes);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                       "no memory for %" PRIu64 " bytes", op->bytes);
     }
     return WEIR_OK;
 }
@@ -182,11 +194,19 @@ static void move(struct wi_op *op)
         return;
     }
     struct wi_transfer *t = &op->transfer;
-    t->local = (op->buf != NULL ? op->buf : op->user) + op->at;
+    t->local = op->buf != NULL ? op->buf : op->user + op->at;
     t->key = p->key;
     t->off = p->origin + at;
     t->bytes = wi_min_u64(op->bytes - op->at, p->bytes - at);
     t->write = op->kind == WI_OP_PUT;
+    if (wi_op_in_turns(op)) {
+        t->bytes = wi_min_u64(t->bytes, op->buf_bytes);
+    } else if (op->buf != NULL) {
+        t->local += op->at;
+    }
+    if (t->write && op->buf != NULL) {
+        memcpy(t->local, op->user + op->at, t->bytes);
+    }
     t->ended = transfer_ended;
     op->state = WI_OP_MOVING;
     wi_transfer_start(l, t);

@@ -54,9 +54,9 @@ struct wi_op {
     uint64_t tag;
     uint64_t charge; /* of max_bytes */
     uint64_t deadline_ns;
-    uint8_t *user; /* dst or src; NULL: lend */
-    uint8_t *buf;  /* ours, instead: of the arena or of malloc */
-    uint64_t buf_bytes;
+    uint8_t *user;      /* dst or src; NULL: lend */
+    uint8_t *buf;       /* ours, instead: of the arena or of malloc */
+    uint64_t buf_bytes; /* less than `bytes`: bytes go through it in turns */
     struct wi_arena *arena;
     struct wi_piece *piece;
     struct wi_transfer transfer;
@@ -67,6 +67,12 @@ struct wi_op {
     char *text;    /* of the error; of malloc, may be NULL */
     uint8_t *lend; /* mapped: where the bytes are */
 };
+
+/** Its bytes go through a buffer that is smaller. */
+static inline bool wi_op_in_turns(const struct wi_op *op)
+{
+    return op->user != NULL && op->buf != NULL && op->buf_bytes < op->bytes;
+}
 
 /** Begin an operation whose fields are set; what is posted starts with the next
  *  pump of the link. Returns the link, or NULL. */

@@ -80,7 +80,8 @@ struct weir_got {
  * Make a fetch.
  *
  * What it lends of peers that do not map memory lies outside memory_bytes,
- * except over verbs; max_bytes bounds it.
+ * except over verbs; max_bytes bounds it. Over verbs, bytes for a dst or of a
+ * src go through memory_bytes, too, 1 MiB at a time if there is not more.
  *
  * Errors:     WEIR_ERR_ARG (worker), WEIR_ERR_NO_MEMORY
  * Blocks:     shortly
