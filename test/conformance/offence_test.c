@@ -56,6 +56,37 @@ Test(offence, strangers_hurt_nobody, .timeout = 120)
                 wt_n_stranger_offences);
 }
 
+static void offend_wares(const struct wt_lab_params *params,
+                         const struct wt_offence *o, uint32_t n)
+{
+    struct wt_lab lab;
+    wt_lab_open(&lab, params);
+    for (uint32_t i = 0; i < n; i++) {
+        wt_offend_wares(&lab, &o[i]);
+    }
+    wt_lab_close(&lab);
+}
+
+Test(offence, readers_of_regions_hurt_nobody, .timeout = 120)
+{
+    offend_wares(&(struct wt_lab_params){.rogue = 2}, wt_reader_offences,
+                 wt_n_reader_offences);
+}
+
+Test(offence, owners_of_regions_hurt_their_readers_alone, .timeout = 120)
+{
+    offend_wares(&(struct wt_lab_params){.rogue = 2}, wt_owner_offences,
+                 wt_n_owner_offences);
+}
+
+Test(offence, any_field_of_any_message_at_any_time_hurts_nobody, .timeout = 120)
+{
+    struct wt_lab lab;
+    wt_lab_open(&lab, &(struct wt_lab_params){.rogue = 2});
+    wt_region_sweep(&lab);
+    wt_lab_close(&lab);
+}
+
 /* ---- with threads and sockets -------------------------------------------- */
 
 static const struct wt_lab_params over_tcp = {.tcp = true, .rogue = 2};
@@ -75,4 +106,10 @@ Test(offence, strangers_over_tcp_hurt_nobody, .timeout = 120)
 {
     intrude_all(&over_tcp, wt_stranger_offences, wt_n_stranger_offences);
     intrude_all(&over_tcp, wt_greeting_offences, wt_n_greeting_offences);
+}
+
+Test(offence, regions_over_tcp_are_the_same, .timeout = 120)
+{
+    offend_wares(&over_tcp, wt_reader_offences, wt_n_reader_offences);
+    offend_wares(&over_tcp, wt_owner_offences, wt_n_owner_offences);
 }

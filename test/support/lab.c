@@ -10,6 +10,7 @@
 #include "core/link/link.h"
 #include "core/link/lock.h"
 #include "core/node/step.h"
+#include "test/support/wares.h"
 #include "transport/sim/simnet.h"
 
 enum { ROGUE_PORT = 2, PORTS = 3, STEPS = 64 };
@@ -170,6 +171,7 @@ static bool move_all(struct wt_lab *lab)
         }
         moved = look(lab, i, ran) || moved || ran;
     }
+    moved = (lab->wares != NULL && wt_wares_move(lab)) || moved;
     return moved;
 }
 

@@ -42,7 +42,8 @@ struct wt_lab {
     weir_err end[2][WT_LAB_NODES]; /* WEIR_AGAIN: still runs */
     struct weir_error error[2][WT_LAB_NODES];
     uint64_t id[2];
-    char log[512]; /* the last line that a node logged */
+    char log[512];          /* the last line that a node logged */
+    struct wt_wares *wares; /* NULL: no regions (wares.h) */
 };
 
 void wt_lab_open(struct wt_lab *lab, const struct wt_lab_params *params);

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "test/support/wares.h"
+
 enum {
     HONEST_ROWS = 4000,
     SHARED_ROWS = 400,
@@ -134,6 +136,9 @@ void wt_offend(struct wt_lab *lab, const struct wt_offence *o)
     WT_MUST(wt_lab_until(lab, wt_lab_honest_ended, PATIENCE_S),
             "%s: the honest query hangs", o->name);
     wt_lab_exact(lab, o->name);
+    WT_MUST(o->op == 0 || o->op == WEIR_ERR_PEER_LOST ||
+                wt_lab_until(lab, wt_wares_ended, PATIENCE_S),
+            "%s: the operation goes on", o->name);
     wt_lab_part(lab);
     WT_MUST(wt_lab_until(lab, wt_lab_shared_ended, PATIENCE_S),
             "%s: the query hangs without the rogue", o->name);

@@ -33,6 +33,9 @@ struct wt_offence {
     bool stale;    /* the frame keeps its checksum; a record comes often */
     bool tcp;      /* needs the records of tcp */
     bool nameless; /* its message need not name the rogue */
+    bool before;   /* of a rogue that agreed to no regions */
+    weir_err op;   /* what the victim's operation ends with (wares.h);
+                      0: with whatever, WEIR_DONE: well */
 };
 
 /** Offences of a member. */
@@ -53,9 +56,23 @@ extern const uint32_t wt_n_record_offences;
 extern const struct wt_offence wt_greeting_offences[];
 extern const uint32_t wt_n_greeting_offences;
 
+/** What readers and owners of regions can do, and askers, to be played with
+ *  wares there (wares.h). */
+extern const struct wt_offence wt_reader_offences[];
+extern const uint32_t wt_n_reader_offences;
+extern const struct wt_offence wt_owner_offences[];
+extern const uint32_t wt_n_owner_offences;
+
+/** Change every field of each of these messages to every strange value, at
+ *  every time; what comes of one may be anything but harm to others. */
+void wt_region_sweep(struct wt_lab *lab);
+
 /** Play one, with queries at work, and see what comes of it. The process ends,
  *  with the offence's name, if that is not what has to. */
 void wt_offend(struct wt_lab *lab, const struct wt_offence *o);
 void wt_intrude(struct wt_lab *lab, const struct wt_offence *o);
+
+/** The same as wt_offend(), with wares. */
+void wt_offend_wares(struct wt_lab *lab, const struct wt_offence *o);
 
 #endif /* WT_OFFENCE_H */

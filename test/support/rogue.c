@@ -69,7 +69,7 @@ struct wt_msg wt_rogue_hello(const struct wt_rogue_link *l,
     wt_set(&m, 4, 4, 0x31524557);
     wt_set(&m, 8, 4, 1);
     wt_set(&m, 12, 4, 1);
-    wt_set(&m, 16, 4, 3);
+    wt_set(&m, 16, 4, r->without_regions ? 3 : 7);
     wt_set(&m, 20, 4, r->self);
     wt_set(&m, 24, 4, l->peer);
     wt_set(&m, 28, 4, r->n_members);

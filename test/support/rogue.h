@@ -43,11 +43,12 @@ struct wt_rogue_link {
     void *ep; /* the carrier's */
     int fd;
     bool used;
-    bool up;     /* connected: bytes can be sent */
-    bool open;   /* the handshake is over */
-    bool closed; /* by the other end, or broken */
-    bool mute;   /* answers nothing by itself */
-    bool deaf;   /* does not even read (tcp) */
+    bool up;       /* connected: bytes can be sent */
+    bool open;     /* the handshake is over */
+    bool closed;   /* by the other end, or broken */
+    bool mute;     /* answers nothing by itself */
+    bool deaf;     /* does not even read (tcp) */
+    uint32_t more; /* bytes that answers to READs are too long (tcp) */
     uint32_t peer;
     uint64_t peer_key;
     uint64_t peer_bytes;
@@ -89,7 +90,8 @@ struct wt_rogue {
     uint32_t frame_bytes;
     uint32_t unit_bytes;
     uint64_t incarnation;
-    bool welcomes; /* lets nodes connect; else hangs up */
+    bool welcomes;        /* lets nodes connect; else hangs up */
+    bool without_regions; /* agrees to no message about them */
     struct wt_rogue_link link[WT_ROGUE_LINKS];
 };
 

@@ -117,17 +117,35 @@ static void tcp_close(struct wt_rogue_link *l)
 
 /* ---- what came ----------------------------------------------------------- */
 
+/* What a node reads of the area, which may be more than there is. */
+static void answer_read(struct wt_rogue_link *l, const uint8_t *at)
+{
+    uint8_t head[RECORD];
+    uint32_t n = (uint32_t)wt_get(at + 4, 4);
+    uint64_t off = wt_get(at + 16, 8);
+    if (l->mute || wt_get(at + 8, 8) != l->key || off > WT_ROGUE_AREA ||
+        n > WT_ROGUE_AREA - off - l->more) {
+        return;
+    }
+    wt_rogue_record(head, 4, n + l->more, 0, 0);
+    wt_rogue_raw(l, head, sizeof(head));
+    wt_rogue_raw(l, l->area + off, n + l->more);
+}
+
 /* One record at the front of what came; its length, 0: not whole yet. */
 static uint32_t take_record(struct wt_rogue_link *l, const uint8_t *at,
                             uint32_t left)
 {
-    uint32_t n = left < RECORD ? 0 : (uint32_t)wt_get(at + 4, 4);
+    bool reads = left >= RECORD && wt_get(at, 4) == 3;
+    uint32_t n = left < RECORD || reads ? 0 : (uint32_t)wt_get(at + 4, 4);
     uint64_t off = left < RECORD ? 0 : wt_get(at + 16, 8);
     if (left < RECORD || left - RECORD < n) {
         WT_MUST(n < IN_BYTES - RECORD, "a record of %u bytes", n);
         return 0;
     }
-    if (wt_get(at, 4) == 1) {
+    if (reads) {
+        answer_read(l, at);
+    } else if (wt_get(at, 4) == 1) {
         wt_rogue_take(l, at + RECORD, n);
     } else if (wt_get(at, 4) == 2) {
         WT_MUST(off + n <= WT_ROGUE_AREA && wt_get(at + 8, 8) == l->key,

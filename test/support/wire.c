@@ -3,9 +3,9 @@
 
 #include <stddef.h>
 
-static const uint32_t lengths[] = {0,   168, 168, 168, 248, 8,   8,
-                                   8,   48,  16,  16,  16,  24,  24,
-                                   256, 352, 352, 24,  16,  336, 992};
+static const uint32_t lengths[] = {
+    0,   168, 168, 168, 248, 8,   8,  8,   48, 16, 16,   16,   24, 24, 256,
+    352, 352, 24,  16,  336, 992, 40, 312, 24, 24, 1056, 1040, 8,  8,  8};
 
 struct wt_msg wt_msg(enum wt_msg_type type)
 {

@@ -32,6 +32,15 @@ enum wt_msg_type {
     WT_CLOSE = 18,
     WT_DIFFER = 19,
     WT_FILTER = 20,
+    WT_FIND = 21,
+    WT_FOUND = 22,
+    WT_DROP = 23,
+    WT_REVOKE = 24,
+    WT_ASK = 25,
+    WT_ANSWER = 26,
+    WT_LEAVE = 27,
+    WT_SYNC = 28,
+    WT_SYNCED = 29,
     WT_MSG_TYPES = 32, /* room for those of later versions */
 };
 
