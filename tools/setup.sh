@@ -17,7 +17,8 @@ build="$lib $plan $verbs g++ libcriterion-dev libcsv-dev libsqlite3-dev
 # python3-matplotlib: the report of the benches, which is tested, too
 check="clang clang-format clang-tidy libclang-rt-14-dev doxygen spin
        python3-matplotlib"
-bench="openmpi-bin libopenmpi-dev iperf3 python3-venv python3-matplotlib"
+bench="openmpi-bin libopenmpi-dev iperf3 ucx-utils python3-venv
+       python3-matplotlib"
 # The guest runs the host's programs, so these are the guest's too. gcc-12 is
 # what Debian builds the kernel with.
 vm="qemu-system-x86 busybox-static kmod cpio xz-utils gcc-12 iproute2

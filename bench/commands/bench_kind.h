@@ -60,6 +60,7 @@ struct bench_kind {
     }
 
 extern const struct bench_kind bench_gen;
+extern const struct bench_kind bench_get;
 extern const struct bench_kind bench_partition;
 extern const struct bench_kind bench_query;
 extern const struct bench_kind bench_two_stage;

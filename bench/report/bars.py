@@ -100,6 +100,17 @@ def row_bars(r):
                           best_mpi(r, suite, "shm"))
 
 
+def get_bars(r):
+    """UCX's time by ours: at most twice its time is 0.5 of it at least."""
+    for transport, size, name, first, aim in [
+            ("shm", 8, "ucx", 0.5, 1.0), ("shm", 65536, "ucx", 0.83, 1.0),
+            ("tcp", 8, "ucx", 0.83, None), ("tcp", 65536, "ucx", 1.0, None),
+            ("tcp", 8, "tags", 0.83, None), ("tcp", 65536, "tags", 1.0, None)]:
+        opponent = "ucp_get" if name == "ucx" else "two messages of UCX"
+        yield Bar(f"get of {size} B over {transport}: {opponent} / Weir",
+                  AT_LEAST, first, aim, r.get_ratio(transport, size, name))
+
+
 def fan_bars(r):
     points = {p["destinations"]: p for p in r.fan("partition narrow")}
     for destinations in (256, 1024):
@@ -150,5 +161,5 @@ def query_bars(r):
 
 def bars(results):
     groups = [mpi_bars, socket_bars, shape_bars, limit_bars, row_bars,
-              fan_bars, setup_bars, stop_bars, query_bars]
+              get_bars, fan_bars, setup_bars, stop_bars, query_bars]
     return [bar for group in groups for bar in group(results)]

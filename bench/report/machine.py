@@ -84,6 +84,8 @@ def facts(weir, source, duckdb):
             "weir": first_line([str(weir), "--version"]),
             "Open MPI": first_line(["mpirun", "--version"]),
             "iperf3": first_line(["iperf3", "--version"]),
+            "UCX": first_line(["dpkg-query", "-W", "-f", "${Version}",
+                               "ucx-utils"]),
             "DuckDB": first_line([str(duckdb), "-c",
                                   "import duckdb; print(duckdb.__version__)"])
             if duckdb else "",

@@ -57,7 +57,8 @@ def look(args):
                    options={kind: help_of(args.weir, kind) for kind in kinds},
                    level=json.loads(probe)["instructions"],
                    duckdb=args.duckdb, tpch=args.tpch, quick=args.quick,
-                   mpi=mpi and shutil.which("mpirun") is not None)
+                   mpi=mpi and shutil.which("mpirun") is not None,
+                   ucx=shutil.which("ucx_perftest") is not None)
 
 
 def run_one(weir, suite, entry):

@@ -99,6 +99,18 @@ class Results:
         return [duckdb["median_s"] / shm["median_s"]
                 for _, shm, duckdb in self.tpch()]
 
+    def gets(self, name):
+        """What one command of gets has: an entry per size."""
+        runs = self.runs(name)
+        return runs[0].get("sizes", runs[0].get("results")) if runs else []
+
+    def get_ratio(self, transport, size, name):
+        """An opponent's time of one get by Weir's."""
+        for one in self.gets("get ucx"):
+            if (one["transport"], one["bytes"]) == (transport, size):
+                return quotient(one[name]["mean_ns"], one["weir"]["mean_ns"])
+        return None
+
     def fan(self, name):
         """The points of a run with many destinations."""
         runs = self.runs(name)

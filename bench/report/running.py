@@ -4,9 +4,12 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 TIMEOUT_S = 600
+GET_UCX = Path(__file__).resolve().parents[1] / "opponents" / "get_ucx.py"
 
 
 class Failed(Exception):
@@ -82,6 +85,9 @@ def run_suite(weir, suite):
     """One run. Raises Failed."""
     if suite.command[0] == "iperf3":
         return run_iperf(suite.command[1])
+    if suite.command[0] == "get-ucx":
+        return json.loads(finish([sys.executable, str(GET_UCX), "--weir", weir]
+                                 + suite.command[1:]))
     if suite.command[0] == "run":
         return run_plan(weir, suite)
     return run_bench(weir, suite)

@@ -137,6 +137,39 @@ def latency_section(results):
                     for label, _, samples in rows])
 
 
+def get_section(results):
+    rows = [[transport, str(one["bytes"]), way, number(figures["mean_ns"]),
+             number(figures["median_ns"]), number(figures["p99_ns"]),
+             number(figures["mb_per_s"])]
+            for transport in ("shm", "tcp")
+            for one in results.gets(f"get {transport}")
+            for way in ("lent", "copied")
+            for figures in [one[way]]]
+    if not rows:
+        return None
+    return Section("gets", "Reading a region of another process",
+                   "One at a time: mean, median and 99th percentile in ns. "
+                   "MB/s: 16 at a time. Offsets change from get to get; the "
+                   "owner's program does nothing.", "",
+                   ["over", "bytes", "", "mean", "median", "p99", "MB/s"],
+                   rows)
+
+
+def get_ucx_section(results):
+    rows = [[one["transport"], str(one["bytes"]), name] +
+            cells(spread([ns / 1e3 for ns in one[name]["mean_ns"]]))
+            for one in results.gets("get ucx")
+            for name in ("weir", "ucx", "tags") if name in one]
+    if not rows:
+        return None
+    return Section("gets-ucx", "One get at a time, against UCX",
+                   "Microseconds. ucx: test ucp_get of ucx_perftest, whose "
+                   "owner looks after gets over tcp once in a millisecond. "
+                   "tags: a message of 8 bytes there and one of the get's "
+                   "size back, both ends spinning.", "",
+                   ["over", "bytes", ""] + FIGURES, rows)
+
+
 def fan_sections(results):
     for name in results.names("partition "):
         points = results.fan(name)
@@ -216,7 +249,8 @@ def seconds_section(results):
 def sections(results):
     found = [*level_sections(results), shape_section(results),
              *row_sections(results), stream_section(results),
-             latency_section(results), *fan_sections(results),
+             latency_section(results), get_section(results),
+             get_ucx_section(results), *fan_sections(results),
              tpch_section(results), query_section(results),
              seconds_section(results)]
     return [section for section in found if section]

@@ -39,6 +39,7 @@ class Machine:
     duckdb: str = None
     tpch: str = None
     mpi: bool = True
+    ucx: bool = True
     quick: bool = False
 
     def levels(self):
@@ -125,6 +126,19 @@ def pair_suites(machine):
                 ["iperf3", mib])
 
 
+def get_suites(machine):
+    if "get" not in machine.kinds:
+        return
+    runs = ["--repeat", "1", "--ms", "1"] if machine.quick else []
+    for transport in ("shm", "tcp"):
+        yield Suite(f"get {transport}", f"reading a region over {transport}",
+                    ["bench", "get", "-t", transport, "--json"] + runs,
+                    rounds=False)
+    if machine.ucx and not machine.quick:
+        yield Suite("get ucx", "the same bytes again and again, and UCX",
+                    ["get-ucx", "--rounds", "7", "--json"], rounds=False)
+
+
 def fan_suites(machine):
     if "partition" not in machine.kinds:
         return
@@ -198,6 +212,6 @@ def query_suites(machine):
 
 def suites(machine):
     """All that this machine can run."""
-    table = [level_suites, shape_suites, row_suites, pair_suites, fan_suites,
-             setup_suites, stop_suites, query_suites]
+    table = [level_suites, shape_suites, row_suites, pair_suites, get_suites,
+             fan_suites, setup_suites, stop_suites, query_suites]
     return [suite for make in table for suite in make(machine)]

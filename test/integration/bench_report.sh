@@ -45,7 +45,7 @@ level=$(value 'r["level"]')
 
 for name in verdicts "two-stage-$level" two-stage-portable shapes \
     "mixed-$level" "wide-$level" \
-    stream latency partition-narrow queries seconds machine commands; do
+    stream latency gets partition-narrow queries seconds machine commands; do
     [ "$(grep -c "<table id=\"$name\"" a/report.html)" -eq 1 ] ||
         fail "no table $name"
 done

@@ -43,6 +43,19 @@ has '"benchmark": "setup"' '"nodes": 2' '"workers": 2' '"shuffles": 5' \
 status 0 "$weir" bench setup --nodes 3 --shuffles 1 --repeat 1 -t tcp
 grep -q '^warm: query open to first row ' out || fail "no warm line"
 
+# ---- gets --------------------------------------------------------------------
+
+status 0 "$weir" bench get --bytes 8,65536 --region 1M --ms 1 --repeat 2 \
+    --in-flight 4 --json
+has '"benchmark": "get"' '"transport": "shm"' '"region_bytes": 1048576' \
+    '"span": 1048576' '"in_flight": 4' '"bytes": 8' '"bytes": 65536' \
+    '"lent": {' '"copied": {' '"mean_ns": ' '"p99_ns": ' '"mb_per_s": '
+status 0 "$weir" bench get -t tcp --bytes 4096 --region 1M --span 64K --ms 1 \
+    --repeat 1 --attend
+[ "$(grep -c '^ *4096 \(lent\|copied\) ' out)" -eq 2 ] || fail "not two lines"
+status 2 "$weir" bench get --bytes 8,x
+status 1 "$weir" bench get --bytes 9
+
 # ---- whole queries -----------------------------------------------------------
 
 query="bench query --warehouses 1 --repeat 1 --nodes 2 --json"
