@@ -15,6 +15,7 @@
 /* X(suite, place, name) */
 #define WT_REGION_CASES(X, suite, place)                                       \
     X(suite, place, bytes_arrive_at_any_offset)                                \
+    X(suite, place, short_gets_cross_pages)                                    \
     X(suite, place, lent_bytes_stay_until_release)                             \
     X(suite, place, nothing_gets_the_length)                                   \
     X(suite, place, rest_of_a_region_is_got)                                   \

@@ -61,6 +61,36 @@ void wt_region_bytes_arrive_at_any_offset(const struct wt_place *place)
     wt_reads_close(r);
 }
 
+/* Each length, parted by the end of a page at each place. */
+void wt_region_short_gets_cross_pages(const struct wt_place *place)
+{
+    enum { LONGEST = 80, PAGE = 4096 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    static uint8_t dst[LONGEST][LONGEST];
+    weir_region *region = wt_region(r, 1, 17, SMALL, 0);
+    for (uint64_t n = 2; n <= LONGEST; n += n < 32 ? 1 : 16) {
+        for (uint64_t k = 1; k < n; k++) {
+            const struct weir_get get = {.name = {7, 17},
+                                         .off = PAGE * (1 + k % 20) - k,
+                                         .bytes = n,
+                                         .dst = dst[k],
+                                         .tag = k};
+            uint32_t taken;
+            cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], &get, 1, &taken),
+                         WEIR_OK);
+        }
+        for (uint64_t k = 1; k < n; k++) {
+            struct weir_got got = wt_next(r);
+            uint64_t off = PAGE * (1 + got.tag % 20) - got.tag;
+            cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+            cr_assert(wt_bytes_are(got.ptr, 17, off, n), "%u of %u bytes",
+                      (unsigned)got.tag, (unsigned)n);
+        }
+    }
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
 void wt_region_lent_bytes_stay_until_release(const struct wt_place *place)
 {
     enum { N = 20 };

@@ -15,7 +15,9 @@
  *   siw      0x626d74 (drivers/infiniband/sw/siw): takes pages of unsignaled
  *            requests of 4096 bytes and more without a copy, hence
  *            acks_complete is faster than signaled writes; ignores the I/O
- *            address of a registration; a read needs LOCAL_WRITE only
+ *            address of a registration; a read needs LOCAL_WRITE only;
+ *            answers short reads across the end of a page with other bytes
+ *            (torn_bytes), as is to be expected of the peers of a siw, too
  *
  * Not used at all, so not asked for: atomics, writes with immediate data (no
  * iWARP has them), more than one gather element, relaxed ordering (a message
@@ -28,7 +30,7 @@
 #include "core/base/err.h"
 #include "transport/verbs/verbs.h"
 
-enum { SIW_VENDOR = 0x626d74, MOST_READS = 16 };
+enum { SIW_VENDOR = 0x626d74, SIW_TORN_BYTES = 64, MOST_READS = 16 };
 
 WI_COLD weir_err wi_vb_dev_none(const char *what, struct weir_error *err)
 {
@@ -74,6 +76,7 @@ static void fill_device(struct vb_device *d, const struct ibv_device *device,
     d->acks_complete = d->iwarp;
     d->iova = !siw;
     d->sink_remote_write = d->iwarp && !siw;
+    d->torn_bytes = siw ? SIW_TORN_BYTES : 0;
     d->srq = attr->max_srq > 0 && !no_srq;
     d->max_srq_wr = attr->max_srq_wr > 0 ? (uint32_t)attr->max_srq_wr : 0;
     d->max_cqe = (uint32_t)attr->max_cqe;

@@ -137,7 +137,7 @@ static bool has_room(struct vb_ep *ep, uint32_t msgs)
     uint32_t marks = wi_load_rlx(&ep->marks_end) - /* rlx: own counter */
                      wi_load_acq(&ep->marks_begin);
     uint32_t next = (tx->msg_end) % VB_SLOTS;
-    return tx->wr_end - done + 1 + VB_SQ_SPARE <= depth &&
+    return tx->wr_end - done + 2 + VB_SQ_SPARE <= depth && /* a read: two */
            marks + 2 <= VB_MARKS &&
            (msgs == 0 || (vb_window_room(ep->peer_window, tx->msg_end, freed,
                                          VB_RESERVE) > 0 &&
@@ -228,6 +228,36 @@ weir_err wi_vb_send(struct wi_ep *base, const void *bytes, uint32_t len)
     return WEIR_OK;
 }
 
+static struct ibv_send_wr *add_request(struct vb_ep *ep,
+                                       const struct wi_rma *op,
+                                       enum ibv_wr_opcode opcode, uint32_t lkey)
+{
+    struct vb_key key = vb_key_decode(op->key);
+    struct ibv_send_wr *wr = take_request(ep);
+    *wr->sg_list = (struct ibv_sge){
+        .addr = (uintptr_t)op->local, .length = op->bytes, .lkey = lkey};
+    wr->opcode = opcode;
+    wr->send_flags = 0;
+    wr->wr.rdma.remote_addr = key.base + op->remote_off;
+    wr->wr.rdma.rkey = key.rkey;
+    return wr;
+}
+
+/* A short read that the device would take wrong bytes for: what is before the
+ * page's end is read by a request of its own. */
+static void add_start(struct vb_ep *ep, struct wi_rma *op, uint32_t lkey)
+{
+    struct wi_rma start = *op;
+    start.bytes = VB_PAGE - (uint32_t)(op->remote_off % VB_PAGE);
+    if (op->bytes > vb_home(ep)->dev.torn_bytes || start.bytes >= op->bytes) {
+        return;
+    }
+    (void)add_request(ep, &start, IBV_WR_RDMA_READ, lkey);
+    op->local = (uint8_t *)op->local + start.bytes;
+    op->remote_off += start.bytes;
+    op->bytes -= start.bytes;
+}
+
 static weir_err add_rma(struct vb_ep *ep, const struct wi_rma *op,
                         enum ibv_wr_opcode opcode)
 {
@@ -244,13 +274,11 @@ static weir_err add_rma(struct vb_ep *ep, const struct wi_rma *op,
     if (wi_unlikely(!has_room(ep, 0)) && !starve(ep, 0)) {
         return WEIR_AGAIN;
     }
-    struct ibv_send_wr *wr = take_request(ep);
-    *wr->sg_list = (struct ibv_sge){
-        .addr = (uintptr_t)op->local, .length = op->bytes, .lkey = lkey};
-    wr->opcode = opcode;
-    wr->send_flags = 0;
-    wr->wr.rdma.remote_addr = key.base + op->remote_off;
-    wr->wr.rdma.rkey = key.rkey;
+    struct wi_rma rest = *op;
+    if (opcode == IBV_WR_RDMA_READ) {
+        add_start(ep, &rest, lkey);
+    }
+    struct ibv_send_wr *wr = add_request(ep, &rest, opcode, lkey);
     ep->tx.ops++;
     if (opcode == IBV_WR_RDMA_READ) {
         wr->send_flags = IBV_SEND_SIGNALED;

@@ -79,12 +79,13 @@
 
 enum {
     VB_MESSAGE_BYTES = WI_MIN_MESSAGE_BYTES, /* longest message */
-    VB_BUF_BYTES = 2112,  /* head and message, whole cache lines */
-    VB_WINDOW = 64,       /* receives per link, messages under way */
-    VB_SLOTS = 128,       /* send buffers per link, a power of two */
-    VB_SLACK = 32,        /* receives beyond the sum of the windows */
-    VB_SQ = 128,          /* deepest send queue, a power of two */
-    VB_SQ_LEAST = 64,     /* shallowest that works */
+    VB_BUF_BYTES = 2112, /* head and message, whole cache lines */
+    VB_WINDOW = 64,      /* receives per link, messages under way */
+    VB_SLOTS = 128,      /* send buffers per link, a power of two */
+    VB_SLACK = 32,       /* receives beyond the sum of the windows */
+    VB_SQ = 128,         /* deepest send queue, a power of two */
+    VB_SQ_LEAST = 64,    /* shallowest that works */
+    VB_PAGE = 4096,
     VB_SQ_SPARE = 4,      /* requests kept for our own messages */
     VB_MARKS = 256,       /* completions awaited, a power of two */
     VB_SIGNAL_EVERY = 16, /* requests between signaled ones */
@@ -115,6 +116,7 @@ struct vb_device {
     bool iova;              /* the device translates addresses of grants */
     bool sink_remote_write; /* the target of a read needs REMOTE_WRITE */
     bool srq;
+    uint32_t torn_bytes;   /* reads up to these must not cross a page's end */
     uint32_t inline_bytes; /* most that a SEND can carry inlined */
     uint32_t max_srq_wr;
     uint32_t max_cqe;
