@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Closing a fetch waits, as a worker waits, for what is in flight. */
+/* Closing a fetch waits, as a worker waits, for what is in flight: whatever
+ * ends a transfer, the death of its link included, puts the operation on the
+ * fetch's queue and wakes the worker. */
 #include <weir/fetch.h>
 
 #include "core/region/fetch.h"
 #include "core/region/fetch_open.h"
-
-#define LOOK_NS 10000000u /* at most so long between two looks */
 
 void weir_fetch_close(weir_fetch *fetch)
 {
@@ -25,6 +25,6 @@ void weir_fetch_close(weir_fetch *fetch)
         if (idle || n->engine.cfg.manual) { /* the step frees it, at last */
             return;
         }
-        (void)weir_worker_wait(n, worker, LOOK_NS);
+        (void)weir_worker_wait(n, worker, WEIR_FOREVER);
     }
 }

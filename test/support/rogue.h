@@ -43,12 +43,13 @@ struct wt_rogue_link {
     void *ep; /* the carrier's */
     int fd;
     bool used;
-    bool up;       /* connected: bytes can be sent */
-    bool open;     /* the handshake is over */
-    bool closed;   /* by the other end, or broken */
-    bool mute;     /* answers nothing by itself */
-    bool deaf;     /* does not even read (tcp) */
-    uint32_t more; /* bytes that answers to READs are too long (tcp) */
+    bool up;        /* connected: bytes can be sent */
+    bool open;      /* the handshake is over */
+    bool closed;    /* by the other end, or broken */
+    bool mute;      /* answers nothing by itself */
+    bool deaf;      /* does not even read (tcp) */
+    uint32_t reads; /* READs that came (tcp) */
+    uint32_t more;  /* bytes that answers to READs are too long (tcp) */
     uint32_t peer;
     uint64_t peer_key;
     uint64_t peer_bytes;

@@ -123,6 +123,7 @@ static void answer_read(struct wt_rogue_link *l, const uint8_t *at)
     uint8_t head[RECORD];
     uint32_t n = (uint32_t)wt_get(at + 4, 4);
     uint64_t off = wt_get(at + 16, 8);
+    l->reads++;
     if (l->mute || wt_get(at + 8, 8) != l->key || off > WT_ROGUE_AREA ||
         n > WT_ROGUE_AREA - off - l->more) {
         return;

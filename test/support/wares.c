@@ -180,7 +180,7 @@ bool wt_wares_move(struct wt_lab *lab)
         take_honest(w, &got);
         moved = true;
     }
-    while (weir_fetch_next(w->victim, &got) == WEIR_OK) {
+    while (w->victim != NULL && weir_fetch_next(w->victim, &got) == WEIR_OK) {
         take_victim(lab, &got);
         moved = true;
     }
