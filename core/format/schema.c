@@ -15,11 +15,12 @@
 enum {
     MAX_COLUMNS = 1024, /* as weir_schema_build() */
     MAX_WIDTH = 4096,   /* w:N */
-    MAX_PRECISION = 38, /* decimal128 */
 };
 
 #define SUPPORTED                                                              \
-    "c C s S i I l L f g b tdD tss: tsm: tsu: tsn: d:P,S u z w:N (N <= 4096)"
+    "c C s S i I l L e f g b tdD tdm tts ttm ttu ttn tss: tsm: tsu: tsn: tDs " \
+    "tDm tDu tDn tiM tiD tin d:P,S d:P,S,B (B: 32, 64, 128, 256) u z w:N (N "  \
+    "<= 4096)"
 
 /* ---- formats ------------------------------------------------------------- */
 
@@ -39,10 +40,23 @@ static const struct simple_format simple_formats[] = {
     {"I", WI_KIND_FIXED, WI_ORDER_UNSIGNED, 4},
     {"l", WI_KIND_FIXED, WI_ORDER_SIGNED, 8},
     {"L", WI_KIND_FIXED, WI_ORDER_UNSIGNED, 8},
+    {"e", WI_KIND_FIXED, WI_ORDER_NONE, 2},
     {"f", WI_KIND_FIXED, WI_ORDER_FLOAT, 4},
     {"g", WI_KIND_FIXED, WI_ORDER_FLOAT, 8},
     {"b", WI_KIND_BITS, WI_ORDER_UNSIGNED, 0},
     {"tdD", WI_KIND_FIXED, WI_ORDER_SIGNED, 4},
+    {"tdm", WI_KIND_FIXED, WI_ORDER_SIGNED, 8},
+    {"tts", WI_KIND_FIXED, WI_ORDER_SIGNED, 4},
+    {"ttm", WI_KIND_FIXED, WI_ORDER_SIGNED, 4},
+    {"ttu", WI_KIND_FIXED, WI_ORDER_SIGNED, 8},
+    {"ttn", WI_KIND_FIXED, WI_ORDER_SIGNED, 8},
+    {"tDs", WI_KIND_FIXED, WI_ORDER_SIGNED, 8},
+    {"tDm", WI_KIND_FIXED, WI_ORDER_SIGNED, 8},
+    {"tDu", WI_KIND_FIXED, WI_ORDER_SIGNED, 8},
+    {"tDn", WI_KIND_FIXED, WI_ORDER_SIGNED, 8},
+    {"tiM", WI_KIND_FIXED, WI_ORDER_SIGNED, 4},
+    {"tiD", WI_KIND_FIXED, WI_ORDER_NONE, 8},
+    {"tin", WI_KIND_FIXED, WI_ORDER_NONE, 16},
     {"u", WI_KIND_VAR, WI_ORDER_BYTES, 0},
     {"z", WI_KIND_VAR, WI_ORDER_BYTES, 0},
 };
@@ -94,6 +108,24 @@ static bool parse_timestamp(const char *format, struct wi_column *c)
     return true;
 }
 
+/* Most digits of a decimal of so many bits; 0: there is none. */
+static uint32_t most_digits(uint32_t bits)
+{
+    switch (bits) {
+    case 32:
+        return 9;
+    case 64:
+        return 18;
+    case 128:
+        return 38;
+    case 256:
+        return 76;
+    default:
+        return 0;
+    }
+}
+
+/* d:precision,scale[,bits]; a scale may be negative. */
 static bool parse_decimal(const char *format, struct wi_column *c)
 {
     uint32_t precision;
@@ -102,19 +134,20 @@ static bool parse_decimal(const char *format, struct wi_column *c)
     if (strncmp(format, "d:", 2) != 0) {
         return false;
     }
-    const char *p = parse_number(format + 2, MAX_PRECISION, &precision);
+    const char *p = parse_number(format + 2, most_digits(256), &precision);
     if (p == NULL || precision == 0 || *p != ',') {
         return false;
     }
     p++;
-    p = parse_number(*p == '-' ? p + 1 : p, MAX_PRECISION, &scale);
+    p = parse_number(*p == '-' ? p + 1 : p, most_digits(256), &scale);
     if (p != NULL && *p == ',') {
         p = parse_number(p + 1, 256, &bits);
     }
-    if (p == NULL || *p != '\0' || bits != 128) {
+    if (p == NULL || *p != '\0' || precision > most_digits(bits) ||
+        scale > most_digits(bits)) {
         return false;
     }
-    set_kind(c, WI_KIND_FIXED, WI_ORDER_SIGNED, 16);
+    set_kind(c, WI_KIND_FIXED, WI_ORDER_SIGNED, bits / 8);
     return true;
 }
 

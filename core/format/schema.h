@@ -6,8 +6,8 @@
  *   ArrowArray  --wi_schema_import--> views[]     (per batch: check, point)
  *
  * Three physical kinds carry every type of weir/batch.h:
- *   FIXED  width bytes per value     (int*, float*, date32, timestamp,
- *                                     decimal128, fixed-size binary)
+ *   FIXED  width bytes per value     (int*, float*, dates and times,
+ *                                     decimals, fixed-size binary)
  *   BITS   one bit per value, LSB first                            (bool)
  *   VAR    int32 offsets and bytes                         (utf8, binary)
  */
@@ -31,6 +31,7 @@ enum wi_order {
     WI_ORDER_UNSIGNED,
     WI_ORDER_FLOAT, /* -0 equals 0, NaN equals NaN and sorts last */
     WI_ORDER_BYTES, /* lexicographic, unsigned */
+    WI_ORDER_NONE,  /* not at all: such a column is no key */
 };
 
 struct wi_column {

@@ -92,6 +92,12 @@ static weir_err find_keys(struct wi_partition *p,
                            "partitioning: no key column \"%s\" among %s", name,
                            text);
         }
+        if (p->schema->columns[column].order == WI_ORDER_NONE) {
+            return wi_fail(err, WEIR_ERR_SCHEMA,
+                           "partitioning: column \"%s\" has format \"%s\", "
+                           "which cannot be a key",
+                           name, p->schema->columns[column].format);
+        }
         p->key_columns[k] = (uint32_t)column;
     }
     return WEIR_OK;

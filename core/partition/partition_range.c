@@ -7,7 +7,7 @@
  * bounds [lo, hi) that agree with it on columns 0..k, and the search of column
  * k + 1 stays inside that run, where the bounds ascend by column k + 1. Values
  * of up to 8 bytes are compared as words whose unsigned order is the value's;
- * decimals as 16 bytes, most significant first.
+ * longer decimals as bytes, most significant first.
  */
 #include "core/partition/partition_range.h"
 
@@ -18,6 +18,8 @@
 #include "core/base/err.h"
 #include "core/format/import.h"
 #include "core/partition/partition_hash.h"
+
+enum { DECIMAL_MOST = 32 }; /* bytes */
 
 /* The bounds' values in one key column, n of them. */
 struct bound_column {
@@ -70,11 +72,12 @@ static uint32_t is_null(const struct wi_view *v, uint64_t row)
     return v->validity != NULL && !wi_bit(v->validity, v->offset + row);
 }
 
-/* A 128-bit little-endian signed integer as 16 bytes that memcmp orders. */
-static void put_decimal(const uint8_t *value, uint8_t *out)
+/* A little-endian signed integer of `width` bytes as bytes that memcmp
+ * orders. */
+static void put_decimal(const uint8_t *value, uint32_t width, uint8_t *out)
 {
-    for (int i = 0; i < 16; i++) {
-        out[i] = value[15 - i];
+    for (uint32_t i = 0; i < width; i++) {
+        out[i] = value[width - 1 - i];
     }
     out[0] ^= 0x80;
 }
@@ -96,7 +99,7 @@ static void get_bytes(const struct wi_column *c, const struct wi_view *v,
     key->bytes = values + at * c->width;
     key->len = c->width;
     if (c->order == WI_ORDER_SIGNED) {
-        put_decimal(key->bytes, buffer);
+        put_decimal(key->bytes, c->width, buffer);
         key->bytes = buffer;
     }
 }
@@ -140,7 +143,7 @@ static weir_err copy_words(struct bound_column *b, const struct wi_view *v,
 static weir_err copy_bytes(struct bound_column *b, const struct wi_view *v,
                            uint32_t n)
 {
-    uint8_t buffer[16];
+    uint8_t buffer[DECIMAL_MOST];
     struct key key = {0};
     uint64_t total = 0;
 
@@ -360,7 +363,7 @@ static void narrow(struct wi_partition *p, const struct wi_view *v, uint32_t k,
                    uint32_t first, uint32_t n, uint32_t *lo, uint32_t *hi)
 {
     const struct bound_column *c = &p->bounds->columns[k];
-    uint8_t buffer[16];
+    uint8_t buffer[DECIMAL_MOST];
 
     if (c->words != NULL) {
         wi_key_words(c->column, v, first, n, 0, p->words);

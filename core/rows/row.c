@@ -26,7 +26,6 @@ enum {
     MAX_ROWS = 65536,
     BATCH_BYTES = 1 << 20,
     FIRST_BYTES = 4096,
-    DECIMAL_WIDTH = 16,
 };
 
 /* ---- opening and closing ------------------------------------------------- */
@@ -45,7 +44,7 @@ static void describe(const struct wi_column *from, struct wi_row_column *c)
     if (from->kind == WI_KIND_VAR) {
         c->type = WI_ROW_VAR_BYTES;
         c->width = sizeof(int32_t);
-    } else if (from->order == WI_ORDER_BYTES || from->width == DECIMAL_WIDTH) {
+    } else if (from->order >= WI_ORDER_BYTES || from->width > 8) {
         c->type = WI_ROW_FIXED_BYTES;
     } else {
         c->type = from->order == WI_ORDER_FLOAT ? WI_ROW_DOUBLE : WI_ROW_INT;

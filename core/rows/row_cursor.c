@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "core/base/bytes.h"
-
-enum { DECIMAL_WIDTH = 16 };
+#include "core/base/cc.h"
 
 struct weir_row_cursor weir_row_cursor_at(const struct ArrowArray *batch,
                                           const struct ArrowSchema *schema)
@@ -65,6 +64,43 @@ static int64_t load_int(const void *values, uint64_t at, uint32_t width,
     return is_unsigned ? (int64_t)v : (int64_t)(v << unused) >> unused;
 }
 
+/* Bytes of a value of "t..": date32, times of seconds and milliseconds and
+ * intervals of months have 4, intervals of three parts 16. */
+static uint32_t time_width(const char *format)
+{
+    static const char *const four[] = {"tdD", "tts", "ttm", "tiM"};
+    for (size_t i = 0; i < WI_ARRAY_LEN(four); i++) {
+        if (strcmp(format, four[i]) == 0) {
+            return 4;
+        }
+    }
+    return strcmp(format, "tin") == 0 ? 16 : 8;
+}
+
+/* Bytes of a value of "d:precision,scale[,bits]". */
+static uint32_t decimal_width(const char *format)
+{
+    const char *bits = strchr(strchr(format, ',') + 1, ',');
+    return bits == NULL ? 16 : (uint32_t)strtoul(bits + 1, NULL, 10) / 8;
+}
+
+/* Bytes of a value that is of fixed width and no number here; 0: it is. */
+static uint32_t bytes_width(const char *format)
+{
+    switch (format[0]) {
+    case 'w':
+        return (uint32_t)strtoul(format + 2, NULL, 10);
+    case 'd':
+        return decimal_width(format);
+    case 'e':
+        return 2;
+    case 't':
+        return time_width(format);
+    default:
+        return 0;
+    }
+}
+
 int64_t weir_row_int64(const struct weir_row_cursor *c, uint32_t column)
 {
     const struct ArrowArray *a = column_of(c, column);
@@ -85,9 +121,10 @@ int64_t weir_row_int64(const struct weir_row_cursor *c, uint32_t column)
         return load_int(values, at, 4, false);
     case 'I':
         return load_int(values, at, 4, true);
-    case 't': /* date32, or a timestamp */
-        return load_int(values, at, format_of(c, column)[1] == 'd' ? 4 : 8,
-                        false);
+    case 't': /* date, time, timestamp, duration, months */
+        return load_int(values, at, time_width(format_of(c, column)), false);
+    case 'd':
+        return load_int(values, at, decimal_width(format_of(c, column)), false);
     default:
         assert(strchr("lL", format_of(c, column)[0]) != NULL);
         return load_int(values, at, 8, false);
@@ -118,9 +155,8 @@ const void *weir_row_bytes(const struct weir_row_cursor *c, uint32_t column,
     const char *format = format_of(c, column);
     const uint8_t *values = a->buffers[1];
     uint64_t at = index_of(c, a);
-    if (format[0] == 'w' || format[0] == 'd') {
-        uint64_t width =
-            format[0] == 'd' ? DECIMAL_WIDTH : strtoul(format + 2, NULL, 10);
+    uint32_t width = bytes_width(format);
+    if (width != 0) {
         *len_out = width;
         return values + at * width;
     }

@@ -19,13 +19,18 @@
  * Types that travel, by Arrow format string:
  *
  *   c C s S i I l L   int8 uint8 .. int64 uint64
- *   f g               float32 float64
+ *   e f g             float16 float32 float64
  *   b                 bool (bitmap)
- *   tdD               date32
+ *   tdD tdm           date32 date64
+ *   tts ttm ttu ttn   time32, time64
  *   tss: tsm: tsu: tsn: (with any time zone text)   timestamp
- *   d:P,S             decimal128
+ *   tDs tDm tDu tDn   duration
+ *   tiM tiD tin       intervals of months; days and ms; months, days and ns
+ *   d:P,S[,B]         decimal of B bits: 32, 64, 128 [128], 256
  *   u z               utf8, binary (32-bit offsets)
  *   w:N               fixed-size binary of N bytes, 1..4096
+ *
+ * All of them but e, tiD and tin may be keys of WEIR_HASH and WEIR_RANGE.
  *
  * Every column may be nullable (ARROW_FLAG_NULLABLE). The struct itself may
  * not hold nulls. Dictionaries and nested types are refused with

@@ -46,9 +46,11 @@ WEIR_API weir_err weir_row_writer_open(weir_writer *writer,
 
 /**
  * Set one value of the current row. A column that is not set is null.
- * _int64 serves all integers, bool, date32 and timestamp (range checked),
- * _double both floats, _bytes utf8, binary, fixed-size binary and decimal128
- * (16 bytes, little endian).
+ * _int64 serves all integers, bool, decimals of 32 and 64 bits, dates, times,
+ * timestamps, durations and intervals of months (range checked), _double
+ * float32 and float64, _bytes utf8, binary, fixed-size binary, and what is left
+ * (float16, decimals of 128 and 256 bits, intervals of days), as they lie in an
+ * Arrow buffer, little endian.
  *
  * Errors:     WEIR_ERR_ARG (no such column, bytes is NULL), WEIR_ERR_SCHEMA
  *             (other type), WEIR_ERR_DATA (out of range, wrong length),

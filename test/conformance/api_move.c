@@ -90,29 +90,60 @@ void wt_api_fewer_bounds_leave_destinations_empty(const struct wt_place *place)
 /* ---- types and shapes ---------------------------------------------------- */
 
 /* Each type once as it is and once nullable. */
-static const struct weir_field typed[] = {
-    {"id", "l", 0},        {"c", "c", 0},       {"c?", "c", 1},
-    {"C", "C", 1},         {"s", "s", 0},       {"s?", "s", 1},
-    {"S", "S", 1},         {"i", "i", 0},       {"i?", "i", 1},
-    {"I", "I", 1},         {"l?", "l", 1},      {"L", "L", 0},
-    {"f", "f", 0},         {"f?", "f", 1},      {"g", "g", 0},
-    {"g?", "g", 1},        {"b", "b", 0},       {"b?", "b", 1},
-    {"day", "tdD", 1},     {"ts", "tss:", 0},   {"tm?", "tsm:UTC", 1},
-    {"tu", "tsu:", 0},     {"tn", "tsn:", 1},   {"dec", "d:38,4", 0},
-    {"dec?", "d:10,2", 1}, {"u", "u", 0},       {"u?", "u", 1},
-    {"z", "z", 0},         {"z?", "z", 1},      {"w1", "w:1", 0},
-    {"w7", "w:7", 1},      {"w100", "w:100", 0}};
+static const struct weir_field typed[] = {{"id", "l", 0},
+                                          {"c", "c", 0},
+                                          {"c?", "c", 1},
+                                          {"C", "C", 1},
+                                          {"s", "s", 0},
+                                          {"s?", "s", 1},
+                                          {"S", "S", 1},
+                                          {"i", "i", 0},
+                                          {"i?", "i", 1},
+                                          {"I", "I", 1},
+                                          {"l?", "l", 1},
+                                          {"L", "L", 0},
+                                          {"f", "f", 0},
+                                          {"f?", "f", 1},
+                                          {"g", "g", 0},
+                                          {"g?", "g", 1},
+                                          {"b", "b", 0},
+                                          {"b?", "b", 1},
+                                          {"day", "tdD", 1},
+                                          {"ts", "tss:", 0},
+                                          {"tm?", "tsm:UTC", 1},
+                                          {"tu", "tsu:", 0},
+                                          {"tn", "tsn:", 1},
+                                          {"dec", "d:38,4", 0},
+                                          {"dec?", "d:10,2", 1},
+                                          {"u", "u", 0},
+                                          {"u?", "u", 1},
+                                          {"z", "z", 0},
+                                          {"z?", "z", 1},
+                                          {"w1", "w:1", 0},
+                                          {"w7", "w:7", 1},
+                                          {"w100", "w:100", 0},
+                                          {"half", "e", 1},
+                                          {"ms", "tdm", 0},
+                                          {"t4", "tts", 1},
+                                          {"t8", "ttn", 0},
+                                          {"took", "tDu", 1},
+                                          {"months", "tiM", 0},
+                                          {"days", "tiD", 1},
+                                          {"span", "tin", 1},
+                                          {"d32", "d:9,2,32", 1},
+                                          {"d64", "d:18,2,64", 0},
+                                          {"d256", "d:76,0,256", 1}};
 
 static void move_typed(const struct wt_place *place, struct wt_rows rows,
                        uint32_t frame_bytes)
 {
     const struct wt_cluster_params cluster = {
         .nodes = 2, .node = {.frame_bytes = frame_bytes}};
-    static const char *const keys[] = {"l?", "u?", "b?", "w7"};
+    static const char *const keys[] = {"l?", "u?", "b?", "w7", "d256"};
     rows.fields = typed;
     rows.n_fields = sizeof(typed) / sizeof(typed[0]);
     const struct wt_flow_params flow = {
-        .shuffle = {.partitioning = WEIR_HASH, .keys = keys, .n_keys = 4},
+        .shuffle = {.partitioning = WEIR_HASH, .keys = keys, .n_keys = 5},
         .rows = rows,
         .n_rows = 3000,
         .batch_rows = 333};

@@ -58,10 +58,16 @@ static enum kind kind_of(const char *format, uint32_t *width)
         *width = (uint32_t)strtoul(format + 2, NULL, 10);
         return FIXED;
     case 'd':
-        *width = 16;
+        format = strrchr(format, ',') + 1; /* bits, or the scale */
+        *width = (uint32_t)strtoul(format, NULL, 10) / 8;
+        *width = *width < 4 ? 16 : *width;
+        return FIXED;
+    case 'e':
+        *width = 2;
         return FIXED;
     case 't':
-        *width = format[1] == 'd' ? 4 : 8;
+        *width = strcmp(format, "tin") == 0 ? 16 : 8;
+        *width = strstr("tdD tts ttm tiM", format) != NULL ? 4 : *width;
         return FIXED;
     default:
         *width = 8;

@@ -15,7 +15,7 @@
 
 #include <weir/batch.h>
 
-enum { WT_MAX_FIELDS = 32, WT_WHY_BYTES = 160 };
+enum { WT_MAX_FIELDS = 48, WT_WHY_BYTES = 160 };
 
 struct wt_rows {
     const struct weir_field *fields;

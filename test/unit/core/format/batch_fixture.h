@@ -22,9 +22,11 @@
 enum { WT_MAX_COLUMNS = 8, WT_MAX_VALUE = 4096 };
 
 static const char *const wt_formats[] = {
-    "c",   "C",    "s",    "S",      "i",       "I", "l", "L",
-    "f",   "g",    "b",    "tdD",    "tss:UTC", "u", "z", "w:1",
-    "w:7", "w:16", "tsn:", "d:38,4", "w:100",   "u", "u", "b",
+    "c",   "C",        "s",         "S",          "i",    "I",       "l",
+    "L",   "f",        "g",         "b",          "tdD",  "tss:UTC", "u",
+    "z",   "w:1",      "w:7",       "w:16",       "tsn:", "d:38,4",  "w:100",
+    "u",   "u",        "b",         "tdm",        "tts",  "ttn",     "tDu",
+    "tiM", "d:9,2,32", "d:18,2,64", "d:76,2,256",
 };
 
 struct wt_batch {

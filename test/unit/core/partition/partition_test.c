@@ -808,6 +808,25 @@ Test(partition, bad_params_are_errors)
     wt_close(&t);
 }
 
+Test(partition, columns_without_an_order_are_no_keys)
+{
+    static const char *const formats[] = {"e", "tiD", "tin"};
+    for (size_t f = 0; f < WI_ARRAY_LEN(formats); f++) {
+        const struct weir_field field = {"k", formats[f], 0};
+        const struct wi_partition_params params = {
+            .kind = WEIR_HASH, .n_dest = 4, .keys = key_k, .n_keys = 1};
+        struct wi_partition *p = NULL;
+        struct weir_error err;
+        struct wt_batch t;
+        wt_open_schema(&t, 1, &field, 1);
+        cr_assert_eq(wi_partition_open(t.schema, &params, &p, &err),
+                     WEIR_ERR_SCHEMA);
+        cr_assert_not_null(strstr(err.message, "cannot be a key"), "%s",
+                           err.message);
+        wt_close(&t);
+    }
+}
+
 Test(partition, each_partitioning_has_a_name_and_no_other_number_is_taken)
 {
     static const char *const names[] = {

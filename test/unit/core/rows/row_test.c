@@ -112,6 +112,14 @@ static const struct range ranges[] = {
     {"b", 0, 1},
     {"tdD", INT32_MIN, INT32_MAX},
     {"tss:", INT64_MIN, INT64_MAX},
+    {"tdm", INT64_MIN, INT64_MAX},
+    {"tts", INT32_MIN, INT32_MAX},
+    {"ttm", INT32_MIN, INT32_MAX},
+    {"ttu", INT64_MIN, INT64_MAX},
+    {"tDn", INT64_MIN, INT64_MAX},
+    {"tiM", INT32_MIN, INT32_MAX},
+    {"d:9,2,32", INT32_MIN, INT32_MAX},
+    {"d:18,2,64", INT64_MIN, INT64_MAX},
 };
 enum { N_RANGES = sizeof(ranges) / sizeof(ranges[0]) };
 
@@ -171,6 +179,42 @@ Test(row, integers_out_of_range_are_refused)
                          WEIR_ERR_DATA, "%s", ranges[i].format);
         }
     }
+    close_loop(&l);
+}
+
+Test(row, what_is_no_number_travels_as_its_bytes)
+{
+    static const struct {
+        const char *format;
+        uint32_t bytes;
+    } cases[] = {{"e", 2}, {"tiD", 8}, {"tin", 16}, {"d:76,2,256", 32}};
+    enum { N = sizeof(cases) / sizeof(cases[0]) };
+    static const uint8_t value[32] = {1, 2, 3, [7] = 9, [15] = 8, [31] = 0x80};
+    struct weir_field fields[N];
+    struct loop l;
+    struct ArrowArray batch;
+    uint64_t len;
+    for (uint32_t i = 0; i < N; i++) {
+        fields[i] = (struct weir_field){cases[i].format, cases[i].format, 0};
+    }
+    open_loop(&l, fields, N, 0);
+    for (uint32_t i = 0; i < N; i++) {
+        cr_assert_eq(weir_row_set_bytes(l.rows, i, value, cases[i].bytes + 1),
+                     WEIR_ERR_DATA);
+        cr_assert_eq(weir_row_set_bytes(l.rows, i, value, cases[i].bytes),
+                     WEIR_OK);
+    }
+    cr_assert_eq(weir_row_end(l.rows), WEIR_OK);
+    finish(&l);
+    cr_assert(next_batch(&l, &batch));
+    struct weir_row_cursor c = weir_row_cursor_at(&batch, &l.schema);
+    cr_assert(weir_row_next(&c));
+    for (uint32_t i = 0; i < N; i++) {
+        const void *got = weir_row_bytes(&c, i, &len);
+        cr_assert_eq(len, cases[i].bytes, "%s", cases[i].format);
+        cr_assert_eq(memcmp(got, value, len), 0, "%s", cases[i].format);
+    }
+    batch.release(&batch);
     close_loop(&l);
 }
 
