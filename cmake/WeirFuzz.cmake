@@ -15,6 +15,7 @@ set(weir_fuzz_support test/support/lab.c test/support/plan.c
                       test/support/rogue.c
                       test/support/rogue_ring.c test/support/rogue_sim.c
                       test/support/rogue_tcp.c test/support/rows.c
+                      test/support/wares.c
                       test/support/wire.c)
 add_library(weir_fuzz_support STATIC ${weir_fuzz_support})
 target_link_libraries(weir_fuzz_support PRIVATE weir_flags weir_chbench
