@@ -3,6 +3,7 @@
  * transport". */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ void wt_rogue_record(uint8_t at[24], uint32_t type, uint32_t bytes,
 static void begin(struct wt_rogue_link *l, int fd)
 {
     static uint64_t keys = 100;
+    const int on = 1;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     l->fd = fd;
     l->key = ++keys;
     l->area = calloc(1, WT_ROGUE_AREA);
