@@ -243,19 +243,22 @@ static struct ibv_send_wr *add_request(struct vb_ep *ep,
     return wr;
 }
 
-/* A short read that the device would take wrong bytes for: what is before the
- * page's end is read by a request of its own. */
-static void add_start(struct vb_ep *ep, struct wi_rma *op, uint32_t lkey)
+/* A short read that the device would take wrong bytes for: what is behind the
+ * page's end is read by a request of its own. It goes first: if that is not
+ * granted, nothing is read at all. */
+static void add_end(struct vb_ep *ep, struct wi_rma *op, uint32_t lkey)
 {
-    struct wi_rma start = *op;
-    start.bytes = VB_PAGE - (uint32_t)(op->remote_off % VB_PAGE);
-    if (op->bytes > vb_home(ep)->dev.torn_bytes || start.bytes >= op->bytes) {
+    struct wi_rma end = *op;
+    uint32_t here = VB_PAGE - (uint32_t)(op->remote_off % VB_PAGE);
+    if (op->bytes > vb_home(ep)->dev.torn_bytes || here >= op->bytes ||
+        op->remote_off > UINT64_MAX - op->bytes) { /* refused as it is */
         return;
     }
-    (void)add_request(ep, &start, IBV_WR_RDMA_READ, lkey);
-    op->local = (uint8_t *)op->local + start.bytes;
-    op->remote_off += start.bytes;
-    op->bytes -= start.bytes;
+    end.local = (uint8_t *)op->local + here;
+    end.remote_off += here;
+    end.bytes -= here;
+    op->bytes = here;
+    (void)add_request(ep, &end, IBV_WR_RDMA_READ, lkey);
 }
 
 static weir_err add_rma(struct vb_ep *ep, const struct wi_rma *op,
@@ -274,11 +277,11 @@ static weir_err add_rma(struct vb_ep *ep, const struct wi_rma *op,
     if (wi_unlikely(!has_room(ep, 0)) && !starve(ep, 0)) {
         return WEIR_AGAIN;
     }
-    struct wi_rma rest = *op;
+    struct wi_rma start = *op;
     if (opcode == IBV_WR_RDMA_READ) {
-        add_start(ep, &rest, lkey);
+        add_end(ep, &start, lkey);
     }
-    struct ibv_send_wr *wr = add_request(ep, &rest, opcode, lkey);
+    struct ibv_send_wr *wr = add_request(ep, &start, opcode, lkey);
     ep->tx.ops++;
     if (opcode == IBV_WR_RDMA_READ) {
         wr->send_flags = IBV_SEND_SIGNALED;
