@@ -265,6 +265,16 @@ static weir_err wait_for(struct weir_node *node, struct wi_worker *w,
     return park(node, w, timeout_ns);
 }
 
+weir_err weir_worker_wake(weir_node *node, uint32_t worker)
+{
+    struct wi_worker *w = find_worker(node, worker);
+    if (w == NULL) {
+        return WEIR_ERR_ARG;
+    }
+    wi_worker_notify(w, WI_ATTN_EVENT);
+    return WEIR_OK;
+}
+
 weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
 {
     struct wi_worker *w = find_worker(node, worker);

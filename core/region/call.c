@@ -71,6 +71,17 @@ static void free_call(struct wi_call *c)
     free(c);
 }
 
+/* The same, and its answer is dropped; who has taken it may want to know. */
+static void abandon(struct wi_call *c)
+{
+    if (c->taken) {
+        leave_share(c);
+        wi_worker_notify(c->asks->worker, WI_ATTN_EVENT);
+    } else {
+        free_call(c);
+    }
+}
+
 static struct wi_call *make_call(struct wi_share *s, enum wi_call_kind kind)
 {
     struct wi_regions *rs = s->link->engine->regions;
@@ -166,11 +177,7 @@ void wi_call_on_leave(struct wi_share *s, uint32_t call)
     {
         struct wi_call *c = wi_container_of(n, struct wi_call, on_share);
         if (number(c) == call) {
-            if (c->taken) {
-                leave_share(c); /* its answer will be dropped */
-            } else {
-                free_call(c);
-            }
+            abandon(c);
             return;
         }
     }
@@ -195,11 +202,7 @@ void wi_calls_forget(struct wi_share *s)
     while (!wi_list_empty(&s->calls)) {
         struct wi_call *c =
             wi_container_of(s->calls.next, struct wi_call, on_share);
-        if (c->taken) {
-            leave_share(c);
-        } else {
-            free_call(c);
-        }
+        abandon(c);
     }
 }
 
@@ -314,6 +317,25 @@ static void answer(struct wi_call *c, weir_err code, const void *bytes,
         send_answer(c->share, c->m.ask.call, code, bytes, len);
     }
     free_call(c);
+}
+
+int weir_ask_waits(const struct weir_ask *ask)
+{
+    int waits = 0;
+    if (ask == NULL || ask->asks == NULL) {
+        return 0;
+    }
+    struct weir_asks *a = ask->asks;
+    wi_node_lock(a->node);
+    wi_list_each(n, &a->taken)
+    {
+        if (call_on(n)->id == ask->id) {
+            waits = call_on(n)->share != NULL ? 1 : 0;
+            break;
+        }
+    }
+    wi_node_unlock(a->node);
+    return waits;
 }
 
 weir_err weir_ask_answer(const struct weir_ask *ask, weir_err code,

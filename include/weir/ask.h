@@ -94,6 +94,16 @@ WEIR_API weir_err weir_ask_answer(const struct weir_ask *ask, weir_err code,
                                   const void *bytes, uint32_t len);
 
 /**
+ * Does its peer still wait for the answer? 0 once the peer is gone or has given
+ * it up; then the worker of the asks is woken, too. An ask that is never meant
+ * to be answered so tells its owner how long the peer lives.
+ *
+ * Errors: none.  Blocks: shortly.  Threads: any
+ * Ownership: nothing; the ask was taken and not answered
+ */
+WEIR_API int weir_ask_waits(const struct weir_ask *ask);
+
+/**
  * Stop answering. Asks that are not answered get WEIR_ERR_NOT_FOUND.
  *
  * Errors: none.  Blocks: never.  Threads: one, no other call on it may run

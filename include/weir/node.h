@@ -262,6 +262,17 @@ WEIR_API weir_err weir_worker_wait(weir_node *node, uint32_t worker,
                                    uint64_t timeout_ns);
 
 /**
+ * End a wait of a worker, or its next one if it is not waiting: for what other
+ * threads of the program have to tell it.
+ *
+ * Errors:     WEIR_ERR_ARG (no such worker)
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_worker_wake(weir_node *node, uint32_t worker);
+
+/**
  * A descriptor for foreign event loops (epoll, libuv, asyncio): readable when
  * weir_worker_wait would return at once. The pattern is: try everything until
  * nothing moves, weir_worker_arm, and if that says WEIR_OK sleep on the

@@ -72,15 +72,19 @@ void wt_region_ask_never_answered_costs_only_its_time(
     kept[0] = wt_ask_of(r, asks);
     ask(r, 1, 2, "soon");
     kept[1] = wt_ask_of(r, asks);
+    cr_assert(weir_ask_waits(&kept[0]) && weir_ask_waits(&kept[1]));
     cr_assert_eq(weir_ask_answer(&kept[1], WEIR_OK, NULL, 0), WEIR_OK);
+    cr_assert_not(weir_ask_waits(&kept[1]));
     struct weir_got got = wt_next(r);
     cr_assert(got.tag == 2 && got.code == WEIR_OK && got.bytes == 0);
     got = wt_next(r);
     cr_assert_eq(got.tag, 1);
     cr_assert_eq(got.code, WEIR_ERR_TIMEOUT);
-    cr_assert_eq(weir_ask_answer(&kept[0], WEIR_OK, "late", 4), WEIR_OK);
     got = wt_get(r, 1, &(struct weir_get){.name = {7, 30}, .bytes = 10});
     cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+    /* The end of the wait was said before the get. */
+    cr_assert_not(weir_ask_waits(&kept[0]));
+    cr_assert_eq(weir_ask_answer(&kept[0], WEIR_OK, "late", 4), WEIR_OK);
     weir_fetch_release(r->fetch, &got);
     cr_assert_eq(weir_fetch_next(r->fetch, &got), WEIR_DONE);
     weir_region_close(region);

@@ -93,6 +93,10 @@ Test(args, worker)
     struct wt_args world;
     struct wt_args *w = &world;
     wt_args_open(w);
+    CODE(weir_worker_wake, node, WEIR_ERR_ARG, NULL, 0);
+    CODE(weir_worker_wake, worker, WEIR_ERR_ARG, w->node, 1);
+    cr_assert_eq(weir_worker_wake(w->node, 0), WEIR_OK);
+    cr_assert_eq(weir_worker_wait(w->node, 0, WEIR_FOREVER), WEIR_OK);
     CODE(weir_worker_wait, node, WEIR_ERR_ARG, NULL, 0, 0);
     CODE(weir_worker_wait, worker, WEIR_ERR_ARG, w->node, 1, WEIR_FOREVER);
     CODE(weir_worker_run, node, WEIR_ERR_ARG, NULL, 0, NULL, 0, WEIR_FOREVER);

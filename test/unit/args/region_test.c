@@ -60,6 +60,7 @@ Test(args, asks)
     CODE(weir_asks_next, ask_out, WEIR_ERR_ARG, asks, NULL);
     cr_assert_eq(weir_asks_next(asks, &ask), WEIR_AGAIN);
     ask.asks = asks;
+    ANSWERS(weir_ask_waits, ask, weir_ask_waits(NULL) == 0);
     CODE(weir_ask_answer, ask, WEIR_ERR_ARG, NULL, WEIR_OK, "x", 1);
     CODE(weir_ask_answer, bytes, WEIR_ERR_ARG, &ask, WEIR_OK, NULL, 1);
     CODE(weir_ask_answer, code, WEIR_ERR_ARG, &ask, WEIR_AGAIN, NULL, 0);
