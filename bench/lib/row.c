@@ -85,7 +85,7 @@ WB_INLINE struct wide wide_of(int64_t key)
 
 WB_INLINE uint64_t value_sum(uint8_t nulls, enum wb_column column, uint64_t sum)
 {
-    return nulls >> column & 1 ? wb_null_sum(column) : sum;
+    return wb_sum_of(nulls >> column & 1, column, sum);
 }
 
 /* What a row adds to the sum, its text's part said by the caller. */
@@ -170,6 +170,17 @@ void wb_packed_keys(int64_t *keys, enum wb_row row, const uint8_t *rows,
         memcpy(keys, rows, (size_t)n * sizeof(*keys));
         break;
     }
+}
+
+uint64_t wb_odd_text_sum(const uint8_t *text, uint32_t bytes)
+{
+    uint64_t sum = bytes;
+    for (uint32_t at = 0; at < bytes; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, text + at, bytes - at < 8 ? bytes - at : 8);
+        sum += word;
+    }
+    return sum;
 }
 
 uint64_t wb_packed_sum(enum wb_row row, const uint8_t *rows, uint64_t n)

@@ -69,6 +69,9 @@ void wb_packed_keys(int64_t *keys, enum wb_row row, const uint8_t *rows,
 /** Sum of packed rows mod 2^64. */
 uint64_t wb_packed_sum(enum wb_row row, const uint8_t *rows, uint64_t n);
 
+/** What a text of any length adds to the sum. */
+uint64_t wb_odd_text_sum(const uint8_t *text, uint32_t bytes);
+
 /** Whether every byte of these rows is what its key makes it. */
 bool wb_packed_is_right(enum wb_row row, const uint8_t *rows, uint64_t n);
 

@@ -84,61 +84,87 @@ void wb_row_batch_init(struct wb_row_batch *b, enum wb_row row)
                                    .release = release_nothing};
 }
 
-/* Bits of the rows that have a value, a word for each 64 rows. */
-static void make_validity(struct wb_row_batch *b, enum wb_column column,
-                          uint32_t n)
+/* Rows whose bits of validity are a word. */
+struct some {
+    uint32_t first;
+    uint32_t n;
+    uint64_t bits[64]; /* what their values are made of */
+};
+
+/* Validity of one column. */
+WB_INLINE void make_validity(struct wb_row_batch *b, enum wb_column column,
+                             const struct some *rows)
 {
-    for (uint32_t i = 0; i < n; i += 64) {
-        uint64_t word = 0;
-        for (uint32_t k = 0; k < wi_min_u32(n - i, 64); k++) {
-            const uint64_t bits = wb_bits_of(b->keys[i + k]);
-            word |= (uint64_t)!wb_is_null(bits, column) << k;
-        }
-        b->validity[column][i / 64] = word;
+    uint64_t word = 0;
+    for (uint32_t i = rows->n; i-- > 0;) {
+        word = word * 2 + !wb_is_null(rows->bits[i], column);
     }
+    b->validity[column][rows->first / 64] = word;
 }
 
-static uint64_t make_numbers(struct wb_row_batch *b, uint32_t n)
+WB_INLINE uint64_t make_numbers(struct wb_row_batch *b, const struct some *rows)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint64_t bits = wb_bits_of(b->keys[i]);
-        b->numbers[i] = wb_number_of(bits);
-        sum += wb_is_null(bits, WB_NUMBER) ? wb_null_sum(WB_NUMBER)
-                                           : (uint64_t)b->numbers[i];
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const uint64_t bits = rows->bits[i];
+        const int32_t number = wb_number_of(bits);
+        b->numbers[rows->first + i] = number;
+        sum +=
+            wb_sum_of(wb_is_null(bits, WB_NUMBER), WB_NUMBER, (uint64_t)number);
     }
-    make_validity(b, WB_NUMBER, n);
+    make_validity(b, WB_NUMBER, rows);
     return sum;
 }
 
-static uint64_t make_amounts(struct wb_row_batch *b, uint32_t n)
+WB_INLINE uint64_t make_amounts(struct wb_row_batch *b, const struct some *rows)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint64_t bits = wb_bits_of(b->keys[i]);
-        wb_amount_of(b->amounts[i], bits);
-        sum += wb_is_null(bits, WB_AMOUNT) ? wb_null_sum(WB_AMOUNT)
-                                           : wb_amount_sum(b->amounts[i]);
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const uint64_t bits = rows->bits[i];
+        uint64_t *amount = b->amounts[rows->first + i];
+        wb_amount_of(amount, bits);
+        sum += wb_sum_of(wb_is_null(bits, WB_AMOUNT), WB_AMOUNT,
+                         wb_amount_sum(amount));
     }
-    make_validity(b, WB_AMOUNT, n);
+    make_validity(b, WB_AMOUNT, rows);
     return sum;
 }
 
-WB_INLINE uint64_t make_texts(struct wb_row_batch *b, uint32_t n,
+WB_INLINE uint64_t make_texts(struct wb_row_batch *b, const struct some *rows,
                               uint32_t bytes)
 {
     uint64_t sum = 0;
-    uint32_t end = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint64_t bits = wb_bits_of(b->keys[i]);
+    uint32_t end = (uint32_t)b->offsets[rows->first];
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const uint64_t bits = rows->bits[i];
         const uint64_t letters = wb_letters_of(bits);
         const bool none = wb_is_null(bits, WB_TEXT);
         wb_text_of(b->text + end, bytes, letters);
-        sum += none ? wb_null_sum(WB_TEXT) : wb_letters_sum(bytes, letters);
+        sum += wb_sum_of(none, WB_TEXT, wb_letters_sum(bytes, letters));
         end += none ? 0 : bytes;
-        b->offsets[i + 1] = (int32_t)end;
+        b->offsets[rows->first + i + 1] = (int32_t)end;
     }
-    make_validity(b, WB_TEXT, n);
+    make_validity(b, WB_TEXT, rows);
+    return sum;
+}
+
+/* All columns but the key. */
+static uint64_t make_others(struct wb_row_batch *b, uint32_t n)
+{
+    uint64_t sum = 0;
+    struct some rows;
+    for (rows.first = 0; rows.first < n; rows.first += 64) {
+        rows.n = wi_min_u32(n - rows.first, 64);
+        for (uint32_t i = 0; i < rows.n; i++) {
+            rows.bits[i] = wb_bits_of(b->keys[rows.first + i]);
+        }
+        if (b->row == WB_ROW_MIXED) {
+            sum += make_numbers(b, &rows) + make_amounts(b, &rows) +
+                   make_texts(b, &rows, WB_MIXED_TEXT_BYTES);
+        } else {
+            sum += make_texts(b, &rows, WB_WIDE_TEXT_BYTES);
+        }
+    }
     return sum;
 }
 
@@ -147,17 +173,7 @@ uint64_t wb_row_batch_make(struct wb_row_batch *b,
 {
     const uint32_t n = range->n;
     uint64_t sum = wb_row_keys(b->keys, range);
-    switch (b->row) {
-    case WB_ROW_MIXED:
-        sum += make_numbers(b, n) + make_amounts(b, n) +
-               make_texts(b, n, WB_MIXED_TEXT_BYTES);
-        break;
-    case WB_ROW_WIDE:
-        sum += make_texts(b, n, WB_WIDE_TEXT_BYTES);
-        break;
-    default:
-        break;
-    }
+    sum += b->row == WB_ROW_NARROW ? 0 : make_others(b, n);
     for (uint32_t c = 0; c < layouts[b->row].columns; c++) {
         b->columns[c].length = n;
         b->columns[c].release = release_nothing;
@@ -204,7 +220,7 @@ WB_INLINE uint64_t sum_numbers(const struct column *c, uint64_t n)
     const int32_t *numbers = c->values;
     uint64_t sum = 0;
     for (uint64_t i = 0; i < n; i++) {
-        sum += is_valid(c, i) ? (uint64_t)numbers[i] : wb_null_sum(WB_NUMBER);
+        sum += wb_sum_of(!is_valid(c, i), WB_NUMBER, (uint64_t)numbers[i]);
     }
     return sum;
 }
@@ -214,8 +230,7 @@ WB_INLINE uint64_t sum_amounts(const struct column *c, uint64_t n)
     const uint64_t(*amounts)[2] = c->values;
     uint64_t sum = 0;
     for (uint64_t i = 0; i < n; i++) {
-        sum +=
-            is_valid(c, i) ? wb_amount_sum(amounts[i]) : wb_null_sum(WB_AMOUNT);
+        sum += wb_sum_of(!is_valid(c, i), WB_AMOUNT, wb_amount_sum(amounts[i]));
     }
     return sum;
 }
@@ -226,8 +241,8 @@ WB_INLINE uint64_t sum_texts(const struct column *c, uint64_t n, uint32_t usual)
     for (uint64_t i = 0; i < n; i++) {
         const int32_t begin = c->offsets[i];
         const uint32_t bytes = (uint32_t)(c->offsets[i + 1] - begin);
-        sum += is_valid(c, i) ? wb_text_sum(c->bytes + begin, bytes, usual)
-                              : wb_null_sum(WB_TEXT);
+        sum += wb_sum_of(!is_valid(c, i), WB_TEXT,
+                         wb_text_sum(c->bytes + begin, bytes, usual));
     }
     return sum;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "bench/lib/row.h"
+#include "core/base/cc.h"
 
 #define WB_INLINE static inline __attribute__((always_inline))
 
@@ -74,23 +75,33 @@ WB_INLINE uint64_t wb_letters_sum(uint32_t bytes, uint64_t letters)
     return bytes + bytes / 8 * letters + (uint32_t)letters;
 }
 
+/** `bytes`, 8 n + 4, is a constant in every caller. */
 WB_INLINE uint64_t wb_words_sum(const uint8_t *text, uint32_t bytes)
 {
     uint64_t sum = bytes;
-    for (uint32_t at = 0; at < bytes; at += 8) {
-        uint64_t word = 0;
-        memcpy(&word, text + at, bytes - at < 8 ? bytes - at : 8);
+    uint32_t half;
+    for (uint32_t at = 0; at + 4 < bytes; at += 8) {
+        uint64_t word;
+        memcpy(&word, text + at, sizeof(word));
         sum += word;
     }
-    return sum;
+    memcpy(&half, text + bytes - sizeof(half), sizeof(half));
+    return sum + half;
 }
 
-/** `usual`, a constant, is the length that most texts have: unrolled. */
+/** `usual`, a constant, is the length of every right text that is not null. */
 WB_INLINE uint64_t wb_text_sum(const uint8_t *text, uint32_t bytes,
                                uint32_t usual)
 {
-    return bytes == usual ? wb_words_sum(text, usual)
-                          : wb_words_sum(text, bytes);
+    return wi_likely(bytes == usual) ? wb_words_sum(text, usual)
+                                     : wb_odd_text_sum(text, bytes);
+}
+
+/** What a value adds: `sum`, or its column's constant if it is null. One null
+ *  in 16 rows is not predicted: no branch. */
+WB_INLINE uint64_t wb_sum_of(bool is_null, enum wb_column column, uint64_t sum)
+{
+    return sum ^ ((sum ^ wb_null_sum(column)) & (0 - (uint64_t)is_null));
 }
 
 #endif /* WB_ROW_VALUES_H */

@@ -17,6 +17,7 @@
 #include "core/base/atomic.h"
 #include "core/base/err.h"
 #include "core/format/frame.h"
+#include "core/format/frame_bits.h"
 #include "core/format/frame_fan.h"
 #include "core/format/frame_layout.h"
 #include "core/format/frame_stream.h"
@@ -206,9 +207,9 @@ static void lay_out_for(struct wi_builder *b, const struct wi_view *views,
 
 /* ---- appending ----------------------------------------------------------- */
 
-/* Offsets of all VAR columns; rows that fit in each of them. */
-static uint32_t put_offsets(struct wi_builder *b, const struct wi_view *views,
-                            struct wi_rows rows)
+/* All VAR columns; rows that fit in each of them. */
+static uint32_t put_texts(struct wi_builder *b, const struct wi_view *views,
+                          struct wi_rows rows)
 {
     for (uint32_t i = 0; i < b->s->n_columns && rows.n > 0; i++) {
         struct wi_area *a = &b->areas[i];
@@ -219,8 +220,8 @@ static uint32_t put_offsets(struct wi_builder *b, const struct wi_view *views,
         if (b->rows == 0) {
             offsets[0] = 0;
         }
-        rows.n =
-            wi_copy_offsets(offsets + b->rows + 1, &a->var, &views[i], &rows);
+        rows.n = wi_copy_texts(offsets + b->rows + 1, b->mem + a->bytes_off,
+                               &a->var, &views[i], &rows);
         a->taken = rows.n;
     }
     return rows.n;
@@ -233,15 +234,16 @@ static void put_validity(struct wi_builder *b, const struct wi_area *a,
     if (v->validity == NULL) {
         wi_set_bits(bits, b->rows, rows->n);
     } else {
-        wi_copy_bits(bits, b->rows, v->validity, v->offset, rows);
+        wi_copy_bits(bits, b->rows, v->validity, v->offset, rows,
+                     wi_isa_best());
     }
 }
 
-/* A later column may have had room for fewer rows than this one. */
-static void put_bytes(struct wi_builder *b, struct wi_area *a,
-                      const struct wi_view *v, const struct wi_rows *rows)
+/* A later column may have had room for fewer rows than this one; the bytes of
+ * the others are overwritten. */
+static void keep_texts(struct wi_area *a, const struct wi_view *v,
+                       const struct wi_rows *rows)
 {
-    wi_copy_bytes(b->mem + a->bytes_off, &a->var, v, rows);
     a->var.used =
         a->taken == rows->n ? a->var.end : a->var.used + wi_var_bytes(v, rows);
 }
@@ -279,10 +281,10 @@ static void put_column(struct wi_builder *b, uint32_t i,
         break;
     case WI_KIND_BITS:
         wi_copy_bits(b->mem + a->values_off, b->rows, v->values, v->offset,
-                     rows);
+                     rows, wi_isa_best());
         break;
     case WI_KIND_VAR:
-        put_bytes(b, a, v, rows);
+        keep_texts(a, v, rows);
         break;
     }
     if (c->nullable) {
@@ -301,11 +303,11 @@ static uint32_t fit_var(struct wi_builder *b, const struct wi_view *views,
         wi_lay_out(b);
     }
     now.n = wi_min_u32(rows->n, b->cap_rows - b->rows);
-    now.n = put_offsets(b, views, now);
+    now.n = put_texts(b, views, now);
     if (now.n == 0 && b->rows == 0) {
         lay_out_for(b, views, rows);
         now.n = wi_min_u32(rows->n, b->cap_rows);
-        now.n = put_offsets(b, views, now);
+        now.n = put_texts(b, views, now);
     }
     return now.n;
 }

@@ -229,94 +229,6 @@ void wi_copy_fixed(uint8_t *dst, const struct wi_view *v, uint32_t width,
     gather_width(dst, src, width, rows);
 }
 
-/* ---- bits ---------------------------------------------------------------- */
-
-/* k bits (1..64) from bit `pos` on; reads no byte that holds none of them. */
-static uint64_t load_bits(const uint8_t *bits, uint64_t pos, uint32_t k)
-{
-    const uint8_t *p = bits + (pos >> 3);
-    uint32_t shift = (uint32_t)(pos & 7);
-    uint32_t n_bytes = (shift + k + 7) >> 3;
-    uint64_t word = 0;
-
-    if (n_bytes >= 8) {
-        word = wi_load_u64(p) >> shift;
-        if (n_bytes == 9) {
-            word |= (uint64_t)p[8] << (64 - shift);
-        }
-    } else {
-        for (uint32_t i = 0; i < n_bytes; i++) {
-            word |= (uint64_t)p[i] << (8 * i);
-        }
-        word >>= shift;
-    }
-    return k == 64 ? word : word & (((uint64_t)1 << k) - 1);
-}
-
-/* Eight at a time: the shifts are constants then. */
-static uint64_t gather_bits(const uint8_t *bits, uint64_t offset,
-                            const uint32_t *idx, uint32_t k)
-{
-    uint64_t word = 0;
-    uint32_t i = 0;
-    for (; i + 8 <= k; i += 8) {
-        uint64_t byte = 0;
-        _Pragma("GCC unroll 8") for (uint32_t j = 0; j < 8; j++)
-        {
-            byte |= (uint64_t)wi_bit(bits, offset + idx[i + j]) << j;
-        }
-        word |= byte << i;
-    }
-    for (; i < k; i++) {
-        word |= (uint64_t)wi_bit(bits, offset + idx[i]) << i;
-    }
-    return word;
-}
-
-static uint64_t take_bits(const uint8_t *bits, uint64_t offset,
-                          const struct wi_rows *rows, uint32_t done, uint32_t k)
-{
-    if (rows->idx == NULL) {
-        return load_bits(bits, offset + rows->first + done, k);
-    }
-    return gather_bits(bits, offset, rows->idx + done, k);
-}
-
-void wi_copy_bits(uint8_t *dst, uint32_t at, const uint8_t *bits,
-                  uint64_t offset, const struct wi_rows *rows)
-{
-    uint8_t *out = dst + (at >> 6) * 8u;
-    uint32_t fill = at & 63;
-    uint64_t word = fill == 0 ? 0 : wi_load_u64(out);
-
-    for (uint32_t done = 0; done < rows->n;) {
-        uint32_t k = wi_min_u32(64 - fill, rows->n - done);
-        word |= take_bits(bits, offset, rows, done, k) << fill;
-        wi_store_u64(out, word);
-        out += 8;
-        word = 0;
-        fill = 0;
-        done += k;
-    }
-}
-
-void wi_set_bits(uint8_t *dst, uint32_t at, uint32_t n)
-{
-    uint8_t *out = dst + (at >> 6) * 8u;
-    uint32_t fill = at & 63;
-    uint64_t word = fill == 0 ? 0 : wi_load_u64(out);
-
-    for (uint32_t done = 0; done < n;) {
-        uint32_t k = wi_min_u32(64 - fill, n - done);
-        word |= (UINT64_MAX >> (64 - k)) << fill;
-        wi_store_u64(out, word);
-        out += 8;
-        word = 0;
-        fill = 0;
-        done += k;
-    }
-}
-
 /* ---- variable width ------------------------------------------------------ */
 
 static const uint8_t *source_offsets(const struct wi_view *v)
@@ -359,39 +271,91 @@ static uint32_t offsets_of_run(int32_t *ends, struct wi_var *var,
     for (uint32_t i = 0; i < n; i++) {
         ends[i] = (int32_t)(used + load_offset(offsets, i + 1u) - begin);
     }
-    var->src_end = load_offset(offsets, n);
-    var->end = used + var->src_end - begin;
+    var->end = used + load_offset(offsets, n) - begin;
     return n;
 }
 
-uint32_t wi_copy_offsets(int32_t *ends, struct wi_var *var,
-                         const struct wi_view *v, const struct wi_rows *rows)
+enum { BLOCK_BYTES = 32, MOST_BLOCKS_BYTES = 256 };
+
+/* Where texts are, and where they go. */
+struct texts {
+    const uint8_t *offsets;
+    const uint8_t *bytes;
+    uint32_t src_end; /* bytes before this may be read */
+    uint8_t *dst;
+    uint32_t cap_bytes;
+};
+
+/* One that is not short, or near an end. */
+static void copy_text(const struct texts *t, uint32_t to, uint32_t from,
+                      uint32_t len)
+{
+    uint32_t whole = (len + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+    uint8_t *dst = t->dst + to;
+    const uint8_t *src = t->bytes + from;
+    if (len > MOST_BLOCKS_BYTES || (uint64_t)from + whole > t->src_end ||
+        t->cap_bytes - to < whole) {
+        memcpy(dst, src, len);
+        return;
+    }
+    for (uint32_t at = 0; at < len; at += BLOCK_BYTES) {
+        memcpy(dst + at, src + at, BLOCK_BYTES);
+    }
+}
+
+/* Short texts are moved as a whole block where source and destination have that
+ * much: a branch on the length would be mispredicted, and a call costs more
+ * than the copy. The surplus is overwritten by the next text or lies in the
+ * unused end of the area. */
+static uint32_t gather_texts(int32_t *ends, struct wi_var *var,
+                             const struct texts *t, const struct wi_rows *rows)
+{
+    const struct texts own = *t; /* what is written might alias it */
+    const int64_t src_most = (int64_t)own.src_end - BLOCK_BYTES;
+    const int64_t to_most = (int64_t)own.cap_bytes - BLOCK_BYTES;
+    uint32_t to = var->used;
+    uint32_t i;
+    for (i = 0; i < rows->n; i++) {
+        uint64_t pair = wi_load_u64(own.offsets + (size_t)rows->idx[i] * 4);
+        uint32_t from = (uint32_t)pair;
+        uint32_t len = (uint32_t)(pair >> 32) - from;
+        if (wi_likely(len <= BLOCK_BYTES && from <= src_most &&
+                      to <= to_most)) {
+            memcpy(own.dst + to, own.bytes + from, BLOCK_BYTES);
+        } else if (len > own.cap_bytes - to) {
+            break;
+        } else {
+            copy_text(&own, to, from, len);
+        }
+        to += len;
+        ends[i] = (int32_t)to;
+    }
+    var->end = to;
+    return i;
+}
+
+uint32_t wi_copy_texts(int32_t *ends, uint8_t *dst, struct wi_var *var,
+                       const struct wi_view *v, const struct wi_rows *rows)
 {
     const uint8_t *offsets = source_offsets(v);
-    uint32_t cap_bytes = var->cap_bytes; /* `ends` might alias it */
-    uint64_t end = var->used;
-    uint64_t next = end;
-    uint32_t src_end = 0;
-    uint32_t i;
-
-    if (rows->idx == NULL) {
-        return offsets_of_run(ends, var, offsets + (size_t)rows->first * 4,
-                              rows->n);
+    uint32_t used = var->used;
+    if (rows->n == 0) {
+        var->end = used;
+        return 0;
     }
-    for (i = 0; i < rows->n; i++) {
-        uint64_t pair = wi_load_u64(offsets + (size_t)rows->idx[i] * 4);
-        uint32_t src = (uint32_t)(pair >> 32);
-        next += src - (uint32_t)pair;
-        if (next > cap_bytes) {
-            break;
-        }
-        src_end = src > src_end ? src : src_end;
-        ends[i] = (int32_t)next;
-        end = next;
+    if (rows->idx != NULL) {
+        uint64_t last = rows->idx[rows->n - 1];
+        const struct texts t = {.offsets = offsets,
+                                .bytes = v->bytes,
+                                .src_end = load_offset(offsets, last + 1),
+                                .dst = dst,
+                                .cap_bytes = var->cap_bytes};
+        return gather_texts(ends, var, &t, rows);
     }
-    var->end = (uint32_t)end;
-    var->src_end = src_end;
-    return i;
+    offsets += (size_t)rows->first * 4;
+    uint32_t n = offsets_of_run(ends, var, offsets, rows->n);
+    copy_block(dst + used, v->bytes + load_offset(offsets, 0), var->end - used);
+    return n;
 }
 
 uint32_t wi_var_bytes(const struct wi_view *v, const struct wi_rows *rows)
@@ -407,50 +371,4 @@ uint32_t wi_var_bytes(const struct wi_view *v, const struct wi_rows *rows)
         bytes += (uint32_t)(pair >> 32) - (uint32_t)pair;
     }
     return bytes;
-}
-
-enum { BLOCK_BYTES = 32, MOST_BLOCKS_BYTES = 256 };
-
-/* Blocks of 32 bytes until `len` are copied. */
-static inline void copy_blocks(uint8_t *dst, const uint8_t *src, uint32_t len)
-{
-    memcpy(dst, src, BLOCK_BYTES);
-    for (uint32_t at = BLOCK_BYTES; at < len; at += BLOCK_BYTES) {
-        memcpy(dst + at, src + at, BLOCK_BYTES);
-    }
-}
-
-/* Short values are moved in whole blocks where source and destination have that
- * much: a branch on the length would be mispredicted, and a call costs more
- * than the copy. The surplus is overwritten by the next value or lies in the
- * unused end of the area. */
-void wi_copy_bytes(uint8_t *dst, const struct wi_var *var,
-                   const struct wi_view *v, const struct wi_rows *rows)
-{
-    const uint8_t *offsets = source_offsets(v);
-    uint32_t cap_bytes = var->cap_bytes;
-    uint32_t src_end = var->src_end;
-    uint32_t to = var->used;
-
-    if (rows->idx == NULL) {
-        uint32_t begin = load_offset(offsets, rows->first);
-        uint32_t end = load_offset(offsets, (uint64_t)rows->first + rows->n);
-        copy_block(dst + to, v->bytes + begin, end - begin);
-        return;
-    }
-    for (uint32_t i = 0; i < rows->n; i++) {
-        uint64_t pair = wi_load_u64(offsets + (size_t)rows->idx[i] * 4);
-        uint32_t from = (uint32_t)pair;
-        uint32_t len = (uint32_t)(pair >> 32) - from;
-        const uint8_t *src = v->bytes + from;
-        uint32_t whole = (len + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
-        whole = wi_max_u32(whole, BLOCK_BYTES);
-        if (len <= MOST_BLOCKS_BYTES && src_end - from >= whole &&
-            cap_bytes - to >= whole) {
-            copy_blocks(dst + to, src, len);
-        } else {
-            memcpy(dst + to, src, len);
-        }
-        to += len;
-    }
 }

@@ -36,46 +36,24 @@ void wi_gather_words(uint8_t *dst, const uint8_t *src,
 void wi_copy_fixed(uint8_t *dst, const struct wi_view *v, uint32_t width,
                    const struct wi_rows *rows);
 
-/**
- * Bits to positions at, at + 1, .. of dst. Unless at % 64 is 0, an earlier call
- * left the word that holds position `at`, with zeros from `at` on. Whole words
- * are written; their bits after the last row are zero.
- *
- * @param bits   source bitmap, its row 0 at bit `offset`
- *
- * Errors: none. Blocks: never. Threads: any. Ownership: caller's.
- */
-void wi_copy_bits(uint8_t *dst, uint32_t at, const uint8_t *bits,
-                  uint64_t offset, const struct wi_rows *rows);
-
-/** As wi_copy_bits with n ones. */
-void wi_set_bits(uint8_t *dst, uint32_t at, uint32_t n);
-
 /** Bytes of VAR values in a frame: [used, end) of cap_bytes are new. */
 struct wi_var {
     uint32_t used;
     uint32_t cap_bytes;
     uint32_t end; /* [out] after the last row that fits */
-    uint32_t
-        src_end; /* [out] largest end of these rows in the source's bytes */
 };
 
 /**
- * Offsets of VAR values: ends[i] = end of row i, the first row starting at
- * `used`, until a row would end after cap_bytes. `ends` is only written: a peer
- * may be able to write there too.
+ * VAR values: their bytes to dst + used, and ends[i] = end of row i, until a
+ * row would end after cap_bytes. Both are only written: a peer may be able to
+ * write there too. Any byte of dst after `used` may be written.
  *
  * Returns: rows that fit
  */
-uint32_t wi_copy_offsets(int32_t *ends, struct wi_var *var,
-                         const struct wi_view *v, const struct wi_rows *rows);
+uint32_t wi_copy_texts(int32_t *ends, uint8_t *dst, struct wi_var *var,
+                       const struct wi_view *v, const struct wi_rows *rows);
 
 /** Bytes of the VAR values of these rows in the source. */
 uint32_t wi_var_bytes(const struct wi_view *v, const struct wi_rows *rows);
-
-/** Bytes of VAR values to dst + used, after wi_copy_offsets took all of
- *  `rows`; dst has cap_bytes, of which any may be written after `used`. */
-void wi_copy_bytes(uint8_t *dst, const struct wi_var *var,
-                   const struct wi_view *v, const struct wi_rows *rows);
 
 #endif /* WI_FRAME_COPY_H */
