@@ -6,7 +6,7 @@
 .PHONY: release demo test test-sanitizers check bench bench-two-stage \
         bench-query install install-all docs format fuzz tidy coverage clean \
         setup setup-build setup-check setup-bench setup-vm setup-cross \
-        setup-scan test-aarch64 vm test-vm bench-vm help
+        setup-scan test-aarch64 test-rust vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -107,6 +107,12 @@ build/duckdb-tpch/bin/python: | setup-bench
 
 build/tpch-0.2: | build/duckdb-tpch/bin/python
 	@build/duckdb-tpch/bin/python bench/opponents/tpch_files.py 0.2 $@
+
+# Its target folder is outside of the tree: a fresh clone builds no crate again.
+CARGO_TARGET_DIR ?= $(HOME)/.cache/weir/cargo
+test-rust: release ## tests of the Rust bindings (needs cargo)
+	@cd bindings/rust && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
+	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) cargo test -p weir
 
 vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'
