@@ -4,9 +4,10 @@
 
 .DEFAULT_GOAL := release
 .PHONY: release demo test test-sanitizers check bench bench-two-stage \
-        bench-query install install-all docs format fuzz tidy coverage clean \
-        setup setup-build setup-check setup-bench setup-vm setup-cross \
-        setup-scan test-aarch64 test-rust vm test-vm bench-vm help
+        bench-query bench-scan install install-all docs format fuzz tidy \
+        coverage clean setup setup-build setup-check setup-bench setup-vm \
+        setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
+        vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -16,7 +17,8 @@ help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
 setup: ## install all Debian packages
-setup: setup-build setup-check setup-bench setup-vm setup-cross setup-scan
+setup: setup-build setup-check setup-bench setup-vm setup-cross setup-scan \
+       setup-duckdb
 
 setup-build setup-check setup-bench setup-vm setup-cross: setup-%:
 	@tools/setup.sh $*
@@ -24,6 +26,10 @@ setup-build setup-check setup-bench setup-vm setup-cross: setup-%:
 setup-scan: setup-build ## fetch nanoarrow and adbc.h for libweir-scan
 	@tools/setup.sh scan
 	@tools/arrow.sh build/arrow
+
+setup-duckdb: ## fetch libduckdb.so, for tests and `weir serve`
+	@command -v npm >/dev/null || tools/setup.sh duckdb
+	@tools/duckdb.sh build/libduckdb
 
 # Configured once; later builds notice by themselves what has changed.
 build/%/build.ninja: | setup-build
@@ -99,6 +105,28 @@ build/duckdb/bin/python: | setup-bench
 	@python3 -m venv build/duckdb
 	@build/duckdb/bin/pip install --quiet duckdb
 
+# Opponents of the scan service; the DuckDB is that of tools/duckdb.sh. Outside
+# of the tree: a fresh clone fetches nothing again.
+SCAN_CACHE := $(HOME)/.cache/weir
+SCAN_OPPONENTS := $(SCAN_CACHE)/scan-pyarrow-26.0.1-duckdb-1.5.6
+$(SCAN_OPPONENTS)/done: | setup-bench
+	@python3 -m venv $(SCAN_OPPONENTS)
+	@$(SCAN_OPPONENTS)/bin/pip install --quiet --only-binary :all: \
+	    pyarrow==26.0.1 duckdb==1.5.6
+	@touch $@
+
+BENCH_SCAN := build/bench/weir bench scan --rows 6000000 \
+    --database $(SCAN_CACHE)/lineitem-6000000.duckdb \
+    --python $(SCAN_OPPONENTS)/bin/python
+bench-scan: ## results of queries against Arrow Flight and others, minutes
+bench-scan: setup-bench setup-scan setup-duckdb $(SCAN_OPPONENTS)/done
+	@cmake --preset bench >/dev/null
+	@cmake --build build/bench -j $(JOBS) --target weir_tool weir_scan_sum
+	@$(BENCH_SCAN) $(ARGS) --contestants \
+	    shm,tcp,flight,flight-2,serialized,serialized-unix
+	@$(BENCH_SCAN) $(ARGS) --source duckdb --contestants \
+	    shm,tcp,flight,serialized,duckdb
+
 # The generator, and the DuckDB that it belongs to: not the one measured.
 build/duckdb-tpch/bin/python: | setup-bench
 	@python3 -m venv build/duckdb-tpch
@@ -113,6 +141,9 @@ CARGO_TARGET_DIR ?= $(HOME)/.cache/weir/cargo
 test-rust: release ## tests of the Rust bindings (needs cargo)
 	@cd bindings/rust && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
 	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) cargo test -p weir
+
+test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
+	@connectors/adbc/test/run.sh $(REL) $(ARGS)
 
 vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'

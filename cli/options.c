@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_0 = 256 }; /* and up: keys of options without a letter */
+enum {
+    KEY_0 = 256, /* and up: keys of options without a letter */
+    OPERANDS_BYTES = 64,
+};
 
 const char *const option_transports[] = {"shm", "tcp", "verbs", "auto", NULL};
 
@@ -127,17 +130,27 @@ static void take(const struct option_row *row, struct argp_state *state,
     }
 }
 
+static const char **value_at(const struct parse *p, size_t at)
+{
+    return (const char **)(void *)(p->args + at);
+}
+
 static void take_operand(const struct parse *p, struct argp_state *state,
                          const char *text)
 {
-    const char *operand = p->options->operand;
-    if (operand == NULL) {
+    const struct options *o = p->options;
+    if (o->operand == NULL) {
         argp_error(state, "unexpected argument \"%s\"", text);
         return;
     }
-    const char **at = (const char **)(void *)(p->args + p->options->operand_at);
+    const char **at = value_at(p, o->operand_at);
+    const char *what = o->operand;
+    if (*at != NULL && o->second != NULL) {
+        at = value_at(p, o->second_at);
+        what = o->second;
+    }
     if (*at != NULL) {
-        argp_error(state, "one %s only; \"%s\" is a second", operand, text);
+        argp_error(state, "one %s only; \"%s\" is a second", what, text);
     }
     *at = text;
 }
@@ -145,9 +158,11 @@ static void take_operand(const struct parse *p, struct argp_state *state,
 static void check_all(const struct parse *p, struct argp_state *state)
 {
     const struct options *o = p->options;
-    if (o->operand != NULL &&
-        *(const char **)(void *)(p->args + o->operand_at) == NULL) {
+    if (o->operand != NULL && *value_at(p, o->operand_at) == NULL) {
         argp_error(state, "no %s given", o->operand);
+    }
+    if (o->second != NULL && *value_at(p, o->second_at) == NULL) {
+        argp_error(state, "no %s given", o->second);
     }
     if (o->check != NULL) {
         o->check(state, p->args);
@@ -177,12 +192,16 @@ static error_t parse_one(int key, char *text, struct argp_state *state)
 
 void options_parse(const struct options *o, int argc, char **argv, void *args)
 {
+    char operands[OPERANDS_BYTES];
     struct argp_option options[OPTION_MAX + 1] = {{.name = NULL}};
     const struct argp argp = {.options = options,
                               .parser = parse_one,
-                              .args_doc = o->operand,
+                              .args_doc = o->operand == NULL ? NULL : operands,
                               .doc = o->doc};
     struct parse parse = {.options = o, .args = args};
+    (void)snprintf(operands, sizeof(operands), "%s %s",
+                   o->operand != NULL ? o->operand : "",
+                   o->second != NULL ? o->second : "");
     for (size_t i = 0; o->rows[i].name != NULL; i++) {
         assert(i < OPTION_MAX);
         options[i] = (struct argp_option){.name = o->rows[i].name,

@@ -77,12 +77,16 @@ struct options {
     const char *doc;     /* of argp */
     const char *operand; /* what a command works on, given once; NULL: none */
     size_t operand_at;   /* const char *, borrowed from argv */
+    const char *second;  /* another one that follows it; NULL: none */
+    size_t second_at;
     /** After all values are in; refuses by argp_error. NULL: nothing to do. */
     void (*check)(struct argp_state *state, void *args);
 };
 
 #define OPTION_OPERAND(text, type, member)                                     \
     .operand = (text), .operand_at = offsetof(type, member)
+#define OPTION_SECOND(text, type, member)                                      \
+    .second = (text), .second_at = offsetof(type, member)
 
 /** Place of `text` in `words`, which end with NULL; ends the program by
  *  argp_error if it is not there. Blocks: never. Threads: one. Ownership:

@@ -5,7 +5,8 @@
 set(weir_scripts ${PROJECT_SOURCE_DIR}/test/scripts)
 
 foreach(check includes headers atomics sizes api_docs probes spdx calls
-              columns paths warnings format doxygen selftest)
+              columns paths warnings format doxygen when_changed
+              selftest)
   add_test(NAME check.${check}
            COMMAND ${weir_scripts}/check_${check}.sh ${PROJECT_SOURCE_DIR})
   weir_test_properties(check.${check} check 120)

@@ -7,7 +7,7 @@
 
 weir_glob(weir_fuzz_sources test/fuzz/*_fuzz.c)
 if(NOT WEIR_SCAN_FOUND)
-  list(FILTER weir_fuzz_sources EXCLUDE REGEX "/scan_fuzz\\.c$")
+  list(FILTER weir_fuzz_sources EXCLUDE REGEX "/scan[a-z_]*_fuzz\\.c$")
 endif()
 
 # What targets share with the tests; none of it needs Criterion.
@@ -32,7 +32,7 @@ foreach(source ${weir_fuzz_sources})
                                                   ${PROJECT_BINARY_DIR}/test)
   target_link_libraries(${target} PRIVATE weir_flags weir_fuzz_support
                                           weir_chbench weir_plan_static)
-  if(name STREQUAL "scan")
+  if(name MATCHES "^scan")
     target_link_libraries(${target} PRIVATE weir_scan_static)
     target_include_directories(${target} SYSTEM PRIVATE ${weir_arrow_include})
   endif()

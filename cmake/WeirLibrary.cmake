@@ -7,7 +7,7 @@
 set(weir_plan_header_files include/weir/plan.h include/weir/run.h
                            include/weir/table.h)
 weir_glob(weir_header_files include/*.h)
-set(weir_scan_header_files include/weir/scan.h)
+weir_glob(weir_scan_header_files include/weir/scan*.h)
 list(REMOVE_ITEM weir_header_files ${weir_plan_header_files}
      ${weir_scan_header_files})
 

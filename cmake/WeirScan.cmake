@@ -4,11 +4,20 @@
 
 set(WEIR_ARROW_DIR ${PROJECT_SOURCE_DIR}/build/arrow
     CACHE PATH "Where tools/arrow.sh has put nanoarrow and adbc.h")
+set(WEIR_DUCKDB_DIR ${PROJECT_SOURCE_DIR}/build/libduckdb
+    CACHE PATH "Where tools/duckdb.sh has put libduckdb.so")
 set(WEIR_SCAN_FOUND OFF)
 if(WEIR_SCAN AND EXISTS ${WEIR_ARROW_DIR}/name)
   set(WEIR_SCAN_FOUND ON)
 elseif(WEIR_SCAN)
   message(STATUS "no libweir-scan: run `make setup-scan`")
+endif()
+
+# Drivers are C++. Behind libc, jemalloc's new takes from jemalloc and its
+# delete gives to libc; so in programs that carry it libstdc++ goes before it.
+if(WEIR_SCAN_FOUND AND WEIR_JEMALLOC_BEHIND_LIBC)
+  list(PREPEND WEIR_JEMALLOC_BEHIND_LIBC
+       -Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state)
 endif()
 
 if(WEIR_SCAN_FOUND)
@@ -26,6 +35,22 @@ if(WEIR_SCAN_FOUND)
   if(WEIR_SANITIZE)
     target_compile_options(weir_nanoarrow PRIVATE -fsanitize=${WEIR_SANITIZE}
                                                   -fno-omit-frame-pointer)
+  endif()
+
+  # What writes Arrow files, for the weir command alone.
+  if(EXISTS ${weir_arrow_include}/nanoarrow/ipc/writer.c)
+    set(weir_ipc_sources "")
+    foreach(name codecs decoder encoder reader writer)
+      list(APPEND weir_ipc_sources
+           ${weir_arrow_include}/nanoarrow/ipc/${name}.c)
+    endforeach()
+    foreach(name builder emitter refmap verifier)
+      list(APPEND weir_ipc_sources
+           ${weir_arrow_include}/flatcc/runtime/${name}.c)
+    endforeach()
+    add_library(weir_nanoarrow_ipc STATIC EXCLUDE_FROM_ALL ${weir_ipc_sources})
+    target_include_directories(weir_nanoarrow_ipc SYSTEM
+                               PUBLIC ${weir_arrow_include})
   endif()
 
   weir_glob(weir_scan_sources services/scan/*.c)

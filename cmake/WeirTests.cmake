@@ -25,7 +25,9 @@ endif()
 
 if(NOT WEIR_SCAN_FOUND)
   list(FILTER weir_unit_sources EXCLUDE REGEX
-       "^test/unit/(services/scan/|args/scan_test)")
+       "^test/unit/(services|bench|tools)/scan/|^test/unit/args/scan_test")
+  list(FILTER weir_unit_sources EXCLUDE REGEX "^test/unit/connectors/adbc/")
+  list(FILTER weir_conformance_sources EXCLUDE REGEX "/scan_")
 endif()
 
 set(weir_test_libraries weir_chbench weir_plan_static ${WEIR_CSV_LIBRARY}
@@ -139,15 +141,14 @@ foreach(folder ${weir_unit_folders})
   if(name STREQUAL "")
     set(name top)
   endif()
-  # Drivers are C++. Behind libc, jemalloc's new takes from jemalloc and its
-  # delete gives to libc; so where it is carried, libstdc++ goes before it.
-  set(cxx "")
-  if(name STREQUAL "services.scan")
-    set(cxx -Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state)
+  set(libraries ${weir_test_libraries})
+  if(name STREQUAL "connectors.adbc")
+    list(APPEND sources test/unit/services/scan/engines_test.c)
+    list(PREPEND libraries weir_adbc)
   endif()
-  weir_criterion(unit.${name} unit 300 SOURCES ${sources} LIBRARIES ${cxx}
-                 ${weir_test_libraries})
-  if(WEIR_SCAN_FOUND AND name MATCHES "^(services[.]scan|args)$")
+  weir_criterion(unit.${name} unit 300 SOURCES ${sources}
+                 LIBRARIES ${libraries})
+  if(WEIR_SCAN_FOUND AND name MATCHES "^(services.scan|connectors.adbc|args)$")
     string(REPLACE "." "_" target test_unit_${name})
     target_link_libraries(${target} PRIVATE weir_scan_static)
     target_include_directories(${target} SYSTEM PRIVATE ${weir_arrow_include})
@@ -155,6 +156,10 @@ foreach(folder ${weir_unit_folders})
       target_compile_definitions(
         ${target}
         PRIVATE WEIR_ADBC_SQLITE="${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so")
+    endif()
+    if(EXISTS ${WEIR_DUCKDB_DIR}/libduckdb.so)
+      target_compile_definitions(
+        ${target} PRIVATE WEIR_DUCKDB="${WEIR_DUCKDB_DIR}/libduckdb.so")
     endif()
   endif()
 endforeach()
@@ -174,6 +179,11 @@ target_compile_definitions(
 target_link_libraries(
   weir_suites PRIVATE weir_flags ${weir_support_library} ${weir_kit_libraries}
                       weir_plan_static PkgConfig::WEIR_CRITERION)
+if(WEIR_SCAN_FOUND)
+  target_sources(weir_suites PRIVATE test/unit/services/scan/make_test.c)
+  target_link_libraries(weir_suites PRIVATE weir_scan_static)
+  target_include_directories(weir_suites SYSTEM PRIVATE ${weir_arrow_include})
+endif()
 
 foreach(source ${weir_conformance_sources})
   get_filename_component(name ${source} NAME_WE)
@@ -181,6 +191,10 @@ foreach(source ${weir_conformance_sources})
   weir_criterion(
     conformance.${name} conformance 120 SOURCES ${source}
     LIBRARIES weir_suites ${weir_kit_libraries} weir_plan_static)
+  if(name MATCHES "^scan_")
+    target_include_directories(test_conformance_${name} SYSTEM
+                               PRIVATE ${weir_arrow_include})
+  endif()
 endforeach()
 
 foreach(source ${weir_integration_sources})

@@ -11,12 +11,20 @@ set(weir_mpi_programs "^bench/opponents/.*_mpi[^/]*\\.c$")
 list(FILTER weir_mpi_sources INCLUDE REGEX ${weir_mpi_programs})
 list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/micro/")
 list(FILTER weir_bench_sources EXCLUDE REGEX ${weir_mpi_programs})
+# What uses libweir-scan.
+if(NOT WEIR_SCAN_FOUND)
+  list(FILTER weir_bench_sources EXCLUDE REGEX "^bench/scan/")
+endif()
 
 weir_glob(weir_launch_sources launch/*.c)
 weir_glob(weir_cli_sources cli/*.c)
 weir_glob(weir_cmd_sources tools/*.c)
 set(weir_main_source tools/weir.c)
 list(REMOVE_ITEM weir_cmd_sources ${weir_main_source})
+if(NOT WEIR_SCAN_FOUND)
+  list(FILTER weir_cli_sources EXCLUDE REGEX "^cli/scan/")
+  list(FILTER weir_cmd_sources EXCLUDE REGEX "^tools/scan/")
+endif()
 
 # Kit and subcommands are archives, so that unit tests link what they test
 # and leave out the command's main().
@@ -27,6 +35,13 @@ function(weir_kit target)
     ${target}
     PRIVATE weir_flags
     PUBLIC weir_chbench weir_plan_static PkgConfig::WEIR_JANSSON)
+  if(WEIR_SCAN_FOUND)
+    target_compile_definitions(
+      ${target}
+      PRIVATE WEIR_HAS_SCAN
+              WEIR_DUCKDB_BUILD="${WEIR_DUCKDB_DIR}/libduckdb.so")
+    target_link_libraries(${target} PUBLIC weir_scan_static)
+  endif()
 endfunction()
 if(weir_launch_sources)
   weir_kit(weir_launch ${weir_launch_sources})
@@ -44,13 +59,28 @@ if(weir_bench_sources)
     RELATIVE ${PROJECT_SOURCE_DIR}
     CONFIGURE_DEPENDS bench/plans/*.json bench/plans/*.sql)
   weir_embed(${weir_embedded} ${weir_embedded_plans}
-             bench/opponents/duckdb_query.py)
+             bench/opponents/duckdb_query.py bench/opponents/scan.py
+             bench/scan/lineitem.sql)
   weir_kit(weir_bench ${weir_bench_sources} ${weir_embedded})
   target_link_libraries(weir_bench PUBLIC weir_cli)
   list(PREPEND weir_kit_libraries weir_bench)
 endif()
+# How scans are added up, for opponents in Python; beside the `weir` command.
+if(WEIR_SCAN_FOUND AND NOT WEIR_SANITIZE)
+  add_library(weir_scan_sum MODULE bench/scan/sum.c)
+  set_target_properties(
+    weir_scan_sum PROPERTIES PREFIX "lib" C_VISIBILITY_PRESET default
+                             LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_include_directories(weir_scan_sum
+                             PRIVATE ${PROJECT_SOURCE_DIR}
+                                     ${PROJECT_SOURCE_DIR}/include)
+endif()
 if(weir_cmd_sources)
   weir_kit(weir_cmd ${weir_cmd_sources})
+  if(TARGET weir_nanoarrow_ipc) # writes Arrow files
+    target_compile_definitions(weir_cmd PRIVATE WEIR_HAS_IPC)
+    target_link_libraries(weir_cmd PUBLIC weir_nanoarrow_ipc)
+  endif()
   list(PREPEND weir_kit_libraries weir_cmd)
   target_link_libraries(weir_cmd PUBLIC weir_cli)
 endif()
@@ -60,8 +90,9 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/${weir_main_source})
   set_target_properties(
     weir_tool PROPERTIES OUTPUT_NAME weir RUNTIME_OUTPUT_DIRECTORY
                                           ${PROJECT_BINARY_DIR})
-  target_compile_definitions(weir_tool
-                             PRIVATE WEIR_VERSION="${PROJECT_VERSION}")
+  target_compile_definitions(
+    weir_tool PRIVATE WEIR_VERSION="${PROJECT_VERSION}"
+                      $<$<BOOL:${WEIR_SCAN_FOUND}>:WEIR_HAS_SCAN>)
   target_link_libraries(
     weir_tool PRIVATE weir_flags ${weir_kit_libraries} weir_plan_static
                       ${WEIR_JEMALLOC_BEHIND_LIBC})

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# arrow.sh DIR: the sources of others that libweir-scan is made with, below
-# DIR/include: nanoarrow and adbc.h; and a driver that its tests load, SQLite's.
+# arrow.sh DIR: the sources of others that libweir-scan and the weir command are
+# made with, below DIR/include: nanoarrow, with what writes Arrow files (and
+# flatcc, which that needs), and adbc.h; and a driver that tests load, SQLite's.
 # Debian 12 has none of them, so they come from PyPI, by pip, at one version
 # each and checked by their hashes; a minute, once.
 set -eu
@@ -9,7 +10,7 @@ set -eu
 dir=$1
 nanoarrow=0.9.0
 adbc=1.13.0
-name="nanoarrow $nanoarrow, adbc $adbc, 2"
+name="nanoarrow $nanoarrow, adbc $adbc, 3"
 if [ -f "$dir/name" ] && [ "$(cat "$dir/name")" = "$name" ]; then
     exit 0
 fi
@@ -44,7 +45,12 @@ for file in "$dir"/work/*.tar.gz; do
 done
 
 from=$dir/work/nanoarrow-$nanoarrow/subprojects/arrow-nanoarrow/src/nanoarrow
-cp -r "$from/nanoarrow.h" "$from/common" "$dir/include/nanoarrow"
+cp -r "$from/nanoarrow.h" "$from/nanoarrow_ipc.h" "$from/common" "$from/ipc" \
+    "$dir/include/nanoarrow"
+cp -r "$dir/work/nanoarrow-$nanoarrow"/subprojects/flatcc-*/include/flatcc \
+    "$dir/include"
+cp -r "$dir/work/nanoarrow-$nanoarrow"/subprojects/flatcc-*/src/runtime \
+    "$dir/include/flatcc"
 # Symbols are ours, and none is exported.
 sed -e "s/@NANOARROW_VERSION@/$nanoarrow/" \
     -e "s/@NANOARROW_VERSION_MAJOR@/${nanoarrow%%.*}/" \

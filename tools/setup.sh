@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [lib|plan|verbs|build|check|bench|vm|cross|scan]...: install the
-# Debian packages that Weir needs and that are missing: lib for libweir alone,
-# plan for libweir-plan, verbs for the transport over RDMA, build for all three
-# and everything that is made of them. When none is, this takes milliseconds and
-# touches nothing.
+# setup.sh [lib|plan|verbs|build|check|bench|vm|cross|scan|duckdb]...: install
+# the Debian packages that Weir needs and that are missing: lib for libweir
+# alone, plan for libweir-plan, verbs for the transport over RDMA, build for all
+# three and everything that is made of them. When none is, this takes
+# milliseconds and touches nothing.
 set -eu
 
 # libjemalloc2 is loaded at run time; util-linux has setarch.
@@ -25,6 +25,8 @@ vm="qemu-system-x86 busybox-static kmod cpio xz-utils gcc-12 iproute2
     ibverbs-providers ibverbs-utils rdmacm-utils perftest"
 # tools/arrow.sh fetches what libweir-scan is made with.
 scan="python3-venv"
+# tools/duckdb.sh fetches with it.
+duckdb="npm"
 # Besides the headers of Criterion and xxHash, which "build" brings.
 cross="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 
@@ -40,9 +42,11 @@ for group in "${@:-build}"; do
     vm) wanted="$wanted $vm" ;;
     cross) wanted="$wanted $cross" ;;
     scan) wanted="$wanted $scan" ;;
+    duckdb) wanted="$wanted $duckdb" ;;
     *)
         echo "setup.sh: no group '$group'" \
-            "(lib, plan, verbs, build, check, bench, vm, cross, scan)" >&2
+            "(lib, plan, verbs, build, check, bench, vm, cross, scan," \
+            "duckdb)" >&2
         exit 2
         ;;
     esac

@@ -27,6 +27,10 @@ static const struct command commands[] = {
     {"demo", cmd_demo, "show a shuffle between processes at work"},
     {"shuffle", cmd_shuffle, "partition the rows of a CSV file"},
     {"run", cmd_run, "run a query plan in several processes"},
+#ifdef WEIR_HAS_SCAN
+    {"serve", cmd_serve, "serve a database or a folder of files to clients"},
+    {"scan", cmd_scan, "ask a server a query, and print or write its rows"},
+#endif
     {"explain", cmd_explain, "check a query plan and print it as a tree"},
     {"gen", cmd_gen, "write the tables of a benchmark as CSV files"},
     {"doctor", cmd_doctor, "check what links run over, and say what fixes it"},

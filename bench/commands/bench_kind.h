@@ -63,6 +63,7 @@ extern const struct bench_kind bench_gen;
 extern const struct bench_kind bench_get;
 extern const struct bench_kind bench_partition;
 extern const struct bench_kind bench_query;
+extern const struct bench_kind bench_scan; /* with libweir-scan */
 extern const struct bench_kind bench_two_stage;
 
 #endif /* WEIR_BENCH_KIND_H */

@@ -309,7 +309,11 @@ static const struct bench_kind setup_kind = {
 static const struct bench_kind *const kinds[] = {
     &bench_two_stage, &bench_partition, &latency_kind, &stream_kind,
     &idle_kind,       &memory_kind,     &sim_kind,     &bench_query,
-    &bench_gen,       &setup_kind,      &bench_get};
+    &bench_gen,       &setup_kind,      &bench_get,
+#ifdef WEIR_HAS_SCAN
+    &bench_scan,
+#endif
+};
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static weir_err run_kind(const struct bench_kind *k, void *args,

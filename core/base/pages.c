@@ -138,7 +138,8 @@ static int fill(void *base, size_t bytes)
     return why;
 }
 
-weir_err wi_pages_open(size_t bytes, void **base_out, struct weir_error *err)
+static weir_err make(size_t bytes, bool lazy, void **base_out,
+                     struct weir_error *err)
 {
     if (bytes == 0 || bytes % WI_PAGE != 0) {
         return wi_fail(err, WEIR_ERR_ARG,
@@ -155,12 +156,22 @@ weir_err wi_pages_open(size_t bytes, void **base_out, struct weir_error *err)
         }
     }
     base = map_aligned(bytes);
-    int why = fill(base, bytes);
+    int why = lazy && base != MAP_FAILED ? 0 : fill(base, bytes);
     if (why != 0) {
         return no_pages(why, bytes, err);
     }
     *base_out = base;
     return WEIR_OK;
+}
+
+weir_err wi_pages_open(size_t bytes, void **base_out, struct weir_error *err)
+{
+    return make(bytes, false, base_out, err);
+}
+
+weir_err wi_pages_reserve(size_t bytes, void **base_out, struct weir_error *err)
+{
+    return make(bytes, wi_pages_can_populate(), base_out, err);
 }
 
 void wi_pages_close(void *base, size_t bytes)

@@ -27,6 +27,12 @@
  */
 weir_err wi_pages_open(size_t bytes, void **base_out, struct weir_error *err);
 
+/** The same without the pages: none may be touched before wi_pages_populate().
+ *  They are there at once where they are huge pages that were set aside, and on
+ *  kernels that cannot populate. */
+weir_err wi_pages_reserve(size_t bytes, void **base_out,
+                          struct weir_error *err);
+
 void wi_pages_close(void *base, size_t bytes);
 
 /** Can the system populate pages when asked to (Linux 5.14 and later)? */

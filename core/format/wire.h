@@ -40,6 +40,7 @@ enum {
     WI_WIRE_CAP_CHECKSUM = 1u << 0, /* frames carry checksums */
     WI_WIRE_CAP_FILTER = 1u << 1,   /* FILTER is understood */
     WI_WIRE_CAP_REGION = 1u << 2,   /* FIND to SYNCED are understood */
+    WI_WIRE_CAP_GROW = 1u << 3,     /* MEMBER over a link is understood */
 };
 #define WI_WIRE_CAPS_REQUIRED 0u
 
@@ -78,7 +79,8 @@ enum {
     ROW(CREDIT,       13, pos,       OPEN,       CLOSING, wi_out_on_credit)    \
     ROW(FAIL,         14, fail,      CONNECTING, CLOSING, on_query)            \
     ROW(JOIN,         15, member,    CONNECTING, DEAD,    NULL)                \
-    ROW(MEMBER,       16, member,    CONNECTING, DEAD,    NULL)                \
+    /* seed: this one has come, or is elsewhere now; also before a link */     \
+    ROW(MEMBER,       16, member,    OPEN,       CLOSING, wi_news_on_member)   \
     /* it is open here; the query is closed here; it is open otherwise */      \
     ROW(SHUFFLE,      17, shuffle,   CONNECTING, CLOSING, on_query)            \
     ROW(CLOSE,        18, close,     CONNECTING, CLOSING, on_query)            \

@@ -160,12 +160,31 @@ bool wi_in_may_write(void *arg, uint64_t off, uint64_t bytes)
 
 /* ---- messages ------------------------------------------------------------ */
 
+/* The pages of a ring that opens. A mapped one's producer takes them itself, as
+ * its frames come to them. */
+static weir_err take_pages(const struct wi_link *l,
+                           const struct wi_msg_edge_open *m,
+                           struct weir_error *err)
+{
+    if (l->mapped) {
+        return WEIR_OK;
+    }
+    const struct wi_mem_part part = {.base = l->area.base,
+                                     .bytes = l->area.bytes,
+                                     .from = m->ring_off,
+                                     .to = m->ring_off + m->ring_bytes};
+    return l->home->ops->mem_take(l->home, &part, err);
+}
+
 weir_err wi_in_on_open(struct wi_link *l, const union wi_msg *msg,
                        struct weir_error *err)
 {
     const struct wi_msg_edge_open *m = &msg->edge_open;
     uint32_t units = 0;
     weir_err rc = check_open(l, m, &units, err);
+    if (rc == WEIR_OK) {
+        rc = take_pages(l, m, err);
+    }
     if (rc != WEIR_OK) {
         return rc;
     }

@@ -91,8 +91,13 @@ struct wi_engine {
     uint64_t mem_peak;
     uint64_t filter_bytes; /* of peers' filters; not in mem_bytes */
     uint32_t open_shuffles;
-    struct wi_join *join;    /* seed join in progress */
-    struct wi_event *events; /* polled and not handled yet */
+    struct wi_join *join;     /* seed join in progress */
+    bool seed;                /* of a cluster that is complete: it may grow */
+    uint32_t change;          /* of the members since; see news.h */
+    uint32_t changed_last;    /* whose it was */
+    uint64_t news_ns;         /* tell the others then */
+    struct wi_list newcomers; /* who is being told the list: newcomer.c */
+    struct wi_event *events;  /* polled and not handled yet */
     uint32_t n_events;
     bool closing;
     struct weir_node_stats stats; /* the cold ones */

@@ -10,6 +10,7 @@
 #include "core/link/life.h"
 #include "core/link/link.h"
 #include "core/link/members.h"
+#include "core/link/news.h"
 #include "core/transport.h"
 
 static weir_err check_name(const struct wi_engine *e, uint32_t idx,
@@ -99,6 +100,7 @@ static weir_err move(struct wi_engine *e, uint32_t idx, const char *address,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a member");
     }
     leave_old_address(e, idx);
+    wi_news_changed(e, idx);
     return WEIR_OK;
 }
 
@@ -117,6 +119,7 @@ weir_err wi_member_add(struct wi_engine *e, uint32_t idx,
     }
     e->n_members = wi_max_u32(e->n_members, idx + 1);
     wi_guests_greet(e);
+    wi_news_changed(e, idx);
     return WEIR_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/link/join_list.h"
+#include "core/link/newcomer.h"
 #include "core/link/seed.h"
 #include "core/transport.h"
 
@@ -16,23 +17,45 @@
 
 /* ---- the joiner ---------------------------------------------------------- */
 
-/* An entry of the list that the seed sends. */
-static weir_err check_member(const struct wi_engine *e, const struct wi_join *j,
-                             const struct wi_msg_member *m,
-                             struct weir_error *err)
+/* Does this entry belong into the seed's list, as far as that has come? */
+static weir_err check_place(const struct wi_engine *e, const struct wi_join *j,
+                            const struct wi_msg_member *m,
+                            struct weir_error *err)
 {
-    if (m->n_members != j->n) {
+    if (j->any && (m->n_members == 0 || m->n_members > e->cfg.max_members)) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "the seed's cluster has numbers up to %u, this node's "
+                       "max_members is %u: give all nodes the same",
+                       m->n_members, e->cfg.max_members);
+    }
+    if (m->n_members != j->n && !(j->any && j->n == 0)) {
         return wi_fail(err, WEIR_ERR_PEER_REFUSED,
                        "the seed forms a cluster of %u members, this node "
                        "expects %u",
                        m->n_members, j->n);
     }
-    if (m->idx >= j->n || m->self >= j->n || j->entries[m->idx].known ||
-        wi_join_find_name(j, m->name) < j->n) {
+    bool twice = m->name[0] != '\0' && wi_join_find_name(j, m->name) < j->n;
+    if (m->idx >= m->n_members || m->self >= m->n_members ||
+        j->entries[m->idx].known || twice) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "the seed's list of %u: entry %u (%s) comes twice or is "
                        "out of it",
-                       j->n, m->idx, m->name);
+                       m->n_members, m->idx, m->name);
+    }
+    return WEIR_OK;
+}
+
+/* An entry of the list that the seed sends. */
+static weir_err check_member(const struct wi_engine *e, const struct wi_join *j,
+                             const struct wi_msg_member *m,
+                             struct weir_error *err)
+{
+    weir_err rc = check_place(e, j, m, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (j->any && m->idx != m->self && wi_join_is_hole(m)) {
+        return WEIR_OK;
     }
     bool own = strcmp(m->name, e->name) == 0;
     if (own != (m->idx == m->self) || (own && m->workers != e->cfg.workers)) {
@@ -59,6 +82,7 @@ static void take_member(struct wi_engine *e, struct wi_join *j,
         wi_join_finish(j, rc, err.message);
         return;
     }
+    j->n = m->n_members; /* of a cluster that runs: news */
     struct wi_join_entry *it = &j->entries[m->idx];
     j->n_known++;
     it->known = true;
@@ -74,6 +98,7 @@ static void retry(struct wi_engine *e, struct wi_join *j)
     j->ep = NULL;
     memset(j->entries, 0, j->n * sizeof(*j->entries)); /* part of a list */
     j->n_known = 0;
+    j->n = j->any ? 0 : j->n;
     j->retry_ns = e->now_ns + RETRY_NS;
     wi_engine_due(e, j->retry_ns);
 }
@@ -168,6 +193,7 @@ void wi_join_event(struct wi_engine *e, const struct wi_event *ev)
     } else if (j != NULL && j->seed) {
         wi_seed_event(e, j, ev);
     }
+    wi_newcomer_event(e, ev);
     if (j != NULL && j->ended) {
         wi_join_end(e, true);
     }
@@ -209,7 +235,8 @@ void wi_join_tick(struct wi_engine *e)
 weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
                        struct weir_error *err)
 {
-    if (e->n_members != 0 || e->join != NULL || n == 0 ||
+    bool any = n == 0 && address != NULL;
+    if (e->n_members != 0 || e->join != NULL || (n == 0 && !any) ||
         n > e->cfg.max_members) {
         return wi_fail(err, WEIR_ERR_STATE,
                        "cannot join a cluster of %u: joined already, or "
@@ -221,14 +248,17 @@ weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
         return wi_fail(err, WEIR_ERR_ARG, "seed_address: %.300s", why.message);
     }
     struct wi_join *j = calloc(1, sizeof(*j));
-    struct wi_join_entry *entries = calloc(n, sizeof(*entries));
+    uint32_t room = any ? e->cfg.max_members : n;
+    struct wi_join_entry *entries = calloc(room, sizeof(*entries));
     if (j == NULL || entries == NULL) {
         free(j);
         free(entries);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u members", n);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u members",
+                       room);
     }
     j->entries = entries;
     j->n = n;
+    j->any = any;
     j->seed = address == NULL;
     j->code = WEIR_AGAIN;
     j->retry_ns = e->now_ns;
@@ -265,6 +295,12 @@ weir_err wi_join_timeout(struct wi_engine *e, struct weir_error *err)
             "no connection to the seed at %s: nothing answers there; "
             "does a firewall drop what goes to that port?",
             j->address);
+    }
+    if (j->any) {
+        return wi_fail(err, WEIR_ERR_TIMEOUT,
+                       "no member list from the seed at %s: does its cluster "
+                       "run, or does it still wait for members?",
+                       j->address);
     }
     if (!j->seed) {
         return wi_fail(err, WEIR_ERR_TIMEOUT,

@@ -7,14 +7,15 @@
  *            ...                   all there:
  *          <------- MEMBER 0 .. n-1
  *
- * The endpoint is closed afterwards; links open when they are needed.
+ * The endpoint is closed afterwards; links open when they are needed. Who comes
+ * to a cluster that runs: newcomer.h.
  */
 #ifndef WI_JOIN_H
 #define WI_JOIN_H
 
 #include "core/link/engine.h"
 
-/** Begin. address NULL: this is the seed. */
+/** Begin. address NULL: this is the seed. n 0: the cluster runs. */
 weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
                        struct weir_error *err);
 

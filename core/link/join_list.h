@@ -25,6 +25,7 @@ struct wi_join_entry {
 
 struct wi_join {
     bool seed;
+    bool any;   /* joiner: of a cluster that runs; n is 0 until the seed says */
     bool ended; /* the caller has its answer */
     uint32_t n;
     uint32_t n_known;
@@ -41,8 +42,15 @@ struct wi_join {
 /** This node's own entry, in the form of the JOIN that it sends. */
 void wi_join_fill_self(const struct wi_engine *e, struct wi_msg_member *m);
 
+/** MEMBER about entry idx of this node's list; all zero if nobody has it. */
+void wi_join_fill_entry(const struct wi_engine *e, uint32_t idx,
+                        union wi_msg *m);
+
 /** The join has failed; of several causes the first stands. */
 void wi_join_finish(struct wi_join *j, weir_err code, const char *text);
+
+/** Is this an entry of a number that nobody has? */
+bool wi_join_is_hole(const struct wi_msg_member *m);
 
 /** All entries are known: this node joins. */
 void wi_join_complete(struct wi_engine *e, struct wi_join *j);

@@ -11,6 +11,7 @@
 #include "core/link/edge_out.h"
 #include "core/link/in_end.h"
 #include "core/link/members.h"
+#include "core/link/news.h"
 #include "core/link/post.h"
 #include "core/link/send.h"
 #include "core/link/warn.h"
@@ -37,6 +38,14 @@ static weir_err open_self(struct wi_link *l, struct weir_error *err)
     if (wi_link_alloc_peer(l, e->budget.n_units) != WEIR_OK) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u units",
                        e->budget.n_units);
+    }
+    const struct wi_mem_part ctl = {.base = l->area.base,
+                                    .bytes = l->area.bytes,
+                                    .to = e->budget.n_units *
+                                          sizeof(struct wi_ring_ctl)};
+    rc = l->home->ops->mem_take(l->home, &ctl, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     wi_link_enter(l, WI_LINK_OPEN);
     l->peer_area = l->area.base;
@@ -88,6 +97,7 @@ void wi_link_opened(struct wi_link *l)
         e->up->link_opened(l);
     }
     e->shares->link_opened(l);
+    wi_news_link_opened(l);
     wi_out_place(l);
 }
 
@@ -98,6 +108,7 @@ void wi_link_revive(struct wi_link *l)
         l->idle_since_ns = l->engine->now_ns;
         wi_engine_kick(l->engine); /* its timers have changed */
         l->engine->shares->link_opened(l);
+        wi_news_link_opened(l);
         wi_out_place(l);
     }
 }
@@ -180,6 +191,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
         e->up->link_gone(l);
     }
     e->shares->link_gone(l, clean, code, why);
+    wi_news_link_gone(l, clean);
     wi_engine_kick(e);
 }
 

@@ -40,6 +40,9 @@ struct wi_member {
     bool removed;         /* no new queries with it */
     bool own;             /* of an outsider: it is this node */
     uint32_t holds;       /* of an outsider: handles */
+    uint32_t change;      /* seed: the last one of this entry, 0: none */
+    uint32_t heard;       /* seed: last change that it was told of */
+    uint64_t heard_by;    /* seed: the incarnation that was */
     struct wi_gate gates[WI_CAUSES];
 };
 

@@ -8,6 +8,7 @@
 #include "core/link/guest.h"
 #include "core/link/handshake.h"
 #include "core/link/life.h"
+#include "core/link/news_in.h"
 #include "core/link/post.h"
 #include "core/link/send.h"
 #include "core/transport.h"
@@ -69,6 +70,7 @@ static bool is_for_members(uint16_t type)
     case WI_MSG_CLOSE:
     case WI_MSG_DIFFER:
     case WI_MSG_FILTER:
+    case WI_MSG_MEMBER:
         return true;
     default:
         return false;

@@ -6,6 +6,7 @@
 #include "core/base/err.h"
 #include "core/link/engine.h"
 #include "core/link/handshake.h"
+#include "core/link/newcomer.h"
 #include "core/link/warn.h"
 #include "core/transport.h"
 
@@ -29,22 +30,32 @@ static void tell(const struct wi_join *j, struct wi_join_entry *to)
     }
 }
 
-/* May this one join? The seed's own list stays as it is, whatever comes. */
+/* Does it wait for the members of a cluster that is not complete yet? */
+static bool gathers(const struct wi_join *j)
+{
+    return j != NULL && j->seed && j->n_known < j->n;
+}
+
+static weir_err check_version(const struct wi_engine *e,
+                              const struct wi_msg_member *m,
+                              struct weir_error *err)
+{
+    if (m->magic == WI_WIRE_MAGIC && m->version_min <= WI_WIRE_VERSION_MAX &&
+        m->version_max >= WI_WIRE_VERSION_MIN) {
+        return WEIR_OK;
+    }
+    return wi_fail(err, WEIR_ERR_PEER_VERSION,
+                   "seed %s speaks wire versions %u to %u, you %u to %u",
+                   e->name, WI_WIRE_VERSION_MIN, WI_WIRE_VERSION_MAX,
+                   m->version_min, m->version_max);
+}
+
+/* May this one be among the first? */
 static weir_err check_join(const struct wi_engine *e,
                            const struct wi_msg_member *m,
                            struct weir_error *err)
 {
     const struct wi_join *j = e->join;
-    if (m->magic != WI_WIRE_MAGIC || m->version_min > WI_WIRE_VERSION_MAX ||
-        m->version_max < WI_WIRE_VERSION_MIN) {
-        return wi_fail(err, WEIR_ERR_PEER_VERSION,
-                       "seed %s speaks wire versions %u to %u, you %u to %u",
-                       e->name, WI_WIRE_VERSION_MIN, WI_WIRE_VERSION_MAX,
-                       m->version_min, m->version_max);
-    }
-    if (j == NULL && e->n_members == 0) {
-        return wi_fail(err, WEIR_ERR_STATE, "not a seed yet");
-    }
     if (j != NULL && j->seed && m->n_members != j->n) {
         return wi_fail(err, WEIR_ERR_PEER_REFUSED,
                        "%s forms a cluster of %u members, %s expects %u",
@@ -61,19 +72,14 @@ static weir_err check_join(const struct wi_engine *e,
                          "%s cannot let %s join: %s", e->name, m->name, why);
 }
 
-void wi_seed_message(struct wi_engine *e, struct wi_ep *ep,
-                     const struct wi_msg_member *m)
+/* One of the first members. */
+static weir_err gather(struct wi_engine *e, struct wi_ep *ep,
+                       const struct wi_msg_member *m, struct weir_error *err)
 {
     struct wi_join *j = e->join;
-    struct weir_error err;
-    weir_err rc = check_join(e, m, &err);
+    weir_err rc = check_join(e, m, err);
     if (rc != WEIR_OK) {
-        if (rc != WEIR_ERR_STATE) {
-            wi_warn(e, WI_STRANGER, WI_CAUSE_JOIN, "refused a join: %s",
-                    err.message);
-        }
-        wi_ep_refuse(e, ep, rc, err.message);
-        return;
+        return rc;
     }
     struct wi_join_entry *new = &j->entries[j->n_known++];
     new->m = *m;
@@ -85,6 +91,44 @@ void wi_seed_message(struct wi_engine *e, struct wi_ep *ep,
             tell(j, &j->entries[i]);
         }
     }
+    return WEIR_OK;
+}
+
+/* One more member of a cluster that runs. */
+static weir_err grow(struct wi_engine *e, struct wi_ep *ep,
+                     const struct wi_msg_member *m, struct weir_error *err)
+{
+    if (gathers(e->join)) {
+        return wi_fail(err, WEIR_ERR_STATE, "it waits for its first members");
+    }
+    if (!e->seed || e->closing) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "%s cannot let %s join: it %s", e->name, m->name,
+                       e->closing ? "is being closed" : "is no seed");
+    }
+    weir_err rc = wi_join_check_entry(e, m, err);
+    return rc == WEIR_OK ? wi_newcomer_take(e, ep, m, err) : rc;
+}
+
+/* The list of members stays as it is, whatever comes. */
+void wi_seed_message(struct wi_engine *e, struct wi_ep *ep,
+                     const struct wi_msg_member *m)
+{
+    struct weir_error err;
+    weir_err rc = check_version(e, m, &err);
+    if (rc == WEIR_OK && e->join == NULL && e->n_members == 0) {
+        rc = wi_fail(&err, WEIR_ERR_STATE, "not a seed yet");
+    } else if (rc == WEIR_OK) {
+        rc = m->n_members == 0 ? grow(e, ep, m, &err) : gather(e, ep, m, &err);
+    }
+    if (rc == WEIR_OK) {
+        return;
+    }
+    if (rc != WEIR_ERR_STATE) {
+        wi_warn(e, WI_STRANGER, WI_CAUSE_JOIN, "refused a join: %s",
+                err.message);
+    }
+    wi_ep_refuse(e, ep, rc, err.message);
 }
 
 void wi_seed_event(struct wi_engine *e, struct wi_join *j,

@@ -18,7 +18,7 @@ void weir_fetch_close(weir_fetch *fetch)
         wi_node_lock(n);
         bool idle = wi_fetch_give_up(fetch);
         if (idle) {
-            wi_fetch_free(fetch);
+            wi_fetch_leave(fetch);
         }
         wi_engine_kick(&n->engine);
         wi_node_unlock(n);

@@ -11,6 +11,7 @@
 #include "core/link/in_end.h"
 #include "core/link/join.h"
 #include "core/link/members.h"
+#include "core/link/newcomer.h"
 #include "core/link/worker.h"
 #include "core/query/query_upcalls.h"
 #include "core/query/tomb.h"
@@ -134,6 +135,8 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
     wi_list_init(&e->strays);
     wi_list_init(&e->queries);
     wi_list_init(&e->greeting);
+    wi_list_init(&e->newcomers);
+    e->news_ns = UINT64_MAX;
     wi_lq_init(&e->self_msgs);
     wi_lq_init(&e->inbox);
     wi_lq_init(&e->failures);
@@ -170,6 +173,7 @@ void wi_engine_fini(struct wi_engine *e)
     wi_tombs_fini(e);
     wi_edges_strays(e, true);
     wi_guests_close(e);
+    wi_newcomers_close(e);
     wi_join_end(e, false);
     for (uint32_t i = 0; i < WI_ARENAS && e->arenas[i] != NULL; i++) {
         wi_arena_close(e->arenas[i]);

@@ -13,6 +13,8 @@
 #include "core/link/life.h"
 #include "core/link/link.h"
 #include "core/link/messages.h"
+#include "core/link/newcomer.h"
+#include "core/link/news_send.h"
 #include "core/link/send.h"
 #include "core/link/warn.h"
 #include "core/link/worker.h"
@@ -101,6 +103,8 @@ static void housekeeping(struct wi_engine *e)
     }
     wi_guests_tick(e, e->now_ns);
     wi_join_tick(e);
+    wi_newcomers_tick(e);
+    wi_news_tick(e);
     wi_warn_tick(e);
     wi_stall_tick(e);
     wi_engine_due(e, wi_query_deadlines(e, e->now_ns));

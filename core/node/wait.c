@@ -15,6 +15,7 @@
 #include "core/query/collect.h"
 #include "core/query/reader.h"
 #include "core/query/writer.h"
+#include "core/query/writer_flush.h"
 
 /* Looks before a sleep: adapts between these, up when spinning paid. */
 #define SPIN_MIN 8u
@@ -238,13 +239,11 @@ static weir_err wait_for(struct weir_node *node, struct wi_worker *w,
                          uint64_t timeout_ns)
 {
     (void)look(node, w);
-    if (w->owes) {
-        flush_rows(node, w, w->blocked ? w->keep_ns : 0);
-    }
     if ((spin(w) || give_way(node, w, timeout_ns)) && happened(w)) {
         return WEIR_OK;
     }
     if (w->owes && timeout_ns > OWE_NS) {
+        flush_rows(node, w, w->blocked ? w->keep_ns : 0);
         if (park(node, w, OWE_NS) == WEIR_OK) {
             return WEIR_OK;
         }

@@ -29,6 +29,7 @@ static weir_err check_sizes(struct weir_writer *w,
     uint64_t most = w->shuffle->query->engine->cfg.max_row_bytes;
     uint64_t n = (uint64_t)batch->length;
     uint64_t sum = w->row_bytes + 64ull * s->n_var;
+    w->flow_bytes += n * s->fixed_bits / 8;
     if (wi_likely(s->n_var == 0 && sum <= most)) {
         return WEIR_OK;
     }
@@ -39,6 +40,7 @@ static weir_err check_sizes(struct weir_writer *w,
             sum += (uint32_t)(ends[n] - ends[0]);
         }
     }
+    w->flow_bytes += sum;
     for (uint64_t row = 0; sum > most && row < n; row++) {
         uint64_t bytes = wi_frame_row_bytes(s, w->views, row);
         if (bytes > most) {

@@ -79,12 +79,18 @@ static bool is_due(const struct weir_reader *r)
     return wi_engine_coarse_ns(r->worker->engine) - st->owing_ns > PATIENCE_NS;
 }
 
-/* The reader has nothing. If its worker has done nothing since the last time
- * this was so, the reader waits. If it has, those that are due are sent: all of
- * them, as the next look may be a while away. */
+/* A worker that looks so often and does nothing else waits, though it does not
+ * sleep: that would have sent the credits, too (wait.c). */
+#define IDLE_LOOKS 16u
+
+/* The reader has nothing. If its worker has done nothing for some looks, the
+ * reader waits. If it has, those that are due are sent: all of them, as the
+ * next look may be a while away. */
 static void pay_if_idle(struct weir_reader *r)
 {
-    bool idle = r->progress == r->worker->progress;
+    bool same = r->progress == r->worker->progress;
+    r->idle_looks = same ? r->idle_looks + 1 : 0;
+    bool idle = r->idle_looks >= IDLE_LOOKS;
     while (!wi_list_empty(&r->owing) && (idle || is_due(r))) {
         pay_first(r);
     }

@@ -29,6 +29,7 @@ struct weir_reader {
                            * which they were; the same */
     struct wi_list full;  /* wi_stream without room for more; the same */
     uint32_t progress;    /* the worker's when this reader last had nothing */
+    uint32_t idle_looks;  /* how often it has had nothing since then */
     _Atomic uint32_t n_streams; /* E9: streams[0..n_streams) are set */
     struct wi_stream **streams; /* n_sources of them */
     uint64_t *came; /* bits, engine's: sources whose stream is among them */

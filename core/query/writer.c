@@ -14,9 +14,7 @@
 #include "core/query/query.h"
 #include "core/query/row_image.h"
 #include "core/query/shuffle.h"
-
-/* Lanes looked at for early flushing in one push. */
-#define FLUSH_LOOK 64u
+#include "core/query/writer_flush.h"
 
 enum step { STEP_DONE, STEP_BLOCKED, STEP_FAILED };
 
@@ -117,15 +115,6 @@ static enum step lane_step(struct weir_writer *w, uint32_t d)
     return lane_fill(w, lane, idx, w->split.first, n);
 }
 
-/* The i-th lane in this writer's own order. Every producer begins after its own
- * place: if all began with the first consumer, all would send to it first, then
- * to the second, and most ports would be idle most of the time. */
-static uint32_t lane_at(const struct weir_writer *w, uint32_t i)
-{
-    uint32_t d = w->first_lane + i;
-    return d < w->n_lanes ? d : d - w->n_lanes;
-}
-
 /* One split over all lanes. A large row in chunks holds up the other lanes, as
  * the writer has only one image. */
 static enum step split_step(struct weir_writer *w)
@@ -135,7 +124,7 @@ static enum step split_step(struct weir_writer *w)
         all = lane_step(w, w->image_lane);
     }
     for (uint32_t i = 0; i < w->n_lanes && w->image == NULL; i++) {
-        enum step st = lane_step(w, lane_at(w, i));
+        enum step st = lane_step(w, wi_writer_lane_at(w, i));
         if (st == STEP_FAILED) {
             return st;
         }
@@ -235,90 +224,13 @@ static void notice_stops(struct weir_writer *w)
     }
 }
 
-/* Is part of a frame to go out now? To a consumer that sleeps on an empty ring;
- * to one that does not, and yet has nothing of this lane to read, later. In a
- * ring of several lanes, another consumer's frames hide what this one has
- * read. */
-static bool is_wanted(const struct wi_lane *lane, uint64_t age_ns)
-{
-    return lane->staged != 0 || wi_lane_consumer_waits(lane) ||
-           (age_ns > WI_LATE_NS &&
-            (lane->stage != NULL || wi_lane_is_drained(lane)));
-}
-
-/* Consumers that wait get what there is, unless the stream is dense. Looks at a
- * limited number of lanes, in turn. */
-static void flush_to_waiting(struct weir_writer *w)
-{
-    uint32_t n = wi_min_u32(w->n_lanes, FLUSH_LOOK);
-    uint64_t now_ns = wi_lane_now(w);
-    for (uint32_t i = 0; i < n; i++) {
-        struct wi_lane *lane = &w->lanes[w->flush_next];
-        w->flush_next = w->flush_next + 1 < w->n_lanes ? w->flush_next + 1 : 0;
-        if (lane->out->held) {
-            wi_lane_ask_credit(lane); /* what should follow did not come */
-        }
-        uint64_t age_ns = now_ns - lane->sent_ns;
-        if (!wi_lane_has_rows(lane) || age_ns <= WI_DENSE_NS) {
-            continue;
-        }
-        if (is_wanted(lane, age_ns)) {
-            wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
-        } else {
-            wi_lane_ask_credit(lane);
-        }
-    }
-}
-
-/* Publish a frame that is not full; or, while its consumer has others to read,
- * ask to be told when it has not. What is in a stage goes out in any case, for
- * the same reason as in is_wanted(). */
-static void flush_lane(struct weir_writer *w, struct wi_lane *lane)
-{
-    if (lane->stage != NULL) {
-        wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
-        return;
-    }
-    /* E5 sc: the wish to be told when the ring is empty, then the look; as
-     * in wi_lane_room() */
-    wi_store_sc(&lane->out->ctl->producer_waits, WI_WAITS_FOR_EMPTY);
-    if (wi_lane_is_drained(lane)) {
-        wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
-    } else {
-        wi_lane_ask_credit(lane);
-    }
-}
-
-bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns)
-{
-    bool left = false;
-    w->locked = true;
-    uint64_t now_ns = wi_lane_now(w);
-    for (uint32_t i = 0; i < w->n_lanes; i++) {
-        struct wi_lane *lane = &w->lanes[lane_at(w, i)];
-        /* E7 acquire: as in wi_lane_ready(); stop-sending is left to the next
-         * push, because the node's lock is held here */
-        if (!wi_lane_has_rows(lane) || wi_load_acq(&lane->out->stop_all) != 0 ||
-            wi_load_acq(&lane->out->state) != WI_OUT_OPEN) { /* E7 */
-            continue;
-        }
-        if (keep_ns != 0 && now_ns - lane->sent_ns <= keep_ns) {
-            left = true;
-            continue;
-        }
-        flush_lane(w, lane);
-    }
-    w->locked = false;
-    return left;
-}
-
 weir_err weir_writer_flush(weir_writer *w)
 {
     if (wi_unlikely(w == NULL)) {
         return WEIR_ERR_ARG;
     }
     for (uint32_t i = 0; i < w->n_lanes; i++) {
-        struct wi_lane *lane = &w->lanes[lane_at(w, i)];
+        struct wi_lane *lane = &w->lanes[wi_writer_lane_at(w, i)];
         if (wi_lane_has_rows(lane) && wi_lane_ready(w, lane) &&
             wi_lane_has_rows(lane)) {
             wi_lane_publish(w, lane, WI_FOLLOWS_NONE);
@@ -336,6 +248,7 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
     /* E8 acquire: as in weir_query_status() */
     weir_err rc = (weir_err)wi_load_acq(&w->shuffle->query->code);
     wi_lanes_fetch(w);
+    wi_writer_flow(w);
     if (wi_likely(rc == WEIR_OK)) {
         rc = w->pushing ? wi_push_resume(w, batch, dest)
                         : wi_push_begin(w, batch, dest);
@@ -366,7 +279,7 @@ static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
     }
     w->pushing = false;
     notice_stops(w);
-    flush_to_waiting(w);
+    wi_writer_flush_waiting(w, true);
     return w->n_done == w->n_lanes ? WEIR_DONE : WEIR_OK;
 }
 
@@ -404,7 +317,7 @@ weir_err weir_writer_poll(weir_writer *w)
     uint64_t now_ns = wi_lane_now(w);
     if (now_ns - w->polled_ns >= WI_DENSE_NS) {
         w->polled_ns = now_ns;
-        flush_to_waiting(w);
+        wi_writer_flush_waiting(w, false);
     }
     return w->n_done == w->n_lanes ? WEIR_DONE : WEIR_OK;
 }
@@ -457,7 +370,7 @@ weir_err weir_writer_finish(weir_writer *w)
     w->finishing = true;
     bool all = true;
     for (uint32_t i = 0; i < w->n_lanes; i++) {
-        struct wi_lane *lane = &w->lanes[lane_at(w, i)];
+        struct wi_lane *lane = &w->lanes[wi_writer_lane_at(w, i)];
         if (!lane->ended && !lane_end(w, lane)) {
             all = false;
         }

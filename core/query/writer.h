@@ -80,8 +80,11 @@ struct weir_writer {
     uint32_t image_lane;
     uint32_t stops_seen; /* of worker->stops */
     uint64_t polled_ns;  /* when a poll last looked at consumers */
-    uint32_t flush_next; /* lane where flush_to_waiting() goes on */
-    uint32_t first_lane; /* where loops over lanes begin, see lane_at() */
+    uint32_t flush_next; /* lane where wi_writer_flush_waiting() goes on */
+    uint32_t first_lane; /* where loops over lanes begin, see below */
+    uint32_t turns_seen; /* of worker->turns, by wi_writer_flow() */
+    uint64_t flow_ns;    /* when a frame last went out before it was full ... */
+    uint64_t flow_bytes; /* ... and what the writer was given since then */
 };
 
 /* A stream is dense if it published within this time: its open frame will soon
@@ -94,9 +97,14 @@ struct weir_writer {
  * destinations. */
 #define WI_LATE_NS 20000000u
 
-/** Before a worker sleeps: publish part-filled frames for consumers that have
- *  nothing else from us. Under the node's lock. True: some were left, of
- *  streams that published within `keep_ns`. */
-bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns);
+/** The i-th lane in this writer's own order. Every producer begins after its
+ *  own place: if all began with the first consumer, all would send to it first,
+ *  then to the second, and most ports would be idle most of the time. */
+static inline uint32_t wi_writer_lane_at(const struct weir_writer *w,
+                                         uint32_t i)
+{
+    uint32_t d = w->first_lane + i;
+    return d < w->n_lanes ? d : d - w->n_lanes;
+}
 
 #endif /* WI_WRITER_H */

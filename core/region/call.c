@@ -6,6 +6,7 @@
  */
 #include "core/region/call.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,11 @@ static void leave_share(struct wi_call *c)
     struct wi_share *s = c->share;
     if (s != NULL) {
         wi_list_remove(&c->on_share);
-        s->n_calls[c->kind]--;
+        if (c->kind == WI_CALL_FIND) {
+            s->n_finds--;
+        } else {
+            s->ask_bytes -= wi_ask_charge(c->m.ask.len);
+        }
         c->share = NULL;
         wi_link_rest(s->link);
     }
@@ -82,10 +87,12 @@ static void abandon(struct wi_call *c)
     }
 }
 
-static struct wi_call *make_call(struct wi_share *s, enum wi_call_kind kind)
+/* With room for so much of its message. */
+static struct wi_call *make_call(struct wi_share *s, enum wi_call_kind kind,
+                                 size_t bytes)
 {
     struct wi_regions *rs = s->link->engine->regions;
-    struct wi_call *c = calloc(1, sizeof(*c));
+    struct wi_call *c = calloc(1, offsetof(struct wi_call, m) + bytes);
     if (c != NULL) {
         c->kind = kind;
         c->share = s;
@@ -94,7 +101,28 @@ static struct wi_call *make_call(struct wi_share *s, enum wi_call_kind kind)
         c->id = ++rs->last_id;
         wi_list_init(&c->on_list);
         wi_list_push_back(&s->calls, &c->on_share);
-        s->n_calls[kind]++;
+    }
+    return c;
+}
+
+static struct wi_call *make_find(struct wi_share *s,
+                                 const struct wi_msg_find *m)
+{
+    struct wi_call *c = make_call(s, WI_CALL_FIND, sizeof(*m));
+    if (c != NULL) {
+        c->m.find = *m;
+        s->n_finds++;
+    }
+    return c;
+}
+
+static struct wi_call *make_ask(struct wi_share *s, const struct wi_msg_ask *m)
+{
+    size_t bytes = offsetof(struct wi_msg_ask, bytes) + m->len;
+    struct wi_call *c = make_call(s, WI_CALL_ASK, bytes);
+    if (c != NULL) {
+        memcpy(&c->m.ask, m, bytes);
+        s->ask_bytes += wi_ask_charge(m->len);
     }
     return c;
 }
@@ -123,7 +151,7 @@ weir_err wi_call_on_find(struct wi_share *s, const struct wi_msg_find *m,
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "FIND with access %u",
                        m->access);
     }
-    if (s->n_calls[WI_CALL_FIND] >= WI_CALLS_MAX) {
+    if (s->n_finds >= WI_CALLS_MAX) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "more than %d FINDs at a time", WI_CALLS_MAX);
     }
@@ -132,12 +160,11 @@ weir_err wi_call_on_find(struct wi_share *s, const struct wi_msg_find *m,
     if (a == NULL && wi_owner_find(s, m) != WEIR_AGAIN) {
         return WEIR_OK;
     }
-    struct wi_call *c = make_call(s, WI_CALL_FIND);
+    struct wi_call *c = make_find(s, m);
     if (c == NULL) {
         wi_owner_refuse(s, m->call, WEIR_ERR_NO_MEMORY, "no memory for a call");
         return WEIR_OK;
     }
-    c->m.find = *m;
     if (a != NULL) {
         put_in_round(a, c);
     } else {
@@ -159,14 +186,13 @@ weir_err wi_call_on_ask(struct wi_share *s, const struct wi_msg_ask *m,
         return WEIR_OK;
     }
     struct wi_call *c = NULL;
-    if (s->n_calls[WI_CALL_ASK] < WI_CALLS_MAX) {
-        c = make_call(s, WI_CALL_ASK);
+    if (wi_ask_charge(m->len) <= WI_ASKED_MAX - s->ask_bytes) {
+        c = make_ask(s, m);
     }
     if (c == NULL) {
         send_answer(s, m->call, WEIR_AGAIN, NULL, 0);
         return WEIR_OK;
     }
-    c->m.ask = *m;
     put_in_round(a, c);
     return WEIR_OK;
 }
@@ -297,13 +323,12 @@ static void answer_find(struct wi_call *c, weir_err code, const void *bytes,
         }
         wi_owner_refuse(s, c->m.find.call, code, text);
     } else if (wi_owner_find(s, &c->m.find) == WEIR_AGAIN) {
-        struct wi_call *later = make_call(s, WI_CALL_FIND);
+        struct wi_call *later = make_find(s, &c->m.find);
         if (later == NULL) {
             wi_owner_refuse(s, c->m.find.call, WEIR_ERR_NO_MEMORY,
                             "no memory for a call");
             return;
         }
-        later->m.find = c->m.find;
         wi_list_push_back(&s->link->engine->regions->waiting, &later->on_list);
     }
 }

@@ -22,7 +22,7 @@ struct wi_call {
     char peer[WI_NAME_BYTES]; /* taken: the entry may go before its answer */
     union {
         struct wi_msg_find find;
-        struct wi_msg_ask ask;
+        struct wi_msg_ask ask; /* up to its len */
     } m;
 };
 

@@ -15,6 +15,7 @@
 #include "core/link/peer.h"
 #include "core/link/post.h"
 #include "core/link/worker.h"
+#include "core/region/fetch_open.h"
 #include "core/region/piece.h"
 
 static struct wi_op *op_of(struct wi_list *n)
@@ -322,11 +323,7 @@ static bool copy(struct weir_fetch *f, struct wi_op *op)
         wi_piece_hold(p);
         op->lend = p->base + at;
     } else {
-        if (op->buf == NULL) {
-            op->buf = malloc(op->bytes);
-            op->buf_bytes = op->bytes;
-        }
-        if (op->buf == NULL) {
+        if (op->buf == NULL && !wi_op_alloc(op)) {
             return false;
         }
         memcpy(op->buf + op->at, p->base + at, bytes);
@@ -385,9 +382,11 @@ static void show(struct weir_fetch *f, struct wi_op *op, struct weir_got *got)
         .region_bytes = good ? op->region_bytes : 0,
         .incarnation = op->incarnation,
         .lent = lent ? (uint64_t)(op - f->ops) + 1 : 0,
+        .mapped = lent && op->lend != NULL,
     };
     if (lent) {
         op->state = WI_OP_LENT;
+        f->lent_bytes += op->charge;
     } else {
         f->taken_bytes -= op->charge;
         f->last = op;
@@ -428,6 +427,31 @@ const char *weir_fetch_error(const weir_fetch *fetch)
                                      : weir_err_text(fetch->last->code);
 }
 
+/* Its program has closed it; what it has lent is all there is of it. */
+static bool is_left(const struct weir_fetch *f)
+{
+    /* rlx: a hint; without it the memory is freed with the fetch */
+    return wi_load_rlx(&f->returned_bytes) >= WI_FETCH_LEFT;
+}
+
+/* Nobody takes it from the queue any more. */
+static WI_COLD void clear_lent(struct weir_fetch *f, struct wi_op *op)
+{
+    wi_node_lock(f->node);
+    wi_op_clear(op);
+    wi_node_unlock(f->node);
+}
+
+static WI_COLD void free_after_last(struct weir_fetch *f, uint64_t returned)
+{
+    struct weir_node *n = f->node;
+    if (returned == WI_FETCH_LEFT + f->lent_bytes) {
+        wi_node_lock(n);
+        wi_fetch_free(f);
+        wi_node_unlock(n);
+    }
+}
+
 void weir_fetch_release(weir_fetch *fetch, const struct weir_got *got)
 {
     if (fetch == NULL || got == NULL || got->lent == 0 ||
@@ -435,11 +459,22 @@ void weir_fetch_release(weir_fetch *fetch, const struct weir_got *got)
         return;
     }
     struct wi_op *op = &fetch->ops[got->lent - 1];
-    (void)wi_add_rlx(&fetch->returned_bytes, op->charge); /* rlx: a number */
+    struct wi_worker *worker = fetch->worker;
+    uint64_t charge = op->charge;
     if (op->piece != NULL) { /* its owner may wait for it */
         wi_piece_drop(op->piece);
         op->piece = NULL;
     }
-    wi_lq_put(&fetch->returned, &op->node);
-    wi_worker_notify(fetch->worker, WI_ATTN_SPACE);
+    if (wi_unlikely(is_left(fetch))) {
+        clear_lent(fetch, op);
+    } else {
+        wi_lq_put(&fetch->returned, &op->node);
+    }
+    /* E15 both: this thread's use of the fetch, before it is freed; pairs with
+     * itself and with wi_fetch_leave(), the last of them frees */
+    uint64_t now = wi_add_ar(&fetch->returned_bytes, charge) + charge;
+    if (wi_unlikely(now >= WI_FETCH_LEFT)) {
+        free_after_last(fetch, now);
+    }
+    wi_worker_notify(worker, WI_ATTN_SPACE);
 }

@@ -7,6 +7,9 @@
 
 enum { WI_OPS_MAX = 1024, WI_CACHED = 256 };
 
+/* In returned_bytes: who brings back the last of what was lent frees it. */
+#define WI_FETCH_LEFT ((uint64_t)1 << 63)
+
 struct weir_fetch {
     /* constant after open */
     struct weir_node *node;
@@ -16,6 +19,7 @@ struct weir_fetch {
     uint64_t timeout_ns;
     /* written by: the worker */
     uint64_t taken_bytes;
+    uint64_t lent_bytes;  /* of taken_bytes, so far */
     uint32_t under_way;   /* operations taken and not handed out */
     struct wi_list free;  /* struct wi_op */
     struct wi_list ended; /* in their order */
@@ -26,9 +30,10 @@ struct weir_fetch {
     /* put by: any */
     struct wi_lq moved;    /* operations that the worker goes on with */
     struct wi_lq returned; /* operations whose bytes came back */
-    _Atomic uint64_t returned_bytes; /* of taken_bytes */
+    _Atomic uint64_t returned_bytes; /* E15: of lent_bytes; WI_FETCH_LEFT */
     /* under the node's lock */
     bool closed;
+    bool left; /* nothing of it is in flight: what is lent has it */
 };
 
 /** The worker goes on with this operation. Any thread. */

@@ -101,6 +101,16 @@ bool wi_fetch_give_up(struct weir_fetch *f)
     return idle;
 }
 
+void wi_fetch_leave(struct weir_fetch *f)
+{
+    f->left = true;
+    wi_fetch_purge(f, true);
+    /* E15 both: as in weir_fetch_release() */
+    if (wi_add_ar(&f->returned_bytes, WI_FETCH_LEFT) == f->lent_bytes) {
+        wi_fetch_free(f);
+    }
+}
+
 void wi_fetch_free(struct weir_fetch *f)
 {
     wi_list_remove(&f->on_regions);

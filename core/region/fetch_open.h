@@ -10,7 +10,11 @@ struct weir_fetch;
 /** Give up all operations of a fetch. True: none of them uses memory. */
 bool wi_fetch_give_up(struct weir_fetch *f);
 
-/** Free it. */
+/** Nothing of it is in flight: free it, at once or with the last release of
+ *  what it has lent. */
+void wi_fetch_leave(struct weir_fetch *f);
+
+/** Free it, and what it has lent. */
 void wi_fetch_free(struct weir_fetch *f);
 
 #endif /* WI_FETCH_OPEN_H */

@@ -98,7 +98,7 @@ static void leave_call(struct wi_op *op)
         union wi_msg m;
         wi_msg_init(&m, WI_MSG_LEAVE);
         m.word.arg = op->call;
-        s->n_asked--;
+        s->asked_bytes -= wi_ask_charge((uint32_t)op->bytes);
         if (s->link->state != WI_LINK_DEAD) {
             wi_link_send_soon(s->link, &m);
         }
@@ -122,6 +122,14 @@ void wi_op_fail(struct wi_op *op, weir_err code, const char *fmt, ...)
     }
     leave_call(op);
     finish(op);
+}
+
+bool wi_op_alloc(struct wi_op *op)
+{
+    op->buf =
+        aligned_alloc(WI_CACHE_LINE, wi_align_up(op->bytes, WI_CACHE_LINE));
+    op->buf_bytes = op->bytes;
+    return op->buf != NULL;
 }
 
 void wi_op_clear(struct wi_op *op)
@@ -173,9 +181,7 @@ static weir_err take_buffer(struct wi_op *op, struct wi_link *l,
     if (!any) {
         return take_arena(op, l->arena, err);
     }
-    op->buf = malloc(op->bytes);
-    op->buf_bytes = op->bytes;
-    if (op->buf == NULL) {
+    if (!wi_op_alloc(op)) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY,
                        "no memory for %" PRIu64 " bytes", op->bytes);
     }
@@ -267,12 +273,13 @@ static bool send_ask(struct wi_op *op)
 {
     struct wi_share *s = op->share;
     union wi_msg m;
-    if (s->n_asked == WI_CALLS_MAX) {
+    uint32_t charge = wi_ask_charge((uint32_t)op->bytes);
+    if (charge > WI_ASKED_MAX - s->asked_bytes) {
         return false;
     }
     wi_msg_init(&m, WI_MSG_ASK);
     op->call = ++s->last_call;
-    s->n_asked++;
+    s->asked_bytes += charge;
     m.ask.call = op->call;
     m.ask.space = op->name.space;
     m.ask.id = op->name.id;
@@ -412,7 +419,7 @@ weir_err wi_op_on_answer(struct wi_share *s, const struct wi_msg_answer *m,
     if (op == NULL) {
         return WEIR_OK; /* too late */
     }
-    s->n_asked--;
+    s->asked_bytes -= wi_ask_charge((uint32_t)op->bytes);
     op->state = WI_OP_LANDED;
     op->incarnation = s->link->peer_incarnation;
     if (m->code != WEIR_OK) {

@@ -108,6 +108,9 @@ weir_err wi_op_on_answer(struct wi_share *s, const struct wi_msg_answer *m,
                          struct weir_error *err);
 void wi_op_on_synced(struct wi_share *s, uint32_t call);
 
+/** Memory for all of its bytes, 64-byte aligned. False: there is none. */
+bool wi_op_alloc(struct wi_op *op);
+
 /** Give back what the operation has beside the program's memory. Under the
  *  node's lock if it has arena memory. */
 void wi_op_clear(struct wi_op *op);

@@ -92,9 +92,9 @@ uint32_t wi_regions_step(struct wi_engine *e)
     wi_extents_told(e);
     wi_list_each(f, &rs->fetches)
     {
-        if (fetch_of(f)->closed && e->cfg.manual &&
+        if (fetch_of(f)->closed && !fetch_of(f)->left && e->cfg.manual &&
             wi_fetch_give_up(fetch_of(f))) {
-            wi_fetch_free(fetch_of(f));
+            wi_fetch_leave(fetch_of(f));
             moved++;
         }
     }

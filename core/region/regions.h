@@ -30,8 +30,10 @@
 #include "core/link/lock.h"
 
 enum {
-    WI_CALLS_MAX = 64,   /* of one kind, under way over a link */
-    WI_PIECES_MAX = 256, /* kept per link, used or not */
+    WI_CALLS_MAX = 64,    /* FINDs under way over a link */
+    WI_ASKED_MAX = 65536, /* bytes of ASKs under way over a link, as */
+    WI_ASK_LEAST = 64,    /* they are charged: a multiple of this */
+    WI_PIECES_MAX = 256,  /* kept per link, used or not */
     WI_STAGED_SHIFT = 20,
     WI_STAGED_BYTES = 1 << WI_STAGED_SHIFT, /* of a part that is copied */
 };
@@ -54,6 +56,13 @@ struct wi_regions {
     struct wi_lq unused;      /* struct wi_piece without users; put by: any */
 };
 
+/** What an ask with an argument of so many bytes costs its link. */
+static inline uint32_t wi_ask_charge(uint32_t len)
+{
+    uint32_t least = WI_ASK_LEAST;
+    return len < least ? least : (len + least - 1) & ~(least - 1);
+}
+
 /** What the link to a peer has of regions. */
 struct wi_share {
     struct wi_link *link;
@@ -61,8 +70,9 @@ struct wi_share {
     /* as owner */
     struct wi_list holders;
     struct wi_list calls;
-    uint32_t n_calls[2]; /* FINDs, ASKs */
-    uint64_t round;      /* of its last ask, see call.c */
+    uint32_t n_finds;
+    uint32_t ask_bytes; /* of ASKs, as charged */
+    uint64_t round;     /* of its last ask, see call.c */
     /* as reader */
     struct wi_list pieces; /* least recently used first */
     uint32_t n_pieces;
@@ -71,8 +81,8 @@ struct wi_share {
     struct wi_list ops;
     struct wi_list asking; /* operations that wait for their turn to ask */
     bool room; /* there is for some of them: the step lets them go on */
-    uint32_t n_asked;
-    uint32_t n_found; /* FINDs on their way */
+    uint32_t asked_bytes; /* of ASKs on their way, as charged */
+    uint32_t n_found;     /* FINDs on their way */
     uint32_t last_call;
 };
 

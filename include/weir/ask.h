@@ -13,10 +13,11 @@
  * the library, with WEIR_ERR_NOT_FOUND.
  *
  * An ask that is never answered costs its peer the deadline that it set, and
- * nobody else anything. A peer has at most 64 asks waiting on a node; what it
- * sends beyond that is answered with WEIR_AGAIN by the library (its own node
- * keeps it from sending them), and peers take turns, so that a flood from one
- * does not keep the others out.
+ * nobody else anything. A peer has asks of at most 64 KiB waiting on a node,
+ * each counted as its length, and at least 64 bytes, so 64 to 1024 of them;
+ * what it sends beyond that is answered with WEIR_AGAIN by the library (its own
+ * node keeps it from sending them), and peers take turns, so that a flood from
+ * one does not keep the others out.
  */
 #ifndef WEIR_ASK_H
 #define WEIR_ASK_H

@@ -15,6 +15,10 @@
  * again. Each operation that was taken ends in one weir_got: with its bytes,
  * with an error, or when its time is over.
  *
+ * Over shm, gets of memory need nothing of the owner once they know where it
+ * is: they go on while its process is stopped, which is then not noticed. What
+ * needs an answer of the owner finds it lost after detect_ns.
+ *
  * Beside the rows of queries on the same link, gets take turns with rings.
  */
 #ifndef WEIR_FETCH_H
@@ -50,7 +54,8 @@ struct weir_get {
     uint64_t bytes; /* any; 0 gets weir_got.region_bytes and nothing else;
                        UINT64_MAX: all from off on, however much the peer has,
                        so dst is NULL; counts as max_bytes */
-    void *dst;      /* where to; NULL: the library lends them, any alignment */
+    void *dst;      /* where to; NULL: the library lends them, aligned as they
+                       are in the region, up to 64 */
     uint64_t tag;   /* the program's, comes back in weir_got */
 };
 
@@ -74,6 +79,9 @@ struct weir_got {
     uint64_t region_bytes; /* length of the region */
     uint64_t incarnation;  /* of the peer */
     uint64_t lent;         /* not 0: give it back with weir_fetch_release */
+    int mapped;            /* 1: ptr is memory of the owner (shm, own regions),
+                              which may change it as it is read; 0: a copy that
+                              nobody else writes to */
 };
 
 /**
@@ -133,7 +141,7 @@ WEIR_API weir_err weir_fetch_put(weir_fetch *fetch, weir_peer *peer,
  * @param name   its space says who answers
  * @param bytes  len of them, copied; 0 .. WEIR_ASK_BYTES
  *
- * Over a link 64 asks wait at a time; more wait on this side.
+ * Over a link asks of 64 KiB wait at a time (ask.h); more wait on this side.
  *
  * Returns:    WEIR_OK | WEIR_AGAIN (1024 operations are under way)
  * Errors:     WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY
@@ -162,18 +170,22 @@ WEIR_API weir_err weir_fetch_next(weir_fetch *fetch, struct weir_got *got_out);
  *  worker. Ownership: the fetch's, until the next weir_fetch_next. */
 WEIR_API const char *weir_fetch_error(const weir_fetch *fetch);
 
-/** Give lent bytes back, in any order; does nothing if got->lent is 0.
- *  Errors: none. Blocks: never. Threads: any. Ownership: ends. */
+/** Give lent bytes back, in any order, also after weir_fetch_close, but before
+ *  the node's close; does nothing if got->lent is 0.
+ *  Errors: none. Blocks: never; shortly, if the fetch was closed. Threads: any.
+ *  Ownership: ends. */
 WEIR_API void weir_fetch_release(weir_fetch *fetch, const struct weir_got *got);
 
 /**
- * Give up what is under way, and free. Everything lent was released. When it
- * returns, nobody writes to a dst or reads a src any more.
+ * Give up what is under way, and free. When it returns, nobody writes to a dst
+ * or reads a src any more. What is lent stays until it is released; the memory
+ * of the fetch goes with the last of it.
  *
  * Errors:     none
  * Blocks:     while pieces that are in flight come in, at most detect_ns
  * Threads:    the thread of the worker
- * Ownership:  frees fetch; NULL is allowed
+ * Ownership:  frees fetch, which is good for weir_fetch_release alone; NULL is
+ *             allowed
  */
 WEIR_API void weir_fetch_close(weir_fetch *fetch);
 

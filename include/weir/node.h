@@ -175,11 +175,23 @@ WEIR_API weir_err weir_node_join(weir_node *node,
  * Join a cluster through one known member, the seed. The seed numbers the
  * members in the order in which they come (itself 0) and tells everyone.
  *
+ * While it runs the seed takes newcomers, up to max_members: they say 0 for
+ * n_members, and get the list as it is. The others are told over links of the
+ * seed, a moment later; a member that the seed cannot reach is tried again
+ * every connect_ns. So a cluster may begin with one node (a seed with n_members
+ * 1) and grow. A newcomer with the name of a member is that member, started
+ * again: it gets its old number and what was open to the old one fails, so
+ * names must be unique. What the seed's own program adds is told in the same
+ * way; what it removes is not, and numbers are never used again.
+ *
  * @param seed_address  NULL on the seed itself
- * @param n_members     how many members there will be, the same everywhere
+ * @param n_members     how many members there will be, the same everywhere; 0,
+ *                      not on the seed: the cluster runs, or will
  *
  * Errors:     as weir_node_join, and WEIR_ERR_TIMEOUT (says who is there),
- *             WEIR_ERR_PEER_LOST, WEIR_ERR_PEER_REFUSED, WEIR_ERR_PEER_VERSION
+ *             WEIR_ERR_PEER_LOST, WEIR_ERR_PEER_REFUSED (also: the cluster has
+ *             max_members, the name was that of one that was removed),
+ *             WEIR_ERR_PEER_VERSION
  * Blocks:     until all members are there, or timeout_ns
  * Threads:    any; not on a manual node
  * Ownership:  nothing

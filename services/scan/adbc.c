@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * ADBC drivers as engines. A query gets a connection and a statement of its
- * own, which live as long as its stream: connections are not to be shared
- * between threads, and a stream must not outlive its statement.
- */
-#include <weir/scan.h>
+/* ADBC drivers as engines: a driver, a database, and what each kind of request
+ * is answered by. */
+#include <weir/scan_engine.h>
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "services/scan/adbc_call.h"
+#include "services/scan/adbc_catalog.h"
 #include "services/scan/adbc_load.h"
+#include "services/scan/adbc_statement.h"
 #include "services/scan/fail.h"
-
-struct engine {
-    struct AdbcDriver driver;
-    struct AdbcDatabase database;
-};
-
-/* A query: the driver's stream, and what must live as long. */
-struct query {
-    struct engine *engine;
-    struct AdbcConnection connection;
-    struct AdbcStatement statement;
-    struct ArrowArrayStream stream;
-    bool connected; /* connection and statement were made */
-    bool stated;
-};
-
-/* ---- streams ------------------------------------------------------------- */
 
 static void drop_error(struct AdbcError *error)
 {
@@ -38,89 +21,23 @@ static void drop_error(struct AdbcError *error)
     memset(error, 0, sizeof(*error));
 }
 
-static void close_query(struct query *q)
-{
-    struct AdbcError error = {0};
-    if (q->stream.release != NULL) {
-        q->stream.release(&q->stream);
-    }
-    if (q->stated) {
-        (void)q->engine->driver.StatementRelease(&q->statement, &error);
-        drop_error(&error);
-    }
-    if (q->connected) {
-        (void)q->engine->driver.ConnectionRelease(&q->connection, &error);
-        drop_error(&error);
-    }
-    free(q);
-}
+/* ---- requests ------------------------------------------------------------ */
 
-static int stream_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
+static weir_err answer(struct wi_scan_call *call)
 {
-    struct query *q = s->private_data;
-    return q->stream.get_schema(&q->stream, out);
-}
-
-static int stream_next(struct ArrowArrayStream *s, struct ArrowArray *out)
-{
-    struct query *q = s->private_data;
-    return q->stream.get_next(&q->stream, out);
-}
-
-static const char *stream_error(struct ArrowArrayStream *s)
-{
-    struct query *q = s->private_data;
-    return q->stream.get_last_error(&q->stream);
-}
-
-static void stream_release(struct ArrowArrayStream *s)
-{
-    close_query(s->private_data);
-    s->release = NULL;
-}
-
-/* ---- queries ------------------------------------------------------------- */
-
-static weir_err connect_query(struct query *q, struct weir_error *err)
-{
-    const struct AdbcDriver *d = &q->engine->driver;
-    struct AdbcError error = {0};
-    AdbcStatusCode status = d->ConnectionNew(&q->connection, &error);
-    if (status == ADBC_STATUS_OK) {
-        q->connected = true;
-        q->connection.private_driver = &q->engine->driver;
-        status =
-            d->ConnectionInit(&q->connection, &q->engine->database, &error);
+    switch (call->request->kind) {
+    case WEIR_SCAN_QUERY:
+    case WEIR_SCAN_UPDATE:
+    case WEIR_SCAN_SCHEMA:
+    case WEIR_SCAN_INGEST:
+        return wi_scan_statement(call);
+    default:
+        return wi_scan_catalog(call);
     }
-    if (status == ADBC_STATUS_OK) {
-        status = d->StatementNew(&q->connection, &q->statement, &error);
-    }
-    if (status != ADBC_STATUS_OK) {
-        return wi_scan_adbc_fail(err, status, &error, "connecting");
-    }
-    q->stated = true;
-    q->statement.private_driver = &q->engine->driver;
-    return WEIR_OK;
-}
-
-static weir_err execute(struct query *q, const char *text,
-                        struct weir_error *err)
-{
-    const struct AdbcDriver *d = &q->engine->driver;
-    struct AdbcError error = {0};
-    AdbcStatusCode status =
-        d->StatementSetSqlQuery(&q->statement, text, &error);
-    if (status == ADBC_STATUS_OK) {
-        int64_t rows = -1;
-        status =
-            d->StatementExecuteQuery(&q->statement, &q->stream, &rows, &error);
-    }
-    return status == ADBC_STATUS_OK
-               ? WEIR_OK
-               : wi_scan_adbc_fail(err, status, &error, "running the query");
 }
 
 static weir_err engine_open(void *arg, const struct weir_scan_request *request,
+                            weir_scan_job *job,
                             struct ArrowArrayStream *stream_out,
                             int64_t *rows_out,
                             struct weir_scan_fault *fault_out,
@@ -131,34 +48,29 @@ static weir_err engine_open(void *arg, const struct weir_scan_request *request,
                             "no data set '%s': an ADBC engine has one, \"\"",
                             request->dataset);
     }
-    (void)rows_out;
-    (void)fault_out;
-    if (request->kind != WEIR_SCAN_QUERY || request->bind != NULL) {
-        return wi_scan_fail(err, WEIR_ERR_UNSUPPORTED,
-                            "requests of kind %d are not there yet",
-                            (int)request->kind);
-    }
-    struct query *q = calloc(1, sizeof(*q));
-    if (q == NULL) {
-        return wi_scan_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a query");
-    }
-    q->engine = arg;
-    weir_err code = connect_query(q, err);
-    if (code == WEIR_OK) {
-        code = execute(q, request->text, err);
-    }
+    struct wi_scan_call *call = NULL;
+    const struct wi_scan_call_params params = {request, job, fault_out, err};
+    weir_err code = wi_scan_call_open(arg, &params, &call);
     if (code != WEIR_OK) {
-        close_query(q);
         return code;
     }
-    *stream_out = (struct ArrowArrayStream){stream_schema, stream_next,
-                                            stream_error, stream_release, q};
+    code = answer(call);
+    if (code != WEIR_OK) {
+        wi_scan_call_close(call);
+        return code;
+    }
+    *rows_out = call->rows;
+    if (call->stream.release != NULL) {
+        wi_scan_call_stream(call, stream_out);
+    } else {
+        wi_scan_call_close(call);
+    }
     return WEIR_OK;
 }
 
 /* ---- the engine ---------------------------------------------------------- */
 
-static void close_driver(struct engine *e)
+static void close_driver(struct wi_scan_adbc *e)
 {
     struct AdbcError error = {0};
     if (e->driver.release != NULL) {
@@ -170,14 +82,14 @@ static void close_driver(struct engine *e)
 
 static void engine_close(void *arg)
 {
-    struct engine *e = arg;
+    struct wi_scan_adbc *e = arg;
     struct AdbcError error = {0};
     (void)e->driver.DatabaseRelease(&e->database, &error);
     drop_error(&error);
     close_driver(e);
 }
 
-static weir_err open_database(struct engine *e,
+static weir_err open_database(struct wi_scan_adbc *e,
                               const struct weir_scan_adbc_params *p,
                               struct weir_error *err)
 {
@@ -185,7 +97,8 @@ static weir_err open_database(struct engine *e,
     struct AdbcError error = {0};
     AdbcStatusCode status = d->DatabaseNew(&e->database, &error);
     if (status != ADBC_STATUS_OK) {
-        return wi_scan_adbc_fail(err, status, &error, "making a database");
+        return wi_scan_adbc_fail(err, NULL, status, &error,
+                                 "making a database");
     }
     e->database.private_driver = &e->driver;
     for (uint32_t i = 0; status == ADBC_STATUS_OK && i < p->n_options; i++) {
@@ -199,7 +112,7 @@ static weir_err open_database(struct engine *e,
         return WEIR_OK;
     }
     weir_err code =
-        wi_scan_adbc_fail(err, status, &error, "opening the database");
+        wi_scan_adbc_fail(err, NULL, status, &error, "opening the database");
     memset(&error, 0, sizeof(error));
     (void)d->DatabaseRelease(&e->database, &error);
     drop_error(&error);
@@ -241,7 +154,7 @@ weir_err weir_scan_adbc_open(const struct weir_scan_adbc_params *params,
     if (code != WEIR_OK) {
         return code;
     }
-    struct engine *e = calloc(1, sizeof(*e));
+    struct wi_scan_adbc *e = calloc(1, sizeof(*e));
     if (e == NULL) {
         return wi_scan_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an engine");
     }

@@ -8,33 +8,69 @@
  */
 #include "services/scan/adbc_load.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "services/scan/fail.h"
 
-weir_err wi_scan_adbc_fail(struct weir_error *err, AdbcStatusCode status,
+/* Codes that say nothing better are of the query: QUERY_DATA. */
+static weir_err code_of(AdbcStatusCode status)
+{
+    static const weir_err codes[] = {
+        [ADBC_STATUS_NOT_IMPLEMENTED] = WEIR_ERR_UNSUPPORTED,
+        [ADBC_STATUS_NOT_FOUND] = WEIR_ERR_NOT_FOUND,
+        [ADBC_STATUS_ALREADY_EXISTS] = WEIR_ERR_DUPLICATE,
+        [ADBC_STATUS_INVALID_ARGUMENT] = WEIR_ERR_ARG,
+        [ADBC_STATUS_INVALID_STATE] = WEIR_ERR_STATE,
+        [ADBC_STATUS_INVALID_DATA] = WEIR_ERR_DATA,
+        [ADBC_STATUS_IO] = WEIR_ERR_SYSTEM,
+        [ADBC_STATUS_CANCELLED] = WEIR_ERR_CANCELLED,
+        [ADBC_STATUS_TIMEOUT] = WEIR_ERR_TIMEOUT,
+    };
+    bool known =
+        status < sizeof(codes) / sizeof(codes[0]) && codes[status] != WEIR_OK;
+    return known ? codes[status] : WEIR_ERR_QUERY_DATA;
+}
+
+/* A driver may not know that there are five letters, and no zero. */
+static void fill_fault(struct weir_scan_fault *fault,
+                       const struct AdbcError *error)
+{
+    free(fault->text);
+    memset(fault, 0, sizeof(*fault));
+    if (error->message != NULL && error->message[0] != '\0') {
+        fault->text = strdup(error->message);
+    }
+    if (error->vendor_code != ADBC_ERROR_VENDOR_CODE_PRIVATE_DATA) {
+        fault->vendor = error->vendor_code;
+    }
+    for (size_t i = 0; i < sizeof(error->sqlstate); i++) {
+        if (!isalnum((unsigned char)error->sqlstate[i])) {
+            memset(fault->sqlstate, 0, sizeof(fault->sqlstate));
+            break;
+        }
+        fault->sqlstate[i] = error->sqlstate[i];
+    }
+}
+
+weir_err wi_scan_adbc_fail(struct weir_error *err,
+                           struct weir_scan_fault *fault, AdbcStatusCode status,
                            struct AdbcError *error, const char *doing)
 {
-    weir_err code = WEIR_ERR_QUERY_DATA;
-    if (status == ADBC_STATUS_NOT_FOUND) {
-        code = WEIR_ERR_NOT_FOUND;
-    } else if (status == ADBC_STATUS_INVALID_ARGUMENT) {
-        code = WEIR_ERR_ARG;
-    } else if (status == ADBC_STATUS_CANCELLED) {
-        code = WEIR_ERR_CANCELLED;
-    } else if (status == ADBC_STATUS_NOT_IMPLEMENTED) {
-        code = WEIR_ERR_UNSUPPORTED;
-    }
-    const char *message = error->message;
-    if (message == NULL || message[0] == '\0') {
+    weir_err code = code_of(status);
+    if (error->message == NULL || error->message[0] == '\0') {
         (void)wi_scan_fail(err, code,
-                           "%s: the driver says no more than status "
-                           "%d",
-                           doing, (int)status);
+                           "%s: the driver says no more than status %d", doing,
+                           (int)status);
     } else {
-        (void)wi_scan_fail(err, code, "%s", message);
+        (void)wi_scan_fail(err, code, "%s", error->message);
+    }
+    if (fault != NULL) {
+        fill_fault(fault, error);
     }
     if (error->release != NULL) {
         error->release(error);
@@ -108,7 +144,8 @@ weir_err wi_scan_adbc_load(const char *path, const char *entry,
     }
     (void)dlclose(library);
     if (status != ADBC_STATUS_OK) {
-        return wi_scan_adbc_fail(err, status, &error, "loading the driver");
+        return wi_scan_adbc_fail(err, NULL, status, &error,
+                                 "loading the driver");
     }
     if (!complete(driver_out)) {
         if (driver_out->release != NULL) {

@@ -5,6 +5,7 @@
 
 #include <weir/batch.h>
 #include <weir/error.h>
+#include <weir/scan_request.h>
 
 #include <arrow-adbc/adbc.h>
 
@@ -26,9 +27,12 @@ weir_err wi_scan_adbc_load(const char *path, const char *entry,
 /**
  * A driver's status and message as ours; releases error.
  *
+ * @param fault  [out] the whole message, and the driver's own codes; NULL is
+ *               allowed
  * @param doing  what was tried, for the message
  */
-weir_err wi_scan_adbc_fail(struct weir_error *err, AdbcStatusCode status,
+weir_err wi_scan_adbc_fail(struct weir_error *err,
+                           struct weir_scan_fault *fault, AdbcStatusCode status,
                            struct AdbcError *error, const char *doing);
 
 #endif /* WI_SCAN_ADBC_LOAD_H */

@@ -84,6 +84,7 @@ struct wi_scan_body {
     uint64_t bytes;
     void (*release)(void *arg); /* any thread; may be NULL */
     void *arg;
+    bool shared; /* others may write to head and body meanwhile */
 };
 
 /**
@@ -99,8 +100,9 @@ weir_err wi_scan_head_body_bytes(const void *head, size_t len,
 
 /**
  * Put a batch together. Head and body may come from a peer: all that they say
- * is checked, once; a peer that changes the body afterwards can break what was
- * checked, so a body that a peer can write to must be a copy.
+ * is checked, once. If they are shared, what is checked (the head, offsets,
+ * views, type ids, run ends, indices) is copied before; values stay where they
+ * are, and may change while they are read.
  *
  * @param batch_out  [out] its arrays may be moved out and released one by one,
  *                   in any order, by any thread

@@ -2,7 +2,8 @@
 /*
  * Head and body to ArrowArray. All arrays of a batch, their lists of buffers
  * and of children lie in one block of memory, which every array holds until it
- * is released: a program may move a child out and release the others.
+ * is released: a program may move a child out and release the others. So are
+ * copies of those buffers of a shared body that are checked.
  */
 #include "services/scan/batch_bytes.h"
 
@@ -14,11 +15,18 @@
 /* Where empty buffers are; readers may look at the first offset of none. */
 static const alignas(WI_SCAN_ALIGN) uint8_t nothing[WI_SCAN_ALIGN];
 
+/* A buffer that nobody else can change. */
+struct copy {
+    struct copy *next;
+    alignas(WI_SCAN_ALIGN) uint8_t bytes[];
+};
+
 /* The block of a batch. */
 struct batch {
     pthread_mutex_t lock;
     uint64_t holds; /* arrays that are not released */
     struct wi_scan_body body;
+    struct copy *copies;
 };
 
 /* ---- read the head ------------------------------------------------------- */
@@ -68,6 +76,7 @@ struct joining {
     struct ArrowArray **children;
     const void **buffers;
     int64_t *lengths;
+    bool run_ends; /* the next field has those of its parent */
     struct weir_error *err;
 };
 
@@ -92,14 +101,50 @@ static weir_err take_buffer(struct joining *j, const void **base_out,
     return WEIR_OK;
 }
 
+/* Does wi_scan_shape_check look at what is in it? At indices of dictionaries
+ * only where they are valid. */
+static bool is_checked(const struct ArrowArrayView *v, uint32_t i,
+                       bool run_ends)
+{
+    switch (v->layout.buffer_type[i]) {
+    case NANOARROW_BUFFER_TYPE_VALIDITY:
+        return v->dictionary != NULL;
+    case NANOARROW_BUFFER_TYPE_DATA:
+        return v->dictionary != NULL || run_ends || wi_scan_has_views(v);
+    default:
+        return true;
+    }
+}
+
+static weir_err copy_buffer(struct joining *j, const void **base, int64_t bytes)
+{
+    size_t room =
+        ((size_t)bytes + WI_SCAN_ALIGN - 1) / WI_SCAN_ALIGN * WI_SCAN_ALIGN;
+    struct copy *c = aligned_alloc(WI_SCAN_ALIGN, sizeof(*c) + room);
+    if (c == NULL) {
+        return wi_scan_fail(j->err, WEIR_ERR_NO_MEMORY,
+                            "no memory for %lld bytes of a batch",
+                            (long long)bytes);
+    }
+    memcpy(c->bytes, *base, (size_t)bytes);
+    c->next = j->batch->copies;
+    j->batch->copies = c;
+    *base = c->bytes;
+    return WEIR_OK;
+}
+
 static weir_err join_fixed(struct joining *j, struct ArrowArrayView *v,
-                           struct ArrowArray *a)
+                           struct ArrowArray *a, bool run_ends)
 {
     uint32_t fixed = wi_scan_fixed_buffers(v);
     for (uint32_t i = 0; i < fixed; i++) {
         const void *base;
         int64_t bytes;
         weir_err code = take_buffer(j, &base, &bytes);
+        if (code == WEIR_OK && bytes > 0 && j->body->shared &&
+            is_checked(v, i, run_ends)) {
+            code = copy_buffer(j, &base, bytes);
+        }
         if (code != WEIR_OK) {
             return code;
         }
@@ -150,6 +195,8 @@ static weir_err join_below(struct joining *j, struct ArrowArrayView *v,
     j->children += v->n_children;
     for (int64_t i = 0; i < v->n_children; i++) {
         a->children[i] = j->arrays++;
+        j->run_ends =
+            i == 0 && v->storage_type == NANOARROW_TYPE_RUN_END_ENCODED;
         weir_err code = join_field(j, v->children[i], a->children[i]);
         if (code != WEIR_OK) {
             return code;
@@ -166,6 +213,8 @@ static weir_err join_field(struct joining *j, struct ArrowArrayView *v,
                            struct ArrowArray *a)
 {
     struct wi_scan_node node;
+    bool run_ends = j->run_ends;
+    j->run_ends = false;
     const uint8_t *at = wi_scan_take(&j->nodes, sizeof(node));
     if (at == NULL) {
         return bad(j->err, "fewer arrays than its schema has");
@@ -180,7 +229,7 @@ static weir_err join_field(struct joining *j, struct ArrowArrayView *v,
                              .buffers = j->buffers,
                              .release = release_array,
                              .private_data = j->batch};
-    weir_err code = join_fixed(j, v, a);
+    weir_err code = join_fixed(j, v, a, run_ends);
     if (code == WEIR_OK && wi_scan_has_views(v)) {
         code = join_variadic(j, v, a, node.n_variadic);
     } else if (code == WEIR_OK && node.n_variadic != 0) {
@@ -191,6 +240,17 @@ static weir_err join_field(struct joining *j, struct ArrowArrayView *v,
 
 /* ---- the block ----------------------------------------------------------- */
 
+static void free_block(struct batch *b)
+{
+    while (b->copies != NULL) {
+        struct copy *c = b->copies;
+        b->copies = c->next;
+        free(c);
+    }
+    (void)pthread_mutex_destroy(&b->lock);
+    free(b);
+}
+
 static void drop_batch(struct batch *b)
 {
     (void)pthread_mutex_lock(&b->lock);
@@ -200,8 +260,7 @@ static void drop_batch(struct batch *b)
         if (b->body.release != NULL) {
             b->body.release(b->body.arg);
         }
-        (void)pthread_mutex_destroy(&b->lock);
-        free(b);
+        free_block(b);
     }
 }
 
@@ -240,6 +299,7 @@ static struct batch *open_block(const struct wi_scan_head *h, struct joining *j)
     (void)pthread_mutex_init(&b->lock, NULL);
     b->holds = n;
     b->body = *j->body;
+    b->copies = NULL;
     return b;
 }
 
@@ -253,9 +313,10 @@ static weir_err join_all(struct joining *j, struct wi_scan_shape *shape,
     return code == WEIR_OK ? wi_scan_shape_check(shape, j->err) : code;
 }
 
-weir_err wi_scan_join(struct wi_scan_shape *shape, const void *head, size_t len,
-                      const struct wi_scan_body *body,
-                      struct ArrowArray *batch_out, struct weir_error *err)
+/* The head does not change meanwhile. */
+static weir_err join_own(struct wi_scan_shape *shape, const void *head,
+                         size_t len, const struct wi_scan_body *body,
+                         struct ArrowArray *batch_out, struct weir_error *err)
 {
     struct wi_scan_head h;
     weir_err code = read_head(head, len, &h, err);
@@ -281,10 +342,27 @@ weir_err wi_scan_join(struct wi_scan_shape *shape, const void *head, size_t len,
     j.arrays++; /* the first is the caller's */
     code = join_all(&j, shape, &root);
     if (code != WEIR_OK) {
-        (void)pthread_mutex_destroy(&j.batch->lock);
-        free(j.batch);
+        free_block(j.batch);
         return code;
     }
     *batch_out = root;
     return WEIR_OK;
+}
+
+weir_err wi_scan_join(struct wi_scan_shape *shape, const void *head, size_t len,
+                      const struct wi_scan_body *body,
+                      struct ArrowArray *batch_out, struct weir_error *err)
+{
+    if (!body->shared) {
+        return join_own(shape, head, len, body, batch_out, err);
+    }
+    void *own = malloc(len + 1);
+    if (own == NULL) {
+        return wi_scan_fail(err, WEIR_ERR_NO_MEMORY,
+                            "no memory for the head of a batch");
+    }
+    memcpy(own, head, len);
+    weir_err code = join_own(shape, own, len, body, batch_out, err);
+    free(own);
+    return code;
 }

@@ -150,6 +150,11 @@
     X(suite, place, seed_refuses_another_count)                                \
     X(suite, place, seed_refuses_a_double_name)                                \
     X(suite, place, seed_says_who_came)                                        \
+    X(suite, place, seed_takes_newcomers_while_queries_run)                    \
+    X(suite, place, newcomers_may_come_at_once)                                \
+    X(suite, place, newcomer_to_a_full_cluster_is_refused)                     \
+    X(suite, place, newcomer_waits_for_the_first_members)                      \
+    X(suite, place, killed_member_comes_back_through_the_seed)                 \
     X(suite, place, waiting_reader_that_holds_all_is_told)                     \
     X(suite, place, signals_do_not_end_a_wait)                                 \
     X(suite, place, foreign_loop_needs_only_poll)                              \
@@ -187,6 +192,8 @@
     X(suite, place, reader_with_other_work_gets_full_frames)                   \
     X(suite, place, reader_with_other_work_gets_late_rows)                     \
     X(suite, place, reader_with_other_work_gets_late_rows_of_all)              \
+    X(suite, place, reader_of_busy_writer_gets_full_frames)                    \
+    X(suite, place, reader_of_writer_that_was_busy_gets_the_rest)              \
     X(suite, place, filter_at_any_time)                                        \
     X(suite, place, faults_while_filters_travel)                               \
     X(suite, place, second_edge_of_a_worker_is_refused)                        \

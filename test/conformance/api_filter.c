@@ -275,6 +275,14 @@ void wt_api_filter_at_any_time(const struct wt_place *place)
 
 /* ---- faults -------------------------------------------------------------- */
 
+/* Nodes 0 and 2 say the same. */
+static bool is_agreed(void *arg)
+{
+    const struct world *w = arg;
+    return weir_query_status(w->q.query[0], NULL) ==
+           weir_query_status(w->q.query[2], NULL);
+}
+
 /* Run until the end, with a fault at this time, 0: none. Returns the end. */
 static uint64_t strike(const struct wt_place *place, uint64_t seed, bool crash,
                        uint64_t at_ns)
@@ -297,12 +305,14 @@ static uint64_t strike(const struct wt_place *place, uint64_t seed, bool crash,
     bool ran = wt_cluster_run(&w.c);
     cr_assert(ran && w.c.why[0] == '\0', "seed %llu, at %llu ns: %s",
               (unsigned long long)seed, (unsigned long long)at_ns, w.c.why);
+    uint64_t end_ns = weir_sim_now(w.c.sim);
     struct weir_error err[2] = {0};
+    /* What one knows may be on its way to the other, whose tasks are done. */
+    cr_assert(wt_until(&w.c, is_agreed, &w));
     weir_err rc = weir_query_status(w.q.query[0], &err[0]);
     cr_assert_eq(weir_query_status(w.q.query[2], &err[1]), rc);
     cr_assert_str_eq(err[0].message, err[1].message);
     cr_assert(rc == WEIR_OK || rc == WEIR_ERR_PEER_LOST, "%s", err[0].message);
-    uint64_t end_ns = weir_sim_now(w.c.sim);
     close_world(&w);
     return end_ns;
 }

@@ -22,6 +22,9 @@ enum { PUSH_NS = 200000, OTHER_WORK_NS = PUSH_NS, DENSE_PUSH_NS = 20000 };
 
 enum { LATE_NS = 2 * 20000000 };
 
+/* Of a busy writer: 40 bytes per us; a frame takes longer than that pause. */
+enum { FLOW_ROWS = 100, FLOW_NS = 20000, FLOW_FRAME = 16384 };
+
 /* Node 0 has the rows; node 1 takes them, and pushes empty batches to itself if
  * it has other work. */
 struct feed {
@@ -39,6 +42,7 @@ struct feed {
     uint32_t pushes;  /* of PUSH_ROWS */
     uint32_t dense;   /* of them, the first ones: of DENSE_ROWS, quickly */
     uint32_t polls;   /* after each push */
+    bool flow;        /* pushes are of FLOW_ROWS, quickly */
     uint32_t polled;
     uint32_t pushed;
     uint64_t n_rows;
@@ -95,7 +99,7 @@ static weir_err feed_step(void *arg)
         return end == WEIR_OK ? WEIR_DONE : end;
     }
     bool dense = f->pushed < f->dense;
-    uint32_t n = dense ? DENSE_ROWS : PUSH_ROWS;
+    uint32_t n = dense ? DENSE_ROWS : f->flow ? FLOW_ROWS : PUSH_ROWS;
     if (f->some.release == NULL) {
         wt_rows_make(&rows, f->pushed_rows, n, &f->some);
     }
@@ -111,7 +115,9 @@ static weir_err feed_step(void *arg)
     }
     f->pushed++;
     f->pushed_rows += n;
-    weir_sim_busy(f->c.sim, dense ? DENSE_PUSH_NS : PUSH_NS);
+    weir_sim_busy(f->c.sim, dense     ? DENSE_PUSH_NS
+                            : f->flow ? FLOW_NS
+                                      : PUSH_NS);
     return WEIR_OK;
 }
 
@@ -163,16 +169,18 @@ static void open_ends(struct feed *f, uint32_t node)
     }
 }
 
-/* Begins with works, pushes, dense, polls. Returns the frames that node 0 has
- * sent. */
+/* Begins with works, pushes, dense, polls, flow. Returns the frames that node 0
+ * has sent. */
 static uint64_t feed(const struct wt_place *place, struct feed *f)
 {
     const struct wt_cluster_params cluster = {
-        .nodes = 2 + f->n_other, .node = {.frame_bytes = FRAME_BYTES}};
+        .nodes = 2 + f->n_other,
+        .node = {.frame_bytes = f->flow ? FLOW_FRAME : FRAME_BYTES}};
     struct weir_node_stats stats;
     struct weir_error err = {0};
-    f->n_rows = (uint64_t)f->dense * DENSE_ROWS +
-                (uint64_t)(f->pushes - f->dense) * PUSH_ROWS;
+    f->n_rows =
+        (uint64_t)f->dense * DENSE_ROWS +
+        (uint64_t)(f->pushes - f->dense) * (f->flow ? FLOW_ROWS : PUSH_ROWS);
     f->n_rows *= f->n_other + 1u;
     wt_cluster_open(&f->c, place, &cluster);
     wt_query_open(&f->q, &f->c, 1, NULL);
@@ -247,6 +255,27 @@ void wt_api_reader_with_other_work_gets_late_rows_of_all(
                      .n_other = WT_NODES - 2,
                      .pushes = 3,
                      .polls = LATE_NS / PUSH_NS};
+    (void)feed(place, &f);
+    cr_assert_eq(f.got_before_end, f.n_rows);
+}
+
+/* It waits most of the time, but the frame will soon be full. */
+void wt_api_reader_of_busy_writer_gets_full_frames(const struct wt_place *place)
+{
+    enum { FLOW = 2000, BYTES = FLOW * FLOW_ROWS * 8 };
+    struct feed f = {.flow = true, .pushes = FLOW};
+    uint64_t frames = feed(place, &f);
+    uint64_t full = BYTES / (FLOW_FRAME - 512);
+    uint64_t early = BYTES / (256 << 10);
+    cr_assert_leq(frames, full + early + 10, "%llu frames",
+                  (unsigned long long)frames);
+}
+
+/* Its last rows do not wait for those that would fill the frame. */
+void wt_api_reader_of_writer_that_was_busy_gets_the_rest(
+    const struct wt_place *place)
+{
+    struct feed f = {.pushes = 50, .dense = 40, .polls = 3};
     (void)feed(place, &f);
     cr_assert_eq(f.got_before_end, f.n_rows);
 }

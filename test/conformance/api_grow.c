@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members that come and go while queries run. */
-#include "test/conformance/api.h"
+#include "test/conformance/api_part.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,15 +46,8 @@ static void tell(struct wt_cluster *c, uint32_t i, uint32_t idx)
                  err.message);
 }
 
-/* A query and a flow over the first n nodes, whose flow has not begun. */
-struct part {
-    struct wt_query q;
-    struct wt_flow f;
-    uint32_t n;
-};
-
-static void part_open(struct part *p, struct wt_cluster *c, uint64_t id,
-                      uint32_t n)
+void wt_part_open(struct wt_part *p, struct wt_cluster *c, uint64_t id,
+                  uint32_t n)
 {
     uint32_t all = c->n_nodes;
     c->n_nodes = p->n = n;
@@ -63,7 +56,7 @@ static void part_open(struct part *p, struct wt_cluster *c, uint64_t id,
     c->n_nodes = all;
 }
 
-static void part_end(struct part *p)
+void wt_part_end(struct wt_part *p)
 {
     struct wt_cluster *c = p->q.cluster;
     uint32_t all = c->n_nodes;
@@ -81,21 +74,21 @@ static void part_end(struct part *p)
 void wt_api_cluster_grows_from_one(const struct wt_place *place)
 {
     struct wt_cluster c;
-    struct part p;
+    struct wt_part p;
     open_apart(&c, place, 3);
     join(&c, 0, 1);
-    part_open(&p, &c, 1, 1);
-    part_end(&p);
+    wt_part_open(&p, &c, 1, 1);
+    wt_part_end(&p);
     join(&c, 1, 2);
     tell(&c, 0, 1);
-    part_open(&p, &c, 2, 2);
+    wt_part_open(&p, &c, 2, 2);
     tell(&c, 1, 2);
     tell(&c, 0, 2);
     tell(&c, 0, 2); /* to say it again does nothing */
     join(&c, 2, 3);
-    part_end(&p);
-    part_open(&p, &c, 3, 3);
-    part_end(&p);
+    wt_part_end(&p);
+    wt_part_open(&p, &c, 3, 3);
+    wt_part_end(&p);
     cr_assert_eq(weir_node_members(c.node[0]), 3);
     wt_cluster_close(&c);
 }
@@ -111,7 +104,7 @@ static bool has_guest(void *node)
 void wt_api_newcomer_waits_to_be_known(const struct wt_place *place)
 {
     struct wt_cluster c;
-    struct part p = {.n = 2};
+    struct wt_part p = {.n = 2};
     struct weir_error err = {0};
     const struct weir_query_params params = {.id = 1};
     open_apart(&c, place, 2);
@@ -126,7 +119,7 @@ void wt_api_newcomer_waits_to_be_known(const struct wt_place *place)
     cr_assert_eq(weir_query_open(c.node[0], &params, &p.q.query[0], &err),
                  WEIR_OK, "%s", err.message);
     wt_flow_open(&p.f, &p.q, NULL);
-    part_end(&p);
+    wt_part_end(&p);
     wt_cluster_close(&c);
 }
 
@@ -161,11 +154,11 @@ static bool link_is_open(void *node)
 
 /* It opens a link and a query before the others are told where it is now: to be
  * told then takes nothing from it. */
-static void reach_before_told(struct wt_cluster *c, struct part *p)
+static void reach_before_told(struct wt_cluster *c, struct wt_part *p)
 {
     const struct weir_query_params params = {.id = 2};
     struct weir_error err = {0};
-    *p = (struct part){.n = 3, .q = {.cluster = c, .id = 2}};
+    *p = (struct wt_part){.n = 3, .q = {.cluster = c, .id = 2}};
     cr_assert_eq(weir_query_open(c->node[1], &params, &p->q.query[1], &err),
                  WEIR_OK, "%s", err.message);
     bool up = wt_until(c, link_is_open, c->node[0]);
@@ -178,7 +171,7 @@ static void reach_before_told(struct wt_cluster *c, struct part *p)
 static void come_back(const struct wt_place *place, bool early)
 {
     struct wt_cluster c;
-    struct part p;
+    struct wt_part p;
     struct weir_error err = {0};
     char name[WT_NAME_BYTES];
     char listen[WT_NAME_BYTES + 8];
@@ -186,8 +179,8 @@ static void come_back(const struct wt_place *place, bool early)
     join(&c, 0, 3);
     join(&c, 1, 3);
     join(&c, 2, 3);
-    part_open(&p, &c, 1, 3);
-    part_end(&p);
+    wt_part_open(&p, &c, 1, 3);
+    wt_part_end(&p);
     (void)snprintf(name, sizeof(name), "%s", c.name[1]);
     struct weir_node_params again = wt_node_params(&c, 1);
     again.name = name;
@@ -212,9 +205,9 @@ static void come_back(const struct wt_place *place, bool early)
                      WEIR_OK, "%s", err.message);
         wt_flow_open(&p.f, &p.q, NULL);
     } else {
-        part_open(&p, &c, 2, 3);
+        wt_part_open(&p, &c, 2, 3);
     }
-    part_end(&p);
+    wt_part_end(&p);
     wt_cluster_close(&c);
 }
 
@@ -236,23 +229,23 @@ void wt_api_member_is_removed_while_a_query_runs(const struct wt_place *place)
     const struct weir_query_params with = {
         .id = 2, .members = both, .n_members = 2};
     struct wt_cluster c;
-    struct part p;
+    struct wt_part p;
     struct weir_error err = {0};
     weir_query *q = NULL;
     struct weir_member m;
     open_apart(&c, place, 2);
     join(&c, 0, 2);
     join(&c, 1, 2);
-    part_open(&p, &c, 1, 2);
+    wt_part_open(&p, &c, 1, 2);
     cr_assert_eq(weir_node_remove_member(c.node[0], 1, &err), WEIR_OK, "%s",
                  err.message);
-    part_end(&p);
+    wt_part_end(&p);
     cr_assert_eq(weir_query_open(c.node[0], &with, &q, &err),
                  WEIR_ERR_NOT_FOUND);
     cr_assert_not_null(strstr(err.message, "removed"), "%s", err.message);
     cr_assert_eq(weir_node_member(c.node[0], 1, &m), WEIR_ERR_NOT_FOUND);
-    part_open(&p, &c, 3, 1); /* of all members: itself */
-    part_end(&p);
+    wt_part_open(&p, &c, 3, 1); /* of all members: itself */
+    wt_part_end(&p);
     m = member_of(&c, 1);
     cr_assert_eq(weir_node_add_member(c.node[0], 1, &m, &err), WEIR_ERR_ARG);
     cr_assert_not_null(strstr(err.message, "not used again"), "%s",

@@ -17,6 +17,7 @@
     X(suite, place, bytes_arrive_at_any_offset)                                \
     X(suite, place, short_gets_cross_pages)                                    \
     X(suite, place, lent_bytes_stay_until_release)                             \
+    X(suite, place, mapped_bytes_are_the_owners)                               \
     X(suite, place, nothing_gets_the_length)                                   \
     X(suite, place, rest_of_a_region_is_got)                                   \
     X(suite, place, bytes_beyond_the_end_are_refused)                          \
@@ -30,6 +31,8 @@
     X(suite, place, bytes_in_flight_are_bounded)                               \
     X(suite, place, fetch_closed_with_gets_under_way)                          \
     X(suite, place, fetch_closed_with_a_get_beyond_the_end)                    \
+    X(suite, place, fetch_closed_with_bytes_lent)                              \
+    X(suite, place, fetch_closed_under_releases)                               \
     X(suite, place, borrowed_memory_is_got_and_released_once)                  \
     X(suite, place, borrowed_memory_is_larger_than_what_copies_may_take)       \
     X(suite, place, file_is_got)                                               \
@@ -48,6 +51,7 @@
     X(suite, place, peers_take_turns_to_ask)                                   \
     X(suite, place, own_region_made_on_demand_and_closed_at_once)              \
     X(suite, place, asks_that_time_out_make_room)                              \
+    X(suite, place, hundreds_of_small_asks_wait)                               \
     X(suite, place, asks_are_closed_with_asks_waiting)
 
 /* Where memory is mapped. */

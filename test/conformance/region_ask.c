@@ -241,14 +241,41 @@ void wt_region_asks_that_time_out_make_room(const struct wt_place *place)
     weir_fetch *f = wt_fetch_of(
         r, 0, &(struct weir_fetch_params){.timeout_ns = WEIR_FOREVER});
     const struct weir_name name = {9, 7777};
+    char never[WEIR_ASK_BYTES + 1];
+    memset(never, 'n', WEIR_ASK_BYTES);
+    never[WEIR_ASK_BYTES] = '\0';
     for (uint64_t i = 0; i < 64; i++) {
-        ask(r, 1, i, "never");
+        ask(r, 1, i, never);
     }
     cr_assert_eq(weir_fetch_ask(f, r->peer[1], &name, NULL, 0, 1), WEIR_OK);
     cr_assert(wt_until(&r->c, last_ask_is_there, &late), "it was not asked");
     cr_assert_eq(wt_next_of(r, f).code, WEIR_OK);
     weir_fetch_close(f);
     weir_asks_close(late.asks);
+    wt_reads_close(r);
+}
+
+/* Small ones do not take the place of large ones. */
+void wt_region_hundreds_of_small_asks_wait(const struct wt_place *place)
+{
+    enum { N = 900 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_asks *asks = asks_open(r, 1, 9);
+    struct weir_ask first = {0};
+    for (uint64_t i = 0; i < N; i++) {
+        ask(r, 1, i, "a small one");
+    }
+    for (uint64_t i = 0; i < N; i++) { /* all of them come: none is answered */
+        struct weir_ask a = wt_ask_of(r, asks);
+        cr_assert(a.len == 11 && memcmp(a.bytes, "a small one", 11) == 0);
+        first = i == 0 ? a : first;
+    }
+    cr_assert_eq(weir_ask_answer(&first, WEIR_OK, NULL, 0), WEIR_OK);
+    cr_assert_eq(wt_next(r).tag, first.name.id);
+    weir_asks_close(asks);
+    for (uint64_t i = 1; i < N; i++) {
+        cr_assert_eq(wt_next(r).code, WEIR_ERR_NOT_FOUND);
+    }
     wt_reads_close(r);
 }
 

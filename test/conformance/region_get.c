@@ -2,6 +2,7 @@
 /* Gets and puts of memory of the library. */
 #include "test/conformance/region.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <weir/stats.h>
 
@@ -111,6 +112,31 @@ void wt_region_lent_bytes_stay_until_release(const struct wt_place *place)
         cr_assert(wt_bytes_are(got[k].ptr, 2, k * 4999, 4801 + k));
         weir_fetch_release(r->fetch, &got[k]);
     }
+    wt_reads_close(r);
+}
+
+/* Only what is mapped follows what its owner writes later. */
+void wt_region_mapped_bytes_are_the_owners(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 2, SMALL, 0);
+    struct weir_got got = wt_get(
+        r, 1, &(struct weir_get){.name = {7, 2}, .off = 100, .bytes = 9});
+    cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+    volatile uint8_t *owned = weir_region_base(region);
+    const volatile uint8_t *read = got.ptr;
+    uint8_t was = owned[104];
+    owned[104] = (uint8_t)~was;
+    cr_assert_eq(read[4], (uint8_t)(got.mapped ? ~was : was));
+    owned[104] = was;
+    weir_fetch_release(r->fetch, &got);
+
+    uint8_t dst[9];
+    got = wt_get(
+        r, 1,
+        &(struct weir_get){.name = {7, 2}, .off = 100, .bytes = 9, .dst = dst});
+    cr_assert_eq(got.mapped, 0);
+    weir_region_close(region);
     wt_reads_close(r);
 }
 
@@ -421,6 +447,83 @@ void wt_region_fetch_closed_with_a_get_beyond_the_end(
     }
     weir_node_stats_get(r->c.node[0], &stats);
     cr_assert_eq(stats.links_lost, 0);
+    weir_region_close(region);
+    wt_reads_close(r);
+}
+
+/* Round 0 closes the region, too, before the bytes are read. */
+void wt_region_fetch_closed_with_bytes_lent(const struct wt_place *place)
+{
+    enum { N = 5 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    for (uint64_t round = 0; round < 3; round++) {
+        weir_region *region = wt_region(r, 1, 18 + round, SMALL, 0);
+        weir_fetch *f = wt_fetch_of(r, 0, NULL);
+        struct weir_got got[N];
+        uint32_t taken;
+        for (uint64_t i = 0; i < N; i++) {
+            const struct weir_get get = {
+                .name = {7, 18 + round}, .off = i * 448, .bytes = 50000};
+            cr_assert_eq(weir_fetch_get(f, r->peer[1], &get, 1, &taken),
+                         WEIR_OK);
+            got[i] = wt_next_of(r, f);
+            cr_assert_neq(got[i].lent, 0, "%s", weir_fetch_error(f));
+            cr_assert(get.off % 64 != 0 || (uintptr_t)got[i].ptr % 64 == 0);
+        }
+        weir_fetch_release(f, &got[2]);
+        if (round == 0) {
+            weir_region_close(region);
+        }
+        weir_fetch_close(f);
+        for (uint64_t i = 0; i < N; i++) {
+            uint64_t k = N - 1 - i;
+            if (k != 2) {
+                cr_assert(wt_bytes_are(got[k].ptr, 18 + round, k * 448, 50000));
+                weir_fetch_release(f, &got[k]);
+            }
+        }
+        if (round != 0) {
+            weir_region_close(region);
+        }
+    }
+    wt_reads_close(r);
+}
+
+struct releases {
+    weir_fetch *fetch;
+    struct weir_got got[32];
+};
+
+static void *release_all(void *arg)
+{
+    struct releases *s = arg;
+    for (size_t i = 0; i < sizeof(s->got) / sizeof(s->got[0]); i++) {
+        weir_fetch_release(s->fetch, &s->got[i]);
+    }
+    return NULL;
+}
+
+/* Another thread releases while this one closes. */
+void wt_region_fetch_closed_under_releases(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 21, SMALL, 0);
+    for (uint32_t round = 0; round < 20; round++) {
+        struct releases s = {.fetch = wt_fetch_of(r, 0, NULL)};
+        pthread_t thread;
+        for (size_t i = 0; i < sizeof(s.got) / sizeof(s.got[0]); i++) {
+            const struct weir_get get = {.name = {7, 21}, .bytes = 5000};
+            uint32_t taken;
+            cr_assert_eq(weir_fetch_get(s.fetch, r->peer[1], &get, 1, &taken),
+                         WEIR_OK);
+            s.got[i] = wt_next_of(r, s.fetch);
+            cr_assert_neq(s.got[i].lent, 0, "%s", weir_fetch_error(s.fetch));
+        }
+        int rc = pthread_create(&thread, NULL, release_all, &s);
+        cr_assert_eq(rc, 0);
+        weir_fetch_close(s.fetch);
+        (void)pthread_join(thread, NULL);
+    }
     weir_region_close(region);
     wt_reads_close(r);
 }

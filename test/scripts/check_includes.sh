@@ -44,6 +44,7 @@ cat >"$tmp/rules" <<'RULES'
                             OWN
 ^operators/                 SYS <weir/ <jansson.h> "operators/
 ^services/                  SYS <weir/ <nanoarrow/ <arrow-adbc/ OWN
+^connectors/                SYS <weir/ <nanoarrow/ <arrow-adbc/ OWN
 ^examples/                  SYS <weir/ OWN
 ^launch/                    SYS <weir/ "core/base/ "launch/
 ^chbench/                   SYS <weir/ "operators/base/ "operators/table/
@@ -60,11 +61,14 @@ cat >"$tmp/rules" <<'RULES'
                             "test/
 ^test/unit/transport/       SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/conformance/spi_sockets SYS <weir/ <criterion/ "bench/opponents/ "test/
+^test/conformance/scan_     SYS <weir/ <nanoarrow/ <criterion/ "services/scan/
+                            "test/
 ^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/install/              SYS <weir/
 ^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h>
                             <nanoarrow/ <arrow-adbc/ <criterion/ "core/
-                            "transport/ "operators/ "services/ "chbench/
+                            "transport/ "operators/ "services/
+                            "connectors/ "chbench/
                             "launch/ "cli/ "tools/ "bench/ "test/
 RULES
 

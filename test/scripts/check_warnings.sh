@@ -21,7 +21,7 @@ arrow=
 if [ -d build/arrow/include ]; then
     flags="$flags -isystem build/arrow/include"
 else
-    arrow='<nanoarrow/|"(test/unit/)?services/scan/'
+    arrow='<nanoarrow/|<arrow-adbc/|"(test/unit/)?(services/scan|connectors)/'
 fi
 
 # Other libraries are not needed to judge the rest.

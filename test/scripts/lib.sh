@@ -7,8 +7,8 @@ scripts=$(cd "$(dirname "$0")" && pwd)
 
 # Folders of sources: what makes the library and the programs; all that have a
 # rule of layers. A list of words, to be split.
-program_folders="core transport operators services chbench launch cli tools"
-program_folders="$program_folders bench"
+program_folders="core transport operators services connectors chbench launch"
+program_folders="$program_folders cli tools bench"
 # shellcheck disable=SC2034 # used by the checks
 source_folders="include $program_folders examples test"
 

@@ -68,6 +68,9 @@ static void drop_in_turn(struct wt_lab *lab, const struct wt_offence *o)
 static void wait_for_ever(struct wt_lab *lab, const struct wt_offence *o)
 {
     struct wt_msg m = o->type == WT_FIND ? wt_find_msg(9, 1) : wt_ask_msg(9);
+    if (o->type == WT_ASK) {
+        wt_set(&m, 24, 4, 1024); /* small ones count less */
+    }
     for (uint32_t i = 0; i < WAIT; i++) {
         wt_set(&m, 4, 4, o->stale ? 1 : i);
         wt_send(lab, &m, 1);

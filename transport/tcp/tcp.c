@@ -417,15 +417,15 @@ static int tcp_fd(struct wi_transport *base)
 const struct wi_transport_ops wi_tcp_ops = {
     .name = "tcp",
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_FD | WI_CAP_GUARD |
-            WI_CAP_LOCAL_ANY,
+            WI_CAP_LOCAL_ANY | WI_CAP_LAZY,
     .max_message_bytes = TCP_MESSAGE_BYTES,
     .usual_frame_bytes = WI_USUAL_FRAME_BYTES,
     .open = tcp_open,
     .close = tcp_close,
     .address = tcp_address,
     .mem_open = wi_tcp_mem_open,
-    .mem_reserve = wi_tcp_mem_open,
-    .mem_take = wi_all_taken,
+    .mem_reserve = wi_tcp_mem_reserve,
+    .mem_take = wi_tcp_mem_take,
     .mem_borrow = wi_tcp_mem_borrow,
     .mem_close = wi_tcp_mem_close,
     .grant = wi_tcp_grant,

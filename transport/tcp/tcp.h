@@ -280,6 +280,10 @@ void wi_tcp_lookup_close(struct tcp_transport *t);
 
 weir_err wi_tcp_mem_open(struct wi_transport *t, size_t bytes,
                          struct wi_mem *out, struct weir_error *err);
+weir_err wi_tcp_mem_reserve(struct wi_transport *t, size_t bytes,
+                            struct wi_mem *out, struct weir_error *err);
+weir_err wi_tcp_mem_take(struct wi_transport *t, const struct wi_mem_part *part,
+                         struct weir_error *err);
 void wi_tcp_mem_close(struct wi_transport *t, struct wi_mem *mem);
 weir_err wi_tcp_mem_borrow(struct wi_transport *t, void *base, size_t bytes,
                            uint32_t access, struct wi_mem *out,

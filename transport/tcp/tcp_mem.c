@@ -2,6 +2,7 @@
 /* Memory and grants of the tcp transport. Sockets need no registration: a
  * grant is an entry in a table of the endpoint, which checks bounds. */
 #include <errno.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "core/base/err.h"
@@ -21,6 +22,34 @@ weir_err wi_tcp_mem_open(struct wi_transport *t, size_t bytes,
     }
     *out = (struct wi_mem){.base = base, .bytes = bytes};
     return WEIR_OK;
+}
+
+weir_err wi_tcp_mem_reserve(struct wi_transport *t, size_t bytes,
+                            struct wi_mem *out, struct weir_error *err)
+{
+    (void)t;
+    void *base = NULL;
+    weir_err rc = wi_pages_reserve(bytes, &base, err);
+    if (rc == WEIR_OK) {
+        *out = (struct wi_mem){.base = base, .bytes = bytes};
+    }
+    return rc;
+}
+
+weir_err wi_tcp_mem_take(struct wi_transport *t, const struct wi_mem_part *part,
+                         struct weir_error *err)
+{
+    (void)t;
+    size_t from = part->from / WI_PAGE * WI_PAGE;
+    size_t to = wi_min_u64(wi_align_up(part->to, WI_PAGE), part->bytes);
+    int why = wi_pages_populate((char *)part->base + from, to - from);
+    if (why == 0) {
+        return WEIR_OK;
+    }
+    return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                   "no memory for %zu bytes of a ring: %s; raise the limit of "
+                   "the process or its control group, or lower memory_bytes",
+                   to - from, strerror(why));
 }
 
 weir_err wi_tcp_mem_borrow(struct wi_transport *t, void *base, size_t bytes,

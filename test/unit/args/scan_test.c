@@ -48,7 +48,7 @@ Test(args, scan_client)
     struct wt_args world;
     struct wt_args *w = &world;
     weir_scan_client *client;
-    const struct weir_scan_client_params p = {0};
+    struct weir_scan_client_params p = {0};
     const struct weir_scan_request request = {0};
     const struct weir_scan_id id = {{0}};
     struct weir_scan_id id_out;
@@ -61,7 +61,11 @@ Test(args, scan_client)
     REFUSES(weir_scan_open, client, NULL, &request, &out, &rows, &w->err);
     REFUSES(weir_scan_share, client, NULL, &request, 1, &id_out, NULL, &w->err);
     REFUSES(weir_scan_open_range, client, NULL, &id, 0, &out, &w->err);
-    weir_scan_client *c = (void *)w; /* nobody looks at it */
+    weir_scan_client *c = NULL;
+    p.address = weir_node_address(w->node); /* whose network nobody steps */
+    p.timeout_ns = 1;
+    cr_assert_eq(weir_scan_connect(w->node, &p, &c, &w->err), WEIR_OK, "%s",
+                 w->err.message);
     REFUSES(weir_scan_open, request, c, NULL, &out, &rows, &w->err);
     ALLOWS(weir_scan_open, stream_out,
            weir_scan_open(c, &request, NULL, &rows, NULL) != WEIR_ERR_ARG);
@@ -78,5 +82,19 @@ Test(args, scan_client)
             weir_scan_last_fault(NULL)->text == NULL);
     ANSWERS(weir_scan_cancel, client, DONE(weir_scan_cancel(NULL)));
     ALLOWS(weir_scan_disconnect, client, DONE(weir_scan_disconnect(NULL)));
+    weir_scan_disconnect(c);
+    wt_args_close(w);
+}
+
+Test(args, scan_job)
+{
+    struct wt_args world;
+    struct wt_args *w = &world;
+    wt_args_open(w);
+    ALLOWS(weir_scan_job_on_cancel, job,
+           DONE(weir_scan_job_on_cancel(NULL, NULL, NULL)));
+    ALLOWS(weir_scan_job_on_cancel, fn,
+           DONE(weir_scan_job_on_cancel(NULL, NULL, w)));
+    ALLOWS(weir_scan_job_cancelled, job, weir_scan_job_cancelled(NULL) == 0);
     wt_args_close(w);
 }

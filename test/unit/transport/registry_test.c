@@ -90,6 +90,9 @@ Test(registry, check_compares_bits_with_slots)
     ops.caps |= WI_CAP_MAP;
     refuse(&ops, "'map'");
     ops = wi_tcp_ops;
+    ops.mem_take = wi_all_taken;
+    refuse(&ops, "'mem_take'");
+    ops = wi_tcp_ops;
     ops.fd = wi_no_fd;
     refuse(&ops, "'fd'");
 }
@@ -104,7 +107,7 @@ Test(registry, check_wants_a_name_a_way_and_room)
     ops.name = NULL;
     refuse(&ops, "name");
     ops = wi_tcp_ops;
-    ops.caps = WI_CAP_FD;
+    ops.caps = WI_CAP_FD | WI_CAP_LAZY;
     ops.read = ops.write = wi_no_rma;
     refuse(&ops, "neither");
     ops = wi_tcp_ops;

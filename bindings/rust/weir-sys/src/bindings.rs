@@ -842,10 +842,11 @@ pub struct weir_got {
     pub region_bytes: u64,
     pub incarnation: u64,
     pub lent: u64,
+    pub mapped: ::core::ffi::c_int,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of weir_got"][::core::mem::size_of::<weir_got>() - 56usize];
+    ["Size of weir_got"][::core::mem::size_of::<weir_got>() - 64usize];
     ["Alignment of weir_got"][::core::mem::align_of::<weir_got>() - 8usize];
     ["Offset of field: weir_got::tag"][::core::mem::offset_of!(weir_got, tag) - 0usize];
     [
@@ -864,6 +865,9 @@ const _: () = {
     [
         "Offset of field: weir_got::lent",
     ][::core::mem::offset_of!(weir_got, lent) - 48usize];
+    [
+        "Offset of field: weir_got::mapped",
+    ][::core::mem::offset_of!(weir_got, mapped) - 56usize];
 };
 impl Default for weir_got {
     fn default() -> Self {

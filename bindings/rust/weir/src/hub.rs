@@ -148,6 +148,11 @@ impl Hub {
         outcome
     }
 
+    /// Have all tasks of the worker try again.
+    pub(crate) fn wake(&self) {
+        self.waker.wake_by_ref();
+    }
+
     /// Arm the descriptor, and have the driver wake us through it.
     fn doze(&self, node: &RawNode, watch: &mut Watch) -> Result<Doze> {
         let fd = self.descriptor(node)?;

@@ -78,6 +78,13 @@
 //! sound as long as no member's program breaks the library's protocol on
 //! purpose. Where that may be, [`Hold::Copy`] copies first and checks the copy.
 //!
+//! # Memory that peers read by themselves
+//!
+//! A [`Region`] is published under a [`Name`] on one node; any other, member or
+//! not, reads it with a [`Fetch`] ([`Shared`] ones are written, too), one-sided
+//! where the network can. Over it, or without it, [`Asks`] are requests with one
+//! answer: also for names that nobody has published yet.
+//!
 //! # Ends
 //!
 //! | what is dropped | what it does |
@@ -100,10 +107,9 @@
 //!
 //! # What is not here
 //!
-//! Regions, fetches, asks and peers (`weir/region.h` and its neighbours), C's own
-//! loop (`weir/worker.h`), rows one at a time (`weir/row.h`), the simulator
-//! (`weir/sim.h`): these are in `weir_sys`. Whole plans (`weir/plan.h`) are not.
-//! Members that are lost, cancelled queries and panics have no tests here yet.
+//! C's own loop (`weir/worker.h`), rows one at a time (`weir/row.h`), the
+//! simulator (`weir/sim.h`): these are in `weir_sys`. Whole plans
+//! (`weir/plan.h`) are not.
 //!
 //! Rust 1.85 or later, Linux, little-endian; tokio and `arrow` 59.
 
@@ -111,21 +117,38 @@
 #![deny(missing_docs)]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
+mod ask;
 mod batch;
 mod error;
+mod fetch;
 mod hub;
+mod lent;
+mod log;
+mod member;
 mod node;
+mod node_builder;
+mod operation;
+mod peer;
 mod query;
 mod reader;
+mod region;
 mod report;
 mod shuffle;
 mod writer;
 
+pub use ask::{Ask, Asks, ASK_BYTES};
 pub use batch::detach;
 pub use error::{Error, ErrorKind, Result, Scope};
-pub use node::{LogLevel, Member, Node, NodeBuilder};
+pub use fetch::{Fetch, FetchBuilder};
+pub use lent::Lent;
+pub use log::LogLevel;
+pub use member::Member;
+pub use node::Node;
+pub use node_builder::NodeBuilder;
+pub use peer::Peer;
 pub use query::{Query, QueryBuilder};
 pub use reader::{Hold, Next, Reader};
+pub use region::{Memory, Name, Region, Shared};
 pub use report::{LinkStats, NodeStats};
 pub use shuffle::{Partitioning, Shuffle, ShuffleBuilder};
 pub use writer::{EdgeStats, Push, Wanted, Writer};

@@ -38,6 +38,23 @@ Test(pages, are_aligned_zero_and_there)
     }
 }
 
+Test(pages, that_are_reserved_come_where_they_are_asked_for)
+{
+    enum { PAGES = 5 }; /* no huge page */
+    unsigned char there[PAGES] = {0};
+    void *base = NULL;
+    if (!wi_pages_can_populate()) {
+        cr_skip_test("this system takes all pages at once");
+    }
+    cr_assert_eq(wi_pages_reserve(PAGES * WI_PAGE, &base, NULL), WEIR_OK);
+    cr_assert_eq(wi_pages_populate((char *)base + WI_PAGE, 2 * WI_PAGE), 0);
+    cr_assert_eq(mincore(base, PAGES * WI_PAGE, there), 0);
+    for (size_t p = 0; p < PAGES; p++) {
+        cr_assert_eq(there[p] & 1, p == 1 || p == 2, "page %zu", p);
+    }
+    wi_pages_close(base, PAGES * WI_PAGE);
+}
+
 /* The number in the first line that begins with `key`, in a file of /proc, from
  * the line on that begins with `from`. */
 static long proc_number(const char *path, const char *from, const char *key)

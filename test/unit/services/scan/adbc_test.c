@@ -6,6 +6,7 @@
 #include <weir/scan.h>
 
 #include "services/scan/batch_bytes.h"
+#include "services/scan/job.h"
 
 TestSuite(scan_adbc, .timeout = 60);
 
@@ -48,8 +49,10 @@ static weir_err query(const struct weir_scan_engine *engine, const char *text,
     struct weir_scan_request request = {.text = text, .dataset = dataset};
     struct weir_scan_fault fault = {0};
     int64_t rows = -1;
+    static struct weir_scan_job job; /* must outlive the stream */
+    wi_scan_job_init(&job);
     weir_err code =
-        engine->open(engine->arg, &request, stream, &rows, &fault, err);
+        engine->open(engine->arg, &request, &job, stream, &rows, &fault, err);
     free(fault.text);
     return code;
 }
@@ -66,7 +69,7 @@ static int64_t there_and_back(struct wi_scan_shape *shape,
     void *bytes =
         aligned_alloc(WI_SCAN_ALIGN, split.body_bytes + WI_SCAN_ALIGN);
     wi_scan_split_copy(&split, bytes);
-    struct wi_scan_body body = {bytes, split.body_bytes, free, bytes};
+    struct wi_scan_body body = {bytes, split.body_bytes, free, bytes, false};
     cr_assert_eq(wi_scan_join(shape, split.head.bytes, split.head.len, &body,
                               &back, &err),
                  WEIR_OK, "%s", err.message);

@@ -37,7 +37,8 @@ static void send_kind(struct sent *s, int kind)
     void *to = aligned_alloc(WI_SCAN_ALIGN, bytes != 0 ? bytes : WI_SCAN_ALIGN);
     cr_assert_not_null(to);
     wi_scan_split_copy(&s->split, to);
-    s->body = (struct wi_scan_body){to, bytes, count_release, &s->released};
+    s->body =
+        (struct wi_scan_body){to, bytes, count_release, &s->released, false};
 }
 
 static void send_end(struct sent *s)
@@ -322,6 +323,31 @@ static uint64_t read_all(const struct sent *s, const struct ArrowArray *a)
 }
 
 static volatile uint64_t sink;
+
+/* A peer that writes to a body after it was checked: bits all set, or all its
+ * offsets and indices far outside. */
+Test(scan_bytes, what_was_checked_stays_when_a_shared_body_changes)
+{
+    static const uint8_t writes[] = {0xff, 0x7f, 0x00};
+    for (int k = 0; k < wt_scan_kinds(); k++) {
+        for (size_t i = 0; i < sizeof(writes); i++) {
+            struct sent s;
+            struct ArrowArray back;
+            send_kind(&s, k);
+            s.body.shared = true;
+            cr_assert_eq(join_sent(&s, &back), WEIR_OK, "%s: %s",
+                         wt_scan_kind_name(k), s.err.message);
+            memset((void *)(uintptr_t)s.body.base, writes[i], s.body.bytes);
+            memset(s.split.head.bytes, writes[i], s.split.head.len);
+            cr_assert_eq(wi_scan_shape_check(&s.shape, &s.err), WEIR_OK,
+                         "%s: %s", wt_scan_kind_name(k), s.err.message);
+            sink = read_all(&s, &back);
+            back.release(&back);
+            cr_assert_eq(s.released, 1);
+            send_end(&s);
+        }
+    }
+}
 
 /* Each byte of the head, and each of the body, becomes another one: an error,
  * or a batch that can be read. */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Whether a request is still wanted (weir/scan_engine.h): server. */
+#ifndef WI_SCAN_JOB_H
+#define WI_SCAN_JOB_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <weir/scan_engine.h>
+
+struct weir_scan_job {
+    pthread_mutex_t lock; /* held while fn runs */
+    void (*fn)(void *arg);
+    void *arg;
+    bool cancelled;
+};
+
+void wi_scan_job_init(struct weir_scan_job *job);
+void wi_scan_job_fini(struct weir_scan_job *job);
+
+/** It is not wanted any more; may be said twice.
+ *  Blocks: while fn runs. Threads: any. */
+void wi_scan_job_cancel(struct weir_scan_job *job);
+
+#endif /* WI_SCAN_JOB_H */

@@ -1,0 +1,142 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# weir serve and weir scan: a folder and databases, over all transports, into
+# all kinds of files; what they refuse, and how they end. usage: cli_scan.sh
+# BUILD_DIR
+set -eu
+. "$(dirname "$0")/../support/cli.sh"
+
+"$weir" --help | grep -q 'weir serve' ||
+    { echo "built without libweir-scan"; exit 77; }
+server=
+trap '[ -z "$server" ] || kill $server; rm -rf "$tmp"' EXIT
+
+# serve ARGUMENT...: sets `server` and `address`; what it says is in said.
+serve()
+{
+    : >address
+    "$weir" serve "$@" >address 2>said &
+    server=$!
+    while [ ! -s address ]; do
+        kill -0 $server 2>/dev/null || { cat said >err; fail "serve $*"; }
+        sleep 0.02 # the line is all that tells that it listens
+    done
+    address=$(cat address)
+}
+
+# ended SIGNAL: the server ends with status 0.
+ended()
+{
+    kill "-$1" $server
+    got=0
+    wait $server || got=$?
+    server=
+    [ $got -eq 0 ] || fail "status $got after SIG$1"
+}
+
+scan() { status 0 "$weir" scan "$address" "$@"; }
+
+# ---- wrong use ---------------------------------------------------------------
+
+expect 2 'no ADDRESS given' "$weir" scan
+expect 2 'no STATEMENT given' "$weir" scan here
+expect 2 'one STATEMENT only; "c" is a second' "$weir" scan a b c
+expect 2 'must end with .parquet, .arrow or .csv' "$weir" scan a b --out c.txt
+expect 2 'no DATABASE given' "$weir" serve
+expect 2 'either --duckdb or --adbc' "$weir" serve --duckdb --adbc x y
+expect 2 'KEY=VALUE' "$weir" serve --set x y
+expect 3 'none.so' "$weir" serve --adbc ./none.so y
+
+# ---- a folder ----------------------------------------------------------------
+
+mkdir folder
+printf 'a,b\n1,x\n2,\n3,"he said ""hi"""\n' >folder/one.csv
+echo '{"n": 1.5}' >"folder/it's.json"
+echo nothing >folder/readme.txt
+if ! timeout 60 "$weir" serve --listen nowhere folder >out 2>err; then
+    if grep -q 'libduckdb.so' err; then
+        echo "no libduckdb.so: make setup-duckdb"
+        exit 77
+    fi
+fi
+mkdir empty
+expect 3 'empty has no .parquet' "$weir" serve empty
+mkdir bad
+printf 'PAR1' >bad/b.parquet
+expect 3 'bad/b.parquet: ' "$weir" serve bad
+
+serve folder
+grep -q 'folder, 2 views' said || fail "views"
+scan 'select a, b from one order by a'
+cat >table <<'OUT'
+ a | b
+---+--------------
+ 1 | x
+ 2 | null
+ 3 | he said "hi"
+(3 rows)
+OUT
+sed 's/ *$//' out | cmp - table || fail "the table"
+scan "select n from \"it's\""
+grep -q '1.5' out || fail "the view of a file with a mark"
+
+# A file of each kind; the server reads back what was written: the same.
+for kind in csv parquet arrow; do
+    scan 'select a, b, a > 1 as c from one' --out dir.$kind
+    [ ! -s out ] || fail "rows on standard output"
+    [ "$(ls -A | grep -c "dir[.]$kind")" -eq 1 ] || fail "more than dir.$kind"
+done
+for kind in csv parquet; do
+    scan "select count(*)::integer n, sum(a)::integer s, count(b)::integer t
+        from '$PWD/dir.$kind'"
+    grep -q '^ 3 | 6 | 2$' out || fail "rows of dir.$kind"
+    rm dir.$kind
+done
+[ "$(head -c 6 dir.arrow)" = ARROW1 ] || fail "dir.arrow"
+rm dir.arrow
+
+# Nested types go to files; a table says that it cannot.
+scan "select [1, 2] as l, {'x': a} as s from one" --out dir.parquet
+rm dir.parquet
+status 1 "$weir" scan "$address" "select [1, 2] as l"
+grep -q 'weir scan: .*l' err || fail "which column cannot be shown"
+
+# The engine's message arrives whole; nothing is left.
+expect 3 'no_such_table' "$weir" scan "$address" 'select * from no_such_table'
+long=$(printf '%02000d' 7)
+expect 3 "$long" "$weir" scan "$address" "select x$long from one"
+expect 3 'Conversion Error' "$weir" scan "$address" \
+    "select 'x'::integer" --out dir.csv
+[ ! -e dir.csv ] || fail "left a file"
+expect 3 'data set' "$weir" scan "$address" 'select 1' --dataset none
+
+# Whoever does not read on is told so by the shell, and is no error.
+{ timeout 60 "$weir" scan "$address" 'from range(100000)' || echo $? >code; } |
+    head -n 1 >out 2>err
+[ "$(cat code)" -eq 141 ] || fail "status $(cat code) when nobody reads"
+
+# By host and port, and by each transport alone.
+scan_to=$(echo "$address" | sed 's/.*tcp=//')
+status 0 "$weir" scan "$scan_to" 'select count(*) as n from one'
+grep -q 3 out || fail "host and port"
+ended TERM
+grep -q 'weir serve: [0-9]* requests, [1-9][0-9]* of them failed' said ||
+    fail "what it says at its end"
+expect 1 'weir scan: ' "$weir" scan "$address" 'select 1'
+
+# ---- a database --------------------------------------------------------------
+
+for transport in shm tcp; do
+    serve -t $transport db
+    case $address in
+    $transport:*) ;;
+    *) fail "the address over $transport: $address" ;;
+    esac
+    scan 'create or replace table t as select 42 as x'
+    scan 'select x + 1 as y from t'
+    grep -q 43 out || fail "a table that was made before"
+    ended INT
+done
+[ -s db ] || fail "no database"
+expect 3 'READ_ONLY\|read-only' "$weir" serve --set access_mode=READ_ONLY none
+echo ok

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weir serve: a database, or a folder of files, for whoever asks. */
+#define _GNU_SOURCE 1
+#include "cli/cmd.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <weir/scan.h>
+
+#include "cli/fail.h"
+#include "cli/options.h"
+#include "cli/scan/duckdb.h"
+#include "cli/status.h"
+#include "launch/ask.h"
+#include "tools/scan/folder.h"
+
+enum { MAX_SET = 32 };
+
+struct serve_args {
+    const char *database;
+    const char *driver; /* NULL: DuckDB */
+    bool duckdb;
+    const char *transport;
+    const char *listen;
+    const char *advertise;
+    uint64_t memory_bytes;
+    uint32_t clients;
+    struct weir_scan_option set[MAX_SET]; /* of the database */
+    uint32_t n_set;
+};
+
+/* What is served, and by what. */
+struct service {
+    struct weir_scan_engine engine; /* close NULL: none */
+    uint32_t views;                 /* of a folder */
+    weir_node *node;
+    weir_scan_server *server;
+};
+
+/* ---- arguments ----------------------------------------------------------- */
+
+/* KEY=VALUE */
+static void take_set(struct argp_state *state, void *args, const char *text)
+{
+    struct serve_args *a = args;
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text || a->n_set == MAX_SET - 1) {
+        argp_error(state, "--set is KEY=VALUE, at most %d times",
+                   (int)MAX_SET - 1);
+        return;
+    }
+    char *key = strndup(text, (size_t)(equals - text)); /* until the end */
+    a->set[a->n_set++] = (struct weir_scan_option){key, equals + 1};
+}
+
+static void check_args(struct argp_state *state, void *args)
+{
+    const struct serve_args *a = args;
+    if (a->duckdb && a->driver != NULL) {
+        argp_error(state, "either --duckdb or --adbc");
+    }
+}
+
+static const struct option_row rows[] = {
+    {"duckdb", 0, NULL, "The engine is DuckDB; the default",
+     OPTION_FLAG(struct serve_args, duckdb)},
+    {"adbc", 0, "DRIVER",
+     "The engine is this ADBC driver, a shared library, which is given "
+     "DATABASE as its uri",
+     OPTION_TEXT(struct serve_args, driver)},
+    {"set", 's', "KEY=VALUE", "An option of the database, any number of them",
+     OPTION_OWN(take_set)},
+    {"listen", 'l', "HOST:PORT",
+     "Where to listen; with shm a name [127.0.0.1, a free port]",
+     OPTION_TEXT(struct serve_args, listen)},
+    {"advertise", 0, "HOST:PORT",
+     "Where clients reach it, if that is not where it listens",
+     OPTION_TEXT(struct serve_args, advertise)},
+    {"transport", 't', "NAME",
+     "shm, tcp, verbs, or auto: the best that each client has [auto]",
+     OPTION_WORD(struct serve_args, transport, option_transports)},
+    {"memory", 'm', "BYTES",
+     "For what travels to clients; K, M, G may follow [512M]",
+     OPTION_BYTES(struct serve_args, memory_bytes)},
+    {"clients", 0, "N", "Most at a time [256]",
+     OPTION_U32(struct serve_args, clients, 1, 4096)},
+    {.name = NULL},
+};
+
+static const char doc[] =
+    "Serve a database to `weir scan`, to programs that use weir/scan.h, and to "
+    "the ADBC driver.\vDATABASE is a file of DuckDB, which is made if it is "
+    "not there, or a folder: each of its files NAME.parquet, NAME.csv, "
+    "NAME.csv.gz, NAME.json is a view NAME then. With --adbc it is what the "
+    "driver takes as a uri. $WEIR_DUCKDB says where libduckdb.so is, if the "
+    "system does not find it.\n"
+    "\n"
+    "The first line printed is the address. SIGINT and SIGTERM end it. "
+    "Whoever reaches the address may run any statement: there are no users "
+    "and no passwords.\n"
+    "\n"
+    "Exit status: 0 ended by SIGINT or SIGTERM; 1 failed; 2 wrong use; 3 bad "
+    "input (the driver, the database, a file of the folder).";
+
+/* ---- the service --------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static weir_err open_engine(struct serve_args *a, struct service *s,
+                            struct weir_error *err)
+{
+    const bool duckdb = a->driver == NULL;
+    const bool folder = duckdb && is_folder(a->database);
+    a->set[a->n_set++] = (struct weir_scan_option){
+        duckdb ? "path" : "uri", folder ? ":memory:" : a->database};
+    const struct weir_scan_adbc_params params = {
+        .driver = duckdb ? duckdb_driver() : a->driver,
+        .entry = duckdb ? "duckdb_adbc_init" : NULL,
+        .options = a->set,
+        .n_options = a->n_set};
+    weir_err rc = weir_scan_adbc_open(&params, &s->engine, err);
+    return rc == WEIR_OK && folder
+               ? folder_views(a->database, &s->engine, &s->views, err)
+               : rc;
+}
+
+static weir_err open_server(const struct serve_args *a, struct service *s,
+                            struct weir_error *err)
+{
+    const struct weir_node_params node = {.transport = a->transport,
+                                          .listen = a->listen,
+                                          .advertise = a->advertise,
+                                          .memory_bytes = a->memory_bytes,
+                                          .max_peers = a->clients};
+    const struct weir_scan_source source = {.name = "", .engine = s->engine};
+    const struct weir_scan_server_params server = {.sources = &source,
+                                                   .n_sources = 1};
+    weir_err rc = weir_node_open(&node, &s->node, err);
+    if (rc == WEIR_OK) {
+        rc = wl_ask_node(s->node, err);
+    }
+    return rc == WEIR_OK
+               ? weir_scan_server_open(s->node, &server, &s->server, err)
+               : rc;
+}
+
+static void close_all(struct service *s)
+{
+    weir_scan_server_close(s->server);
+    if (s->node != NULL) {
+        wl_ask_forget(s->node);
+        weir_node_close(s->node);
+    }
+    if (s->engine.close != NULL) {
+        s->engine.close(s->engine.arg);
+    }
+}
+
+static void say_where(const struct serve_args *a, const struct service *s)
+{
+    (void)printf("%s\n", weir_node_address(s->node));
+    (void)fflush(stdout);
+    if (s->views > 0) {
+        (void)fprintf(stderr, "weir serve: %s, %" PRIu32 " views\n",
+                      a->database, s->views);
+    }
+}
+
+static void say_how_much(const struct service *s)
+{
+    struct weir_scan_stats stats;
+    weir_scan_server_stats(s->server, &stats);
+    (void)fprintf(stderr,
+                  "weir serve: %" PRIu64 " requests, %" PRIu64
+                  " of them failed; %" PRIu64 " rows in %" PRIu64 " batches\n",
+                  stats.opened, stats.failed, stats.rows, stats.batches);
+}
+
+/* Signals that end it are blocked in all of its threads, and waited for. */
+static int serve(struct serve_args *a, const sigset_t *ends,
+                 struct weir_error *err)
+{
+    int number;
+    struct service s = {.node = NULL};
+    weir_err rc = open_engine(a, &s, err);
+    int status = rc == WEIR_OK ? STATUS_OK : status_of_input(rc);
+    if (rc == WEIR_OK && (rc = open_server(a, &s, err)) != WEIR_OK) {
+        status = rc == WEIR_ERR_ARG ? STATUS_USAGE : STATUS_FAILED;
+    }
+    if (rc == WEIR_OK) {
+        say_where(a, &s);
+        (void)sigwait(ends, &number);
+        say_how_much(&s);
+    }
+    close_all(&s);
+    return status;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    static const struct options options = {
+        .rows = rows,
+        .doc = doc,
+        OPTION_OPERAND("DATABASE", struct serve_args, database),
+        .check = check_args};
+    struct serve_args a = {.transport = "auto", .clients = 256};
+    struct weir_error err = {.message = "no memory"};
+    sigset_t ends;
+    options_parse(&options, argc, argv, &a);
+    (void)sigemptyset(&ends);
+    (void)sigaddset(&ends, SIGINT);
+    (void)sigaddset(&ends, SIGTERM);
+    (void)pthread_sigmask(SIG_BLOCK, &ends, NULL);
+    int status = serve(&a, &ends, &err);
+    if (status != STATUS_OK) {
+        (void)fprintf(stderr, "weir serve: %s\n", err.message);
+    }
+    return status;
+}
