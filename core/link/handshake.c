@@ -177,17 +177,17 @@ static weir_err settle(struct wi_link *l, struct weir_error *err)
     }
     l->home = t;
     l->mapped = (t->ops->caps & WI_CAP_MAP) != 0;
-    if (l->outside) {
-        return WEIR_OK; /* nothing that rings need */
-    }
-    if (!l->mapped) {
+    /* Outside there are no rings; what is read still needs a place. */
+    bool any = (t->ops->caps & WI_CAP_LOCAL_ANY) != 0;
+    if (!l->mapped && !(l->outside && any)) {
         l->arena = wi_engine_arena(e, t);
         if (l->arena == NULL) {
             return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an arena");
         }
     }
-    return l->area.base != NULL ? WEIR_OK
-                                : wi_engine_area_open(e, t, &l->area, err);
+    return l->area.base != NULL || l->outside
+               ? WEIR_OK
+               : wi_engine_area_open(e, t, &l->area, err);
 }
 
 /* ---- the side that connects ---------------------------------------------- */

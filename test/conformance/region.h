@@ -58,6 +58,10 @@
 #define WT_REGION_MAP_CASES(X, suite, place)                                   \
     X(suite, place, memory_that_cannot_be_read_is_an_error)
 
+/* Where nodes have threads. */
+#define WT_REGION_THREAD_CASES(X, suite, place)                                \
+    X(suite, place, read_by_no_member)
+
 /* Faults. */
 #define WT_REGION_SIM_CASES(X, suite, place)                                   \
     X(suite, place, crash_at_any_time)                                         \
@@ -113,6 +117,7 @@ struct weir_ask wt_ask_of(struct wt_reads *r, weir_asks *asks);
     void wt_region_##name(const struct wt_place *place);
 WT_REGION_CASES(WT_REGION_DECLARE, , )
 WT_REGION_MAP_CASES(WT_REGION_DECLARE, , )
+WT_REGION_THREAD_CASES(WT_REGION_DECLARE, , )
 WT_REGION_SIM_CASES(WT_REGION_DECLARE, , )
 #undef WT_REGION_DECLARE
 

@@ -6,3 +6,4 @@ static const struct wt_place place = {.transport = "shm"};
 
 WT_REGION_CONFORMANCE(region_shm, &place)
 WT_REGION_MAP_CASES(WT_REGION_TEST, region_shm, &place)
+WT_REGION_THREAD_CASES(WT_REGION_TEST, region_shm, &place)

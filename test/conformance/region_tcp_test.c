@@ -5,3 +5,4 @@
 static const struct wt_place place = {.transport = "tcp"};
 
 WT_REGION_CONFORMANCE(region_tcp, &place)
+WT_REGION_THREAD_CASES(WT_REGION_TEST, region_tcp, &place)

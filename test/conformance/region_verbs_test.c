@@ -11,3 +11,4 @@ __attribute__((constructor)) static void on_device(void)
 }
 
 WT_REGION_CONFORMANCE(region_verbs, &place)
+WT_REGION_THREAD_CASES(WT_REGION_TEST, region_verbs, &place)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # bench.sh BUILD_DIR: the two-stage plan over real verbs on siw against tcp and
-# sockets, and one pair of nodes against perftest, under the instruction clock.
+# sockets, and one pair of nodes, streaming and reading, against perftest, under
+# the instruction clock.
 # docs/measuring.md explains the figures. Boots twice, at a time, and compares.
 #
 #   WEIR_BENCH_ROWS   that each of the 8 nodes makes (4000000)
@@ -37,12 +38,16 @@ if [ "${2:-}" = guest ]; then
     set -- -R -F -d siw0 -s 65536 -n $((WEIR_BENCH_MIB * 16)) --report_gbits
     perftest ib_send_bw -e "$@"
     perftest ib_write_bw "$@"
+    "$weir" bench get --transport verbs --listen "$WEIR_VM_SIW" \
+        --bytes 65536 --region 4M --ms 250 --repeat 1 --json
+    perftest ib_read_bw "$@" -e
     exit
 fi
 
 # boot <folder>: run the guest, sealed; its output is in the folder
 boot() {
-    files="$weir $here/bench.sh $here/wait.sh ib_send_bw ib_write_bw"
+    files="$weir $here/bench.sh $here/wait.sh"
+    files="$files ib_send_bw ib_write_bw ib_read_bw"
     files="$files $libraries/libibverbs/libsiw-rdmav34.so"
     files="$files /etc/libibverbs.d/siw.driver $libraries/libjemalloc.so.2"
     "$here/vm.sh" run --timeout 900 --drivers siw --keep "$1" \
@@ -80,12 +85,28 @@ report() {
           printf "user verbs/user shm %.2f\n", user["verbs"] / user["shm"] }' \
         "$folder/table"
     awk -v weir="$(field stream verbs mb_per_s)" '
-        /^ib_/ { mb[$1] = $2 * 125; best = mb[$1] > best ? mb[$1] : best }
+        /^ib_(send|write)_bw/ {
+          mb[$1] = $2 * 125; best = mb[$1] > best ? mb[$1] : best }
         END {
           printf "\none pair, 64 KiB: weir %.1f MB/s of payload, " \
               "ib_send_bw -e %.1f, ib_write_bw (polling) %.1f\n", weir,
               mb["ib_send_bw"], mb["ib_write_bw"]
           printf "weir/perftest %.2f\n", weir / best }' "$folder/1/output"
+    report_gets
+}
+
+# Gets of 64 KiB, into memory of the program.
+report_gets() {
+    copied=$(sed -n 's/.*"copied": {[^}]*"mb_per_s": \([0-9.]*\).*/\1/p' \
+        "$folder/1/output")
+    lent=$(sed -n 's/.*"lent": {[^}]*"mb_per_s": \([0-9.]*\).*/\1/p' \
+        "$folder/1/output")
+    awk -v copied="$copied" -v lent="$lent" '
+        $1 == "ib_read_bw" {
+          mb = $2 * 125
+          printf "\ngets of 64 KiB: weir %.1f MB/s, lent %.1f, " \
+              "ib_read_bw -e %.1f\n", copied, lent, mb
+          printf "weir/ib_read_bw %.2f\n", copied / mb }' "$folder/1/output"
 }
 
 # The largest difference of a figure between the two boots, in percent.
