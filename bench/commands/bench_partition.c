@@ -59,6 +59,8 @@ static const struct option_row partition_options[] = {
      OPTION_BYTES(struct partition, series.params.memory_bytes)},
     {"no-checksum", 0, NULL, "Frame contents are not checked",
      OPTION_FLAG(struct partition, series.params.no_checksum)},
+    {"filters", 0, NULL, "Readers send filters that let every row pass",
+     OPTION_FLAG(struct partition, series.params.filters)},
     JSON_ROW(struct partition),
     {.name = NULL},
 };

@@ -151,6 +151,23 @@ static weir_err open_shuffle(struct wb_fan *f, uint32_t i,
     return rc;
 }
 
+/* Of so few words that a batch of keys sets every bit. */
+static weir_err send_filters(struct wb_fan *f, const struct wb_rows *rows)
+{
+    weir_err rc = WEIR_OK;
+    wb_batch_set(&f->batch, rows, 0,
+                 (uint32_t)wi_min_u64(rows->n, f->p.batch_rows));
+    struct ArrowArray keys = f->batch.array;
+    keys.n_children = 1;
+    for (uint32_t d = 0; d < f->p.destinations && rc == WEIR_OK; d++) {
+        rc = weir_reader_filter_open(f->readers[d], 1);
+        rc = rc == WEIR_OK ? weir_reader_filter_add(f->readers[d], &keys) : rc;
+        rc = rc == WEIR_OK ? weir_reader_filter_send(f->readers[d]) : rc;
+    }
+    settle(f);
+    return rc;
+}
+
 static weir_err open_run(struct wb_fan *f, struct weir_error *err)
 {
     const struct weir_field *fields;
@@ -209,7 +226,8 @@ weir_err wb_fan_run(struct wb_fan *fan, const struct wb_rows *rows,
     *ns_out = 0;
     weir_err rc = open_run(fan, err);
     if (rc == WEIR_OK) {
-        rc = move(fan, rows, ns_out);
+        rc = fan->p.filters ? send_filters(fan, rows) : WEIR_OK;
+        rc = rc == WEIR_OK ? move(fan, rows, ns_out) : rc;
         if (rc != WEIR_OK && weir_writer_error(fan->writer, err) == WEIR_OK) {
             (void)wi_fail(err, rc, "%s", weir_err_text(rc));
         }

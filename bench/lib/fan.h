@@ -27,6 +27,7 @@ struct wb_fan_params {
     uint64_t memory_bytes;
     bool no_checksum;
     bool mixed;
+    bool filters; /* readers send filters that let every row pass */
 };
 
 /** What one destination got. */

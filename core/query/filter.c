@@ -18,6 +18,7 @@
 #define ALL_WORDS (2u << 20) /* of a shuffle */
 #define SHARE_OF_MEMORY 16u  /* 1/16 of memory_bytes for those of a node */
 #define TRIAL_ROWS 8192u     /* of a lane, before it is judged */
+#define WRITER_ROWS 16384u   /* of a writer, before all are judged */
 #define WORTH 8u             /* one of so many rows dropped pays */
 
 /* What a consuming worker said. Under the node's lock, but for `whole`. */
@@ -107,8 +108,8 @@ static void take_piece(struct weir_shuffle *s, uint32_t dest,
          * sift_lane() */
         wi_store_rel(&slot->whole, slot->filter);
         /* E13 release: the first one comes with the array of slots; pairs with
-         * E13 acquire in wi_writer_has_filters() */
-        wi_store_rel(&s->slots, s->filters);
+         * E13 acquire in wi_writer_sifts() */
+        wi_store_rel(&s->n_filters, ++s->n_whole);
     }
 }
 
@@ -153,8 +154,12 @@ void wi_filters_free(struct weir_shuffle *s)
 
 /* ---- rows that are pushed ------------------------------------------------ */
 
-/* What a writer needs to take rows out of its splits. */
+/* What a writer needs to take rows out of its splits. While filters come, it
+ * judges them anew whenever twice as many are there. */
 struct wi_sieve {
+    uint64_t rows; /* of lanes that have a filter, since then */
+    uint64_t dropped;
+    uint32_t next; /* as many filters as are judged anew */
     uint64_t hashes[WI_SPLIT_ROWS];
     uint32_t idx[WI_SPLIT_ROWS + 8]; /* wi_bloom_keep() */
     bool fed;                        /* the splits write the hashes */
@@ -166,6 +171,7 @@ static struct wi_sieve *open_sieve(uint32_t n_lanes)
 {
     struct wi_sieve *v = calloc(1, sizeof(*v) + 2 * n_lanes * sizeof(uint32_t));
     if (v != NULL) {
+        v->next = 1;
         v->begin = (uint32_t *)(v + 1);
         v->count = v->begin + n_lanes;
     }
@@ -192,6 +198,7 @@ static uint32_t sift_lane(const struct weir_writer *w, uint32_t d,
         .first = split->first,
         .idx = split->idx != NULL ? split->idx + split->begin[d] : NULL,
         .n = split->count[d]};
+    w->sieve->rows += f != NULL ? list.n : 0;
     if (f == NULL || lane->done || is_useless(lane)) {
         for (uint32_t i = 0; i < list.n; i++) {
             out[i] = list.idx != NULL ? list.idx[i] : list.first + i;
@@ -201,18 +208,44 @@ static uint32_t sift_lane(const struct weir_writer *w, uint32_t d,
     uint32_t kept = wi_bloom_keep(f, &list, wi_isa_best(), out);
     lane->sifted += list.n;
     lane->filtered += list.n - kept;
+    w->sieve->dropped += list.n - kept;
     return kept;
 }
 
-bool wi_writer_has_filters(const struct weir_writer *w)
+/* Rows that are dropped have to pay for all: for hashes that are kept, and for
+ * lists, without which a writer of many destinations scatters its rows. */
+static bool pays(const struct wi_sieve *v)
+{
+    return v->rows < WRITER_ROWS || v->dropped >= v->rows / WORTH;
+}
+
+bool wi_writer_sifts(struct weir_writer *w)
 {
     /* E13 acquire: the slots; pairs with E13 release in take_piece() */
-    return wi_unlikely(wi_load_acq(&w->shuffle->slots) != NULL);
+    uint32_t n = wi_load_acq(&w->shuffle->n_filters);
+    struct wi_sieve *v = w->sieve;
+    if (wi_likely(n == 0) || v == NULL) {
+        return n != 0;
+    }
+    if (wi_unlikely(n >= v->next)) {
+        v->rows = 0;
+        v->dropped = 0;
+        v->next = n < w->n_lanes ? wi_min_u32(2 * n, w->n_lanes) : UINT32_MAX;
+    }
+    return pays(v);
+}
+
+/* Splits write the hashes of their rows, or do not need them any more. */
+static void feed(struct weir_writer *w, bool fed)
+{
+    struct wi_sieve *v = w->sieve;
+    wi_partition_keep_hashes(w->partition, fed ? v->hashes : NULL);
+    v->fed = fed;
 }
 
 void wi_writer_sift(struct weir_writer *w)
 {
-    if (!wi_writer_has_filters(w)) {
+    if (!wi_writer_sifts(w)) {
         return;
     }
     if (w->sieve == NULL) { /* once; without memory the rows stay */
@@ -226,8 +259,7 @@ void wi_writer_sift(struct weir_writer *w)
     if (!v->fed || w->split.idx == NULL) {
         wi_partition_hashes(w->partition, w->views, w->split.first, w->split.n,
                             v->hashes);
-        wi_partition_keep_hashes(w->partition, v->hashes);
-        v->fed = true;
+        feed(w, true);
     }
     for (uint32_t d = 0; d < w->n_lanes; d++) {
         v->begin[d] = at;
@@ -237,4 +269,7 @@ void wi_writer_sift(struct weir_writer *w)
     w->split.idx = v->idx;
     w->split.begin = v->begin;
     w->split.count = v->count;
+    if (!pays(v)) {
+        feed(w, false);
+    }
 }

@@ -36,8 +36,9 @@ void wi_query_on_filter(struct wi_link *l, const struct wi_msg_filter *m);
 /** Free the filters of a shuffle. */
 void wi_filters_free(struct weir_shuffle *s);
 
-/** Has any consumer sent one? By the writer's worker. */
-bool wi_writer_has_filters(const struct weir_writer *w);
+/** Are rows taken out of the next split: has any consumer sent a filter, and do
+ *  those that are there pay, as far as is known? By the writer's worker. */
+bool wi_writer_sifts(struct weir_writer *w);
 
 /** Take the rows that no consumer wants out of the split that was made last.
  *  By the writer's worker. */

@@ -46,9 +46,9 @@ struct weir_shuffle {
     bool self_consumes;
     uint32_t first_dest; /* of this node's workers */
     bool counted;
-    struct wi_filter_slot *filters;         /* by destination; NULL: none */
-    _Atomic(struct wi_filter_slot *) slots; /* E13: the same, once one is
-                                                whole */
+    struct wi_filter_slot *filters; /* by destination; NULL: none */
+    uint32_t n_whole;               /* of them */
+    _Atomic uint32_t n_filters;     /* E13: the same, for writers */
 };
 
 /** Find a shuffle of a query, NULL: not open here (yet). */

@@ -194,7 +194,7 @@ static enum step next_rows(struct weir_writer *w)
 {
     uint64_t left = w->batch_rows - w->row;
     uint32_t n = (uint32_t)wi_min_u64(left, WI_SPLIT_ROWS);
-    if (w->fan != NULL && !wi_writer_has_filters(w)) {
+    if (w->fan != NULL && !wi_writer_sifts(w)) {
         const uint16_t *dest = wi_partition_dest(w->partition, w->views,
                                                  (uint32_t)w->row, n, w->dest);
         if (dest != NULL) {
