@@ -22,6 +22,7 @@
 #include "core/format/frame_layout.h"
 #include "core/format/frame_stream.h"
 #include "core/format/frame_table.h"
+#include "core/format/text.h"
 
 enum {
     GUESS_BYTES = 16,  /* width of VAR values before any was seen */
@@ -141,13 +142,6 @@ uint32_t wi_builder_room(const struct wi_builder *b)
 
 /* ---- widths of VAR values ------------------------------------------------ */
 
-static uint32_t value_len(const struct wi_view *v, uint64_t row)
-{
-    int32_t range[2];
-    memcpy(range, (const uint8_t *)v->values + (v->offset + row) * 4, 8);
-    return (uint32_t)range[1] - (uint32_t)range[0];
-}
-
 static uint64_t row_at(const struct wi_rows *rows, uint32_t i)
 {
     return rows->idx != NULL ? rows->idx[i] : (uint64_t)rows->first + i;
@@ -164,7 +158,7 @@ static void learn_rows(struct wi_builder *b, const struct wi_view *views,
             continue;
         }
         for (uint32_t r = 0; r < n; r++) {
-            sum += value_len(&views[i], row_at(rows, r));
+            sum += wi_text_len(&views[i], row_at(rows, r));
         }
         b->areas[i].average = (sum << WI_AVERAGE_BITS) / n;
     }
@@ -191,7 +185,7 @@ static void lay_out_for(struct wi_builder *b, const struct wi_view *views,
     learn_rows(b, views, rows);
     for (uint32_t i = 0; i < b->s->n_columns; i++) {
         if (b->s->columns[i].kind == WI_KIND_VAR) {
-            b->areas[i].first_len = value_len(&views[i], row_at(rows, 0));
+            b->areas[i].first_len = wi_text_len(&views[i], row_at(rows, 0));
         }
     }
     wi_lay_out(b);
@@ -474,7 +468,7 @@ uint64_t wi_frame_row_bytes(const struct wi_schema *s,
     uint64_t bytes = wi_frame_min_bytes(s);
     for (uint32_t i = 0; s->n_var > 0 && i < s->n_columns; i++) {
         if (s->columns[i].kind == WI_KIND_VAR) {
-            bytes += wi_up_line(value_len(&views[i], row));
+            bytes += wi_up_line(wi_text_len(&views[i], row));
         }
     }
     return bytes;

@@ -17,6 +17,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/cc.h"
+#include "core/format/text.h"
 
 /* ---- blocks -------------------------------------------------------------- */
 
@@ -343,6 +344,9 @@ uint32_t wi_copy_texts(int32_t *ends, uint8_t *dst, struct wi_var *var,
         var->end = used;
         return 0;
     }
+    if (v->texts != NULL) {
+        return wi_text_gather(ends, dst, var, v->texts, rows);
+    }
     if (rows->idx != NULL) {
         uint64_t last = rows->idx[rows->n - 1];
         const struct texts t = {.offsets = offsets,
@@ -362,6 +366,9 @@ uint32_t wi_var_bytes(const struct wi_view *v, const struct wi_rows *rows)
 {
     const uint8_t *offsets = source_offsets(v);
     uint32_t bytes = 0;
+    if (v->texts != NULL) {
+        return wi_text_bytes(v->texts, rows);
+    }
     if (rows->idx == NULL) {
         return load_offset(offsets, (uint64_t)rows->first + rows->n) -
                load_offset(offsets, rows->first);

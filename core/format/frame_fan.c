@@ -12,6 +12,7 @@
 #include "core/base/bytes.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/format/text.h"
 
 enum { FETCH_ROWS = 24 }; /* how far ahead lines are fetched */
 
@@ -257,15 +258,32 @@ static uint32_t put_var(struct wi_fan_column *c, const struct wi_view *v,
     return rows->n;
 }
 
+/* As put_var(), of values that are anywhere. */
+static uint32_t put_texts(struct wi_fan_column *c, const struct wi_text *texts,
+                          const struct some *rows)
+{
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const struct wi_text *t = &texts[(size_t)rows->first + i];
+        uint32_t d = rows->dest[i];
+        uint32_t used = c->used[d];
+        uint32_t room = c->cap_bytes[d] - used;
+        if (wi_unlikely(t->len > room)) {
+            return i;
+        }
+        wi_text_move(c->bytes[d] + used, room, t);
+        used += t->len;
+        c->used[d] = used;
+        wi_store_u32(c->end[d] - (size_t)rows->place[i] * 4, used);
+    }
+    return rows->n;
+}
+
 /* Take back the bytes of rows [n, rows->n). */
 static void drop_var(struct wi_fan_column *c, const struct wi_view *v,
                      const struct some *rows, uint32_t n)
 {
-    const uint8_t *offsets = v->values;
-    offsets += (v->offset + rows->first) * 4;
     for (uint32_t i = n; i < rows->n; i++) {
-        uint64_t pair = wi_load_u64(offsets + (size_t)i * 4);
-        c->used[rows->dest[i]] -= (uint32_t)(pair >> 32) - (uint32_t)pair;
+        c->used[rows->dest[i]] -= wi_text_len(v, (uint64_t)rows->first + i);
     }
 }
 
@@ -278,7 +296,9 @@ static void put_vars(struct wi_fan *f, const struct wi_view *views,
         if (f->s->columns[i].kind != WI_KIND_VAR) {
             continue;
         }
-        uint32_t n = put_var(&f->columns[i], &views[i], rows);
+        const struct wi_text *texts = views[i].texts;
+        uint32_t n = texts == NULL ? put_var(&f->columns[i], &views[i], rows)
+                                   : put_texts(&f->columns[i], texts, rows);
         for (uint32_t k = 0; n < rows->n && k < i; k++) {
             if (f->s->columns[k].kind == WI_KIND_VAR) {
                 drop_var(&f->columns[k], &views[k], rows, n);

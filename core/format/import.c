@@ -50,10 +50,12 @@ static bool no_nulls(const struct ArrowArray *a, uint64_t first, uint64_t n)
     return all_ones(a->buffers[0], first, n);
 }
 
-static weir_err check_batch(const struct wi_schema *s,
-                            const struct ArrowArray *batch,
-                            struct weir_error *err)
+weir_err wi_batch_check(const struct wi_schema *s,
+                        const struct ArrowArray *batch, struct weir_error *err)
 {
+    if (batch == NULL || batch->release == NULL) {
+        return wi_fail(err, WEIR_ERR_ARG, "batch is missing or released");
+    }
     if (batch->length < 0 || batch->length > INT32_MAX || batch->offset < 0 ||
         batch->offset > INT64_MAX / 4) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
@@ -79,6 +81,20 @@ static weir_err check_batch(const struct wi_schema *s,
     return WEIR_OK;
 }
 
+weir_err wi_column_check_rows(const struct wi_column *c,
+                              const struct ArrowArray *a, int64_t rows,
+                              struct weir_error *err)
+{
+    if (a->offset < 0 || a->offset > INT64_MAX / 4 || a->length < rows) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "batch: column %s has %lld rows at offset %lld, the "
+                       "batch needs %lld",
+                       c->name, (long long)a->length, (long long)a->offset,
+                       (long long)rows);
+    }
+    return WEIR_OK;
+}
+
 static weir_err check_column(const struct wi_column *c,
                              const struct ArrowArray *a, int64_t rows,
                              struct weir_error *err)
@@ -92,27 +108,13 @@ static weir_err check_column(const struct wi_column *c,
                        c->name, c->format,
                        a == NULL ? 0LL : (long long)a->n_buffers, n_buffers);
     }
-    if (a->offset < 0 || a->offset > INT64_MAX / 4 || a->length < rows) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch: column %s has %lld rows at offset %lld, the "
-                       "batch needs %lld",
-                       c->name, (long long)a->length, (long long)a->offset,
-                       (long long)rows);
-    }
-    return WEIR_OK;
+    return wi_column_check_rows(c, a, rows, err);
 }
 
-static weir_err import_column(const struct wi_column *c,
-                              const struct ArrowArray *batch,
-                              const struct ArrowArray *a, struct wi_view *v,
-                              struct weir_error *err)
+weir_err wi_column_nulls(const struct wi_column *c, const struct ArrowArray *a,
+                         uint64_t offset, uint64_t n, const uint8_t **out,
+                         struct weir_error *err)
 {
-    uint64_t n = (uint64_t)batch->length;
-    weir_err rc = check_column(c, a, batch->offset + batch->length, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    uint64_t offset = (uint64_t)batch->offset + (uint64_t)a->offset;
     bool full = no_nulls(a, offset, n);
     if (!full && !c->nullable) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
@@ -120,17 +122,38 @@ static weir_err import_column(const struct wi_column *c,
                        "not nullable",
                        c->name);
     }
+    *out = full ? NULL : a->buffers[0];
+    return WEIR_OK;
+}
+
+weir_err wi_column_import(const struct wi_column *c,
+                          const struct ArrowArray *batch,
+                          const struct ArrowArray *a, struct wi_view *v,
+                          struct weir_error *err)
+{
+    uint64_t n = (uint64_t)batch->length;
+    const uint8_t *validity = NULL;
+    weir_err rc = check_column(c, a, batch->offset + batch->length, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    uint64_t offset = (uint64_t)batch->offset + (uint64_t)a->offset;
+    rc = wi_column_nulls(c, a, offset, n, &validity, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
     const void *bytes = c->kind == WI_KIND_VAR ? a->buffers[2] : NULL;
     if (n > 0 && a->buffers[1] == NULL) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
                        "batch: column %s has rows but no value buffer",
                        c->name);
     }
-    v->validity = full ? NULL : a->buffers[0];
+    v->validity = validity;
     v->values = or_empty(a->buffers[1]);
     v->bytes = or_empty(bytes);
     v->offset = a->buffers[1] == NULL ? 0 : offset;
     v->given = a->buffers[0];
+    v->texts = NULL;
     return WEIR_OK;
 }
 
@@ -138,19 +161,17 @@ weir_err wi_schema_import(const struct wi_schema *s,
                           const struct ArrowArray *batch, struct wi_view *views,
                           struct weir_error *err)
 {
-    if (batch == NULL || batch->release == NULL) {
-        return wi_fail(err, WEIR_ERR_ARG, "batch is missing or released");
-    }
-    weir_err rc = check_batch(s, batch, err);
+    weir_err rc = wi_batch_check(s, batch, err);
     for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
-        rc = import_column(&s->columns[i], batch, batch->children[i], &views[i],
-                           err);
+        rc = wi_column_import(&s->columns[i], batch, batch->children[i],
+                              &views[i], err);
     }
     return rc;
 }
 
-static bool is_column(const struct wi_column *c, const struct ArrowArray *batch,
-                      const struct ArrowArray *a, const struct wi_view *v)
+bool wi_column_is_imported(const struct wi_column *c,
+                           const struct ArrowArray *batch,
+                           const struct ArrowArray *a, const struct wi_view *v)
 {
     bool var = c->kind == WI_KIND_VAR;
     if (a == NULL || a->buffers == NULL || a->n_buffers != (var ? 3 : 2)) {
@@ -162,16 +183,23 @@ static bool is_column(const struct wi_column *c, const struct ArrowArray *batch,
            (a->buffers[1] == NULL || offset == v->offset);
 }
 
+bool wi_batch_has_shape(const struct wi_schema *s,
+                        const struct ArrowArray *batch, uint64_t rows)
+{
+    return batch != NULL && batch->release != NULL && batch->children != NULL &&
+           (uint64_t)batch->length == rows && batch->n_children == s->n_columns;
+}
+
 bool wi_schema_is_imported(const struct wi_schema *s,
                            const struct ArrowArray *batch, uint64_t rows,
                            const struct wi_view *views)
 {
-    if (batch == NULL || batch->release == NULL || batch->children == NULL ||
-        (uint64_t)batch->length != rows || batch->n_children != s->n_columns) {
+    if (!wi_batch_has_shape(s, batch, rows)) {
         return false;
     }
     for (uint32_t i = 0; i < s->n_columns; i++) {
-        if (!is_column(&s->columns[i], batch, batch->children[i], &views[i])) {
+        if (!wi_column_is_imported(&s->columns[i], batch, batch->children[i],
+                                   &views[i])) {
             return false;
         }
     }
@@ -257,7 +285,7 @@ weir_err wi_schema_check_offsets(const struct wi_schema *s,
                                  struct weir_error *err)
 {
     for (uint32_t i = 0; s->n_var > 0 && rows > 0 && i < s->n_columns; i++) {
-        if (s->columns[i].kind == WI_KIND_VAR) {
+        if (s->columns[i].kind == WI_KIND_VAR && views[i].texts == NULL) {
             weir_err rc = check_var(&s->columns[i], &views[i], rows, err);
             if (rc != WEIR_OK) {
                 return rc;

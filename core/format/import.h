@@ -47,6 +47,37 @@ weir_err wi_schema_check_offsets(const struct wi_schema *s,
                                  const struct wi_view *views, uint64_t rows,
                                  struct weir_error *err);
 
+/* ---- parts of these, for intake.c ---------------------------------------- */
+
+/** Is this a struct of as many columns, without nulls of its own?
+ *  Errors: as wi_schema_import(). Blocks: never. Threads: any.
+ *  Ownership: nothing. */
+weir_err wi_batch_check(const struct wi_schema *s,
+                        const struct ArrowArray *batch, struct weir_error *err);
+
+/** Has it the columns of the schema, and this many rows? */
+bool wi_batch_has_shape(const struct wi_schema *s,
+                        const struct ArrowArray *batch, uint64_t rows);
+
+/** One column of wi_schema_import(), and of wi_schema_is_imported(). */
+weir_err wi_column_import(const struct wi_column *c,
+                          const struct ArrowArray *batch,
+                          const struct ArrowArray *a, struct wi_view *v,
+                          struct weir_error *err);
+bool wi_column_is_imported(const struct wi_column *c,
+                           const struct ArrowArray *batch,
+                           const struct ArrowArray *a, const struct wi_view *v);
+
+/** Has this array so many rows, and an offset that is one? */
+weir_err wi_column_check_rows(const struct wi_column *c,
+                              const struct ArrowArray *a, int64_t rows,
+                              struct weir_error *err);
+
+/** The validity of rows [offset, offset + n), NULL if none of them is null. */
+weir_err wi_column_nulls(const struct wi_column *c, const struct ArrowArray *a,
+                         uint64_t offset, uint64_t n, const uint8_t **out,
+                         struct weir_error *err);
+
 /** The first of n rows whose end (int32 offsets, at any address) is before its
  *  begin; n: none. */
 uint64_t wi_offsets_descent(const uint8_t *offsets, uint64_t n,

@@ -54,13 +54,17 @@ struct wi_schema {
     struct wi_column *columns;
 };
 
+struct wi_text; /* text.h */
+
 /** One column of a batch. Values start at `offset` (rows) in every buffer. */
 struct wi_view {
     const uint8_t *validity; /* NULL: no nulls */
     const void *values;      /* FIXED values, BITS bits, or VAR int32 offsets */
     const uint8_t *bytes;    /* VAR only */
     uint64_t offset;         /* rows to skip: struct offset + child offset */
-    const void *given;       /* the validity buffer of the batch, for
+    const struct wi_text *texts; /* VAR: not NULL: by row, from 0 on; values and
+                          bytes are not looked at */
+    const void *given;           /* the validity buffer of the batch, for
                           wi_schema_is_imported() only */
 };
 

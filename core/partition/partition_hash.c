@@ -18,6 +18,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/cc.h"
+#include "core/format/text.h"
 #include "core/partition/partition_avx2.h"
 #include "core/partition/partition_avx512.h"
 #include "core/partition/partition_lists.h"
@@ -90,6 +91,14 @@ static void words_var(const struct wi_view *v, uint64_t first, uint32_t n,
     }
 }
 
+static void words_texts(const struct wi_text *texts, uint32_t n, uint64_t seed,
+                        uint64_t *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = XXH3_64bits_withSeed(texts[i].at, texts[i].len, seed);
+    }
+}
+
 static void words_bytes(const uint8_t *values, uint32_t width, uint32_t n,
                         uint64_t seed, uint64_t *out)
 {
@@ -153,7 +162,11 @@ void wi_key_words(const struct wi_column *c, const struct wi_view *v,
         words_bits(values, at, n, words_out);
         break;
     case WI_KIND_VAR:
-        words_var(v, at, n, seed, words_out);
+        if (v->texts != NULL) {
+            words_texts(v->texts + first, n, seed, words_out);
+        } else {
+            words_var(v, at, n, seed, words_out);
+        }
         break;
     }
     if (v->validity != NULL) {

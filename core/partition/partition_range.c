@@ -17,6 +17,7 @@
 #include "core/base/bytes.h"
 #include "core/base/err.h"
 #include "core/format/import.h"
+#include "core/format/text.h"
 #include "core/partition/partition_hash.h"
 
 enum { DECIMAL_MOST = 32 }; /* bytes */
@@ -90,10 +91,7 @@ static void get_bytes(const struct wi_column *c, const struct wi_view *v,
     const uint8_t *values = v->values;
 
     if (c->kind == WI_KIND_VAR) {
-        int32_t range[2];
-        memcpy(range, values + at * 4, 8);
-        key->bytes = v->bytes + range[0];
-        key->len = (uint32_t)(range[1] - range[0]);
+        key->bytes = wi_text_at(v, row, &key->len);
         return;
     }
     key->bytes = values + at * c->width;

@@ -4,9 +4,13 @@
 
 #include <inttypes.h>
 
+#include <weir/layout.h>
+
 #include "core/base/err.h"
 #include "core/format/frame_build.h"
 #include "core/format/import.h"
+#include "core/format/intake.h"
+#include "core/format/text.h"
 #include "core/link/engine.h"
 #include "core/query/query.h"
 #include "core/query/writer.h"
@@ -35,9 +39,7 @@ static weir_err check_sizes(struct weir_writer *w,
     }
     for (uint32_t i = 0; s->n_var > 0 && n > 0 && i < s->n_columns; i++) {
         if (s->columns[i].kind == WI_KIND_VAR) {
-            const int32_t *ends = w->views[i].values;
-            ends += w->views[i].offset;
-            sum += (uint32_t)(ends[n] - ends[0]);
+            sum += wi_text_sum(&w->views[i], n);
         }
     }
     w->flow_bytes += sum;
@@ -70,6 +72,24 @@ static weir_err check_dest(struct weir_writer *w,
     return WEIR_OK;
 }
 
+static weir_err import_batch(struct weir_writer *w,
+                             const struct ArrowArray *batch)
+{
+    return wi_likely(w->intake == NULL)
+               ? wi_schema_import(w->shuffle->schema, batch, w->views,
+                                  &w->error)
+               : wi_intake_import(w->intake, batch, w->views, &w->error);
+}
+
+static bool is_imported(const struct weir_writer *w,
+                        const struct ArrowArray *batch)
+{
+    return w->intake == NULL ? wi_schema_is_imported(w->shuffle->schema, batch,
+                                                     w->batch_rows, w->views)
+                             : wi_intake_is_imported(w->intake, batch,
+                                                     w->batch_rows, w->views);
+}
+
 weir_err wi_push_begin(struct weir_writer *w, const struct ArrowArray *batch,
                        const uint32_t *dest)
 {
@@ -77,8 +97,7 @@ weir_err wi_push_begin(struct weir_writer *w, const struct ArrowArray *batch,
         return wi_fail(&w->error, WEIR_ERR_STATE,
                        "push after finish: the end of the stream is sent");
     }
-    weir_err rc =
-        wi_schema_import(w->shuffle->schema, batch, w->views, &w->error);
+    weir_err rc = import_batch(w, batch);
     if (wi_likely(rc == WEIR_OK)) {
         rc = check_dest(w, batch, dest);
     }
@@ -103,9 +122,7 @@ weir_err wi_push_begin(struct weir_writer *w, const struct ArrowArray *batch,
 weir_err wi_push_resume(struct weir_writer *w, const struct ArrowArray *batch,
                         const uint32_t *dest)
 {
-    if (wi_likely(dest == w->dest &&
-                  wi_schema_is_imported(w->shuffle->schema, batch,
-                                        w->batch_rows, w->views))) {
+    if (wi_likely(dest == w->dest && is_imported(w, batch))) {
         return WEIR_OK;
     }
     return wi_fail(&w->error, WEIR_ERR_STATE,
@@ -113,4 +130,28 @@ weir_err wi_push_resume(struct weir_writer *w, const struct ArrowArray *batch,
                    " rows) and is not taken yet: push that one, unchanged, "
                    "until the answer is not WEIR_AGAIN",
                    w->batch_rows);
+}
+
+weir_err weir_writer_layout(weir_writer *writer,
+                            const struct ArrowSchema *schema)
+{
+    struct wi_intake *in = NULL;
+    weir_err rc = WEIR_OK;
+    if (writer == NULL) {
+        return WEIR_ERR_ARG;
+    }
+    if (writer->pushing) {
+        return wi_fail(&writer->error, WEIR_ERR_STATE,
+                       "layout: a batch is not taken yet: push it until the "
+                       "answer is not WEIR_AGAIN");
+    }
+    if (schema != NULL) {
+        rc = wi_intake_open(writer->shuffle->schema, schema, &in,
+                            &writer->error);
+    }
+    if (rc == WEIR_OK) {
+        wi_intake_close(writer->intake);
+        writer->intake = in;
+    }
+    return rc;
 }

@@ -20,6 +20,7 @@
 #include "core/partition/partition.h"
 #include "core/ring/ring.h"
 
+struct wi_intake;
 struct wi_sieve;
 
 /** One destination of a writer. */
@@ -52,7 +53,8 @@ struct weir_writer {
     struct wi_list on_worker;
     struct wi_partition *partition;
     struct wi_view *views;
-    struct wi_fan *fan; /* NULL: rows go to lanes by lists alone */
+    struct wi_intake *intake; /* NULL: batches are as the schema says */
+    struct wi_fan *fan;       /* NULL: rows go to lanes by lists alone */
     struct wi_lane *lanes;
     uint8_t *stages; /* of the lanes that share rings */
     uint32_t stage_bytes;

@@ -9,6 +9,7 @@
 #include "core/base/isa.h"
 #include "core/format/frame_build.h"
 #include "core/format/frame_fan.h"
+#include "core/format/intake.h"
 #include "core/link/edge.h"
 #include "core/link/edge_out.h"
 #include "core/link/engine.h"
@@ -264,6 +265,7 @@ void wi_writer_free(struct weir_writer *w)
     free(w->image);
     free(w->stages);
     free(w->lanes);
+    wi_intake_close(w->intake);
     free(w->views);
     free(w->sieve);
     free(w);

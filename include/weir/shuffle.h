@@ -116,7 +116,8 @@ WEIR_API weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
  * length, offsets and buffers: a different one is refused, and the first can
  * still be pushed.
  *
- * @param batch  struct array with the shuffle's columns, not released (its
+ * @param batch  struct array with the shuffle's columns, laid out as its schema
+ *               says, or as weir_writer_layout() did; not released (its
  *               `release` is not NULL, as Arrow has it); only read
  *
  * Returns:    WEIR_OK (the batch may be reused) | WEIR_AGAIN (a ring is full:

@@ -8,6 +8,7 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 #include <weir/fetch.h>
+#include <weir/layout.h>
 #include <weir/node.h>
 #include <weir/peer.h>
 #include <weir/query.h>

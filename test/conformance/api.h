@@ -31,6 +31,10 @@
     X(suite, place, every_type_travels)                                        \
     X(suite, place, sliced_input_travels)                                      \
     X(suite, place, all_null_columns_travel)                                   \
+    X(suite, place, texts_of_any_layout_travel)                                \
+    X(suite, place, large_texts_of_any_layout_travel)                          \
+    X(suite, place, many_destinations_get_texts_of_any_layout)                 \
+    X(suite, place, layouts_are_told_and_checked)                              \
     X(suite, place, no_rows_still_end)                                         \
     X(suite, place, one_row_arrives)                                           \
     X(suite, place, empty_batches_are_taken)                                   \

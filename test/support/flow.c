@@ -87,6 +87,9 @@ static void next_batch(struct wt_source *s)
     uint64_t n = s->end - s->next;
     n = n < f->batch_rows ? n : f->batch_rows;
     wt_rows_make(&f->rows, s->next, (uint32_t)n, &s->batch);
+    if (s->layout != WT_LAYOUT_PLAIN) {
+        wt_relaid_make(f->rows.fields, s->layout, &s->batch);
+    }
     for (uint32_t i = 0; i < n && f->params.partitioning == WEIR_VECTOR; i++) {
         s->dest[i] = wt_flow_dest(f, s->next + i);
     }

@@ -14,6 +14,7 @@
 #define WT_FLOW_H
 
 #include "test/support/cluster.h"
+#include "test/support/relaid.h"
 #include "test/support/rows.h"
 
 enum { WT_WORKERS = 4, WT_DESTS = WT_NODES * WT_WORKERS, WT_HOLD = 96 };
@@ -39,6 +40,7 @@ struct wt_source {
     uint64_t next; /* id */
     uint64_t end;
     struct ArrowArray batch;
+    enum wt_layout layout; /* of its batches */
     uint32_t *dest;
     bool have;
     struct wt_relay *relay; /* gives it the batches */

@@ -231,6 +231,8 @@ Test(args, writer)
                 strstr(w->err.message, "dest") != NULL);
     CODE(weir_writer_push_wait, writer, WEIR_ERR_ARG, NULL, &w->batch);
     CODE(weir_writer_push_wait, batch, WEIR_ERR_ARG, w->writer, NULL);
+    CODE(weir_writer_layout, writer, WEIR_ERR_ARG, NULL, NULL);
+    CODE(weir_writer_layout, schema, WEIR_OK, w->writer, NULL);
     CODE(weir_writer_poll, writer, WEIR_ERR_ARG, NULL);
     CODE(weir_writer_flush, writer, WEIR_ERR_ARG, NULL);
     CODE(weir_writer_finish, writer, WEIR_ERR_ARG, NULL);

@@ -17,6 +17,7 @@
 
 #include "core/format/import.h"
 #include "core/format/schema.h"
+#include "core/format/text.h"
 #include "core/partition/partition_impl.h"
 
 enum { WT_MAX_COLUMNS = 8, WT_MAX_VALUE = 4096 };
@@ -213,10 +214,7 @@ static inline struct wt_cell wt_cell(const struct wi_column *c,
         cell.bytes = (const uint8_t *)v->values + at * c->width;
         cell.len = c->width;
     } else {
-        int32_t range[2];
-        memcpy(range, (const uint8_t *)v->values + at * 4, 8);
-        cell.bytes = v->bytes + range[0];
-        cell.len = (uint32_t)(range[1] - range[0]);
+        cell.bytes = wi_text_at(v, row, &cell.len);
     }
     return cell;
 }
