@@ -124,6 +124,38 @@ grep -q 'weir serve: [0-9]* requests, [1-9][0-9]* of them failed' said ||
     fail "what it says at its end"
 expect 1 'weir scan: ' "$weir" scan "$address" 'select 1'
 
+# ---- a server that is killed -------------------------------------------------
+
+# lost FILE [STRIKE]: the server is killed, or stopped for good, while a scan
+# without an end writes to FILE: the scan fails with its name, leaving nothing.
+lost()
+{
+    "$weir" scan "$address" 'from range(1000000000000)' --out "$1" >out 2>err &
+    scan=$!
+    until [ -n "$(find . -name "$1*")" ]; do
+        kill -0 $scan 2>/dev/null || fail "ended before its server did"
+        sleep 0.02 # the file is all that tells that rows come
+    done
+    kill "-${2-KILL}" $server
+    got=0
+    wait $scan || got=$?
+    [ $got -eq 3 ] || fail "status $got, of a scan whose server was lost"
+    grep -q "weir scan: .*$server" err || fail "which server was lost"
+    [ -z "$(find . -name "$1*")" ] || fail "left something of $1"
+    kill -KILL $server 2>/dev/null || true # if it was stopped only
+    wait $server 2>/dev/null || true
+    server=
+}
+
+for transport in shm tcp; do
+    for kind in csv parquet arrow; do
+        serve -t $transport db
+        lost dir.$kind
+    done
+done
+serve db
+lost dir.arrow STOP
+
 # ---- a database --------------------------------------------------------------
 
 for transport in shm tcp; do
