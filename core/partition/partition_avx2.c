@@ -8,9 +8,9 @@
  *   x * k = xl * kl + 2^32 (xh * kl + xl * kh)   modulo 2^64
  *
  * one product of 64 bits and two of 32. Of eight words the upper and the lower
- * halves lie in a vector each, so that one instruction makes eight of the latter
- * products. With whole words in lanes of 64 bits a hash took 1.25 times as long
- * (AMD EPYC, Zen 5).
+ * halves lie in a vector each, so that one instruction makes eight products of
+ * 32. With whole words in lanes of 64 bits a hash took 1.25 times as long (AMD
+ * EPYC, Zen 5).
  */
 #include "core/partition/partition_avx2.h"
 
