@@ -57,4 +57,8 @@ void wi_scan_loads_leave(struct wi_scan_session *session);
 void wi_scan_load_bind(struct wi_scan_load *load,
                        struct ArrowArrayStream *stream_out);
 
+/** Why an engine that has read its rows did not get them all; NULL: it did.
+ *  Threads: any, the lock not held. Ownership: the caller's, to free. */
+char *wi_scan_load_why_cut(struct wi_scan_load *load);
+
 #endif /* WI_SCAN_LOAD_H */

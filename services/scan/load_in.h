@@ -36,6 +36,7 @@ struct wi_scan_load {
     uint32_t n;
     uint32_t at; /* taken of these */
     bool failed; /* with text; written under the lock */
+    bool cut;    /* the engine was told of an error, with text */
     char *text;  /* of get_last_error; of malloc */
 };
 

@@ -84,6 +84,7 @@ static int stream_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
     struct wi_scan_load *load = stream->private_data;
     (void)pthread_mutex_lock(&load->server->lock);
     int status = next(load, out);
+    load->cut = load->cut || status != 0;
     (void)pthread_mutex_unlock(&load->server->lock);
     return status;
 }
@@ -103,6 +104,17 @@ static void stream_release(struct ArrowArrayStream *stream)
     wi_scan_load_cancel(load);
     wi_scan_load_leave(load);
     (void)pthread_mutex_unlock(&s->lock);
+}
+
+char *wi_scan_load_why_cut(struct wi_scan_load *load)
+{
+    char *why = NULL;
+    (void)pthread_mutex_lock(&load->server->lock);
+    if (load->cut) {
+        why = strdup(load->text != NULL ? load->text : "the rows failed");
+    }
+    (void)pthread_mutex_unlock(&load->server->lock);
+    return why;
 }
 
 void wi_scan_load_bind(struct wi_scan_load *load,

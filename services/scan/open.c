@@ -51,6 +51,22 @@ find_source(const struct weir_scan_server *s, struct weir_scan_request *request)
 
 /* ---- the engine ---------------------------------------------------------- */
 
+/* Some engines (DuckDB) take rows that fail for rows that end: then they must
+ * not say that they have them all. */
+static weir_err check_rows(struct wi_scan_scan *scan)
+{
+    char *why = scan->load != NULL ? wi_scan_load_why_cut(scan->load) : NULL;
+    if (why == NULL) {
+        return WEIR_OK;
+    }
+    if (scan->stream.release != NULL) {
+        scan->stream.release(&scan->stream);
+    }
+    wi_scan_scan_fail(scan, WEIR_ERR_QUERY_DATA, why);
+    free(why);
+    return WEIR_ERR_QUERY_DATA;
+}
+
 static weir_err call_engine(struct wi_scan_scan *scan,
                             const struct weir_scan_source *source,
                             struct weir_scan_request *request)
@@ -74,7 +90,7 @@ static weir_err call_engine(struct wi_scan_scan *scan,
         scan->fault.len = scan->fault.failed ? 0 : scan->fault.len;
     }
     free(fault.text);
-    return code;
+    return code == WEIR_OK ? check_rows(scan) : code;
 }
 
 /* ---- its schema ---------------------------------------------------------- */

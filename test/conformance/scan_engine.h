@@ -9,6 +9,7 @@
  *   block-next M N  nor get_next, after M batches of N rows
  *   nothing         no stream; 7 rows affected
  *   take            counts and adds up the rows of bind, as rows affected
+ *   gulp            the same, and says nothing of it if they fail
  *   echo            bind is the stream
  */
 #ifndef WT_SCAN_ENGINE_H

@@ -145,16 +145,15 @@ void wt_scan_serve_malformed_rows_fail_the_request(const struct wt_place *place)
     wt_scan_close(s);
 }
 
-void wt_scan_serve_failure_of_rows_reaches_the_engine(
-    const struct wt_place *place)
+/* The answer has the client's words, also where the engine says nothing. */
+static void fail_rows(struct wt_scan *s, const char *text)
 {
-    struct wt_scan *s = wt_scan_open(place, 0, NULL);
     struct wt_scan_client c;
     struct wt_scan_said said;
     struct wi_scan_buf fault = {0};
     uint64_t id[2];
     wt_scan_client_open(&c, s, 0);
-    load(&c, "take", id);
+    load(&c, text, id);
     wi_scan_fault_encode(&(struct weir_scan_fault){0}, "no more paper", &fault);
     struct wi_scan_ask a = fill_of(&c, id, &fault, WI_SCAN_FAILED);
     a.n = 0;
@@ -164,6 +163,7 @@ void wt_scan_serve_failure_of_rows_reaches_the_engine(
         cr_assert_eq(said.code, WEIR_OK, "%s", said.why);
         cr_assert_eq(said.a.flags, tag == 1 ? WI_SCAN_END : 0);
         if (tag != 1) {
+            cr_assert_eq(said.a.code, WEIR_ERR_QUERY_DATA, "%s", text);
             struct weir_scan_fault f = wt_scan_fault(&said);
             cr_assert_str_eq(f.text, "no more paper");
             free(f.text);
@@ -173,6 +173,14 @@ void wt_scan_serve_failure_of_rows_reaches_the_engine(
     cr_assert_eq(took_status(s), EIO);
     free(fault.bytes);
     wt_scan_client_close(&c);
+}
+
+void wt_scan_serve_failure_of_rows_reaches_the_engine(
+    const struct wt_place *place)
+{
+    struct wt_scan *s = wt_scan_open(place, 0, NULL);
+    fail_rows(s, "take");
+    fail_rows(s, "gulp");
     wt_scan_close(s);
 }
 
