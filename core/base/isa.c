@@ -43,7 +43,7 @@ static WI_COLD bool is_not_affected(void)
 
 /* AVX-512's gathers are faster than loads one by one on Intel's processors that
  * need no microcode against Gather Data Sampling: the kernel knows. They are
- * slower on AMD's (Zen 4). */
+ * slower on AMD's (Zen 4 and 5). */
 static WI_COLD enum wi_isa of_machine(void)
 {
     if (__builtin_cpu_supports("avx512f") &&

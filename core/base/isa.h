@@ -49,7 +49,7 @@ enum wi_isa wi_isa_best(void);
 
 /**
  * Does it pay to write around the cache what another core reads next? Measured
- * on AMD's Zen 4 only (docs/rationale.md), which is where this says so; an
+ * on AMD's Zen 4 and 5 (docs/rationale.md), which is where this says so; an
  * Intel processor may have to fetch such lines from memory.
  *
  * Errors: none.  Blocks: never.  Threads: any
