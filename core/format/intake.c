@@ -11,19 +11,23 @@
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/format/frame_bits.h"
 #include "core/format/import.h"
+#include "core/format/intake_index.h"
 #include "core/format/intake_source.h"
 
 /* One column. What it has of the last batch is for wi_intake_is_imported(). */
 struct intake_column {
     bool same; /* laid out as the schema says */
     enum wi_layout layout;
-    struct wi_text *texts; /* of the last batch, */
-    uint64_t cap_rows;     /* as many as there is room for */
+    struct wi_index index; /* into a dictionary that is laid out so */
+    struct wi_room found;  /* texts of the last batch, or values */
     int64_t n_buffers;
     const void *values;
     const void *bytes;
     uint64_t offset;
+    const void *dictionary; /* its values */
+    int64_t dictionary_offset;
 };
 
 struct wi_intake {
@@ -65,17 +69,22 @@ static weir_err open_column(const struct wi_column *c,
         return wi_fail(err, WEIR_ERR_ARG,
                        "layout: column %s is missing or released", c->name);
     }
-    if (given->dictionary != NULL || given->n_children != 0 ||
-        !match(c, given->format, &col->layout)) {
+    const struct ArrowSchema *values =
+        given->dictionary != NULL ? given->dictionary : given;
+    bool fits =
+        given->dictionary == NULL || wi_index_parse(given->format, &col->index);
+    if (!fits || given->n_children != 0 || values->n_children != 0 ||
+        values->format == NULL || values->dictionary != NULL ||
+        !match(c, values->format, &col->layout)) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
                        "layout: column %s has format \"%s\"%s, the shuffle has "
                        "\"%s\"; what may stand for u is U and vu, for z Z and "
-                       "vz",
-                       c->name, given->format,
+                       "vz, and for any of them an integer with a dictionary",
+                       c->name, values->format == NULL ? "" : values->format,
                        given->dictionary != NULL ? " of a dictionary" : "",
                        c->format);
     }
-    col->same = col->layout == WI_LAYOUT_PLAIN;
+    col->same = given->dictionary == NULL && col->layout == WI_LAYOUT_PLAIN;
     return WEIR_OK;
 }
 
@@ -130,78 +139,141 @@ weir_err wi_intake_open(const struct wi_schema *s,
 void wi_intake_close(struct wi_intake *in)
 {
     for (uint32_t i = 0; in != NULL && i < in->s->n_columns; i++) {
-        free(in->columns[i].texts);
+        free(in->columns[i].found.mem);
+        free(in->columns[i].index.rows.mem);
+        free(in->columns[i].index.validity.mem);
     }
     free(in);
 }
 
 /* ---- importing ----------------------------------------------------------- */
 
-/* Room for this many rows, old contents are not kept. */
-static weir_err make_room(const struct wi_column *c, struct intake_column *col,
-                          uint64_t rows, struct weir_error *err)
-{
-    if (wi_likely(rows <= col->cap_rows && col->texts != NULL)) {
-        return WEIR_OK;
-    }
-    free(col->texts);
-    col->texts = malloc((rows + 1) * sizeof(col->texts[0]));
-    col->cap_rows = col->texts == NULL ? 0 : rows;
-    if (col->texts == NULL) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY,
-                       "batch: column %s: no memory for %llu rows", c->name,
-                       (unsigned long long)rows);
-    }
-    return WEIR_OK;
-}
-
 static void remember(struct intake_column *col, const struct ArrowArray *a,
                      uint64_t offset)
 {
+    const struct ArrowArray *d = a->dictionary;
     col->n_buffers = a->n_buffers;
     col->values = a->buffers[1];
-    col->bytes = a->buffers[2];
+    col->bytes = a->n_buffers > 2 ? a->buffers[2] : NULL;
     col->offset = offset;
+    col->dictionary = d != NULL ? d->buffers[1] : NULL;
+    col->dictionary_offset = d != NULL ? d->offset : 0;
+}
+
+/* Texts of the rows that are picked of an array that has them. */
+static weir_err find_texts(const struct wi_column *c, struct intake_column *col,
+                           const struct ArrowArray *a, uint64_t offset,
+                           uint64_t n, const struct wi_picks *picks,
+                           struct wi_view *v, struct weir_error *err)
+{
+    struct wi_source source;
+    weir_err rc = wi_source_of(c, col->layout, a, offset, n, &source, err);
+    if (rc == WEIR_OK) {
+        rc = wi_room_make(&col->found, c, picks->n * sizeof(struct wi_text),
+                          err);
+    }
+    if (rc == WEIR_OK) {
+        rc = wi_source_texts(c, &source, picks, col->found.mem, err);
+    }
+    *v = (struct wi_view){.validity = picks->validity,
+                          .offset = picks->offset,
+                          .texts = col->found.mem};
+    return rc;
 }
 
 static weir_err import_texts(const struct wi_column *c,
+                             struct intake_column *col,
+                             const struct ArrowArray *a, struct wi_picks *picks,
+                             struct wi_view *v, struct weir_error *err)
+{
+    uint64_t first = picks->offset;
+    if (a->dictionary != NULL || a->buffers == NULL) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "batch: column %s has a dictionary, or no buffers",
+                       c->name);
+    }
+    weir_err rc = wi_column_nulls(c, a, first, picks->n, &picks->validity, err);
+    return rc == WEIR_OK ? find_texts(c, col, a, first, picks->n, picks, v, err)
+                         : rc;
+}
+
+/* Values of a dictionary, one behind the other. */
+static weir_err copy_values(const struct wi_column *c,
+                            struct intake_column *col,
+                            const struct ArrowArray *d,
+                            const struct wi_picks *picks, struct wi_view *v,
+                            struct weir_error *err)
+{
+    const struct wi_view from = {.values = d->buffers[1],
+                                 .offset = (uint64_t)d->offset};
+    const struct wi_rows rows = {.idx = picks->rows, .n = (uint32_t)picks->n};
+    bool bits = c->kind == WI_KIND_BITS;
+    if (d->n_buffers != 2 || d->n_children != 0 ||
+        (d->length > 0 && from.values == NULL)) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "batch: the dictionary of column %s has no values",
+                       c->name);
+    }
+    size_t bytes = bits ? (picks->n / 64 + 1) * 8 : picks->n * c->width;
+    weir_err rc = wi_room_make(&col->found, c, bytes, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (d->length == 0) { /* then all rows are null */
+        memset(col->found.mem, 0, bytes);
+    } else if (bits) {
+        wi_copy_bits(col->found.mem, 0, from.values, from.offset, &rows,
+                     wi_isa_best());
+    } else {
+        wi_copy_fixed(col->found.mem, &from, c->width, &rows);
+    }
+    *v =
+        (struct wi_view){.validity = picks->validity, .values = col->found.mem};
+    return WEIR_OK;
+}
+
+static weir_err import_indexed(const struct wi_column *c,
+                               struct intake_column *col,
+                               const struct ArrowArray *a,
+                               struct wi_picks *picks, struct wi_view *v,
+                               struct weir_error *err)
+{
+    weir_err rc = wi_index_look_up(&col->index, c, a, picks->offset, picks->n,
+                                   &picks->rows, &picks->validity, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    const struct ArrowArray *d = a->dictionary;
+    picks->offset = 0; /* of the new validity */
+    return c->kind == WI_KIND_VAR
+               ? find_texts(c, col, d, (uint64_t)d->offset, (uint64_t)d->length,
+                            picks, v, err)
+               : copy_values(c, col, d, picks, v, err);
+}
+
+static weir_err import_other(const struct wi_column *c,
                              struct intake_column *col,
                              const struct ArrowArray *batch,
                              const struct ArrowArray *a, struct wi_view *v,
                              struct weir_error *err)
 {
-    struct wi_source source;
-    struct wi_picks picks = {.n = (uint64_t)batch->length};
-    if (a == NULL || a->dictionary != NULL) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch: column %s is missing or has a dictionary",
+    if (a == NULL) {
+        return wi_fail(err, WEIR_ERR_SCHEMA, "batch: column %s is missing",
                        c->name);
     }
     weir_err rc =
         wi_column_check_rows(c, a, batch->offset + batch->length, err);
-    picks.offset = (uint64_t)batch->offset + (uint64_t)a->offset;
+    uint64_t first = (uint64_t)batch->offset + (uint64_t)a->offset;
+    struct wi_picks picks = {.offset = first, .n = (uint64_t)batch->length};
     if (rc == WEIR_OK) {
-        rc = wi_source_of(c, col->layout, a, picks.offset, picks.n, &source,
-                          err);
-    }
-    if (rc == WEIR_OK) {
-        rc = wi_column_nulls(c, a, picks.offset, picks.n, &picks.validity, err);
+        rc = (col->index.width != 0 ? import_indexed
+                                    : import_texts)(c, col, a, &picks, v, err);
     }
     if (rc == WEIR_OK) {
-        rc = make_room(c, col, picks.n, err);
+        v->given = a->buffers[0];
+        remember(col, a, first);
     }
-    if (rc == WEIR_OK) {
-        rc = wi_source_texts(c, &source, &picks, col->texts, err);
-    }
-    if (wi_unlikely(rc != WEIR_OK)) {
-        return rc;
-    }
-    *v = (struct wi_view){.validity = picks.validity,
-                          .offset = picks.offset,
-                          .texts = col->texts,
-                          .given = a->buffers[0]};
-    remember(col, a, picks.offset);
-    return WEIR_OK;
+    return rc;
 }
 
 weir_err wi_intake_import(struct wi_intake *in, const struct ArrowArray *batch,
@@ -213,7 +285,7 @@ weir_err wi_intake_import(struct wi_intake *in, const struct ArrowArray *batch,
         const struct ArrowArray *a = batch->children[i];
         struct intake_column *col = &in->columns[i];
         rc = col->same ? wi_column_import(c, batch, a, &views[i], err)
-                       : import_texts(c, col, batch, a, &views[i], err);
+                       : import_other(c, col, batch, a, &views[i], err);
     }
     return rc;
 }
@@ -225,8 +297,14 @@ static bool is_same_array(const struct intake_column *col,
     if (a == NULL || a->buffers == NULL || a->n_buffers != col->n_buffers) {
         return false;
     }
+    const struct ArrowArray *d = a->dictionary;
+    if (d == NULL ? col->dictionary != NULL
+                  : d->buffers == NULL || d->buffers[1] != col->dictionary ||
+                        d->offset != col->dictionary_offset) {
+        return false;
+    }
     return a->buffers[0] == v->given && a->buffers[1] == col->values &&
-           a->buffers[2] == col->bytes &&
+           (a->n_buffers < 3 || a->buffers[2] == col->bytes) &&
            (uint64_t)batch->offset + (uint64_t)a->offset == col->offset;
 }
 

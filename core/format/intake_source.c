@@ -7,6 +7,8 @@
 
 enum { VIEW_BYTES = 16, INLINE_BYTES = 12 };
 
+static const uint8_t nothing[VIEW_BYTES]; /* of an array without rows */
+
 /* ---- opening ------------------------------------------------------------- */
 
 static uint32_t offset_bytes(const struct wi_source *s)
@@ -79,7 +81,7 @@ weir_err wi_source_of(const struct wi_column *c, enum wi_layout layout,
                        c->name, (long long)a->n_buffers,
                        view ? "at least " : "");
     }
-    *out = (struct wi_source){.layout = layout, .n = n};
+    *out = (struct wi_source){.layout = layout, .n = n, .values = nothing};
     if (n == 0) {
         return WEIR_OK;
     }
@@ -178,10 +180,11 @@ weir_err wi_source_texts(const struct wi_column *c, const struct wi_source *s,
     const struct wi_source own = *s; /* what is written might alias it */
     const struct wi_picks p = *picks;
     for (uint64_t i = 0; i < p.n; i++) {
+        uint64_t at = p.rows != NULL ? p.rows[i] : i;
         if (p.validity != NULL && !wi_bit(p.validity, p.offset + i)) {
             texts_out[i] = (struct wi_text){.at = own.values};
-        } else if (wi_unlikely(!text_at(&own, i, &texts_out[i]))) {
-            return fail_text(c, s, i, err);
+        } else if (wi_unlikely(!text_at(&own, at, &texts_out[i]))) {
+            return fail_text(c, s, at, err);
         }
     }
     return WEIR_OK;

@@ -40,6 +40,7 @@ struct wi_picks {
     const uint8_t *validity; /* of what was pushed; NULL: no nulls */
     uint64_t offset;         /* of its bits */
     uint64_t n;
+    const uint32_t *rows; /* of the source; NULL: row i */
 };
 
 /**

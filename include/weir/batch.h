@@ -35,7 +35,8 @@
  * Every column may be nullable (ARROW_FLAG_NULLABLE). The struct itself may
  * not hold nulls. Dictionaries and nested types are refused with
  * WEIR_ERR_SCHEMA, which names the column. Pushed batches may hold utf8 and
- * binary as views or with 64-bit offsets: weir/layout.h.
+ * binary as views or with 64-bit offsets, and any type as indices into a
+ * dictionary: weir/layout.h.
  *
  * Rules for batches that Weir hands out:
  *  - columns point into the receive ring: no copy was made (except of the

@@ -5,6 +5,8 @@
  *   schema of the shuffle   pushed                          readers get
  *   u   utf8                u, U large utf8, vu utf8 view   u
  *   z   binary              z, Z large binary, vz view      z
+ *   any type                c C s S i I l L with a          the values, plain
+ *                           dictionary of any of its forms
  *
  * A shuffle has one schema, which its members agree on and its readers get. A
  * producer whose batches are laid out otherwise says so, and its rows are cut
@@ -31,7 +33,9 @@ extern "C" {
  * Before each push what the columns hold that differ is checked: views, offsets
  * and data buffers point inside, whatever weir_node_params.trust_batches says.
  * Per row and such column the writer keeps 16 bytes, as many as the largest
- * batch so far had rows; the texts are copied once, into the frame.
+ * batch so far had rows; the texts are copied once, into the frame. Values of
+ * dictionaries that are no texts are copied twice, and 4 bytes more per row are
+ * kept for a dictionary. A row is null if its index is, or what it points to.
  *
  * @param schema  struct with as many columns as the shuffle has, in its order;
  *                their names and flags do not matter. NULL: as the shuffle has
@@ -41,7 +45,8 @@ extern "C" {
  *             WEIR_ERR_ARG (no writer, a released schema), WEIR_ERR_STATE (a
  *             batch is not taken yet), WEIR_ERR_NO_MEMORY; the layout is then
  *             as before; weir_writer_error has the message. A push may fail
- *             with WEIR_ERR_DATA (a value outside of its buffer, or of 2 GiB),
+ *             with WEIR_ERR_DATA (a value outside of its buffer, or of 2 GiB;
+ *             an index outside of the dictionary),
  *             and with WEIR_ERR_NO_MEMORY
  * Blocks:     never
  * Threads:    the worker's thread

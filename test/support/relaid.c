@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 64, BUFFERS = 5, INLINE_BYTES = 12 };
+enum { MOST_COLUMNS = 64, BUFFERS = 5, INLINE_BYTES = 12, PLAIN_COLUMNS = 2 };
 
 /* What a batch of ours frees. */
 struct owned {
     struct ArrowArray old;
     struct ArrowArray columns[MOST_COLUMNS];
     struct ArrowArray *children[MOST_COLUMNS];
+    struct ArrowArray dictionaries[MOST_COLUMNS];
     const void *buffers[MOST_COLUMNS][BUFFERS];
     void *own[MOST_COLUMNS][3];
 };
@@ -27,11 +28,16 @@ void wt_relaid_schema(const struct weir_field *fields, uint32_t n,
 {
     static const char *const texts[WT_LAYOUTS] = {"u", "U", "vu"};
     static const char *const bytes[WT_LAYOUTS] = {"z", "Z", "vz"};
+    static struct ArrowSchema dictionaries[MOST_COLUMNS];
     weir_err rc = weir_schema_build(fields, n, out, NULL);
     assert(rc == WEIR_OK);
     (void)rc;
-    for (uint32_t i = 0; i < n; i++) { /* the names are not ours to free */
-        if (is_text(&fields[i])) {
+    for (uint32_t i = 0; i < n; i++) { /* nobody frees the formats */
+        if (layout == WT_LAYOUT_DICTIONARY && i >= PLAIN_COLUMNS) {
+            dictionaries[i].format = fields[i].format;
+            out->children[i]->format = "i";
+            out->children[i]->dictionary = &dictionaries[i];
+        } else if (layout != WT_LAYOUT_DICTIONARY && is_text(&fields[i])) {
             out->children[i]->format =
                 (fields[i].format[0] == 'u' ? texts : bytes)[layout];
         }
@@ -115,6 +121,32 @@ static void make_views(const struct ArrowArray *old, struct ArrowArray *a,
     a->n_buffers = 5;
 }
 
+/* The column becomes the dictionary. Every other null is one of the indices,
+ * the rest are of the dictionary. */
+static void make_indices(const struct ArrowArray *old, struct ArrowArray *a,
+                         struct ArrowArray *dictionary, const void **buffers,
+                         void **own)
+{
+    int64_t all = old->offset + old->length;
+    int32_t *indices = fresh((size_t)all * sizeof(*indices));
+    uint8_t *valid = fresh((size_t)(all + 7) / 8);
+    for (int64_t i = old->offset; i < all; i++) {
+        if (!is_null(old, i) || i % 2 == 0) {
+            indices[i] = (int32_t)(i - old->offset);
+        } else {
+            valid[i / 8] &= (uint8_t) ~(1u << (i % 8));
+        }
+    }
+    *dictionary = *old;
+    own[0] = indices;
+    own[1] = valid;
+    buffers[0] = valid;
+    buffers[1] = indices;
+    a->dictionary = dictionary;
+    a->n_buffers = 2;
+    a->null_count = -1;
+}
+
 static void release_child(struct ArrowArray *a)
 {
     a->release = NULL;
@@ -145,7 +177,13 @@ void wt_relaid_make(const struct weir_field *fields, enum wt_layout layout,
         *a = *old;
         a->release = release_child;
         o->children[c] = a;
-        if (!is_text(&fields[c]) || layout == WT_LAYOUT_PLAIN) {
+        if (layout == WT_LAYOUT_DICTIONARY && c >= PLAIN_COLUMNS) {
+            a->buffers = o->buffers[c];
+            make_indices(old, a, &o->dictionaries[c], o->buffers[c], o->own[c]);
+            continue;
+        }
+        if (!is_text(&fields[c]) || layout == WT_LAYOUT_PLAIN ||
+            layout == WT_LAYOUT_DICTIONARY) {
             continue;
         }
         o->buffers[c][0] = old->buffers[0];

@@ -9,9 +9,11 @@
 #include <weir/batch.h>
 
 enum wt_layout {
-    WT_LAYOUT_PLAIN, /* as the schema says */
-    WT_LAYOUT_LARGE, /* u, z: 64-bit offsets, which do not begin at 0 */
-    WT_LAYOUT_VIEW,  /* u, z: views into two buffers */
+    WT_LAYOUT_PLAIN,      /* as the schema says */
+    WT_LAYOUT_LARGE,      /* u, z: 64-bit offsets, which do not begin at 0 */
+    WT_LAYOUT_VIEW,       /* u, z: views into two buffers */
+    WT_LAYOUT_DICTIONARY, /* all but the first two: int32 indices; nulls of the
+                             indices and of the dictionary */
     WT_LAYOUTS,
 };
 

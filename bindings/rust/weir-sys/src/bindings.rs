@@ -991,16 +991,6 @@ unsafe extern "C" {
 unsafe extern "C" {
     pub fn weir_query_close(query: *mut weir_query);
 }
-pub type weir_report_fn = ::core::option::Option<
-    unsafe extern "C" fn(arg: *mut ::core::ffi::c_void, line: *const ::core::ffi::c_char),
->;
-unsafe extern "C" {
-    pub fn weir_node_report(
-        node: *mut weir_node,
-        fn_: weir_report_fn,
-        arg: *mut ::core::ffi::c_void,
-    ) -> weir_err;
-}
 #[repr(C)]
 #[derive(Debug)]
 pub struct weir_shuffle {
@@ -1255,6 +1245,22 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn weir_reader_close(reader: *mut weir_reader);
+}
+unsafe extern "C" {
+    pub fn weir_writer_layout(
+        writer: *mut weir_writer,
+        schema: *const ArrowSchema,
+    ) -> weir_err;
+}
+pub type weir_report_fn = ::core::option::Option<
+    unsafe extern "C" fn(arg: *mut ::core::ffi::c_void, line: *const ::core::ffi::c_char),
+>;
+unsafe extern "C" {
+    pub fn weir_node_report(
+        node: *mut weir_node,
+        fn_: weir_report_fn,
+        arg: *mut ::core::ffi::c_void,
+    ) -> weir_err;
 }
 #[repr(C)]
 #[derive(Debug)]

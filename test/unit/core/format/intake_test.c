@@ -7,10 +7,11 @@
 #include "test/support/relaid.h"
 #include "test/unit/core/format/batch_fixture.h"
 
-enum { COLUMNS = 4 };
+enum { COLUMNS = 7 };
 
 static const struct weir_field fields[COLUMNS] = {
-    {"u", "u", 0}, {"l", "l", 1}, {"z?", "z", 1}, {"u?", "u", 1}};
+    {"u", "u", 0},  {"l", "l", 1},   {"z?", "z", 1}, {"u?", "u", 1},
+    {"b?", "b", 1}, {"w", "w:7", 0}, {"i?", "i", 1}};
 
 /* A batch as the schema says, and the same in another layout. */
 struct pair {
@@ -146,9 +147,9 @@ Test(intake, frames_have_the_values_of_every_layout)
 static void split(const struct pair *p, const struct wi_view *views,
                   uint16_t *dest)
 {
-    static const char *const keys[] = {"u?", "u"};
+    static const char *const keys[] = {"u?", "u", "b?", "i?"};
     const struct wi_partition_params params = {
-        .kind = WEIR_HASH, .n_dest = 97, .keys = keys, .n_keys = 2, .seed = 5};
+        .kind = WEIR_HASH, .n_dest = 97, .keys = keys, .n_keys = 4, .seed = 5};
     struct wi_partition *part;
     cr_assert_eq(wi_partition_open(p->plain.schema, &params, &part, NULL),
                  WEIR_OK);
@@ -314,4 +315,73 @@ Test(intake, large_offsets_do_not_descend)
     cr_assert_eq(with_offsets(0, 0, 0, 1ll << 31, bytes), WEIR_ERR_DATA);
     cr_assert_eq(with_offsets(0, 0, 0, 5, NULL), WEIR_ERR_DATA);
     cr_assert_eq(with_offsets(7, 7, 7, 7, NULL), WEIR_OK);
+}
+
+/* ---- dictionaries -------------------------------------------------------- */
+
+/* Rows of "w" by three indices of a type, of a dictionary of two rows. */
+static weir_err look_up(const char *format, const void *indices,
+                        const uint8_t *validity, uint8_t *values_out)
+{
+    static const struct weir_field field = {"w", "w:2", 1};
+    const void *values[] = {NULL, "aabb"};
+    const void *buffers[] = {validity, indices};
+    const void *none[] = {NULL};
+    struct wt_batch t;
+    struct wi_intake *in = NULL;
+    struct wi_view v;
+    struct ArrowSchema schema;
+    struct ArrowSchema of = {.format = "w:2"};
+    struct ArrowArray d = {.length = 2, .n_buffers = 2, .buffers = values};
+    struct ArrowArray a = {.length = 3,
+                           .null_count = validity != NULL ? -1 : 0,
+                           .n_buffers = 2,
+                           .buffers = buffers,
+                           .dictionary = &d};
+    struct ArrowArray *children[] = {&a};
+    const struct ArrowArray batch = {.length = 3,
+                                     .n_buffers = 1,
+                                     .buffers = none,
+                                     .n_children = 1,
+                                     .children = children,
+                                     .release = no_release};
+    wt_open_schema(&t, 1, &field, 1);
+    cr_assert_eq(weir_schema_build(&field, 1, &schema, NULL), WEIR_OK);
+    schema.children[0]->format = format;
+    schema.children[0]->dictionary = &of;
+    weir_err rc = wi_intake_open(t.schema, &schema, &in, NULL);
+    if (rc == WEIR_OK) {
+        rc = wi_intake_import(in, &batch, &v, NULL);
+    }
+    if (rc == WEIR_OK) {
+        memcpy(values_out, v.values, 6);
+    }
+    schema.release(&schema);
+    wi_intake_close(in);
+    wt_close(&t);
+    return rc;
+}
+
+Test(intake, indices_of_every_integer_are_followed)
+{
+    static const char *const formats[] = {"c", "C", "s", "S",
+                                          "i", "I", "l", "L"};
+    for (uint32_t k = 0; k < 8; k++) {
+        uint8_t indices[24] = {0};
+        uint8_t values[6];
+        uint32_t width = 1u << k / 2;
+        indices[0] = 1;
+        indices[2 * (size_t)width] = 1;
+        cr_assert_eq(look_up(formats[k], indices, NULL, values), WEIR_OK);
+        cr_assert_eq(memcmp(values, "bbaabb", 6), 0, "%s", formats[k]);
+        indices[width] = 2; /* one more than there are */
+        cr_assert_eq(look_up(formats[k], indices, NULL, values), WEIR_ERR_DATA);
+        cr_assert_eq(
+            look_up(formats[k], indices, (const uint8_t *)"\x05", values),
+            WEIR_OK, "under a null");
+        memset(indices + width, 0xff, width); /* -1, or the largest */
+        cr_assert_eq(look_up(formats[k], indices, NULL, values), WEIR_ERR_DATA);
+    }
+    cr_assert_eq(look_up("f", "", NULL, NULL), WEIR_ERR_SCHEMA);
+    cr_assert_eq(look_up("", "", NULL, NULL), WEIR_ERR_SCHEMA);
 }
