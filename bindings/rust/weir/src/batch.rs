@@ -65,14 +65,36 @@ pub(crate) fn same_types(
     Ok(())
 }
 
-/// As [`same_types`], of a whole batch, with the columns' names.
-pub(crate) fn same_schema(
+/// Can the library take values of this type for a column of that one
+/// (weir/layout.h)?
+fn stands_for(found: &DataType, wanted: &DataType) -> bool {
+    use DataType::*;
+    match (found, wanted) {
+        (Dictionary(_, values), _) => {
+            !matches!(**values, Dictionary(..)) && stands_for(values, wanted)
+        }
+        (LargeUtf8 | Utf8View, Utf8) => true,
+        (LargeBinary | BinaryView, Binary) => true,
+        _ => found.equals_datatype(wanted),
+    }
+}
+
+/// Are the batch's columns laid out as this schema says?
+pub(crate) fn laid_out_as(batch: &RecordBatch, schema: &SchemaRef) -> bool {
+    let fields = schema.fields();
+    Arc::ptr_eq(batch.schema_ref(), schema)
+        || (batch.num_columns() == fields.len()
+            && batch.columns().iter().zip(fields).all(|(column, field)| {
+                column.data_type().equals_datatype(field.data_type())
+            }))
+}
+
+/// As [`same_types`], of a whole batch, with the columns' names, and in any
+/// layout that the library takes.
+pub(crate) fn fits_schema(
     batch: &RecordBatch,
     schema: &SchemaRef,
 ) -> Result<()> {
-    if Arc::ptr_eq(batch.schema_ref(), schema) {
-        return Ok(());
-    }
     let (n, wanted) = (batch.num_columns(), schema.fields().len());
     if n != wanted {
         return Err(Error::new(
@@ -81,7 +103,7 @@ pub(crate) fn same_schema(
         ));
     }
     for (column, field) in batch.columns().iter().zip(schema.fields()) {
-        if !column.data_type().equals_datatype(field.data_type()) {
+        if !stands_for(column.data_type(), field.data_type()) {
             return Err(Error::new(
                 ErrorKind::Schema,
                 format!(

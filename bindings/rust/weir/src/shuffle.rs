@@ -262,7 +262,7 @@ impl<'a> ShuffleBuilder<'a> {
     }
 }
 
-fn c_schema(schema: &SchemaRef) -> Result<FFI_ArrowSchema> {
+pub(crate) fn c_schema(schema: &SchemaRef) -> Result<FFI_ArrowSchema> {
     FFI_ArrowSchema::try_from(schema.as_ref())
         .map_err(|error| Error::new(ErrorKind::Schema, error.to_string()))
 }

@@ -7,14 +7,16 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
 
+use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::RecordBatch;
 use arrow_data::ffi::FFI_ArrowArray;
+use arrow_schema::SchemaRef;
 use futures_core::Stream;
 use futures_sink::Sink;
 
-use crate::batch::{export, raw, same_schema};
+use crate::batch::{export, fits_schema, laid_out_as, raw};
 use crate::error::{call, left, Error, ErrorKind, Result};
-use crate::shuffle::{Shuffle, ShuffleInner};
+use crate::shuffle::{c_schema, Shuffle, ShuffleInner};
 use weir_sys as sys;
 
 /// Do consumers want more rows of this writer?
@@ -69,12 +71,18 @@ struct Pending {
 /// wait in a frame that is not full travel by themselves when its consumer is
 /// idle or the worker sleeps ([`Writer::publish`] sends them at once).
 ///
+/// Batches may hold the shuffle's `Utf8` and `Binary` columns as `LargeUtf8`,
+/// `LargeBinary`, `Utf8View` and `BinaryView`, and any column as a
+/// `Dictionary`: rows are cut from them without a cast. Readers get the
+/// shuffle's schema.
+///
 /// Dropping a writer that was not finished aborts the query on all members.
 pub struct Writer {
     raw: NonNull<sys::weir_writer>,
     shuffle: Arc<ShuffleInner>,
     worker: u32,
     pending: Option<Pending>,
+    layout: SchemaRef,
     unwanted: bool,
     finished: bool,
 }
@@ -95,11 +103,13 @@ impl Writer {
         drop(turn);
         let raw =
             NonNull::new(raw).ok_or_else(|| Error::of(sys::WEIR_ERR_NODE));
+        let layout = shuffle.schema.clone();
         Ok(Self {
             raw: raw?,
             shuffle,
             worker,
             pending: None,
+            layout,
             unwanted: false,
             finished: false,
         })
@@ -303,7 +313,9 @@ impl Writer {
         if self.pending.is_some() {
             return state("another batch is not taken yet");
         }
-        same_schema(batch, &self.shuffle.schema)?;
+        if !laid_out_as(batch, &self.layout) {
+            self.lay_out(batch)?;
+        }
         if let Some(dest) = &dest {
             let (n, rows) = (dest.len(), batch.num_rows());
             if n != rows {
@@ -316,6 +328,25 @@ impl Writer {
         if !self.unwanted {
             self.pending = Some(Pending { array: export(batch), dest });
         }
+        Ok(())
+    }
+
+    /// Tell the library of the layout of this batch and those that follow.
+    fn lay_out(&mut self, batch: &RecordBatch) -> Result<()> {
+        fits_schema(batch, &self.shuffle.schema)?;
+        let schema = c_schema(batch.schema_ref())?;
+        let turn = self.shuffle.hub(self.worker).turn();
+        // SAFETY: the writer is open and it is its worker's turn; the schema is
+        // borrowed for the call.
+        let code = unsafe {
+            let schema = &schema as *const FFI_ArrowSchema as *const _;
+            sys::weir_writer_layout(self.raw.as_ptr(), schema)
+        };
+        drop(turn);
+        if code < 0 {
+            return Err(self.error(code));
+        }
+        self.layout = batch.schema();
         Ok(())
     }
 

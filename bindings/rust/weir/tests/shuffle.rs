@@ -7,7 +7,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int64Array, LargeStringArray, RecordBatch,
+    StringViewArray,
+};
 use common::*;
 use futures::{SinkExt, StreamExt, TryStreamExt};
 use weir::{
@@ -235,6 +239,53 @@ async fn vector_sends_rows_where_the_program_says() {
     }
     assert_eq!(first.stats(0).unwrap().rows, 4);
     assert!(query.status().is_ok());
+}
+
+/// The rows of `table` with texts in another layout.
+fn in_layout(first: i64, n: i64, layout: usize) -> RecordBatch {
+    let plain = table(first, n);
+    let texts = || (first..first + n).map(text_of);
+    let texts: ArrayRef = match layout {
+        0 => return plain,
+        1 => Arc::new(texts().collect::<LargeStringArray>()),
+        2 => Arc::new(texts().collect::<StringViewArray>()),
+        _ => {
+            let texts: Vec<_> = texts().collect();
+            let texts = texts.iter().map(Option::as_deref);
+            Arc::new(texts.collect::<DictionaryArray<Int32Type>>())
+        }
+    };
+    let keys = plain.column(0).clone();
+    RecordBatch::try_from_iter_with_nullable([
+        ("key", keys, false),
+        ("text", texts, true),
+    ])
+    .unwrap()
+}
+
+#[tokio::test]
+async fn readers_get_the_schema_whatever_the_layout() {
+    let nodes = cluster(1, 1, "shm");
+    let by = Partitioning::Hash(vec!["text".into()]);
+    let (_query, shuffle) = open(&nodes, &by).remove(0);
+    let mut writer = shuffle.writer(0).unwrap();
+    let mut reader = shuffle.reader(0).unwrap();
+    let first = 1_000_000_000; // texts of more than a view has room for
+    let pushed = tokio::spawn(async move {
+        for i in 0..16 {
+            let batch = in_layout(first + i * 700, 900, i as usize % 4);
+            writer.push(batch.slice(100, 700)).await?;
+        }
+        writer.finish().await
+    });
+    let mut keys = Vec::new();
+    while let Some(batch) = reader.next().await {
+        keys.extend(keys_of(&batch.unwrap()));
+    }
+    pushed.await.unwrap().unwrap();
+    keys.sort_unstable();
+    let wanted = first + 100..first + 100 + 16 * 700;
+    assert_eq!(keys, wanted.collect::<Vec<_>>());
 }
 
 #[tokio::test]
