@@ -7,7 +7,7 @@
         bench-query bench-scan install install-all docs format fuzz tidy \
         coverage clean setup setup-build setup-check setup-bench setup-vm \
         setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
-        vm test-vm bench-vm help
+        test-sql vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -141,6 +141,10 @@ CARGO_TARGET_DIR ?= $(HOME)/.cache/weir/cargo
 test-rust: release ## tests of the Rust bindings (needs cargo)
 	@cd bindings/rust && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
 	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) cargo test -p weir
+
+test-sql: release ## DataFusion over Weir (needs cargo; 10 minutes when cold)
+	@cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
+	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion cargo test
 
 test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
 	@connectors/adbc/test/run.sh $(REL) $(ARGS)

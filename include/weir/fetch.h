@@ -12,8 +12,9 @@
  * Nothing waits: WEIR_AGAIN means that max_bytes are in flight or lent, that
  * 1024 operations are under way or lent, or that nothing has ended yet;
  * weir_worker_wait (or the worker's descriptor) tells when it is worth trying
- * again. Each operation that was taken ends in one weir_got: with its bytes,
- * with an error, or when its time is over.
+ * again. An operation may end while it is posted, which wakes nobody: look with
+ * weir_fetch_next before you wait. Each operation that was taken ends in one
+ * weir_got: with its bytes, with an error, or when its time is over.
  *
  * Over shm, gets of memory need nothing of the owner once they know where it
  * is: they go on while its process is stopped, which is then not noticed. What

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::future::poll_fn;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use crate::error::{call, owned, Error, ErrorKind, Result};
 use crate::node::{Node, NodeInner};
@@ -43,15 +44,21 @@ impl Asks {
     /// # Errors
     /// Those of the worker's descriptor (`System`).
     pub async fn next(&self) -> Result<Ask> {
-        poll_fn(|cx| {
-            let inner = &self.0;
-            let hub = match inner.node.hub(inner.worker) {
-                Ok(hub) => hub,
-                Err(error) => return std::task::Poll::Ready(Err(error)),
-            };
-            hub.poll(inner.node.raw(), cx, || self.look())
-        })
-        .await?
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// The next ask. The task is also woken when a peer gives up an ask that
+    /// was taken ([`Ask::waits`]), as it is by all else that the worker hears.
+    ///
+    /// # Errors
+    /// As [`Asks::next`].
+    pub fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Result<Ask>> {
+        let inner = &self.0;
+        let hub = match inner.node.hub(inner.worker) {
+            Ok(hub) => hub,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        hub.poll(inner.node.raw(), cx, || self.look()).map(|r| r?)
     }
 
     /// In the worker's turn.

@@ -255,8 +255,17 @@ impl<'a> Running<'a> {
         let fetch = self.fetch;
         let mut others = false;
         let ended = fetch.hub().poll(fetch.node.raw(), cx, || {
-            others |= fetch.collect();
-            self.attempt()
+            loop {
+                if let Some(error) = self.begin() {
+                    return Some(Err(error));
+                }
+                // Afterwards: what ends while it is posted wakes nobody.
+                let some = fetch.collect();
+                others |= some;
+                if self.post.is_none() || !some {
+                    return self.attempt();
+                }
+            }
         });
         if others {
             fetch.hub().wake(); // what ended may have been another's
@@ -264,11 +273,8 @@ impl<'a> Running<'a> {
         ended.map(|result| result?)
     }
 
-    /// In the worker's turn.
+    /// In the worker's turn, once it was posted.
     fn attempt(&mut self) -> Option<Ended> {
-        if let Some(error) = self.begin() {
-            return Some(Err(error));
-        }
         let tag = self.tag?;
         let mut operations = lock(&self.fetch.operations);
         match operations.map.remove(&tag) {

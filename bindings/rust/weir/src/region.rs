@@ -68,7 +68,7 @@ impl Raw {
         call(|err| unsafe {
             sys::weir_region_publish(self.raw.as_ptr(), &words, err)
         })?;
-        Ok(Region { raw: self, name })
+        Ok(Region { raw: self, name, own: false })
     }
 
     fn len(&self) -> u64 {
@@ -102,7 +102,7 @@ impl Memory {
     /// `Duplicate` (the name is in use on this node), `NoMemory`. The memory is
     /// gone then.
     pub fn publish(self, name: Name) -> Result<Region> {
-        self.0.publish(name)
+        self.0.publish(name).map(|region| Region { own: true, ..region })
     }
 }
 
@@ -132,6 +132,7 @@ impl DerefMut for Memory {
 pub struct Region {
     raw: Raw,
     name: Name,
+    own: bool, // memory of the library, which only this process writes to
 }
 
 impl Region {
@@ -144,6 +145,31 @@ impl Region {
     #[allow(clippy::len_without_is_empty)] // there are no empty ones
     pub fn len(&self) -> u64 {
         self.raw.len()
+    }
+
+    /// Its memory, if it was made by [`Node::memory`], to be filled anew. What
+    /// a peer reads meanwhile is of before and after.
+    ///
+    /// # Errors
+    /// `State`: the memory is not the library's.
+    ///
+    /// # Safety
+    /// Nobody else looks at it or writes to it as long as the slice is used, in
+    /// this process or over [`Lent::as_slice_unchecked`](crate::Lent) in others:
+    /// those who read it have said that they are done.
+    #[allow(clippy::mut_from_ref)] // the caller's promise
+    pub unsafe fn bytes_mut(&self) -> Result<&mut [u8]> {
+        if !self.own {
+            let text = "the memory of this region is not the library's";
+            return Err(Error::new(ErrorKind::State, text));
+        }
+        // SAFETY: that many bytes, initialized; the rest is promised.
+        Ok(unsafe {
+            std::slice::from_raw_parts_mut(
+                self.raw.base(),
+                self.raw.len() as usize,
+            )
+        })
     }
 }
 

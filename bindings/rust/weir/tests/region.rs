@@ -70,6 +70,25 @@ over! {
     an_owner_that_goes_is_lost = lost;
     gets_beyond_max_bytes_wait_for_room = crowd;
     memory_of_a_dropped_get_is_kept = dropped;
+    what_is_known_is_read_again_and_again = again;
+}
+
+/// Over shm such gets end while they are posted, and wake nobody.
+async fn again(transport: &str) {
+    let t = two(transport);
+    let data = bytes(1, 4096);
+    let mut memory = t.owner.memory(data.len() as u64).unwrap();
+    memory.copy_from_slice(&data);
+    let name = Name::new(SPACE, 1);
+    let _region = memory.publish(name).unwrap();
+    for i in 0..1000 {
+        let got = t.fetch.get_into(&t.peer, name, i, vec![0; 8]).await;
+        assert_eq!(got.unwrap(), data[i as usize..i as usize + 8]);
+        if i % 100 == 0 {
+            // Nothing of before wakes the next one.
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    }
 }
 
 async fn memory(transport: &str) {

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The consumer's side of a call: a task asks for what comes, fetches the
+//! slots, and hands the pieces to the partitions' streams, which decode them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use datafusion::common::{DataFusionError, exec_datafusion_err};
+use futures::future::{join_all, poll_fn};
+use prost::Message;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::task::AbortOnDropHandle;
+use weir::{Fetch, Name, Node, Peer};
+
+use crate::stream::{Given, Piece, Stream};
+use crate::wire::{
+    ASKS, Answer, Delivery, Empty, GIVES, Give, Kind, PART_BYTES, Part,
+    Request, SPACE, Task, What,
+};
+
+type Result<T> = std::result::Result<T, DataFusionError>;
+
+/// A producer's node, as long as it lives.
+pub(crate) struct Producer {
+    url: String,
+    peer: Peer,
+    parked: Fetch, // for what waits: HOLD and NEXT
+    quick: Fetch,  // for the rest
+    calls: AtomicU64,
+    gone: Arc<std::sync::atomic::AtomicBool>,
+    _hold: AbortOnDropHandle<()>,
+}
+
+impl Producer {
+    pub(crate) async fn open(
+        node: &Node,
+        url: &str,
+        address: &str,
+    ) -> Result<Arc<Self>> {
+        let peer = node.peer(address).map_err(|e| lost(url, &e))?;
+        let fetch = || {
+            let ages = node.fetch(0).timeout(Duration::MAX);
+            ages.max_bytes(u64::MAX / 2).open().map_err(|e| lost(url, &e))
+        };
+        let (parked, quick) = (fetch()?, fetch()?);
+        let gone = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let hold = hold(&parked, &peer, &gone).await;
+        Ok(Arc::new(Self {
+            url: url.to_owned(),
+            peer,
+            parked,
+            quick,
+            calls: AtomicU64::new(1),
+            gone,
+            _hold: hold,
+        }))
+    }
+
+    /// Is it, or its node, no more?
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+
+    async fn ask(&self, fetch: &Fetch, bytes: &[u8]) -> Result<Vec<u8>> {
+        let name = Name::new(SPACE, ASKS);
+        let answer = fetch.ask(&self.peer, name, bytes).await;
+        answer.map_err(|error| lost(&self.url, &error))
+    }
+
+    async fn say(&self, call: u64, kind: Kind) -> Result<()> {
+        self.ask(&self.quick, &Request::bytes(call, kind)).await.map(drop)
+    }
+}
+
+fn lost(url: &str, error: &weir::Error) -> DataFusionError {
+    exec_datafusion_err!("worker {url}: {error}")
+}
+
+/// Say HOLD, which is never answered. It is on its way before anything else.
+async fn hold(
+    fetch: &Fetch,
+    peer: &Peer,
+    gone: &Arc<std::sync::atomic::AtomicBool>,
+) -> AbortOnDropHandle<()> {
+    let (fetch, peer, gone) = (fetch.clone(), peer.clone(), gone.clone());
+    let begun = Arc::new(Notify::new());
+    let told = begun.clone();
+    let task = tokio::spawn(async move {
+        let name = Name::new(SPACE, ASKS);
+        let bytes = Request::bytes(0, Kind::Hold(Empty {}));
+        let mut ask = Box::pin(fetch.ask(&peer, name, &bytes));
+        let _ = poll_fn(|cx| {
+            let poll = ask.as_mut().poll(cx);
+            told.notify_one();
+            poll
+        })
+        .await;
+        gone.store(true, Ordering::Relaxed);
+    });
+    begun.notified().await;
+    AbortOnDropHandle::new(task)
+}
+
+/// Execute a task at a producer: a stream for each partition. Nothing is sent
+/// before one of them is polled, or all are dropped.
+pub(crate) fn execute(producer: Arc<Producer>, task: &Task) -> Vec<Stream> {
+    let call = producer.calls.fetch_add(1, Ordering::Relaxed);
+    let n = (task.end - task.start) as u32;
+    let given = Given::new(n);
+    let (to, from): (Vec<_>, Vec<_>) =
+        (0..n).map(|_| mpsc::unbounded_channel()).unzip();
+    let run = Run { producer, call, to, given: given.clone() };
+    tokio::spawn(run.run(task.encode_to_vec()));
+    let streams = from.into_iter().enumerate();
+    streams.map(|(i, from)| Stream::new(i as u32, from, &given)).collect()
+}
+
+/// A call.
+struct Run {
+    producer: Arc<Producer>,
+    call: u64,
+    to: Vec<mpsc::UnboundedSender<Result<Piece>>>,
+    given: Arc<Given>,
+}
+
+impl Run {
+    async fn run(self, task: Vec<u8>) {
+        self.given.wanted().await;
+        if let Err(error) = self.execute(&task).await {
+            return self.fail(error);
+        }
+        let outcome = tokio::select! {
+            outcome = self.read() => outcome,
+            outcome = self.give() => outcome,
+            () = self.given.nobody() => Ok(()),
+        };
+        if let Err(error) = outcome {
+            self.fail(error);
+        }
+        // What cannot be said to a producer that is gone needs no END.
+        let _ = self.producer.say(self.call, Kind::End(Empty {})).await;
+    }
+
+    /// All partitions end with this.
+    fn fail(&self, error: DataFusionError) {
+        let error = Arc::new(error);
+        for to in &self.to {
+            let _ = to.send(Err(DataFusionError::Shared(error.clone())));
+        }
+    }
+
+    async fn execute(&self, task: &[u8]) -> Result<()> {
+        let n = task.len().div_ceil(PART_BYTES);
+        for (i, part) in task.chunks(PART_BYTES).enumerate() {
+            let part = Part { bytes: part.to_vec(), last: i + 1 == n };
+            self.producer.say(self.call, Kind::Execute(part)).await?;
+        }
+        Ok(())
+    }
+
+    /// Take deliveries until each partition has ended.
+    async fn read(&self) -> Result<()> {
+        let next = Request::bytes(self.call, Kind::Next(Empty {}));
+        let mut left = self.to.len();
+        while left > 0 {
+            let bytes = self.producer.ask(&self.producer.parked, &next).await?;
+            let answer = Answer::decode(bytes.as_slice())
+                .map_err(|_| self.nonsense("an answer"))?;
+            let pieces = answer.deliveries.iter().map(|d| self.fetch(d));
+            let pieces = join_all(pieces).await;
+            for (delivery, piece) in answer.deliveries.iter().zip(pieces) {
+                left -= usize::from(self.take(delivery, piece?)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of a delivery, in memory of our own; then its slot is free.
+    async fn fetch(&self, delivery: &Delivery) -> Result<Vec<u8>> {
+        if delivery.slot == 0 {
+            return Ok(delivery.bytes.clone());
+        }
+        let name = Name::new(SPACE, delivery.slot);
+        let to = vec![0; delivery.n_bytes as usize];
+        let fetch = &self.producer.quick;
+        let bytes = fetch.get_into(&self.producer.peer, name, 0, to).await;
+        self.given.slot(delivery.slot);
+        bytes.map_err(|error| lost(&self.producer.url, &error))
+    }
+
+    /// True: the partition has ended.
+    fn take(&self, delivery: &Delivery, bytes: Vec<u8>) -> Result<bool> {
+        let to = self.to.get(delivery.partition as usize);
+        let to = to.ok_or_else(|| self.nonsense("a partition"))?;
+        let (piece, over) = match delivery.what() {
+            What::Batch => (Ok(Piece::Batch(bytes)), false),
+            What::End => (Ok(Piece::End), true),
+            What::Fault => (Err(self.fault(&bytes)), true),
+        };
+        if to.send(piece).is_err() && !over {
+            self.given.stop(delivery.partition);
+        }
+        Ok(over)
+    }
+
+    fn fault(&self, text: &[u8]) -> DataFusionError {
+        let text = String::from_utf8_lossy(text);
+        exec_datafusion_err!("worker {}: {text}", self.producer.url)
+    }
+
+    fn nonsense(&self, what: &str) -> DataFusionError {
+        let url = &self.producer.url;
+        exec_datafusion_err!("worker {url} has sent {what} that cannot be")
+    }
+
+    /// Give back what was taken, as it comes.
+    async fn give(&self) -> Result<()> {
+        loop {
+            let mut all = self.given.take().await;
+            while let Some(give) = some_of(&mut all) {
+                self.producer.say(self.call, Kind::Give(give)).await?;
+            }
+        }
+    }
+}
+
+/// What fits one ask.
+fn some_of(all: &mut Give) -> Option<Give> {
+    let slots = all.slots.split_off(all.slots.len().saturating_sub(GIVES));
+    let credits =
+        all.credits.split_off(all.credits.len().saturating_sub(GIVES));
+    let stops = all.stops.split_off(all.stops.len().saturating_sub(GIVES));
+    let none = slots.is_empty() && credits.is_empty() && stops.is_empty();
+    (!none).then_some(Give { slots, credits, stops })
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The producer's side of a call: one task per partition runs its stream as
+//! far as there is credit, and what comes of it waits for the next NEXT.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use arrow::ipc::writer::StreamEncoder;
+use arrow::record_batch::RecordBatch;
+use datafusion::common::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::{
+    MemoryConsumer, MemoryPool, MemoryReservation,
+};
+use futures::StreamExt;
+use prost::Message;
+use tokio::sync::Semaphore;
+use tokio_util::task::AbortOnDropHandle;
+use weir::{Ask, ErrorKind};
+
+use crate::slots::{Pool, Slot};
+use crate::wire::{ANSWER_BYTES, Answer, CREDITS, Delivery, Give, What};
+
+pub(crate) struct Group {
+    pool: Arc<Pool>,
+    credits: Vec<Semaphore>, // by partition
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    ready: VecDeque<Delivery>,
+    parked: Option<Ask>,                        // a NEXT
+    lent: HashMap<u64, Slot>,                   // that were announced
+    memory: Option<MemoryReservation>,          // for them
+    tasks: HashMap<u32, AbortOnDropHandle<()>>, // by partition
+    over: bool,
+}
+
+impl Group {
+    pub(crate) fn new(pool: Arc<Pool>, partitions: usize) -> Arc<Self> {
+        let credits = (0..partitions).map(|_| Semaphore::new(CREDITS));
+        Arc::new(Self {
+            pool,
+            credits: credits.collect(),
+            state: Mutex::default(),
+        })
+    }
+
+    /// Run streams, one for each partition.
+    pub(crate) fn run(
+        self: &Arc<Self>,
+        streams: Vec<SendableRecordBatchStream>,
+        memory: &Arc<dyn MemoryPool>,
+    ) {
+        let mut state = self.state.lock().unwrap();
+        if state.over {
+            return;
+        }
+        let consumer = MemoryConsumer::new("weir exchange");
+        state.memory = Some(consumer.register(memory));
+        for (i, stream) in streams.into_iter().enumerate() {
+            let group = self.clone();
+            let task = tokio::spawn(async move {
+                let end = match group.produce(i as u32, stream).await {
+                    Ok(()) => (What::End, String::new()),
+                    Err(error) => (What::Fault, error.to_string()),
+                };
+                group.finish(i as u32, end.0, &end.1);
+            });
+            state.tasks.insert(i as u32, AbortOnDropHandle::new(task));
+        }
+    }
+
+    async fn produce(
+        &self,
+        partition: u32,
+        mut stream: SendableRecordBatchStream,
+    ) -> Result<(), DataFusionError> {
+        let mut encoder = StreamEncoder::try_new(&stream.schema())?;
+        loop {
+            match self.credits[partition as usize].acquire().await {
+                Ok(credit) => credit.forget(),
+                Err(_) => return Ok(()),
+            }
+            match stream.next().await {
+                Some(batch) => self.send(partition, &mut encoder, &batch?)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn send(
+        &self,
+        partition: u32,
+        encoder: &mut StreamEncoder,
+        batch: &RecordBatch,
+    ) -> Result<(), DataFusionError> {
+        let pieces = encoder.encode(batch)?;
+        let pieces = pieces.iter().map(|piece| piece.as_slice());
+        self.deliver(partition, What::Batch, pieces)
+            .map_err(|error| DataFusionError::External(Box::new(error)))
+    }
+
+    /// All of a partition's streams have come, or that they cannot.
+    fn finish(&self, partition: u32, what: What, text: &str) {
+        let pieces = std::iter::once(text.as_bytes());
+        if self.deliver(partition, what, pieces).is_err() {
+            // No slot for a long text: its beginning will do.
+            let mut end = text.len().min(ANSWER_BYTES / 2);
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            let pieces = std::iter::once(&text.as_bytes()[..end]);
+            let _ = self.deliver(partition, what, pieces);
+        }
+    }
+
+    /// No stream has begun.
+    pub(crate) fn fail(&self, error: &DataFusionError) {
+        for i in 0..self.credits.len() {
+            self.finish(i as u32, What::Fault, &error.to_string());
+        }
+    }
+
+    fn deliver<'a>(
+        &self,
+        partition: u32,
+        what: What,
+        pieces: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> weir::Result<()> {
+        let n_bytes = pieces.clone().map(<[u8]>::len).sum::<usize>();
+        let mut delivery = Delivery {
+            partition,
+            what: what.into(),
+            n_bytes: n_bytes as u64,
+            ..Default::default()
+        };
+        let mut slot = None;
+        if n_bytes <= ANSWER_BYTES / 2 {
+            delivery.bytes = pieces.collect::<Vec<_>>().concat();
+        } else {
+            let filled = self.pool.fill(n_bytes, pieces)?;
+            delivery.slot = filled.id();
+            slot = Some(filled);
+        }
+        let mut state = self.state.lock().unwrap();
+        if state.over {
+            return Ok(());
+        }
+        if let Some(slot) = slot {
+            if let Some(memory) = &mut state.memory {
+                memory.grow(slot.size());
+            }
+            state.lent.insert(slot.id(), slot);
+        }
+        state.ready.push_back(delivery);
+        state.answer();
+        Ok(())
+    }
+
+    pub(crate) fn next(&self, ask: Ask) {
+        let mut state = self.state.lock().unwrap();
+        if state.parked.is_some() {
+            ask.refuse(ErrorKind::State, "a NEXT of this call waits already");
+            return;
+        }
+        state.parked = Some(ask);
+        state.answer();
+    }
+
+    pub(crate) fn give(&self, give: &Give) {
+        let mut state = self.state.lock().unwrap();
+        for id in &give.slots {
+            if let Some(slot) = state.lent.remove(id)
+                && let Some(memory) = &mut state.memory
+            {
+                memory.shrink(slot.size());
+            }
+        }
+        for partition in &give.stops {
+            state.tasks.remove(partition);
+        }
+        for partition in &give.credits {
+            if let Some(credits) = self.credits.get(*partition as usize) {
+                credits.add_permits(1);
+            }
+        }
+    }
+
+    /// Nobody wants anything any more.
+    pub(crate) fn end(&self) {
+        let mut state = self.state.lock().unwrap();
+        let tasks = std::mem::take(&mut state.tasks);
+        *state = State { over: true, ..State::default() };
+        drop(state);
+        drop(tasks); // it may drop what takes the lock
+    }
+}
+
+impl State {
+    /// Answer a NEXT with what fits.
+    fn answer(&mut self) {
+        if self.ready.is_empty() {
+            return;
+        }
+        let Some(ask) = self.parked.take() else {
+            return;
+        };
+        let mut answer = Answer::default();
+        let mut room = ANSWER_BYTES;
+        while let Some(delivery) = self.ready.front() {
+            let takes = delivery.encoded_len() + 4;
+            if takes > room {
+                break;
+            }
+            room -= takes;
+            answer.deliveries.extend(self.ready.pop_front());
+        }
+        let _ = ask.answer(&answer.encode_to_vec());
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The exchange of DataFusion Distributed over Weir.
+//!
+//! A worker's control messages (plans, metrics) stay on gRPC; the rows of its
+//! tasks go through memory that Weir registers: the producer writes each batch
+//! into a *slot*, a region, and the consumer fetches it by itself, over shared
+//! memory, tcp or RDMA.
+//!
+//! ```text
+//!   worker                                  worker, or coordinator
+//!   Server -- execute_task -- slots  ====>  WeirChannelResolver -- streams
+//!      tonic server          <------------     plans, metrics (gRPC)
+//! ```
+//!
+//! A worker opens a [`weir::Node`], a [`Server`] on it, and a tonic server for
+//! the same [`Worker`](datafusion_distributed::Worker); its URL, made by
+//! [`worker_url`], says both addresses. Sessions, those of the workers
+//! included, get a [`WeirChannelResolver`].
+//!
+//! Memory: of each partition at most four batches are under way or not yet
+//! taken; slots are of the node's `memory_bytes`, and told to DataFusion's
+//! memory pool while a batch is in them.
+
+mod client;
+mod group;
+mod resolver;
+mod server;
+mod slots;
+mod stream;
+mod wire;
+
+pub use resolver::{WeirChannelResolver, worker_url};
+pub use server::Server;

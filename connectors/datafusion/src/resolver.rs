@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Channels to workers: control by gRPC, rows over Weir.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion_distributed::grpc::DefaultChannelResolver;
+use datafusion_distributed::{
+    ChannelResolver, CoordinatorToWorkerMsg, ExecuteTaskRequest,
+    GetWorkerInfoRequest, GetWorkerInfoResponse, ProducerHead, SetPlanRequest,
+    WorkerChannel, WorkerToCoordinatorMsg,
+};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use http::HeaderMap;
+use tokio::sync::Mutex;
+use url::Url;
+use weir::Node;
+
+use crate::client::{Producer, execute};
+use crate::wire::{Empty, Head, Task};
+
+/// Where a worker's URL says at what address its node is.
+const ADDRESS: &str = "weir";
+
+/// The URL of a worker whose control messages go to `control`, an `http` URL,
+/// and whose rows come from the node at `address` (`weir::Node::address`).
+pub fn worker_url(control: &Url, address: &str) -> Url {
+    let mut url = control.clone();
+    url.query_pairs_mut().append_pair(ADDRESS, address);
+    url
+}
+
+/// Gives DataFusion Distributed its channels. Workers whose URL names no node
+/// ([`worker_url`]) are reached by gRPC alone.
+#[derive(Clone)]
+pub struct WeirChannelResolver {
+    control: DefaultChannelResolver,
+    rows: Arc<Rows>,
+}
+
+struct Rows {
+    node: Node,
+    producers: Mutex<HashMap<String, Arc<Producer>>>, // by address
+}
+
+impl WeirChannelResolver {
+    /// Rows come to this node; its worker 0 takes them.
+    pub fn new(node: Node) -> Self {
+        let producers = Mutex::default();
+        Self {
+            control: DefaultChannelResolver::default(),
+            rows: Arc::new(Rows { node, producers }),
+        }
+    }
+}
+
+impl Rows {
+    /// The producer of an address; another one if the last is gone.
+    async fn producer(&self, url: &Url, addr: &str) -> Result<Arc<Producer>> {
+        let mut producers = self.producers.lock().await;
+        if let Some(producer) = producers.get(addr)
+            && !producer.is_gone()
+        {
+            return Ok(producer.clone());
+        }
+        let name = bare(url);
+        let producer = Producer::open(&self.node, &name, addr).await?;
+        producers.insert(addr.to_owned(), producer.clone());
+        Ok(producer)
+    }
+}
+
+/// As people know it.
+fn bare(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.to_string()
+}
+
+#[async_trait]
+impl ChannelResolver for WeirChannelResolver {
+    async fn get_worker_client_for_url(
+        &self,
+        url: &Url,
+    ) -> Result<Box<dyn WorkerChannel>, DataFusionError> {
+        let control = self.control.get_worker_client_for_url(url).await?;
+        let pairs = url.query_pairs().find(|(key, _)| key == ADDRESS);
+        let Some((_, address)) = pairs else {
+            return Ok(control);
+        };
+        let producer = self.rows.producer(url, &address).await?;
+        Ok(Box::new(Channel { control, producer }))
+    }
+}
+
+struct Channel {
+    control: Box<dyn WorkerChannel>,
+    producer: Arc<Producer>,
+}
+
+#[async_trait]
+impl WorkerChannel for Channel {
+    async fn coordinator_channel(
+        &mut self,
+        headers: HeaderMap,
+        set_plan_request: SetPlanRequest,
+        c2w_stream: BoxStream<'static, CoordinatorToWorkerMsg>,
+        metrics: ExecutionPlanMetricsSet,
+        task_ctx: &Arc<TaskContext>,
+    ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
+        let control = &mut self.control;
+        control
+            .coordinator_channel(
+                headers,
+                set_plan_request,
+                c2w_stream,
+                metrics,
+                task_ctx,
+            )
+            .await
+    }
+
+    async fn execute_task(
+        &mut self,
+        _headers: HeaderMap,
+        request: ExecuteTaskRequest,
+        _metrics: ExecutionPlanMetricsSet,
+        task_ctx: &Arc<TaskContext>,
+    ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
+        let task = task_of(request, task_ctx)?;
+        let streams = execute(self.producer.clone(), &task);
+        Ok(streams.into_iter().map(StreamExt::boxed).collect())
+    }
+
+    async fn get_worker_info(
+        &mut self,
+        request: GetWorkerInfoRequest,
+    ) -> Result<GetWorkerInfoResponse> {
+        self.control.get_worker_info(request).await
+    }
+}
+
+fn task_of(
+    request: ExecuteTaskRequest,
+    context: &Arc<TaskContext>,
+) -> Result<Task> {
+    let head = match request.producer_head {
+        ProducerHead::None => Head::None(Empty {}),
+        ProducerHead::BroadcastExec { output_partitions } => {
+            Head::Broadcast(output_partitions as u64)
+        }
+        ProducerHead::RepartitionExec { partitioning } => {
+            Head::Repartition(partitioning.encode(context)?)
+        }
+    };
+    Ok(Task {
+        query: request.task_key.query_id.as_bytes().to_vec(),
+        stage: request.task_key.stage_id as u64,
+        task: request.task_key.task_number as u64,
+        start: request.target_partition_start as u64,
+        end: request.target_partition_end as u64,
+        head: Some(head),
+    })
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A partition's stream at the consumer, and what its call gives back.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use arrow::buffer::Buffer;
+use arrow::ipc::reader::StreamDecoder;
+use arrow::record_batch::RecordBatch;
+use datafusion::common::DataFusionError;
+use tokio::sync::{Notify, mpsc};
+
+use crate::wire::Give;
+
+type Result<T> = std::result::Result<T, DataFusionError>;
+
+pub(crate) enum Piece {
+    Batch(Vec<u8>),
+    End,
+}
+
+/// What the streams of a call share with its task.
+pub(crate) struct Given {
+    give: Mutex<Give>,
+    changed: Notify,
+    polled: AtomicBool,
+    streams: AtomicU32,
+    wanted: Notify,
+    nobody: Notify,
+}
+
+impl Given {
+    pub(crate) fn new(streams: u32) -> Arc<Self> {
+        Arc::new(Self {
+            give: Mutex::default(),
+            changed: Notify::new(),
+            polled: AtomicBool::new(false),
+            streams: AtomicU32::new(streams),
+            wanted: Notify::new(),
+            nobody: Notify::new(),
+        })
+    }
+
+    /// Until one stream is polled, or all are dropped.
+    pub(crate) async fn wanted(&self) {
+        self.wanted.notified().await;
+    }
+
+    /// Until all streams are dropped.
+    pub(crate) async fn nobody(&self) {
+        self.nobody.notified().await;
+    }
+
+    fn add(&self, add: impl FnOnce(&mut Give)) {
+        add(&mut self.give.lock().unwrap());
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn slot(&self, id: u64) {
+        self.add(|give| give.slots.push(id));
+    }
+
+    pub(crate) fn stop(&self, partition: u32) {
+        self.add(|give| give.stops.push(partition));
+    }
+
+    /// All that there is to give, once there is something.
+    pub(crate) async fn take(&self) -> Give {
+        loop {
+            let give = std::mem::take(&mut *self.give.lock().unwrap());
+            if give != Give::default() {
+                return give;
+            }
+            self.changed.notified().await;
+        }
+    }
+
+    fn poll(&self) {
+        if !self.polled.swap(true, Ordering::Relaxed) {
+            self.wanted.notify_one();
+        }
+    }
+
+    fn leave(&self) {
+        if self.streams.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.wanted.notify_one();
+            self.nobody.notify_one();
+        }
+    }
+}
+
+/// Batches of one partition.
+pub(crate) struct Stream {
+    partition: u32,
+    from: mpsc::UnboundedReceiver<Result<Piece>>,
+    decoder: StreamDecoder,
+    decoded: VecDeque<RecordBatch>,
+    given: Arc<Given>,
+    over: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(
+        partition: u32,
+        from: mpsc::UnboundedReceiver<Result<Piece>>,
+        given: &Arc<Given>,
+    ) -> Self {
+        Self {
+            partition,
+            from,
+            decoder: StreamDecoder::new(),
+            decoded: VecDeque::new(),
+            given: given.clone(),
+            over: false,
+        }
+    }
+
+    fn decode(&mut self, bytes: Vec<u8>) -> Result<()> {
+        let mut bytes = Buffer::from_vec(bytes);
+        while !bytes.is_empty() {
+            self.decoded.extend(self.decoder.decode(&mut bytes)?);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, piece: Result<Piece>) -> Result<()> {
+        match piece? {
+            Piece::Batch(bytes) => {
+                let partition = self.partition;
+                self.given.add(|give| give.credits.push(partition));
+                self.decode(bytes)
+            }
+            Piece::End => {
+                self.over = true;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl futures::Stream for Stream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Self::Item>> {
+        self.given.poll();
+        loop {
+            if let Some(batch) = self.decoded.pop_front() {
+                return Poll::Ready(Some(Ok(batch)));
+            }
+            if self.over {
+                return Poll::Ready(None);
+            }
+            let piece = match self.from.poll_recv(cx) {
+                Poll::Ready(Some(piece)) => piece,
+                Poll::Ready(None) => {
+                    self.over = true;
+                    let text = "the task that fetches rows has ended";
+                    return Poll::Ready(Some(Err(DataFusionError::Execution(
+                        text.into(),
+                    ))));
+                }
+                Poll::Pending => return Poll::Pending,
+            };
+            if let Err(error) = self.take(piece) {
+                self.over = true;
+                return Poll::Ready(Some(Err(error)));
+            }
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if !self.over {
+            self.given.stop(self.partition);
+        }
+        self.given.leave();
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What consumers say to producers, and what they are answered: asks of
+//! `weir/ask.h`, each a message of Protocol Buffers.
+//!
+//! ```text
+//!   consumer                                producer
+//!   HOLD ................................... never answered: while it waits,
+//!                                            the consumer lives
+//!   EXECUTE  call, bytes (in parts) ------>  streams of the task, begun
+//!   NEXT     call ------------------------>  parked until there is something
+//!            <---------------- deliveries --
+//!   (gets of the slots that they name)
+//!   GIVE     call, slots, credits -------->
+//!   END      call ------------------------>  streams dropped, slots free
+//! ```
+//!
+//! A *call* is one `execute_task`: a range of partitions of one task, numbered
+//! by the consumer. Each partition has credit for [`CREDITS`] batches that the
+//! consumer's program has not taken, so one that nobody reads holds up no other.
+
+use prost::{Message, Oneof};
+
+/// First word of all names here: "DATAFUS1".
+pub(crate) const SPACE: u64 = 0x4441_5441_4655_5331;
+
+/// Second word of the names of asks; slots have random ones, never this.
+pub(crate) const ASKS: u64 = 0;
+
+/// Batches of a partition that are under way or not yet taken.
+pub(crate) const CREDITS: usize = 4;
+
+/// So much of an EXECUTE goes with one ask.
+pub(crate) const PART_BYTES: usize = weir::ASK_BYTES - 64;
+
+/// So much of an answer the deliveries take.
+pub(crate) const ANSWER_BYTES: usize = weir::ASK_BYTES - 16;
+
+/// So many slots or credits go with one GIVE.
+pub(crate) const GIVES: usize = 32;
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Request {
+    #[prost(uint64, tag = "1")]
+    pub call: u64,
+    #[prost(oneof = "Kind", tags = "2, 3, 4, 5, 6")]
+    pub kind: Option<Kind>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum Kind {
+    #[prost(message, tag = "2")]
+    Hold(Empty),
+    #[prost(message, tag = "3")]
+    Execute(Part),
+    #[prost(message, tag = "4")]
+    Next(Empty),
+    #[prost(message, tag = "5")]
+    Give(Give),
+    #[prost(message, tag = "6")]
+    End(Empty),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Empty {}
+
+/// A part of the bytes of a [`Task`].
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Part {
+    #[prost(bytes = "vec", tag = "1")]
+    pub bytes: Vec<u8>,
+    #[prost(bool, tag = "2")]
+    pub last: bool,
+}
+
+/// What is to be executed.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Task {
+    #[prost(bytes = "vec", tag = "1")]
+    pub query: Vec<u8>, // 16
+    #[prost(uint64, tag = "2")]
+    pub stage: u64,
+    #[prost(uint64, tag = "3")]
+    pub task: u64,
+    #[prost(uint64, tag = "4")]
+    pub start: u64,
+    #[prost(uint64, tag = "5")]
+    pub end: u64,
+    #[prost(oneof = "Head", tags = "6, 7, 8")]
+    pub head: Option<Head>,
+}
+
+/// Which node the task's plan begins with.
+#[derive(Clone, PartialEq, Oneof)]
+pub(crate) enum Head {
+    #[prost(message, tag = "6")]
+    None(Empty),
+    #[prost(uint64, tag = "7")]
+    Broadcast(u64),
+    #[prost(bytes, tag = "8")]
+    Repartition(Vec<u8>),
+}
+
+/// What the consumer gives back.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Give {
+    #[prost(fixed64, repeated, tag = "1")]
+    pub slots: Vec<u64>, // read
+    #[prost(uint32, repeated, tag = "2")]
+    pub credits: Vec<u32>, // partitions, from the first of the call on
+    #[prost(uint32, repeated, tag = "3")]
+    pub stops: Vec<u32>, // partitions that nobody reads any more
+}
+
+/// Answer of a NEXT.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Answer {
+    #[prost(message, repeated, tag = "1")]
+    pub deliveries: Vec<Delivery>,
+}
+
+/// Something of one partition, in its order.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Delivery {
+    #[prost(uint32, tag = "1")]
+    pub partition: u32, // from the first of the call on
+    #[prost(enumeration = "What", tag = "2")]
+    pub what: i32,
+    #[prost(fixed64, tag = "3")]
+    pub slot: u64, // 0: the bytes are here
+    #[prost(uint64, tag = "4")]
+    pub n_bytes: u64, // in the slot
+    #[prost(bytes = "vec", tag = "5")]
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
+#[repr(i32)]
+pub(crate) enum What {
+    Batch = 0, // a piece of an Arrow IPC stream with one batch
+    End = 1,
+    Fault = 2, // a text
+}
+
+impl Request {
+    pub(crate) fn bytes(call: u64, kind: Kind) -> Vec<u8> {
+        Self { call, kind: Some(kind) }.encode_to_vec()
+    }
+}

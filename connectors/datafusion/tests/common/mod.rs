@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A cluster within one process: workers with a gRPC server and a node each,
+//! and a coordinator; tables as Parquet files.
+#![allow(dead_code)] // no test uses all of it
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::dataframe::DataFrameWriteOptions;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+use datafusion_distributed::{
+    DistributedExt, SessionStateBuilderExt, Worker, WorkerQueryContext,
+    WorkerResolver,
+};
+use tokio::task::AbortHandle;
+use tonic::transport::Server as Tonic;
+use url::Url;
+use weir_datafusion::{Server, WeirChannelResolver, worker_url};
+
+/// So long that only a hang takes it.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Fail a test that hangs, instead of hanging.
+pub async fn within<T>(future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(LONG, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("hangs"),
+    }
+}
+
+pub fn node(transport: &str) -> weir::Node {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let i = NEXT.fetch_add(1, Ordering::Relaxed);
+    weir::Node::builder()
+        .name(format!("sql-{}-{i}", std::process::id()))
+        .transport(transport)
+        .log(weir::LogLevel::Error, |_, line| println!("{line}"))
+        .open()
+        .unwrap()
+}
+
+pub struct Member {
+    pub url: Url,
+    control: AbortHandle,
+    server: Option<Server>,
+    node: Option<weir::Node>,
+}
+
+impl Member {
+    async fn open(transport: &str) -> Self {
+        let node = node(transport);
+        let resolver = WeirChannelResolver::new(node.clone());
+        let worker =
+            Worker::from_session_builder(move |context: WorkerQueryContext| {
+                let builder = context
+                    .builder
+                    .with_distributed_channel_resolver(resolver.clone());
+                async move { Ok::<_, DataFusionError>(builder.build()) }
+            });
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);
+        let server = Server::open(&node, worker.clone()).unwrap();
+        let control = tokio::spawn(async move {
+            let tonic =
+                Tonic::builder().add_service(worker.into_worker_server());
+            tonic.serve_with_incoming(incoming).await.unwrap();
+        });
+        let url = Url::parse(&format!("http://{at}")).unwrap();
+        Self {
+            url: worker_url(&url, &node.address()),
+            control: control.abort_handle(),
+            server: Some(server),
+            node: Some(node),
+        }
+    }
+
+    /// It is gone, as far as its rows go.
+    pub fn kill(&mut self) {
+        self.server = None;
+        self.node = None;
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.control.abort();
+    }
+}
+
+struct Urls(Vec<Url>);
+
+impl WorkerResolver for Urls {
+    fn get_urls(&self) -> Result<Vec<Url>> {
+        Ok(self.0.clone())
+    }
+}
+
+pub struct Cluster {
+    pub members: Vec<Member>,
+    pub session: SessionContext,
+}
+
+impl Cluster {
+    /// Sessions over the tables of a folder.
+    pub async fn open(n: usize, transport: &str, tables: &Path) -> Self {
+        let mut members = Vec::new();
+        for _ in 0..n {
+            members.push(Member::open(transport).await);
+        }
+        let urls = members.iter().map(|m| m.url.clone()).collect();
+        let state = SessionStateBuilder::new()
+            .with_default_features()
+            .with_config(SessionConfig::new().with_target_partitions(3))
+            .with_distributed_planner()
+            .with_distributed_worker_resolver(Urls(urls))
+            .with_distributed_channel_resolver(WeirChannelResolver::new(node(
+                transport,
+            )))
+            .with_distributed_file_scan_config_bytes_per_partition(1)
+            .unwrap()
+            .build();
+        let session = SessionContext::from(state);
+        register(&session, tables).await;
+        Self { members, session }
+    }
+}
+
+impl Cluster {
+    /// Calls that run at all workers.
+    pub fn calls(&self) -> usize {
+        let servers = self.members.iter().filter_map(|m| m.server.as_ref());
+        servers.map(Server::calls).sum()
+    }
+}
+
+/// The same tables on one node.
+pub async fn alone(tables: &Path) -> SessionContext {
+    let session = SessionContext::new();
+    register(&session, tables).await;
+    session
+}
+
+async fn register(session: &SessionContext, tables: &Path) {
+    for table in ["orders", "items"] {
+        let path = tables.join(table);
+        session
+            .register_parquet(
+                table,
+                path.to_str().unwrap(),
+                ParquetReadOptions::default(),
+            )
+            .await
+            .unwrap();
+    }
+}
+
+/// Two tables of several files each.
+pub async fn tables() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let session = SessionContext::new();
+    for (table, files, sql) in [
+        (
+            "orders",
+            3,
+            "SELECT value AS o_id, value % 97 AS o_customer,
+                    CASE WHEN value % 11 = 0 THEN NULL
+                         ELSE 'status ' || (value % 5) END AS o_status,
+                    CAST(value AS DECIMAL(12, 2)) / 7 AS o_price
+             FROM generate_series(1, 3000)",
+        ),
+        (
+            "items",
+            4,
+            "SELECT value AS i_id, value % 3001 AS i_order,
+                    arrow_cast('part ' || (value % 301), 'Utf8View') AS i_part,
+                    [value, value % 3] AS i_list,
+                    arrow_cast('kind ' || (value % 9),
+                               'Dictionary(Int32, Utf8)') AS i_kind,
+                    CAST(value AS DOUBLE) / 3 AS i_price
+             FROM generate_series(1, 20000)",
+        ),
+    ] {
+        let path = folder.path().join(table);
+        std::fs::create_dir(&path).unwrap();
+        for i in 0..files {
+            let column = if table == "orders" { "o_id" } else { "i_id" };
+            let part = format!(
+                "SELECT * FROM ({sql}) WHERE {column} % {files} = {i}
+                 ORDER BY {column} * 7919 % 20011" // files in order stay whole
+            );
+            let file = path.join(format!("{i}.parquet"));
+            session
+                .sql(&part)
+                .await
+                .unwrap()
+                .write_parquet(
+                    file.to_str().unwrap(),
+                    DataFrameWriteOptions::new().with_single_file_output(true),
+                    None,
+                )
+                .await
+                .unwrap();
+        }
+    }
+    folder
+}
+
+/// Lines of a result, in an order of their own.
+pub fn lines(batches: &[RecordBatch]) -> Vec<String> {
+    let text = pretty_format_batches(batches).unwrap().to_string();
+    let mut lines = text.lines().map(str::to_owned).collect::<Vec<_>>();
+    lines.sort();
+    lines
+}
+
+pub async fn run(session: &SessionContext, sql: &str) -> Result<Vec<String>> {
+    Ok(lines(&session.sql(sql).await?.collect().await?))
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Answers of a cluster are those of one node.
+
+mod common;
+
+use std::time::Duration;
+
+use common::*;
+use datafusion::physical_plan::displayable;
+use futures::StreamExt;
+
+const QUERIES: &[&str] = &[
+    // shuffles of an aggregation
+    "SELECT o_status, count(*), sum(o_price), min(o_id)
+     FROM orders GROUP BY o_status",
+    // of a join, with texts as views, dictionaries and lists
+    "SELECT o_id, o_status, i_part, i_kind, i_list, i_price
+     FROM orders JOIN items ON o_id = i_order WHERE o_customer < 30",
+    "SELECT i_kind, count(distinct i_part), sum(o_price)
+     FROM items LEFT JOIN orders ON o_id = i_order GROUP BY i_kind",
+    // to one node, in order, and not all of it
+    "SELECT o_id, o_price FROM orders ORDER BY o_price DESC, o_id LIMIT 17",
+    "SELECT count(*) FROM items",
+    "SELECT o_customer FROM orders WHERE o_id < 0",
+    "SELECT o_customer, i_part, count(*) AS n FROM orders, items
+     WHERE o_id = i_order AND o_id IN
+         (SELECT i_order FROM items GROUP BY i_order HAVING count(*) > 6)
+     GROUP BY o_customer, i_part ORDER BY n DESC, o_customer, i_part LIMIT 50",
+];
+
+async fn answers(transport: &str, workers: usize) {
+    let folder = tables().await;
+    let alone = alone(folder.path()).await;
+    let cluster = Cluster::open(workers, transport, folder.path()).await;
+    for sql in QUERIES {
+        let expected = run(&alone, sql).await.unwrap();
+        for _ in 0..3 {
+            let got = within(run(&cluster.session, sql)).await.unwrap();
+            assert_eq!(got, expected, "{sql}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_are_right_over_shm() {
+    answers("shm", 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_are_right_over_tcp() {
+    answers("tcp", 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_are_right_of_two_and_five_workers() {
+    answers("shm", 2).await;
+    answers("shm", 5).await;
+}
+
+/// Otherwise nothing was tested.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn queries_are_distributed() {
+    let folder = tables().await;
+    let cluster = Cluster::open(3, "shm", folder.path()).await;
+    let frame = cluster.session.sql(QUERIES[1]).await.unwrap();
+    let plan = frame.create_physical_plan().await.unwrap();
+    let text = displayable(plan.as_ref()).indent(false).to_string();
+    assert!(text.contains("Distributed"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn errors_arrive_whole_and_hurt_nothing_else() {
+    let folder = tables().await;
+    let cluster = Cluster::open(3, "shm", folder.path()).await;
+    let bad = "SELECT i_kind, sum(i_order / (i_id - 17)) FROM items
+               GROUP BY i_kind";
+    for _ in 0..5 {
+        let error = within(run(&cluster.session, bad)).await.unwrap_err();
+        assert!(error.to_string().contains("Divide by zero"), "{error}");
+        let got = within(run(&cluster.session, QUERIES[0])).await.unwrap();
+        assert_eq!(got.len(), 6 + 4, "{got:?}"); // six rows, and lines
+    }
+}
+
+/// A result that is dropped stops what makes it, and frees its slots.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dropped_results_leave_nothing_behind() {
+    let folder = tables().await;
+    let cluster = Cluster::open(3, "shm", folder.path()).await;
+    let sql = "SELECT * FROM orders JOIN items ON o_customer = i_order % 97";
+    for _ in 0..10 {
+        let frame = cluster.session.sql(sql).await.unwrap();
+        let mut rows = frame.execute_stream().await.unwrap();
+        let first = within(rows.next()).await.unwrap().unwrap();
+        assert!(first.num_rows() > 0);
+    }
+    within(async {
+        while cluster.calls() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_worker_fails_the_query() {
+    for transport in ["shm", "tcp"] {
+        let folder = tables().await;
+        let mut cluster = Cluster::open(3, transport, folder.path()).await;
+        within(run(&cluster.session, QUERIES[2])).await.unwrap();
+        cluster.members[1].kill();
+        let error =
+            within(run(&cluster.session, QUERIES[2])).await.unwrap_err();
+        let control = cluster.members[1].url.port().unwrap().to_string();
+        assert!(error.to_string().contains(&control), "{error}");
+    }
+}
