@@ -15,6 +15,7 @@ struct wi_scan_call *wi_scan_call_make(struct weir_scan_client *c)
     struct wi_scan_call *call = calloc(1, sizeof(*call));
     if (call != NULL) {
         call->client = c;
+        TAILQ_INIT(&call->given);
     }
     return call;
 }
@@ -24,6 +25,7 @@ static void free_call(struct wi_scan_call *call)
     if (call->payload != NULL) {
         wi_scan_payload_drop(call->payload);
     }
+    wi_scan_givens_free(&call->given);
     free(call->src);
     free(call);
 }
@@ -102,19 +104,17 @@ weir_err wi_scan_call_ask_giving(struct wi_scan_call *call,
                                  const struct wi_scan_ask *ask)
 {
     struct weir_scan_client *c = call->client;
-    struct wi_scan_givens list;
     struct wi_scan_ask a = *ask;
     uint64_t slots[SLOTS];
-    uint32_t n = wi_scan_givens_take(c, SLOTS, &list);
-    (void)list_slots(&list, slots);
+    uint32_t n = wi_scan_givens_take(c, SLOTS, &call->given);
+    (void)list_slots(&call->given, slots);
     a.n_bytes = n * sizeof(uint64_t);
     weir_err code = wi_scan_call_ask(call, &a, slots);
     if (code != WEIR_OK) {
-        wi_scan_givens_return(c, &list);
+        wi_scan_givens_return(c, &call->given);
         return code;
     }
     c->n_gives += n > 0;
-    wi_scan_givens_free(&list);
     return WEIR_OK;
 }
 
@@ -200,6 +200,7 @@ static void forget(struct weir_scan_client *c)
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         TAILQ_FOREACH(call, lists[i], next)
         {
+            wi_scan_givens_free(&call->given);
             if (call->payload != NULL) {
                 free(call->payload->slot);
                 call->payload->slot = NULL;
@@ -282,6 +283,9 @@ static void take(struct weir_scan_client *c, const struct weir_got *got)
     TAILQ_REMOVE(&c->calls, call, next);
     if (getting) {
         c->getting_bytes -= call->payload->bytes;
+    }
+    if (got->code == WEIR_ERR_NOT_FOUND) { /* a NEXT of a reader that is over */
+        wi_scan_givens_return(c, &call->given);
     }
     if (got->code != WEIR_OK) {
         fail(call, got->code, weir_fetch_error(c->fetch));

@@ -36,6 +36,8 @@ struct wi_scan_call {
     struct wi_scan_answer answer;
     struct wi_scan_payload *payload; /* NULL: it has none */
     void *src;                       /* of a put; freed with the call */
+    struct wi_scan_givens given; /* slots that it says are read; a server that
+                                    refuses it has not taken them */
 };
 
 /** A new one, not sent. NULL: no memory. Ownership: wi_scan_call_drop */

@@ -29,6 +29,7 @@
     X(suite, place, arrays_that_are_kept_stop_nobody)                          \
     X(suite, place, what_is_lent_is_bounded)                                   \
     X(suite, place, a_hundred_streams_are_merged)                              \
+    X(suite, place, slots_of_refused_asks_come_back)                           \
     X(suite, place, two_hundred_clients_share_memory)                          \
     X(suite, place, rows_are_taken_in)                                         \
     X(suite, place, rows_come_back)                                            \

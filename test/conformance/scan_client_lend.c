@@ -181,3 +181,32 @@ void wt_scan_client_a_hundred_streams_are_merged(const struct wt_place *place)
     }
     wt_pull_close(s, c);
 }
+
+/* NEXTs of a reader that is over by then bring slots back, too: the server has
+ * no more of them at the end than after the first stream. */
+void wt_scan_client_slots_of_refused_asks_come_back(
+    const struct wt_place *place)
+{
+    enum { STREAMS = 60, TOGETHER = 4 };
+    const struct weir_scan_server_params p = {.batch_bytes = 1 << 16,
+                                              .threads = 4};
+    struct ArrowArrayStream stream[TOGETHER];
+    struct wt_scan *s = wt_scan_open(place, 0, &p);
+    weir_scan_client *c = wt_pull_open(s, 0, NULL);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        for (uint32_t k = 0; k < TOGETHER; k++) {
+            stream[k] = wt_pull_query(c, "numbers 6 5000");
+        }
+        for (uint32_t k = 0; k < TOGETHER; k++) {
+            struct ArrowArray batch;
+            while ((batch = wt_pull_next(&stream[k])).release != NULL) {
+                batch.release(&batch);
+            }
+            stream[k].release(&stream[k]);
+        }
+    }
+    weir_scan_server_stats(s->server, &s->stats);
+    cr_assert_leq(s->stats.bytes, TOGETHER * 6u * (1 << 16), "%lu",
+                  (unsigned long)s->stats.bytes);
+    wt_pull_close(s, c);
+}
