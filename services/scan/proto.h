@@ -35,9 +35,9 @@
  *  - A client has one HOLD; it comes before all else that has its number. The
  *    server notes the peer and incarnation it came from: a client's number, a
  *    reader or a slot in an ask of anybody else is WEIR_ERR_NOT_FOUND.
- *  - An ask that breaks these rules gets WEIR_ERR_DATA. One that is refused, for
- *    this or as its reader is over, changes nothing: slots that it gives back
- *    are still the client's.
+ *  - An ask that breaks these rules gets WEIR_ERR_DATA. One that is refused,
+ *    for this or as its reader is over, changes nothing: slots that it gives
+ *    back are still the client's.
  *  - What an engine says (also an error) comes in struct wi_scan_answer; an
  *    answer whose own code is an error is the library's or the protocol's.
  *  - Payloads of a reader are numbered from 0 (OPEN's own is 0, also when it
