@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Headers, libraries, pkg-config files and one CMake package, in components:
-# weir (libweir), weir_plan (libweir-plan), weir_tool (the command), weir_adbc
-# (the ADBC driver). Static libraries have export sets of their own: whoever
+# weir (libweir), weir_plan (libweir-plan), weir_scan (libweir-scan), weir_tool
+# (the command), weir_adbc (the ADBC driver). Static libraries have export sets of their own: whoever
 # links a shared one needs no development files of what it is made with.
 
 include(CMakePackageConfigHelpers)
@@ -43,6 +43,9 @@ endfunction()
 weir_install(weir weir weir URCU XXHASH RDMA)
 if(WEIR_PLAN)
   weir_install(weir_plan weir-plan weirPlan JANSSON)
+endif()
+if(WEIR_SCAN_FOUND)
+  weir_install(weir_scan weir-scan weirScan)
 endif()
 if(TARGET weir_adbc_driver)
   install(TARGETS weir_adbc_driver LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -58,7 +58,6 @@ if(WEIR_SCAN_FOUND)
   weir_compile(weir_scan_objects "${weir_scan_deps}" ${weir_scan_sources})
   target_include_directories(weir_scan_objects SYSTEM
                              PRIVATE ${weir_arrow_include})
-  # Not installed before it can serve.
   weir_library(weir_scan_static STATIC weir-scan weir_scan_objects
                ${weir_scan_deps})
   weir_library(weir_scan_shared SHARED weir-scan weir_scan_objects

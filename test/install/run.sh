@@ -3,7 +3,8 @@
 # run.sh BUILD_DIR [weir|plan]: install that build into an empty folder, move
 # the folder (an installed tree must not remember where it was), then build and
 # run consumers by find_package and by pkg-config, in C and C++, shared and
-# static: one of libweir, one of libweir-plan. weir, plan: the build has no more
+# static: one of libweir, one of libweir-plan, one of libweir-scan if the build
+# has it. weir, plan: the build has no more
 # than libweir, or both libraries, and no verbs, so that consumers can be linked
 # statically to everything.
 set -eu
@@ -57,11 +58,14 @@ try() {
 # by_cmake <prefix> <ON|OFF: with libweir-plan>
 by_cmake() {
     rm -rf "$work/cmake"
+    scan=OFF
+    [ ! -e "$1/include/weir/scan.h" ] || scan=ON
     quiet cmake -S "$here" -B "$work/cmake" -G Ninja -DPLAN="$2" \
-        -DCMAKE_PREFIX_PATH="$1" -DCMAKE_BUILD_TYPE=Debug
+        -DSCAN=$scan -DCMAKE_PREFIX_PATH="$1" -DCMAKE_BUILD_TYPE=Debug
     quiet cmake --build "$work/cmake"
     try "$work/cmake" consumer
     [ "$2" = OFF ] || try "$work/cmake" plan_consumer
+    [ $scan = OFF ] || try "$work/cmake" scan_consumer
 }
 
 # by_pkg_config <package> <consumer>
@@ -124,6 +128,7 @@ LD_LIBRARY_PATH=$lib
 export LD_LIBRARY_PATH
 by_pkg_config weir consumer
 [ "$kind" = weir ] || by_pkg_config weir-plan plan_consumer
+[ ! -e "$lib/libweir-scan.so" ] || by_pkg_config weir-scan scan_consumer
 if [ "$kind" != all ]; then
     all_static weir consumer
     [ "$kind" = weir ] || all_static weir-plan plan_consumer
@@ -133,6 +138,7 @@ unset LD_LIBRARY_PATH
 # Of a build that has more, the component weir is libweir, and all of it.
 quiet cmake --install "$build" --component weir --prefix "$work/alone"
 libweir_alone "$work/alone"
+[ ! -e "$work/alone/include/weir/scan.h" ] || die "more than libweir"
 by_cmake "$work/alone" OFF
 if cmake -S "$here" -B "$work/cmake" -DPLAN=ON \
     -DCMAKE_PREFIX_PATH="$work/alone" >"$work/log" 2>&1; then
