@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Headers, libraries, pkg-config files and one CMake package, in components:
 # weir (libweir), weir_plan (libweir-plan), weir_scan (libweir-scan), weir_tool
-# (the command), weir_adbc (the ADBC driver). Static libraries have export sets of their own: whoever
-# links a shared one needs no development files of what it is made with.
+# (the command), weir_adbc (the ADBC driver). Static libraries have export sets
+# of their own: whoever links a shared one needs no development files of what it
+# is made with.
 
 include(CMakePackageConfigHelpers)
 
