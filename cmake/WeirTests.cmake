@@ -157,9 +157,7 @@ foreach(folder ${weir_unit_folders})
         ${target}
         PRIVATE WEIR_ADBC_SQLITE="${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so")
     endif()
-    # DuckDB's threads meet in code that knows nothing of the sanitizer.
-    if(EXISTS ${WEIR_DUCKDB_DIR}/libduckdb.so AND NOT WEIR_SANITIZE MATCHES
-                                                  "thread")
+    if(EXISTS ${WEIR_DUCKDB_DIR}/libduckdb.so)
       target_compile_definitions(
         ${target} PRIVATE WEIR_DUCKDB="${WEIR_DUCKDB_DIR}/libduckdb.so")
     endif()
