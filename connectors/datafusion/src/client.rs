@@ -3,7 +3,7 @@
 //! slots, and hands the pieces to the partitions' streams, which decode them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use datafusion::common::{DataFusionError, exec_datafusion_err};
@@ -28,7 +28,7 @@ pub(crate) struct Producer {
     parked: Fetch, // for what waits: HOLD and NEXT
     quick: Fetch,  // for the rest
     calls: AtomicU64,
-    gone: Arc<std::sync::atomic::AtomicBool>,
+    gone: Arc<AtomicBool>,
     _hold: AbortOnDropHandle<()>,
 }
 
@@ -44,7 +44,7 @@ impl Producer {
             ages.max_bytes(u64::MAX / 2).open().map_err(|e| lost(url, &e))
         };
         let (parked, quick) = (fetch()?, fetch()?);
-        let gone = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let gone = Arc::new(AtomicBool::new(false));
         let hold = hold(&parked, &peer, &gone).await;
         Ok(Arc::new(Self {
             url: url.to_owned(),
@@ -81,7 +81,7 @@ fn lost(url: &str, error: &weir::Error) -> DataFusionError {
 async fn hold(
     fetch: &Fetch,
     peer: &Peer,
-    gone: &Arc<std::sync::atomic::AtomicBool>,
+    gone: &Arc<AtomicBool>,
 ) -> AbortOnDropHandle<()> {
     let (fetch, peer, gone) = (fetch.clone(), peer.clone(), gone.clone());
     let begun = Arc::new(Notify::new());
