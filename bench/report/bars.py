@@ -159,7 +159,16 @@ def query_bars(r):
                   first, 2.0, r.query_ratio(f"{plan} 8", "sockets"))
 
 
+def filter_bars(r):
+    for transport in ("shm", "tcp"):
+        yield Bar("the paper's join with filters / without, 8 nodes, "
+                  + transport, AT_MOST, 0.8, 0.6,
+                  r.ratio(("filters with", transport),
+                          ("filters without", transport), "median_s"))
+
+
 def bars(results):
     groups = [mpi_bars, socket_bars, shape_bars, limit_bars, row_bars,
-              get_bars, fan_bars, setup_bars, stop_bars, query_bars]
+              get_bars, fan_bars, setup_bars, stop_bars, query_bars,
+              filter_bars]
     return [bar for group in groups for bar in group(results)]

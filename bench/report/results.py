@@ -69,8 +69,11 @@ class Results:
         return quotient(self.values(over, key), self.values(under, key))
 
     def query(self, name, opponent):
-        """Median, least and most of a command that repeats inside."""
-        for run in self.runs(name)[:1]:
+        """Median, least and most, of rounds or of a command that repeats
+        inside."""
+        if len(self.runs(name)) > 1:
+            return spread(self.samples(name, opponent, "median_s"))
+        for run in self.runs(name):
             for one in run.get("results", []):
                 if one["name"] == opponent:
                     return Figure(one["median_s"], one["min_s"], one["max_s"],

@@ -196,7 +196,8 @@ def fan_sections(results):
 
 def query_section(results):
     rows = []
-    for name in results.names("join ") + results.names("aggregation "):
+    for name in (results.names("join ") + results.names("aggregation ")
+                 + results.names("filters ")):
         for opponent in results.opponents(name):
             figure = results.query(name, opponent)
             rows.append([results.suite(name)["what"], opponent]

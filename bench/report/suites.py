@@ -210,8 +210,19 @@ def query_suites(machine):
                     ["--json"], rounds=False)
 
 
+def filter_suites(machine):
+    """The triple join with and without filters that travel."""
+    nodes, warehouses = ("3", "1") if machine.quick else ("8", "10")
+    for name, more in [("with", []), ("without", ["--no-filters"])]:
+        yield Suite(f"filters {name}", f"join, {nodes} nodes, {name} filters",
+                    ["bench", "query", "--plan", "join", "--nodes", nodes,
+                     "--warehouses", warehouses, "--transports", "shm,tcp",
+                     "--repeat", "1"] + more + ["--json"])
+
+
 def suites(machine):
     """All that this machine can run."""
     table = [level_suites, shape_suites, row_suites, pair_suites, get_suites,
-             fan_suites, setup_suites, stop_suites, query_suites]
+             fan_suites, setup_suites, stop_suites, query_suites,
+             filter_suites]
     return [suite for make in table for suite in make(machine)]

@@ -56,6 +56,9 @@ grep -q 'figures of a test' a/report.html || fail "it does not say it is quick"
 grep -q 'query open to first row, warm.*class="[hl]o' a/report.html ||
     fail "set-up has no verdict"
 
+grep -q 'join with filters / without, 8 nodes, tcp.*class="[hl]o' \
+    a/report.html || fail "filters have no verdict"
+
 # ---- figures are those of the JSON -------------------------------------------
 
 "$report" --from a/report.json --out b >out 2>err
