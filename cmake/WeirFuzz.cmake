@@ -11,7 +11,8 @@ if(NOT WEIR_SCAN_FOUND)
 endif()
 
 # What targets share with the tests; none of it needs Criterion.
-set(weir_fuzz_support test/support/lab.c test/support/plan.c
+set(weir_fuzz_support test/support/lab.c test/support/nest.c
+                      test/support/plan.c
                       test/support/rogue.c
                       test/support/rogue_ring.c test/support/rogue_sim.c
                       test/support/rogue_tcp.c test/support/rows.c

@@ -280,6 +280,8 @@ static void put_column(struct wi_builder *b, uint32_t i,
     case WI_KIND_VAR:
         keep_texts(a, v, rows);
         break;
+    case WI_KIND_STRUCT:
+        break;
     }
     if (c->nullable) {
         put_validity(b, a, v, rows);
@@ -375,7 +377,9 @@ static void pack_buffers(struct packer *p)
         if (c->nullable) {
             pack_buffer(p, a->validity_off, wi_bitmap_bytes(b->rows));
         }
-        pack_buffer(p, a->values_off, wi_value_bytes(c, b->rows));
+        if (c->kind != WI_KIND_STRUCT) {
+            pack_buffer(p, a->values_off, wi_value_bytes(c, b->rows));
+        }
         if (c->kind == WI_KIND_VAR) {
             pack_buffer(p, a->bytes_off, a->var.used);
         }
@@ -400,6 +404,9 @@ static void end_streams(struct wi_builder *b)
     for (uint32_t i = 0; b->streams != NULL && i < b->s->n_columns; i++) {
         bool streamed = is_streamed(b, i);
         entry += b->s->columns[i].nullable ? 1 : 0;
+        if (b->s->columns[i].kind == WI_KIND_STRUCT) {
+            continue;
+        }
         b->parts[entry] = streamed ? &b->streams[i].part : NULL;
         entry += b->s->columns[i].kind == WI_KIND_VAR ? 2 : 1;
         if (streamed) {

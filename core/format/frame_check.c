@@ -182,9 +182,12 @@ static inline uint64_t need_bytes(const struct wi_column *c, uint64_t rows)
         return rows * c->width;
     case WI_KIND_BITS:
         return (rows + 7) / 8;
-    default:
+    case WI_KIND_VAR:
         return (rows + 1) * 4;
+    case WI_KIND_STRUCT:
+        break;
     }
+    return 0;
 }
 
 /* Copy offsets out of the peer's reach, to the same place of our own memory. */
@@ -207,6 +210,10 @@ static weir_err take_column(struct lookup *l, const struct wi_column *c,
         if (buffers[0] == NULL) {
             return WEIR_ERR_PEER_PROTOCOL;
         }
+    }
+    buffers[1] = NULL;
+    if (c->kind == WI_KIND_STRUCT) {
+        return WEIR_OK;
     }
     buffers[1] = next_buffer(l, need_bytes(c, rows), &len);
     if (buffers[1] == NULL) {
@@ -254,7 +261,8 @@ static WI_COLD weir_err bad_checksum(const struct wi_frame_header *h,
 /* One piece of memory: the struct, then what its pointers point to. */
 struct wi_export {
     const struct wi_schema *s;
-    struct ArrowArray **children; /* pointers to the arrays */
+    struct ArrowArray **children; /* of the batch, then of each STRUCT */
+    struct ArrowArray ***fields;  /* where those of a column are; NULL: none */
     const void **buffers;         /* three per column, then the struct's */
     struct ArrowArray arrays[];   /* one per column */
 };
@@ -264,11 +272,29 @@ static void release_child(struct ArrowArray *array)
     array->release = NULL;
 }
 
+/* Point at the children of a struct, columns[at] on, and at theirs: `list` has
+ * them. Returns the list's end. */
+static struct ArrowArray **point_at(struct wi_export *x, uint32_t at,
+                                    uint32_t n, struct ArrowArray **list)
+{
+    struct ArrowArray **end = list + n;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct wi_column *c = &x->s->columns[at];
+        list[k] = &x->arrays[at];
+        if (c->kind == WI_KIND_STRUCT) {
+            x->fields[at] = end;
+            end = point_at(x, at + 1, c->n_fields, end);
+        }
+        at += 1 + c->n_below;
+    }
+    return end;
+}
+
 struct wi_export *wi_export_open(const struct wi_schema *s)
 {
     size_t n = s->n_columns;
     size_t bytes = sizeof(struct wi_export) + n * sizeof(struct ArrowArray) +
-                   (n + n * 3 + 1) * sizeof(void *);
+                   (n + n + n * 3 + 1) * sizeof(void *);
     bytes = wi_align_up(bytes, WI_CACHE_LINE);
     struct wi_export *x = aligned_alloc(WI_CACHE_LINE, bytes);
     if (x == NULL) {
@@ -277,16 +303,20 @@ struct wi_export *wi_export_open(const struct wi_schema *s)
     memset(x, 0, bytes);
     x->s = s;
     x->children = (void *)&x->arrays[n];
-    x->buffers = (void *)&x->children[n];
-    for (size_t i = 0; i < n; i++) {
-        x->children[i] = &x->arrays[i];
-    }
+    x->fields = (void *)&x->children[n];
+    x->buffers = (void *)&x->fields[n];
+    (void)point_at(x, 0, s->n_top, x->children);
     return x;
 }
 
 void wi_export_close(struct wi_export *x)
 {
     free(x);
+}
+
+static inline int64_t buffers_of(const struct wi_column *c)
+{
+    return c->kind == WI_KIND_VAR ? 3 : c->kind == WI_KIND_STRUCT ? 1 : 2;
 }
 
 weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
@@ -303,8 +333,10 @@ weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
         x->arrays[i] = (struct ArrowArray){
             .length = h->rows,
             .null_count = c->nullable ? -1 : 0,
-            .n_buffers = c->kind == WI_KIND_VAR ? 3 : 2,
+            .n_buffers = buffers_of(c),
+            .n_children = c->n_fields,
             .buffers = &x->buffers[i * 3],
+            .children = x->fields[i],
             .release = release_child,
         };
     }
@@ -317,7 +349,7 @@ weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
     *out = (struct ArrowArray){
         .length = h->rows,
         .n_buffers = 1,
-        .n_children = s->n_columns,
+        .n_children = s->n_top,
         .buffers = &x->buffers[s->n_columns * 3],
         .children = x->children,
     };

@@ -27,7 +27,8 @@ weir_err wi_frame_check_header(const struct wi_frame_header *h, uint64_t pos,
                                struct weir_error *err);
 
 /** Storage for one exported batch: an ArrowArray for each column and the buffer
- *  pointers, allocated once and filled again for every frame. */
+ *  pointers, allocated once and filled again for every frame. Fields of structs
+ *  are children of theirs. */
 struct wi_export;
 struct wi_export *
 wi_export_open(const struct wi_schema *s); /* NULL: no memory */

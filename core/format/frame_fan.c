@@ -82,6 +82,7 @@ static uint8_t *end_of(const struct wi_builder *b, uint32_t i)
     case WI_KIND_VAR: /* the first offset is no row's end */
         return values + ((size_t)b->cap_rows + 1) * 4;
     case WI_KIND_BITS:
+    case WI_KIND_STRUCT:
         break;
     }
     return values;

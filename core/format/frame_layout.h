@@ -71,7 +71,8 @@ static inline uint64_t wi_bitmap_bytes(uint64_t rows)
     return (rows + 7) / 8;
 }
 
-/* Bytes of the values of a column: FIXED values, BITS bits, VAR offsets. */
+/* Bytes of the values of a column: FIXED values, BITS bits, VAR offsets;
+ * a STRUCT has none. */
 static inline uint64_t wi_value_bytes(const struct wi_column *c, uint64_t rows)
 {
     switch (c->kind) {
@@ -79,9 +80,12 @@ static inline uint64_t wi_value_bytes(const struct wi_column *c, uint64_t rows)
         return rows * c->width;
     case WI_KIND_BITS:
         return wi_bitmap_bytes(rows);
-    default:
+    case WI_KIND_VAR:
         return (rows + 1) * sizeof(int32_t);
+    case WI_KIND_STRUCT:
+        break;
     }
+    return 0;
 }
 
 /** Bytes of a column's area for this many rows, without VAR bytes. */

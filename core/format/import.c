@@ -64,11 +64,11 @@ weir_err wi_batch_check(const struct wi_schema *s,
                        (long long)batch->length, (long long)batch->offset,
                        (int)INT32_MAX);
     }
-    if (batch->n_children != (int64_t)s->n_columns || batch->children == NULL) {
+    if (batch->n_children != (int64_t)s->n_top || batch->children == NULL) {
         return wi_fail(
             err, WEIR_ERR_SCHEMA, "batch has %lld columns, the schema has %u",
             batch->children == NULL ? 0LL : (long long)batch->n_children,
-            s->n_columns);
+            s->n_top);
     }
     if (batch->n_buffers > 1 ||
         (batch->n_buffers == 1 && batch->null_count != 0 &&
@@ -82,22 +82,23 @@ weir_err wi_batch_check(const struct wi_schema *s,
 }
 
 weir_err wi_column_check_rows(const struct wi_column *c,
-                              const struct ArrowArray *a, int64_t rows,
-                              struct weir_error *err)
+                              const struct ArrowArray *a,
+                              const struct wi_slice *in, struct weir_error *err)
 {
-    if (a->offset < 0 || a->offset > INT64_MAX / 4 || a->length < rows) {
+    if (a->offset < 0 || a->offset > INT64_MAX / 4 || a->length < 0 ||
+        (uint64_t)a->length < in->first + in->n) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
                        "batch: column %s has %lld rows at offset %lld, the "
-                       "batch needs %lld",
+                       "batch needs %llu",
                        c->name, (long long)a->length, (long long)a->offset,
-                       (long long)rows);
+                       (unsigned long long)(in->first + in->n));
     }
     return WEIR_OK;
 }
 
 static weir_err check_column(const struct wi_column *c,
-                             const struct ArrowArray *a, int64_t rows,
-                             struct weir_error *err)
+                             const struct wi_slice *in,
+                             const struct ArrowArray *a, struct weir_error *err)
 {
     int n_buffers = c->kind == WI_KIND_VAR ? 3 : 2;
     if (a == NULL || a->n_buffers != n_buffers || a->buffers == NULL ||
@@ -108,42 +109,68 @@ static weir_err check_column(const struct wi_column *c,
                        c->name, c->format,
                        a == NULL ? 0LL : (long long)a->n_buffers, n_buffers);
     }
-    return wi_column_check_rows(c, a, rows, err);
+    return wi_column_check_rows(c, a, in, err);
 }
 
-weir_err wi_column_nulls(const struct wi_column *c, const struct ArrowArray *a,
-                         uint64_t offset, uint64_t n, const uint8_t **out,
-                         struct weir_error *err)
+/* ---- nulls --------------------------------------------------------------- */
+
+static bool is_under_null(const struct wi_slice *in, uint64_t row)
 {
-    bool full = no_nulls(a, offset, n);
-    if (!full && !c->nullable) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch: column %s holds nulls, the schema says it is "
-                       "not nullable",
-                       c->name);
+    for (const struct wi_slice *s = in; s != NULL; s = s->up) {
+        if (s->validity != NULL && !wi_bit(s->validity, s->first + row)) {
+            return true;
+        }
     }
-    *out = full ? NULL : a->buffers[0];
+    return false;
+}
+
+weir_err wi_column_allows(const struct wi_column *c, const struct wi_slice *in,
+                          const uint8_t *validity, uint64_t offset,
+                          struct weir_error *err)
+{
+    for (uint64_t i = 0; !c->nullable && i < in->n; i++) {
+        if (!wi_bit(validity, offset + i) && !is_under_null(in, i)) {
+            return wi_fail(err, WEIR_ERR_SCHEMA,
+                           "batch: column %s holds nulls, the schema says it "
+                           "is not nullable",
+                           c->name);
+        }
+    }
     return WEIR_OK;
 }
 
-weir_err wi_column_import(const struct wi_column *c,
-                          const struct ArrowArray *batch,
+weir_err wi_column_nulls(const struct wi_column *c, const struct wi_slice *in,
+                         const struct ArrowArray *a, uint64_t offset,
+                         const uint8_t **out, struct weir_error *err)
+{
+    weir_err rc = WEIR_OK;
+    bool full = no_nulls(a, offset, in->n);
+    if (wi_unlikely(!full && !c->nullable)) {
+        rc = wi_column_allows(c, in, a->buffers[0], offset, err);
+        full = true;
+    }
+    *out = full ? NULL : a->buffers[0];
+    return rc;
+}
+
+/* ---- columns ------------------------------------------------------------- */
+
+weir_err wi_column_import(const struct wi_column *c, const struct wi_slice *in,
                           const struct ArrowArray *a, struct wi_view *v,
                           struct weir_error *err)
 {
-    uint64_t n = (uint64_t)batch->length;
     const uint8_t *validity = NULL;
-    weir_err rc = check_column(c, a, batch->offset + batch->length, err);
+    weir_err rc = check_column(c, in, a, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    uint64_t offset = (uint64_t)batch->offset + (uint64_t)a->offset;
-    rc = wi_column_nulls(c, a, offset, n, &validity, err);
+    uint64_t offset = in->first + (uint64_t)a->offset;
+    rc = wi_column_nulls(c, in, a, offset, &validity, err);
     if (rc != WEIR_OK) {
         return rc;
     }
     const void *bytes = c->kind == WI_KIND_VAR ? a->buffers[2] : NULL;
-    if (n > 0 && a->buffers[1] == NULL) {
+    if (in->n > 0 && a->buffers[1] == NULL) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
                        "batch: column %s has rows but no value buffer",
                        c->name);
@@ -157,37 +184,148 @@ weir_err wi_column_import(const struct wi_column *c,
     return WEIR_OK;
 }
 
-weir_err wi_schema_import(const struct wi_schema *s,
-                          const struct ArrowArray *batch, struct wi_view *views,
-                          struct weir_error *err)
-{
-    weir_err rc = wi_batch_check(s, batch, err);
-    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
-        rc = wi_column_import(&s->columns[i], batch, batch->children[i],
-                              &views[i], err);
-    }
-    return rc;
-}
-
-bool wi_column_is_imported(const struct wi_column *c,
-                           const struct ArrowArray *batch,
+bool wi_column_is_imported(const struct wi_column *c, const struct wi_slice *in,
                            const struct ArrowArray *a, const struct wi_view *v)
 {
     bool var = c->kind == WI_KIND_VAR;
     if (a == NULL || a->buffers == NULL || a->n_buffers != (var ? 3 : 2)) {
         return false;
     }
-    uint64_t offset = (uint64_t)batch->offset + (uint64_t)a->offset;
+    uint64_t offset = in->first + (uint64_t)a->offset;
     return a->buffers[0] == v->given && or_empty(a->buffers[1]) == v->values &&
            (!var || or_empty(a->buffers[2]) == v->bytes) &&
            (a->buffers[1] == NULL || offset == v->offset);
+}
+
+/* ---- structs ------------------------------------------------------------- */
+
+static bool is_struct_of(const struct wi_column *c, const struct ArrowArray *a)
+{
+    return a != NULL && a->n_buffers == 1 && a->buffers != NULL &&
+           a->n_children == (int64_t)c->n_fields && a->children != NULL &&
+           a->dictionary == NULL;
+}
+
+static struct wi_slice slice_of(const struct wi_slice *in,
+                                const struct ArrowArray *a)
+{
+    return (struct wi_slice){.first = in->first + (uint64_t)a->offset,
+                             .n = in->n,
+                             .validity =
+                                 a->null_count == 0 ? NULL : a->buffers[0],
+                             .up = in};
+}
+
+weir_err wi_struct_import(const struct wi_column *c, const struct wi_slice *in,
+                          const struct ArrowArray *a, struct wi_view *v,
+                          struct wi_slice *fields_out, struct weir_error *err)
+{
+    const uint8_t *validity = NULL;
+    if (!is_struct_of(c, a)) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "batch: column %s is no struct of %u columns: it has "
+                       "%lld buffers, not 1, and %lld children",
+                       c->name, c->n_fields,
+                       a == NULL ? 0LL : (long long)a->n_buffers,
+                       a == NULL ? 0LL : (long long)a->n_children);
+    }
+    weir_err rc = wi_column_check_rows(c, a, in, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    *fields_out = slice_of(in, a);
+    rc = wi_column_nulls(c, in, a, fields_out->first, &validity, err);
+    *v = (struct wi_view){.validity = validity,
+                          .values = empty_buffer,
+                          .bytes = (const void *)empty_buffer,
+                          .offset = fields_out->first,
+                          .given = a->buffers[0]};
+    return rc;
+}
+
+bool wi_struct_is_imported(const struct wi_column *c, const struct wi_slice *in,
+                           const struct ArrowArray *a, const struct wi_view *v,
+                           struct wi_slice *fields_out)
+{
+    if (!is_struct_of(c, a)) {
+        return false;
+    }
+    *fields_out = slice_of(in, a);
+    return a->buffers[0] == v->given && fields_out->first == v->offset;
+}
+
+static weir_err import_any(const struct wi_column *c, const struct wi_slice *in,
+                           const struct ArrowArray *a, struct wi_view *v,
+                           struct weir_error *err);
+
+/* Depth: that of the schema. */
+static WI_COLD weir_err import_fields(const struct wi_column *c,
+                                      const struct wi_slice *in,
+                                      const struct ArrowArray *a,
+                                      struct wi_view *v, struct weir_error *err)
+{
+    struct wi_slice fields;
+    weir_err rc = wi_struct_import(c, in, a, v, &fields, err);
+    uint32_t at = 1;
+    for (uint32_t k = 0; rc == WEIR_OK && k < c->n_fields; k++) {
+        rc = import_any(c + at, &fields, a->children[k], v + at, err);
+        at += 1 + c[at].n_below;
+    }
+    return rc;
+}
+
+/* A column and those below it, which follow it, as their views do. */
+static weir_err import_any(const struct wi_column *c, const struct wi_slice *in,
+                           const struct ArrowArray *a, struct wi_view *v,
+                           struct weir_error *err)
+{
+    return wi_likely(c->kind != WI_KIND_STRUCT)
+               ? wi_column_import(c, in, a, v, err)
+               : import_fields(c, in, a, v, err);
+}
+
+static bool is_any_imported(const struct wi_column *c,
+                            const struct wi_slice *in,
+                            const struct ArrowArray *a, const struct wi_view *v)
+{
+    struct wi_slice fields;
+    uint32_t at = 1;
+    if (c->kind != WI_KIND_STRUCT) {
+        return wi_column_is_imported(c, in, a, v);
+    }
+    bool same = wi_struct_is_imported(c, in, a, v, &fields);
+    for (uint32_t k = 0; same && k < c->n_fields; k++) {
+        same = is_any_imported(c + at, &fields, a->children[k], v + at);
+        at += 1 + c[at].n_below;
+    }
+    return same;
+}
+
+/* ---- batches ------------------------------------------------------------- */
+
+weir_err wi_schema_import(const struct wi_schema *s,
+                          const struct ArrowArray *batch, struct wi_view *views,
+                          struct weir_error *err)
+{
+    weir_err rc = wi_batch_check(s, batch, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    const struct wi_slice in = wi_batch_slice(batch);
+    uint32_t at = 0;
+    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_top; i++) {
+        rc = import_any(&s->columns[at], &in, batch->children[i], &views[at],
+                        err);
+        at += 1 + s->columns[at].n_below;
+    }
+    return rc;
 }
 
 bool wi_batch_has_shape(const struct wi_schema *s,
                         const struct ArrowArray *batch, uint64_t rows)
 {
     return batch != NULL && batch->release != NULL && batch->children != NULL &&
-           (uint64_t)batch->length == rows && batch->n_children == s->n_columns;
+           (uint64_t)batch->length == rows && batch->n_children == s->n_top;
 }
 
 bool wi_schema_is_imported(const struct wi_schema *s,
@@ -197,13 +335,15 @@ bool wi_schema_is_imported(const struct wi_schema *s,
     if (!wi_batch_has_shape(s, batch, rows)) {
         return false;
     }
-    for (uint32_t i = 0; i < s->n_columns; i++) {
-        if (!wi_column_is_imported(&s->columns[i], batch, batch->children[i],
-                                   &views[i])) {
-            return false;
-        }
+    const struct wi_slice in = wi_batch_slice(batch);
+    bool same = true;
+    uint32_t at = 0;
+    for (uint32_t i = 0; same && i < s->n_top; i++) {
+        same = is_any_imported(&s->columns[at], &in, batch->children[i],
+                               &views[at]);
+        at += 1 + s->columns[at].n_below;
     }
-    return true;
+    return same;
 }
 
 /* ---- offsets ------------------------------------------------------------- */

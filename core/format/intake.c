@@ -61,14 +61,39 @@ static bool match(const struct wi_column *c, const char *format,
     return strcmp(c->format, format) == 0;
 }
 
+static weir_err open_any(const struct wi_column *c,
+                         const struct ArrowSchema *given,
+                         struct intake_column *col, bool *same,
+                         struct weir_error *err);
+
+/* The fields of a struct, which follow it. */
+static weir_err open_fields(const struct wi_column *c,
+                            const struct ArrowSchema *given,
+                            struct intake_column *col, bool *same,
+                            struct weir_error *err)
+{
+    weir_err rc = WEIR_OK;
+    uint32_t at = 1;
+    if (strcmp(given->format, c->format) != 0 || given->dictionary != NULL ||
+        given->n_children != (int64_t)c->n_fields || given->children == NULL) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "layout: column %s has format \"%s\"%s and %lld "
+                       "children; the shuffle has a struct of %u there",
+                       c->name, given->format,
+                       given->dictionary != NULL ? " of a dictionary" : "",
+                       (long long)given->n_children, c->n_fields);
+    }
+    for (uint32_t k = 0; rc == WEIR_OK && k < c->n_fields; k++) {
+        rc = open_any(c + at, given->children[k], col + at, same, err);
+        at += 1 + c[at].n_below;
+    }
+    return rc;
+}
+
 static weir_err open_column(const struct wi_column *c,
                             const struct ArrowSchema *given,
                             struct intake_column *col, struct weir_error *err)
 {
-    if (given == NULL || given->release == NULL || given->format == NULL) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "layout: column %s is missing or released", c->name);
-    }
     const struct ArrowSchema *values =
         given->dictionary != NULL ? given->dictionary : given;
     bool fits =
@@ -88,6 +113,24 @@ static weir_err open_column(const struct wi_column *c,
     return WEIR_OK;
 }
 
+/* A column and those below it. */
+static weir_err open_any(const struct wi_column *c,
+                         const struct ArrowSchema *given,
+                         struct intake_column *col, bool *same,
+                         struct weir_error *err)
+{
+    if (given == NULL || given->release == NULL || given->format == NULL) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "layout: column %s is missing or released", c->name);
+    }
+    if (c->kind == WI_KIND_STRUCT) {
+        return open_fields(c, given, col, same, err);
+    }
+    weir_err rc = open_column(c, given, col, err);
+    *same = *same && col->same;
+    return rc;
+}
+
 static weir_err check_given(const struct wi_schema *s,
                             const struct ArrowSchema *given,
                             struct weir_error *err)
@@ -96,12 +139,11 @@ static weir_err check_given(const struct wi_schema *s,
         return wi_fail(err, WEIR_ERR_ARG, "layout is missing or released");
     }
     if (strcmp(given->format, "+s") != 0 || given->children == NULL ||
-        given->n_children != (int64_t)s->n_columns) {
+        given->n_children != (int64_t)s->n_top) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
                        "layout has format \"%s\" and %lld columns; a struct "
                        "(\"+s\") of the shuffle's %u columns is needed",
-                       given->format, (long long)given->n_children,
-                       s->n_columns);
+                       given->format, (long long)given->n_children, s->n_top);
     }
     return WEIR_OK;
 }
@@ -121,10 +163,11 @@ weir_err wi_intake_open(const struct wi_schema *s,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "layout: no memory");
     }
     in->s = s;
-    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
-        rc = open_column(&s->columns[i], given->children[i], &in->columns[i],
-                         err);
-        same = same && in->columns[i].same;
+    uint32_t at = 0;
+    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_top; i++) {
+        rc = open_any(&s->columns[at], given->children[i], &in->columns[at],
+                      &same, err);
+        at += 1 + s->columns[at].n_below;
     }
     if (rc != WEIR_OK || same) {
         wi_intake_close(in);
@@ -183,6 +226,7 @@ static weir_err find_texts(const struct wi_column *c, struct intake_column *col,
 
 static weir_err import_texts(const struct wi_column *c,
                              struct intake_column *col,
+                             const struct wi_slice *in,
                              const struct ArrowArray *a, struct wi_picks *picks,
                              struct wi_view *v, struct weir_error *err)
 {
@@ -192,7 +236,7 @@ static weir_err import_texts(const struct wi_column *c,
                        "batch: column %s has a dictionary, or no buffers",
                        c->name);
     }
-    weir_err rc = wi_column_nulls(c, a, first, picks->n, &picks->validity, err);
+    weir_err rc = wi_column_nulls(c, in, a, first, &picks->validity, err);
     return rc == WEIR_OK ? find_texts(c, col, a, first, picks->n, picks, v, err)
                          : rc;
 }
@@ -234,12 +278,16 @@ static weir_err copy_values(const struct wi_column *c,
 
 static weir_err import_indexed(const struct wi_column *c,
                                struct intake_column *col,
+                               const struct wi_slice *in,
                                const struct ArrowArray *a,
                                struct wi_picks *picks, struct wi_view *v,
                                struct weir_error *err)
 {
     weir_err rc = wi_index_look_up(&col->index, c, a, picks->offset, picks->n,
                                    &picks->rows, &picks->validity, err);
+    if (rc == WEIR_OK && picks->validity != NULL) {
+        rc = wi_column_allows(c, in, picks->validity, 0, err);
+    }
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -253,7 +301,7 @@ static weir_err import_indexed(const struct wi_column *c,
 
 static weir_err import_other(const struct wi_column *c,
                              struct intake_column *col,
-                             const struct ArrowArray *batch,
+                             const struct wi_slice *in,
                              const struct ArrowArray *a, struct wi_view *v,
                              struct weir_error *err)
 {
@@ -261,13 +309,12 @@ static weir_err import_other(const struct wi_column *c,
         return wi_fail(err, WEIR_ERR_SCHEMA, "batch: column %s is missing",
                        c->name);
     }
-    weir_err rc =
-        wi_column_check_rows(c, a, batch->offset + batch->length, err);
-    uint64_t first = (uint64_t)batch->offset + (uint64_t)a->offset;
-    struct wi_picks picks = {.offset = first, .n = (uint64_t)batch->length};
+    weir_err rc = wi_column_check_rows(c, a, in, err);
+    uint64_t first = in->first + (uint64_t)a->offset;
+    struct wi_picks picks = {.offset = first, .n = in->n};
     if (rc == WEIR_OK) {
-        rc = (col->index.width != 0 ? import_indexed
-                                    : import_texts)(c, col, a, &picks, v, err);
+        rc = (col->index.width != 0 ? import_indexed : import_texts)(
+            c, col, in, a, &picks, v, err);
     }
     if (rc == WEIR_OK) {
         v->given = a->buffers[0];
@@ -276,23 +323,60 @@ static weir_err import_other(const struct wi_column *c,
     return rc;
 }
 
+static weir_err import_any(const struct wi_column *c, struct intake_column *col,
+                           const struct wi_slice *in,
+                           const struct ArrowArray *a, struct wi_view *v,
+                           struct weir_error *err);
+
+static weir_err import_fields(const struct wi_column *c,
+                              struct intake_column *col,
+                              const struct wi_slice *in,
+                              const struct ArrowArray *a, struct wi_view *v,
+                              struct weir_error *err)
+{
+    struct wi_slice fields;
+    weir_err rc = wi_struct_import(c, in, a, v, &fields, err);
+    uint32_t at = 1;
+    for (uint32_t k = 0; rc == WEIR_OK && k < c->n_fields; k++) {
+        rc = import_any(c + at, col + at, &fields, a->children[k], v + at, err);
+        at += 1 + c[at].n_below;
+    }
+    return rc;
+}
+
+static weir_err import_any(const struct wi_column *c, struct intake_column *col,
+                           const struct wi_slice *in,
+                           const struct ArrowArray *a, struct wi_view *v,
+                           struct weir_error *err)
+{
+    if (c->kind == WI_KIND_STRUCT) {
+        return import_fields(c, col, in, a, v, err);
+    }
+    return col->same ? wi_column_import(c, in, a, v, err)
+                     : import_other(c, col, in, a, v, err);
+}
+
 weir_err wi_intake_import(struct wi_intake *in, const struct ArrowArray *batch,
                           struct wi_view *views, struct weir_error *err)
 {
-    weir_err rc = wi_batch_check(in->s, batch, err);
-    for (uint32_t i = 0; rc == WEIR_OK && i < in->s->n_columns; i++) {
-        const struct wi_column *c = &in->s->columns[i];
-        const struct ArrowArray *a = batch->children[i];
-        struct intake_column *col = &in->columns[i];
-        rc = col->same ? wi_column_import(c, batch, a, &views[i], err)
-                       : import_other(c, col, batch, a, &views[i], err);
+    const struct wi_schema *s = in->s;
+    weir_err rc = wi_batch_check(s, batch, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    const struct wi_slice rows = wi_batch_slice(batch);
+    uint32_t at = 0;
+    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_top; i++) {
+        rc = import_any(&s->columns[at], &in->columns[at], &rows,
+                        batch->children[i], &views[at], err);
+        at += 1 + s->columns[at].n_below;
     }
     return rc;
 }
 
 static bool is_same_array(const struct intake_column *col,
-                          const struct ArrowArray *batch,
-                          const struct ArrowArray *a, const struct wi_view *v)
+                          const struct wi_slice *in, const struct ArrowArray *a,
+                          const struct wi_view *v)
 {
     if (a == NULL || a->buffers == NULL || a->n_buffers != col->n_buffers) {
         return false;
@@ -305,24 +389,44 @@ static bool is_same_array(const struct intake_column *col,
     }
     return a->buffers[0] == v->given && a->buffers[1] == col->values &&
            (a->n_buffers < 3 || a->buffers[2] == col->bytes) &&
-           (uint64_t)batch->offset + (uint64_t)a->offset == col->offset;
+           in->first + (uint64_t)a->offset == col->offset;
+}
+
+static bool is_any_imported(const struct wi_column *c,
+                            const struct intake_column *col,
+                            const struct wi_slice *in,
+                            const struct ArrowArray *a, const struct wi_view *v)
+{
+    struct wi_slice fields;
+    uint32_t at = 1;
+    if (c->kind != WI_KIND_STRUCT) {
+        return col->same ? wi_column_is_imported(c, in, a, v)
+                         : is_same_array(col, in, a, v);
+    }
+    bool same = wi_struct_is_imported(c, in, a, v, &fields);
+    for (uint32_t k = 0; same && k < c->n_fields; k++) {
+        same =
+            is_any_imported(c + at, col + at, &fields, a->children[k], v + at);
+        at += 1 + c[at].n_below;
+    }
+    return same;
 }
 
 bool wi_intake_is_imported(const struct wi_intake *in,
                            const struct ArrowArray *batch, uint64_t rows,
                            const struct wi_view *views)
 {
-    if (!wi_batch_has_shape(in->s, batch, rows)) {
+    const struct wi_schema *s = in->s;
+    if (!wi_batch_has_shape(s, batch, rows)) {
         return false;
     }
-    for (uint32_t i = 0; i < in->s->n_columns; i++) {
-        const struct ArrowArray *a = batch->children[i];
-        const struct intake_column *col = &in->columns[i];
-        if (col->same ? !wi_column_is_imported(&in->s->columns[i], batch, a,
-                                               &views[i])
-                      : !is_same_array(col, batch, a, &views[i])) {
-            return false;
-        }
+    const struct wi_slice slice = wi_batch_slice(batch);
+    bool same = true;
+    uint32_t at = 0;
+    for (uint32_t i = 0; same && i < s->n_top; i++) {
+        same = is_any_imported(&s->columns[at], &in->columns[at], &slice,
+                               batch->children[i], &views[at]);
+        at += 1 + s->columns[at].n_below;
     }
-    return true;
+    return same;
 }

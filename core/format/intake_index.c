@@ -169,12 +169,6 @@ weir_err wi_index_look_up(struct wi_index *x, const struct wi_column *c,
     if (wi_unlikely(row < n)) {
         return fail_index(x, c, a, offset, row, err);
     }
-    if (wi_unlikely(any_null && !c->nullable)) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch: column %s holds nulls, the schema says it is "
-                       "not nullable",
-                       c->name);
-    }
     *rows_out = x->rows.mem;
     *validity_out = any_null ? valid : NULL;
     return WEIR_OK;

@@ -46,9 +46,8 @@ bool wi_index_parse(const char *format, struct wi_index *out);
  *                      offset on; 0 under a null
  * @param validity_out  bits from 0 on; NULL: no row is null
  *
- * Errors:     WEIR_ERR_SCHEMA (no dictionary or indices; nulls in a column that
- *             may not have any), WEIR_ERR_DATA (an index that is outside: names
- *             column and row), WEIR_ERR_NO_MEMORY
+ * Errors:     WEIR_ERR_SCHEMA (no dictionary or indices), WEIR_ERR_DATA (an
+ *             index that is outside: names column and row), WEIR_ERR_NO_MEMORY
  * Blocks:     never; O(n).  Threads: one
  * Ownership:  both lie in the rooms of x, until the next call
  */

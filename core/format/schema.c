@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schemas: Arrow format strings become three physical kinds.
+ * Schemas: Arrow format strings become four physical kinds.
  *
  * Source: Apache Arrow, "The Arrow C data interface", format strings.
  */
@@ -20,7 +20,7 @@ enum {
 #define SUPPORTED                                                              \
     "c C s S i I l L e f g b tdD tdm tts ttm ttu ttn tss: tsm: tsu: tsn: tDs " \
     "tDm tDu tDn tiM tiD tin d:P,S d:P,S,B (B: 32, 64, 128, 256) u z w:N (N "  \
-    "<= 4096)"
+    "<= 4096) +s"
 
 /* ---- formats ------------------------------------------------------------- */
 
@@ -173,33 +173,82 @@ static bool parse_format(const char *format, struct wi_column *c)
 
 /* ---- opening ------------------------------------------------------------- */
 
-static weir_err open_column(const struct ArrowSchema *child, uint32_t idx,
-                            struct wi_column *c, struct weir_error *err)
+static bool is_struct(const struct ArrowSchema *schema)
 {
-    if (child == NULL || child->release == NULL || child->format == NULL) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "schema: column %u is missing or released", idx);
+    return strcmp(schema->format, "+s") == 0;
+}
+
+/* Fields are named with their struct. */
+static char *name_of(const struct ArrowSchema *child,
+                     const struct wi_column *parent)
+{
+    const char *own = child->name == NULL ? "" : child->name;
+    if (parent == NULL) {
+        return strdup(own);
     }
-    const char *name = child->name == NULL ? "" : child->name;
+    size_t bytes = strlen(parent->name) + strlen(own) + 2;
+    char *name = malloc(bytes);
+    if (name != NULL) {
+        (void)snprintf(name, bytes, "%s.%s", parent->name, own);
+    }
+    return name;
+}
+
+static weir_err set_type(const struct ArrowSchema *child, uint32_t idx,
+                         struct wi_column *c, struct weir_error *err)
+{
     if (child->dictionary != NULL) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "schema: column %u (%s) is dictionary encoded; decode "
-                       "it before it is shuffled",
-                       idx, name);
+                       "schema: column %u (%s) is dictionary encoded: give the "
+                       "type of its values here, and push it with "
+                       "weir_writer_layout",
+                       idx, c->name);
+    }
+    if (is_struct(child)) {
+        set_kind(c, WI_KIND_STRUCT, WI_ORDER_NONE, 0);
+        c->n_fields = (uint32_t)child->n_children;
+        return WEIR_OK;
     }
     if (child->n_children != 0 || !parse_format(child->format, c)) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
                        "schema: column %u (%s) has format \"%s\"; supported "
                        "are " SUPPORTED,
-                       idx, name, child->format);
+                       idx, c->name, child->format);
     }
+    return WEIR_OK;
+}
+
+static weir_err open_column(const struct ArrowSchema *child,
+                            const struct wi_column *parent, uint32_t idx,
+                            struct wi_column *c, struct weir_error *err)
+{
     c->nullable = (child->flags & ARROW_FLAG_NULLABLE) != 0;
-    c->name = strdup(name);
+    c->name = name_of(child, parent);
     c->format = strdup(child->format);
     if (c->name == NULL || c->format == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
     }
-    return WEIR_OK;
+    return set_type(child, idx, c, err);
+}
+
+/* The children of a struct, and theirs. `parent` is NULL for the batch. */
+static weir_err open_fields(struct wi_schema *s,
+                            const struct ArrowSchema *schema,
+                            const struct wi_column *parent,
+                            struct weir_error *err)
+{
+    weir_err rc = WEIR_OK;
+    for (int64_t i = 0; rc == WEIR_OK && i < schema->n_children; i++) {
+        const struct ArrowSchema *child = schema->children[i];
+        uint32_t idx = s->n_columns++;
+        struct wi_column *c = &s->columns[idx];
+        rc = open_column(child, parent, idx, c, err);
+        if (rc == WEIR_OK && c->kind == WI_KIND_STRUCT) {
+            rc = open_fields(s, child, c, err);
+            c->n_below = s->n_columns - idx - 1;
+        }
+    }
+    return rc;
 }
 
 /* FNV-1a with 64 bits (G. Fowler, L. Noll, K.-P. Vo), NUL included so that
@@ -220,45 +269,78 @@ static void sum_up(struct wi_schema *s)
         const struct wi_column *c = &s->columns[i];
         bool var = c->kind == WI_KIND_VAR;
         s->n_var += var;
-        s->n_buffers += 1u + var + c->nullable;
+        s->n_buffers += c->kind == WI_KIND_STRUCT ? 0u : 1u + var;
+        s->n_buffers += c->nullable;
         s->fixed_bits += c->nullable;
         s->fixed_bits += var ? 32 : c->kind == WI_KIND_BITS ? 1 : c->width * 8;
         h = fnv1a(h, c->name);
         h = fnv1a(h, c->format);
         h = fnv1a(h, c->nullable ? "?" : "");
+        if (c->kind == WI_KIND_STRUCT) {
+            char fields[16];
+            (void)snprintf(fields, sizeof(fields), "%u", c->n_fields);
+            h = fnv1a(h, fields);
+        }
     }
     s->fingerprint = h;
 }
 
-static weir_err check_struct(const struct ArrowSchema *schema,
+/* How many columns these are, and those below them; are they there at all? */
+static weir_err count_fields(const struct ArrowSchema *schema, uint32_t depth,
+                             uint32_t *n, struct weir_error *err)
+{
+    weir_err rc = WEIR_OK;
+    if (schema->n_children < 1 || schema->n_children > MAX_COLUMNS ||
+        *n + schema->n_children > MAX_COLUMNS || depth > WI_SCHEMA_DEPTH ||
+        schema->children == NULL) {
+        return wi_fail(
+            err, WEIR_ERR_SCHEMA,
+            "schema: %s%s has %lld columns, after %u others and in "
+            "%u structs; 1 to %d columns in all, in structs %d deep, "
+            "are supported",
+            depth == 0 ? "it" : "column ",
+            depth == 0 || schema->name == NULL ? "" : schema->name,
+            (long long)schema->n_children, *n, depth, (int)MAX_COLUMNS,
+            (int)WI_SCHEMA_DEPTH);
+    }
+    *n += (uint32_t)schema->n_children;
+    for (int64_t i = 0; rc == WEIR_OK && i < schema->n_children; i++) {
+        const struct ArrowSchema *child = schema->children[i];
+        if (child == NULL || child->release == NULL || child->format == NULL) {
+            return wi_fail(err, WEIR_ERR_ARG,
+                           "schema: column %lld is missing or released",
+                           (long long)i);
+        }
+        if (is_struct(child) && child->dictionary == NULL) {
+            rc = count_fields(child, depth + 1, n, err);
+        }
+    }
+    return rc;
+}
+
+static weir_err check_struct(const struct ArrowSchema *schema, uint32_t *n_out,
                              struct weir_error *err)
 {
     if (schema == NULL || schema->release == NULL || schema->format == NULL) {
         return wi_fail(err, WEIR_ERR_ARG, "schema is missing or released");
     }
-    if (strcmp(schema->format, "+s") != 0) {
+    if (!is_struct(schema)) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
                        "schema has format \"%s\"; a struct (\"+s\") of columns "
                        "is needed",
                        schema->format);
     }
-    if (schema->n_children < 1 || schema->n_children > MAX_COLUMNS ||
-        schema->children == NULL) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "schema has %lld columns; 1 to %d are supported",
-                       (long long)schema->n_children, (int)MAX_COLUMNS);
-    }
-    return WEIR_OK;
+    return count_fields(schema, 0, n_out, err);
 }
 
 weir_err wi_schema_open(const struct ArrowSchema *schema,
                         struct wi_schema **out, struct weir_error *err)
 {
-    weir_err rc = check_struct(schema, err);
+    uint32_t n = 0;
+    weir_err rc = check_struct(schema, &n, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    uint32_t n = (uint32_t)schema->n_children;
     struct wi_schema *s = calloc(1, sizeof(*s));
     if (s == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
@@ -268,13 +350,11 @@ weir_err wi_schema_open(const struct ArrowSchema *schema,
         wi_schema_close(s);
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
     }
-    s->n_columns = n;
-    for (uint32_t i = 0; i < n; i++) {
-        rc = open_column(schema->children[i], i, &s->columns[i], err);
-        if (rc != WEIR_OK) {
-            wi_schema_close(s);
-            return rc;
-        }
+    s->n_top = (uint32_t)schema->n_children;
+    rc = open_fields(s, schema, NULL, err);
+    if (rc != WEIR_OK) {
+        wi_schema_close(s);
+        return rc;
     }
     sum_up(s);
     *out = s;
@@ -302,6 +382,7 @@ weir_err wi_schema_pick(const struct wi_schema *s, const uint32_t *columns,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
     }
     picked->columns = cols;
+    picked->n_top = picked->n_columns;
     if (!full) {
         wi_schema_close(picked);
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
@@ -326,7 +407,7 @@ void wi_schema_close(struct wi_schema *s)
 
 int wi_schema_find(const struct wi_schema *s, const char *name)
 {
-    for (uint32_t i = 0; i < s->n_columns; i++) {
+    for (uint32_t i = 0; i < s->n_columns; i += 1 + s->columns[i].n_below) {
         if (strcmp(s->columns[i].name, name) == 0) {
             return (int)i;
         }

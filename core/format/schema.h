@@ -5,11 +5,18 @@
  *   ArrowSchema --wi_schema_open--> wi_schema     (cold: parse, check)
  *   ArrowArray  --wi_schema_import--> views[]     (per batch: check, point)
  *
- * Three physical kinds carry every type of weir/batch.h:
- *   FIXED  width bytes per value     (int*, float*, dates and times,
- *                                     decimals, fixed-size binary)
- *   BITS   one bit per value, LSB first                            (bool)
- *   VAR    int32 offsets and bytes                         (utf8, binary)
+ * Four physical kinds carry every type of weir/batch.h:
+ *   FIXED   width bytes per value     (int*, float*, dates and times,
+ *                                      decimals, fixed-size binary)
+ *   BITS    one bit per value, LSB first                            (bool)
+ *   VAR     int32 offsets and bytes                         (utf8, binary)
+ *   STRUCT  nothing of its own but nulls                          (struct)
+ *
+ * The fields of a struct are columns too, of as many rows, which follow it:
+ *
+ *   a, s {x, t {y}}, b  -->  columns[] = a, s, s.x, s.t, s.t.y, b
+ *
+ * so that whoever moves rows goes over columns[] and knows no structs.
  */
 #ifndef WI_SCHEMA_H
 #define WI_SCHEMA_H
@@ -23,7 +30,10 @@
 
 #include "core/base/isa.h"
 
-enum wi_kind { WI_KIND_FIXED, WI_KIND_BITS, WI_KIND_VAR };
+enum wi_kind { WI_KIND_FIXED, WI_KIND_BITS, WI_KIND_VAR, WI_KIND_STRUCT };
+
+/* Structs in structs: a column is in at most so many. */
+enum { WI_SCHEMA_DEPTH = 32 };
 
 /* How two values compare (range partitioning) and hash. */
 enum wi_order {
@@ -35,19 +45,23 @@ enum wi_order {
 };
 
 struct wi_column {
-    char *name;
+    char *name;   /* of a field: with those of its structs, "s.t.y" */
     char *format; /* Arrow format string */
     enum wi_kind kind;
     enum wi_order order;
     uint32_t width; /* bytes per value; FIXED only, else 0 */
     bool nullable;
+    uint32_t n_fields; /* of a STRUCT, else 0 */
+    uint32_t n_below;  /* columns after it that are in it */
 };
 
 struct wi_schema {
     uint32_t n_columns;
+    uint32_t n_top;       /* of them are in no struct: a batch's columns */
     uint32_t n_var;       /* columns of kind VAR */
     uint32_t n_buffers;   /* buffers in a frame: per column validity if
-                             nullable, values or bits or offsets, bytes */
+                             nullable, values or bits or offsets unless a
+                             struct, bytes */
     uint32_t fixed_bits;  /* bits per row without VAR bytes, offsets included */
     uint64_t fingerprint; /* of names, formats, nullability: equal schemas on
                              two nodes have equal fingerprints */
@@ -80,16 +94,16 @@ weir_err wi_schema_open(const struct ArrowSchema *schema,
                         struct wi_schema **out, struct weir_error *err);
 void wi_schema_close(struct wi_schema *s);
 
-/** A schema of some columns of another one, all of them nullable.
+/** A schema of some columns of another one, no structs, all of them nullable.
  *  Errors: WEIR_ERR_NO_MEMORY. Ownership: as wi_schema_open. */
 weir_err wi_schema_pick(const struct wi_schema *s, const uint32_t *columns,
                         uint32_t n, struct wi_schema **out,
                         struct weir_error *err);
 
-/** Column by name, or -1. */
+/** Column by name, fields of structs left out; -1: none. */
 int wi_schema_find(const struct wi_schema *s, const char *name);
 
-/** "a:l?, b:u" into text (cut to fit), for messages; ? marks nullable. */
+/** "a:l?, b:u, s:+s, s.x:l" into text (cut to fit), for messages; ? marks nullable. */
 void wi_schema_text(const struct wi_schema *s, char *text, size_t bytes);
 
 #endif /* WI_SCHEMA_H */

@@ -11,6 +11,7 @@
  */
 #include "core/partition/partition_hash.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -167,6 +168,9 @@ void wi_key_words(const struct wi_column *c, const struct wi_view *v,
         } else {
             words_var(v, at, n, seed, words_out);
         }
+        break;
+    case WI_KIND_STRUCT: /* is no key */
+        assert(false);
         break;
     }
     if (v->validity != NULL) {

@@ -218,7 +218,8 @@ static weir_err import_bounds(const struct wi_schema *s,
                               const struct ArrowArray *bounds,
                               struct wi_view *views, struct weir_error *err)
 {
-    struct wi_schema keys = {.n_columns = n_keys, .n_var = s->n_var};
+    struct wi_schema keys = {
+        .n_columns = n_keys, .n_top = n_keys, .n_var = s->n_var};
     keys.columns = calloc(n_keys, sizeof(*keys.columns));
     if (keys.columns == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "range: no memory");

@@ -138,6 +138,12 @@ weir_err weir_row_writer_open(weir_writer *writer,
         wi_schema_close(s);
         return rc;
     }
+    if (s->n_top != s->n_columns) {
+        wi_schema_close(s);
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "row writer: the shuffle has columns that are structs; "
+                       "push batches");
+    }
     weir_row_writer *rw = calloc(1, sizeof(*rw));
     if (rw != NULL) {
         rw->writer = writer;

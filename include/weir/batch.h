@@ -29,14 +29,18 @@
  *   d:P,S[,B]         decimal of B bits: 32, 64, 128 [128], 256
  *   u z               utf8, binary (32-bit offsets)
  *   w:N               fixed-size binary of N bytes, 1..4096
+ *   +s                struct of any of these, in structs up to 32 deep
  *
- * All of them but e, tiD and tin may be keys of WEIR_HASH and WEIR_RANGE.
+ * All of them but e, tiD, tin and +s may be keys of WEIR_HASH and WEIR_RANGE;
+ * a field of a struct may not: give it a column of its own.
  *
- * Every column may be nullable (ARROW_FLAG_NULLABLE). The struct itself may
- * not hold nulls. Dictionaries and nested types are refused with
- * WEIR_ERR_SCHEMA, which names the column. Pushed batches may hold utf8 and
- * binary as views or with 64-bit offsets, and any type as indices into a
- * dictionary: weir/layout.h.
+ * Every column and field may be nullable (ARROW_FLAG_NULLABLE). The batch
+ * itself may not hold nulls. Where a struct is null its fields are anything,
+ * also null if they are not nullable. 1024 columns and fields in all.
+ * Dictionaries, lists, maps and unions are refused with WEIR_ERR_SCHEMA, which
+ * names the column. Pushed batches may hold utf8 and binary as views or with
+ * 64-bit offsets, and any type but structs as indices into a dictionary, in
+ * structs too: weir/layout.h.
  *
  * Rules for batches that Weir hands out:
  *  - columns point into the receive ring: no copy was made (except of the
@@ -123,7 +127,8 @@ struct weir_field {
 /**
  * Build the ArrowSchema of a struct from a list of columns.
  *
- * For programs that have no Arrow library of their own.
+ * For programs that have no Arrow library of their own. Structs in it are
+ * beyond it: such a schema is filled in by hand.
  *
  * @param fields      columns, copied
  * @param n_fields    1..1024

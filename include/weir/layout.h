@@ -5,8 +5,9 @@
  *   schema of the shuffle   pushed                          readers get
  *   u   utf8                u, U large utf8, vu utf8 view   u
  *   z   binary              z, Z large binary, vz view      z
- *   any type                c C s S i I l L with a          the values, plain
+ *   any but structs         c C s S i I l L with a          the values, plain
  *                           dictionary of any of its forms
+ *   +s  struct              +s, its fields in such forms    +s
  *
  * A shuffle has one schema, which its members agree on and its readers get. A
  * producer whose batches are laid out otherwise says so, and its rows are cut

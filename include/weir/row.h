@@ -32,8 +32,8 @@ typedef struct weir_row_writer weir_row_writer;
  * @param schema  the shuffle's schema; borrowed for this call
  * @param rows    rows collected before a push, 1..65536 [0: 1024]
  *
- * Errors:     WEIR_ERR_SCHEMA (also: not the shuffle's), WEIR_ERR_ARG,
- *             WEIR_ERR_NO_MEMORY
+ * Errors:     WEIR_ERR_SCHEMA (also: not the shuffle's, or with structs in it),
+ *             WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY
  * Blocks:     never
  * Threads:    the worker's thread
  * Ownership:  weir_row_writer_close; the writer stays the caller's

@@ -35,6 +35,11 @@
     X(suite, place, large_texts_of_any_layout_travel)                          \
     X(suite, place, many_destinations_get_texts_of_any_layout)                 \
     X(suite, place, layouts_are_told_and_checked)                              \
+    X(suite, place, structs_travel)                                            \
+    X(suite, place, large_structs_travel)                                      \
+    X(suite, place, many_destinations_get_structs)                             \
+    X(suite, place, structs_are_held_and_detached)                             \
+    X(suite, place, structs_are_no_keys)                                       \
     X(suite, place, no_rows_still_end)                                         \
     X(suite, place, one_row_arrives)                                           \
     X(suite, place, empty_batches_are_taken)                                   \

@@ -5,6 +5,8 @@
  * is read to its last byte, in memory of exactly its size.
  *
  *   schema: n, n x {format, nullable}    kind of frame    changes | bytes
+ *
+ * From 192 on a format is one of a few structs.
  */
 #include <weir/batch.h>
 
@@ -13,17 +15,33 @@
 #include "core/format/frame_build.h"
 #include "core/format/frame_check.h"
 #include "test/fuzz/fuzz.h"
+#include "test/support/nest.h"
 
-enum { MAX_COLUMNS = 6, CAP_BYTES = 4096, MAX_ROWS = 40, EPOCH = 7 };
+enum {
+    MAX_COLUMNS = 6,
+    MAX_FLAT = 64,
+    NESTED = 192,
+    CAP_BYTES = 4096,
+    MAX_ROWS = 40,
+    EPOCH = 7
+};
 
 static const char *const formats[] = {"c", "S",   "l",      "f", "b",
                                       "u", "w:7", "d:38,4", "z", "tdD"};
+
+static const struct wt_nest deep[] = {{"y", "u", 1, NULL, 0, NULL},
+                                      {"b", "b", 0, NULL, 0, NULL}};
+static const struct wt_nest fields[] = {{"x", "l", 0, NULL, 0, NULL},
+                                        {"t", "+s", 1, deep, 2, NULL},
+                                        {"z", "z", 0, NULL, 0, NULL}};
+static const struct wt_nest nested[] = {{"s", "+s", 1, fields, 3, NULL},
+                                        {"r", "+s", 0, deep, 2, NULL}};
 
 static volatile uint64_t sink; /* so that reads are not left out */
 
 static struct wi_schema *take_schema(struct fz_input *in)
 {
-    struct weir_field fields[MAX_COLUMNS];
+    struct wt_nest columns[MAX_COLUMNS];
     static const char *const names[MAX_COLUMNS] = {"a", "b", "c",
                                                    "d", "e", "f"};
     struct ArrowSchema arrow;
@@ -31,12 +49,16 @@ static struct wi_schema *take_schema(struct fz_input *in)
     uint32_t n = 1u + fz_u8(in) % MAX_COLUMNS;
     for (uint32_t i = 0; i < n; i++) {
         uint8_t x = fz_u8(in);
-        fields[i] = (struct weir_field){
-            names[i], formats[x / 2 % WI_ARRAY_LEN(formats)], x & 1};
+        columns[i] =
+            (struct wt_nest){.format = formats[x / 2 % WI_ARRAY_LEN(formats)],
+                             .nullable = x & 1};
+        if (x >= NESTED) {
+            columns[i] = nested[x % WI_ARRAY_LEN(nested)];
+        }
+        columns[i].name = names[i];
     }
-    FZ_CHECK(weir_schema_build(fields, n, &arrow, NULL) == WEIR_OK &&
-                 wi_schema_open(&arrow, &s, NULL) == WEIR_OK,
-             "no schema");
+    wt_nest_schema(columns, n, false, &arrow);
+    FZ_CHECK(wi_schema_open(&arrow, &s, NULL) == WEIR_OK, "no schema");
     arrow.release(&arrow);
     return s;
 }
@@ -48,7 +70,7 @@ static struct wi_schema *take_schema(struct fz_input *in)
 struct rows {
     uint8_t junk[MAX_ROWS * 32 + 64];
     int32_t offsets[MAX_ROWS + 1];
-    struct wi_view views[MAX_COLUMNS];
+    struct wi_view views[MAX_FLAT];
 };
 
 static void fill_rows(const struct wi_schema *s, struct fz_input *in,
@@ -108,11 +130,18 @@ static void read_bytes(const uint8_t *p, uint64_t n)
     sink += sum;
 }
 
+/* A column, which may be a struct of those that follow it. */
 static void read_column(const struct wi_column *c, const struct ArrowArray *a)
 {
     uint64_t rows = (uint64_t)a->length;
     if (a->buffers[0] != NULL) {
         read_bytes(a->buffers[0], (rows + 7) / 8);
+    }
+    uint32_t below = 1;
+    for (uint32_t k = 0; k < c->n_fields; k++) {
+        FZ_CHECK(a->children[k]->length == a->length, "rows of a field");
+        read_column(c + below, a->children[k]);
+        below += 1 + c[below].n_below;
     }
     if (c->kind == WI_KIND_VAR) {
         const int32_t *o = a->buffers[1];
@@ -122,7 +151,7 @@ static void read_column(const struct wi_column *c, const struct ArrowArray *a)
             read_bytes((const uint8_t *)a->buffers[2] + o[i],
                        (uint64_t)(o[i + 1] - o[i]));
         }
-    } else {
+    } else if (c->kind != WI_KIND_STRUCT) {
         read_bytes(a->buffers[1],
                    c->kind == WI_KIND_BITS ? (rows + 7) / 8 : rows * c->width);
     }
@@ -152,8 +181,10 @@ static void take(const struct wi_schema *s, const uint8_t *mem, uint32_t bytes)
     const struct wi_frame_at at = {.h = &h, .mem = mem};
     if (wi_frame_export(x, &at, &array, &err) == WEIR_OK) {
         FZ_CHECK(array.length == h.rows, "%u rows", h.rows);
-        for (uint32_t c = 0; c < s->n_columns; c++) {
-            read_column(&s->columns[c], array.children[c]);
+        uint32_t i = 0;
+        for (uint32_t c = 0; c < s->n_top; c++) {
+            read_column(&s->columns[i], array.children[c]);
+            i += 1 + s->columns[i].n_below;
         }
     }
     wi_export_close(x);

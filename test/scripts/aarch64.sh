@@ -13,7 +13,8 @@ mkdir -p "$objects"
 
 sources="core/base/err.c core/base/isa.c core/format/*.c core/partition/*.c
          test/unit/core/base/isa_test.c test/unit/core/format/*.c
-         test/unit/core/partition/*.c test/support/relaid.c
+         test/unit/core/partition/*.c test/support/nest.c
+         test/support/relaid.c
          test/sanitizer/runner.c test/aarch64/criterion.c"
 # Headers of Criterion and xxHash are the same for all machines; those of the C
 # library come first, and are the other machine's.

@@ -394,9 +394,13 @@ static void fill_params(struct wt_flow *f, const struct wt_flow_params *p)
 static void open_shuffles(struct wt_flow *f)
 {
     struct weir_error err = {0};
-    cr_assert_eq(
-        weir_schema_build(f->rows.fields, f->rows.n_fields, &f->schema, &err),
-        WEIR_OK, "%s", err.message);
+    if (f->rows.n_nested == 0) {
+        cr_assert_eq(weir_schema_build(f->rows.fields, f->rows.n_fields,
+                                       &f->schema, &err),
+                     WEIR_OK, "%s", err.message);
+    } else {
+        wt_rows_schema(&f->rows, false, &f->schema);
+    }
     for (uint32_t i = 0; i < f->cluster->n_nodes; i++) {
         if (f->query->query[i] != NULL) {
             cr_assert_eq(weir_shuffle_open(f->query->query[i], &f->params,

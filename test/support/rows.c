@@ -22,6 +22,7 @@ struct owned {
     struct ArrowArray *children[WT_MAX_FIELDS];
     const void *buffers[WT_MAX_FIELDS][3];
     const void *none[1];
+    uint32_t n_flat; /* of the columns; the others free themselves */
 };
 
 uint64_t wt_mix(uint64_t a, uint64_t b)
@@ -236,19 +237,62 @@ static void release_rows(struct ArrowArray *a)
 {
     struct owned *o = a->private_data;
     for (int64_t c = 0; c < a->n_children; c++) {
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; c < o->n_flat && i < 3; i++) {
             free((void *)(uintptr_t)o->buffers[c][i]);
+        }
+        if (c >= o->n_flat) {
+            o->columns[c].release(&o->columns[c]);
         }
     }
     free(o);
     a->release = NULL;
 }
 
+static uint64_t nested_seed(uint64_t id, uint32_t c)
+{
+    return wt_mix(id, 1000 + c);
+}
+
+static void make_nested(const struct wt_rows *spec, uint32_t c, uint64_t first,
+                        uint32_t n, struct ArrowArray *out)
+{
+    uint32_t skip = spec->offset;
+    uint32_t ahead = skip + spec->outer_offset;
+    uint64_t *seeds = fresh((ahead + n) * sizeof(*seeds));
+    for (uint32_t i = 0; i < n; i++) {
+        seeds[ahead + i] = nested_seed(first + i, c);
+    }
+    wt_nest_make(&spec->nested[c], &spec->nested_size, seeds, skip,
+                 spec->outer_offset + n, out);
+    free(seeds);
+}
+
+void wt_rows_schema(const struct wt_rows *spec, bool pushed,
+                    struct ArrowSchema *out)
+{
+    struct wt_nest columns[WT_MAX_FIELDS] = {{0}};
+    for (uint32_t c = 0; c < spec->n_fields; c++) {
+        const struct weir_field *f = &spec->fields[c];
+        columns[c] = (struct wt_nest){
+            .name = f->name, .format = f->format, .nullable = f->nullable};
+    }
+    for (uint32_t c = 0; c < spec->n_nested; c++) {
+        columns[spec->n_fields + c] = spec->nested[c];
+    }
+    wt_nest_schema(columns, spec->n_fields + spec->n_nested, pushed, out);
+}
+
 void wt_rows_make(const struct wt_rows *spec, uint64_t first, uint32_t n,
                   struct ArrowArray *out)
 {
     struct owned *o = calloc(1, sizeof(*o));
-    assert(o != NULL && spec->n_fields <= WT_MAX_FIELDS);
+    uint32_t all = spec->n_fields + spec->n_nested;
+    assert(o != NULL && all <= WT_MAX_FIELDS);
+    o->n_flat = spec->n_fields;
+    for (uint32_t c = spec->n_fields; c < all; c++) {
+        make_nested(spec, c - spec->n_fields, first, n, &o->columns[c]);
+        o->children[c] = &o->columns[c];
+    }
     for (uint32_t c = 0; c < spec->n_fields; c++) {
         make_column(spec, c, first, n, &o->columns[c], o->buffers[c]);
         o->columns[c].release = release_child;
@@ -258,7 +302,7 @@ void wt_rows_make(const struct wt_rows *spec, uint64_t first, uint32_t n,
                                .offset = spec->outer_offset,
                                .n_buffers = 1,
                                .buffers = o->none,
-                               .n_children = spec->n_fields,
+                               .n_children = all,
                                .children = o->children,
                                .release = release_rows,
                                .private_data = o};
@@ -288,13 +332,33 @@ static bool value_is(const struct ArrowArray *a, enum kind kind, uint32_t width,
     return cell_is(cell, (const uint8_t *)a->buffers[1] + at * width);
 }
 
+static bool check_nested(const struct wt_rows *spec,
+                         const struct ArrowArray *batch, int64_t row, char *why)
+{
+    uint64_t id = wt_rows_id(batch, row);
+    for (uint32_t c = 0; c < spec->n_nested; c++) {
+        if (!wt_nest_check(&spec->nested[c], &spec->nested_size,
+                           batch->children[spec->n_fields + c],
+                           (uint64_t)(batch->offset + row),
+                           nested_seed(id, c))) {
+            (void)snprintf(why, WT_WHY_BYTES,
+                           "row %lld, id %llu: column %s (%s) is another value",
+                           (long long)row, (unsigned long long)id,
+                           spec->nested[c].name, spec->nested[c].format);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool wt_rows_check(const struct wt_rows *spec, const struct ArrowArray *batch,
                    int64_t row, char *why)
 {
     uint64_t id = wt_rows_id(batch, row);
-    if (batch->n_children != spec->n_fields) {
+    if (batch->n_children != spec->n_fields + spec->n_nested) {
         (void)snprintf(why, WT_WHY_BYTES, "%lld columns, not %u",
-                       (long long)batch->n_children, spec->n_fields);
+                       (long long)batch->n_children,
+                       spec->n_fields + spec->n_nested);
         return false;
     }
     for (uint32_t c = 0; c < spec->n_fields; c++) {
@@ -316,5 +380,5 @@ bool wt_rows_check(const struct wt_rows *spec, const struct ArrowArray *batch,
             return false;
         }
     }
-    return true;
+    return check_nested(spec, batch, row, why);
 }

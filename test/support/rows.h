@@ -15,6 +15,8 @@
 
 #include <weir/batch.h>
 
+#include "test/support/nest.h"
+
 enum { WT_MAX_FIELDS = 48, WT_WHY_BYTES = 160 };
 
 struct wt_rows {
@@ -27,7 +29,15 @@ struct wt_rows {
     bool all_null;         /* what may be null is */
     uint32_t offset;       /* rows before the first in each column's buffers */
     uint32_t outer_offset; /* the same in the struct */
+    const struct wt_nest *nested; /* columns after these [none] */
+    uint32_t n_nested;
+    struct wt_nest_size nested_size; /* of those */
 };
+
+/** Schema of the rows, or of batches as they are pushed, which `nested` may
+ *  tell apart. Ownership: out->release. */
+void wt_rows_schema(const struct wt_rows *spec, bool pushed,
+                    struct ArrowSchema *out);
 
 /** Rows of ids first .. first+n-1. Ownership: out->release. */
 void wt_rows_make(const struct wt_rows *spec, uint64_t first, uint32_t n,

@@ -71,10 +71,17 @@ fn stands_for(found: &DataType, wanted: &DataType) -> bool {
     use DataType::*;
     match (found, wanted) {
         (Dictionary(_, values), _) => {
-            !matches!(**values, Dictionary(..)) && stands_for(values, wanted)
+            !matches!(**values, Dictionary(..) | Struct(_))
+                && stands_for(values, wanted)
         }
         (LargeUtf8 | Utf8View, Utf8) => true,
         (LargeBinary | BinaryView, Binary) => true,
+        (Struct(found), Struct(wanted)) => {
+            found.len() == wanted.len()
+                && found.iter().zip(wanted).all(|(found, wanted)| {
+                    stands_for(found.data_type(), wanted.data_type())
+                })
+        }
         _ => found.equals_datatype(wanted),
     }
 }

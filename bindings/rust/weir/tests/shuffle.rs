@@ -7,11 +7,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow_array::types::Int32Type;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
     ArrayRef, DictionaryArray, Int64Array, LargeStringArray, RecordBatch,
-    StringViewArray,
+    StringArray, StringViewArray, StructArray,
 };
+use arrow_schema::{DataType, Field, Fields};
 use common::*;
 use futures::{SinkExt, StreamExt, TryStreamExt};
 use weir::{
@@ -286,6 +288,89 @@ async fn readers_get_the_schema_whatever_the_layout() {
     keys.sort_unstable();
     let wanted = first + 100..first + 100 + 16 * 700;
     assert_eq!(keys, wanted.collect::<Vec<_>>());
+}
+
+/// Rows with a struct in a struct, some of them null at each depth; the texts
+/// are views on odd calls.
+fn nested(first: i64, n: i64, views: bool) -> RecordBatch {
+    let keys: ArrayRef =
+        Arc::new((first..first + n).map(Some).collect::<Int64Array>());
+    let texts = (first..first + n).map(text_of);
+    let (texts, kind): (ArrayRef, _) = if views {
+        (Arc::new(texts.collect::<StringViewArray>()), DataType::Utf8View)
+    } else {
+        (Arc::new(texts.collect::<StringArray>()), DataType::Utf8)
+    };
+    let some =
+        |of: i64| Some((first..first + n).map(|i| i % of != 0).collect());
+    let inner = Fields::from(vec![Field::new("text", kind, true)]);
+    let deep = StructArray::new(inner.clone(), vec![texts], some(7));
+    let outer = Fields::from(vec![
+        Field::new("twice", DataType::Int64, false),
+        Field::new("deep", DataType::Struct(inner), true),
+    ]);
+    let whole =
+        StructArray::new(outer, vec![keys.clone(), Arc::new(deep)], some(5));
+    RecordBatch::try_from_iter_with_nullable([
+        ("key", keys, false),
+        ("whole", Arc::new(whole) as ArrayRef, true),
+    ])
+    .unwrap()
+}
+
+async fn move_nested(transport: &str) {
+    let nodes = cluster(2, 1, transport);
+    let id = query_id();
+    let schema = nested(0, 1, false).schema();
+    let mut writing = Vec::new();
+    let mut reading = Vec::new();
+    let mut kept = Vec::new();
+    for (n, node) in nodes.iter().enumerate() {
+        let query = node.query(id).open().unwrap();
+        let by = Partitioning::Hash(vec!["key".into()]);
+        let shuffle = query.shuffle(1, schema.clone()).by(by).open().unwrap();
+        let mut writer = shuffle.writer(0).unwrap();
+        let mut reader = shuffle.reader(0).unwrap();
+        writing.push(tokio::spawn(async move {
+            for i in 0..20 {
+                let first = (n as i64 * 20 + i) * 700;
+                let batch = nested(first - 9, 720, i % 2 != 0);
+                writer.push(batch.slice(9, 700)).await?;
+            }
+            writer.finish().await
+        }));
+        reading.push(tokio::spawn(async move {
+            let mut batches = Vec::new();
+            while let Some(batch) = reader.next().await {
+                batches.push(detach(&batch?)?);
+            }
+            Ok::<_, weir::Error>(batches)
+        }));
+        kept.push((query, shuffle));
+    }
+    for task in writing {
+        within(task).await.unwrap().unwrap();
+    }
+    let mut rows = 0;
+    let mut seen = HashMap::new();
+    for task in reading {
+        for batch in within(task).await.unwrap().unwrap() {
+            let keys = batch.column(0).as_primitive::<Int64Type>();
+            for (i, &key) in keys.values().iter().enumerate() {
+                let wanted = nested(key, 1, false);
+                assert_eq!(batch.slice(i, 1), wanted, "row {key}");
+                *seen.entry(key).or_insert(0) += 1;
+                rows += 1;
+            }
+        }
+    }
+    assert_eq!((rows, seen.len()), (40 * 700, 40 * 700));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn structs_travel() {
+    move_nested("shm").await;
+    move_nested("tcp").await;
 }
 
 #[tokio::test]
