@@ -258,65 +258,17 @@ static WI_COLD weir_err bad_checksum(const struct wi_frame_header *h,
 
 /* ---- export -------------------------------------------------------------- */
 
-/* One piece of memory: the struct, then what its pointers point to. */
-struct wi_export {
-    const struct wi_schema *s;
-    struct ArrowArray **children; /* of the batch, then of each STRUCT */
-    struct ArrowArray ***fields;  /* where those of a column are; NULL: none */
-    const void **buffers;         /* three per column, then the struct's */
-    struct ArrowArray arrays[];   /* one per column */
-};
-
-static void release_child(struct ArrowArray *array)
+/* What was packed, now that the bytes are those that were sent. */
+static weir_err unpack(struct wi_export *x, uint32_t rows,
+                       struct weir_error *err)
 {
-    array->release = NULL;
-}
-
-/* Point at the children of a struct, columns[at] on, and at theirs: `list` has
- * them. Returns the list's end. */
-static struct ArrowArray **point_at(struct wi_export *x, uint32_t at,
-                                    uint32_t n, struct ArrowArray **list)
-{
-    struct ArrowArray **end = list + n;
-    for (uint32_t k = 0; k < n; k++) {
-        const struct wi_column *c = &x->s->columns[at];
-        list[k] = &x->arrays[at];
-        if (c->kind == WI_KIND_STRUCT) {
-            x->fields[at] = end;
-            end = point_at(x, at + 1, c->n_fields, end);
+    weir_err rc = WEIR_OK;
+    for (uint32_t i = 0; rc == WEIR_OK && i < x->s->n_columns; i++) {
+        if (x->items[i] != NULL) {
+            rc = wi_export_list(x, i, rows, err);
         }
-        at += 1 + c->n_below;
     }
-    return end;
-}
-
-struct wi_export *wi_export_open(const struct wi_schema *s)
-{
-    size_t n = s->n_columns;
-    size_t bytes = sizeof(struct wi_export) + n * sizeof(struct ArrowArray) +
-                   (n + n + n * 3 + 1) * sizeof(void *);
-    bytes = wi_align_up(bytes, WI_CACHE_LINE);
-    struct wi_export *x = aligned_alloc(WI_CACHE_LINE, bytes);
-    if (x == NULL) {
-        return NULL;
-    }
-    memset(x, 0, bytes);
-    x->s = s;
-    x->children = (void *)&x->arrays[n];
-    x->fields = (void *)&x->children[n];
-    x->buffers = (void *)&x->fields[n];
-    (void)point_at(x, 0, s->n_top, x->children);
-    return x;
-}
-
-void wi_export_close(struct wi_export *x)
-{
-    free(x);
-}
-
-static inline int64_t buffers_of(const struct wi_column *c)
-{
-    return c->kind == WI_KIND_VAR ? 3 : c->kind == WI_KIND_STRUCT ? 1 : 2;
+    return rc;
 }
 
 weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
@@ -328,23 +280,20 @@ weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
         .h = h, .mem = at->mem, .offsets = at->offsets, .err = err};
     weir_err rc = check_data_of(s, h, err);
     for (uint32_t i = 0; rc == WEIR_OK && i < s->n_columns; i++) {
-        const struct wi_column *c = &s->columns[i];
-        rc = take_column(&l, c, &x->buffers[i * 3]);
-        x->arrays[i] = (struct ArrowArray){
-            .length = h->rows,
-            .null_count = c->nullable ? -1 : 0,
-            .n_buffers = buffers_of(c),
-            .n_children = c->n_fields,
-            .buffers = &x->buffers[i * 3],
-            .children = x->fields[i],
-            .release = release_child,
-        };
+        rc = take_column(&l, &s->columns[i], &x->buffers[i * 3]);
+        wi_export_array(x, i, h->rows);
     }
     if (rc != WEIR_OK) {
         return rc;
     }
     if (h->checksum != 0 && h->checksum != wi_frame_checksum(h, at->mem)) {
         return bad_checksum(h, err);
+    }
+    if (s->n_lists > 0) {
+        rc = unpack(x, h->rows, err);
+        if (rc != WEIR_OK) {
+            return rc;
+        }
     }
     *out = (struct ArrowArray){
         .length = h->rows,

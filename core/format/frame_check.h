@@ -13,6 +13,7 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 
+#include "core/format/export.h"
 #include "core/format/frame.h"
 
 /**
@@ -25,14 +26,6 @@
 weir_err wi_frame_check_header(const struct wi_frame_header *h, uint64_t pos,
                                uint32_t epoch, uint64_t avail,
                                struct weir_error *err);
-
-/** Storage for one exported batch: an ArrowArray for each column and the buffer
- *  pointers, allocated once and filled again for every frame. Fields of structs
- *  are children of theirs. */
-struct wi_export;
-struct wi_export *
-wi_export_open(const struct wi_schema *s); /* NULL: no memory */
-void wi_export_close(struct wi_export *x);
 
 /** A received frame. */
 struct wi_frame_at {
@@ -48,6 +41,8 @@ struct wi_frame_at {
  * Check the contents of a DATA frame against the schema of x, and fill *out
  * (and the children in x) with it.
  *
+ * Packed lists are unpacked into memory of x.
+ *
  * Checked are: table entries inside the frame, aligned, after header and table,
  * long enough for h->rows; VAR offsets start at 0, ascend and end inside their
  * bytes; the checksum if h->checksum is not 0. The caller sets `release` and
@@ -59,8 +54,8 @@ struct wi_frame_at {
  *
  * @param at  its header was checked by wi_frame_check_header()
  *
- * Errors: WEIR_ERR_PEER_PROTOCOL, WEIR_ERR_INTEGRITY (checksum); *out is
- * unchanged
+ * Errors: WEIR_ERR_PEER_PROTOCOL, WEIR_ERR_INTEGRITY (checksum),
+ * WEIR_ERR_NO_MEMORY (lists); *out is unchanged
  */
 weir_err wi_frame_export(struct wi_export *x, const struct wi_frame_at *at,
                          struct ArrowArray *out, struct weir_error *err);

@@ -11,14 +11,15 @@
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
-#include "core/format/frame_bits.h"
 #include "core/format/import.h"
 #include "core/format/intake_index.h"
+#include "core/format/intake_list.h"
 #include "core/format/intake_source.h"
 
 /* One column. What it has of the last batch is for wi_intake_is_imported(). */
 struct intake_column {
-    bool same; /* laid out as the schema says */
+    bool same; /* laid out as the schema says, and taken as it is */
+    struct wi_intake_list *list; /* NULL: it is none */
     enum wi_layout layout;
     struct wi_index index; /* into a dictionary that is laid out so */
     struct wi_room found;  /* texts of the last batch, or values */
@@ -61,6 +62,9 @@ static bool match(const struct wi_column *c, const char *format,
     return strcmp(c->format, format) == 0;
 }
 
+/* An intake for the items of a list, below. */
+static const struct wi_items_ops items_ops;
+
 static weir_err open_any(const struct wi_column *c,
                          const struct ArrowSchema *given,
                          struct intake_column *col, bool *same,
@@ -74,8 +78,10 @@ static weir_err open_fields(const struct wi_column *c,
 {
     weir_err rc = WEIR_OK;
     uint32_t at = 1;
-    if (strcmp(given->format, c->format) != 0 || given->dictionary != NULL ||
-        given->n_children != (int64_t)c->n_fields || given->children == NULL) {
+    if (given != NULL &&
+        (strcmp(given->format, c->format) != 0 || given->dictionary != NULL ||
+         given->n_children != (int64_t)c->n_fields ||
+         given->children == NULL)) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
                        "layout: column %s has format \"%s\"%s and %lld "
                        "children; the shuffle has a struct of %u there",
@@ -84,7 +90,11 @@ static weir_err open_fields(const struct wi_column *c,
                        (long long)given->n_children, c->n_fields);
     }
     for (uint32_t k = 0; rc == WEIR_OK && k < c->n_fields; k++) {
-        rc = open_any(c + at, given->children[k], col + at, same, err);
+        const struct ArrowSchema *child = NULL;
+        rc = wi_layout_child(c, given, k, &child, err);
+        if (rc == WEIR_OK) {
+            rc = open_any(c + at, child, col + at, same, err);
+        }
         at += 1 + c[at].n_below;
     }
     return rc;
@@ -113,18 +123,26 @@ static weir_err open_column(const struct wi_column *c,
     return WEIR_OK;
 }
 
-/* A column and those below it. */
+/* A column and those below it; `given` is NULL if all is as the schema says. */
 static weir_err open_any(const struct wi_column *c,
                          const struct ArrowSchema *given,
                          struct intake_column *col, bool *same,
                          struct weir_error *err)
 {
-    if (given == NULL || given->release == NULL || given->format == NULL) {
+    if (given != NULL && (given->release == NULL || given->format == NULL)) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "layout: column %s is missing or released", c->name);
     }
     if (c->kind == WI_KIND_STRUCT) {
         return open_fields(c, given, col, same, err);
+    }
+    if (c->items != NULL) {
+        *same = false;
+        return wi_intake_list_open(c, given, &items_ops, &col->list, err);
+    }
+    if (given == NULL) {
+        col->same = true;
+        return WEIR_OK;
     }
     weir_err rc = open_column(c, given, col, err);
     *same = *same && col->same;
@@ -135,7 +153,7 @@ static weir_err check_given(const struct wi_schema *s,
                             const struct ArrowSchema *given,
                             struct weir_error *err)
 {
-    if (given == NULL || given->release == NULL || given->format == NULL) {
+    if (given->release == NULL || given->format == NULL) {
         return wi_fail(err, WEIR_ERR_ARG, "layout is missing or released");
     }
     if (strcmp(given->format, "+s") != 0 || given->children == NULL ||
@@ -145,18 +163,20 @@ static weir_err check_given(const struct wi_schema *s,
                        "(\"+s\") of the shuffle's %u columns is needed",
                        given->format, (long long)given->n_children, s->n_top);
     }
+    for (uint32_t i = 0; i < s->n_top; i++) {
+        if (given->children[i] == NULL) {
+            return wi_fail(err, WEIR_ERR_ARG, "layout: column %u is missing",
+                           i);
+        }
+    }
     return WEIR_OK;
 }
 
-weir_err wi_intake_open(const struct wi_schema *s,
-                        const struct ArrowSchema *given, struct wi_intake **out,
-                        struct weir_error *err)
+static weir_err open_all(const struct wi_schema *s,
+                         const struct ArrowSchema *given, bool *same,
+                         struct wi_intake **out, struct weir_error *err)
 {
-    bool same = true;
-    weir_err rc = check_given(s, given, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
+    weir_err rc = WEIR_OK;
     struct wi_intake *in =
         calloc(1, sizeof(*in) + s->n_columns * sizeof(in->columns[0]));
     if (in == NULL) {
@@ -165,11 +185,30 @@ weir_err wi_intake_open(const struct wi_schema *s,
     in->s = s;
     uint32_t at = 0;
     for (uint32_t i = 0; rc == WEIR_OK && i < s->n_top; i++) {
-        rc = open_any(&s->columns[at], given->children[i], &in->columns[at],
-                      &same, err);
+        rc =
+            open_any(&s->columns[at], given != NULL ? given->children[i] : NULL,
+                     &in->columns[at], same, err);
         at += 1 + s->columns[at].n_below;
     }
-    if (rc != WEIR_OK || same) {
+    if (rc != WEIR_OK) {
+        wi_intake_close(in);
+        return rc;
+    }
+    *out = in;
+    return WEIR_OK;
+}
+
+weir_err wi_intake_open(const struct wi_schema *s,
+                        const struct ArrowSchema *given, struct wi_intake **out,
+                        struct weir_error *err)
+{
+    bool same = true;
+    struct wi_intake *in = NULL;
+    weir_err rc = given != NULL ? check_given(s, given, err) : WEIR_OK;
+    if (rc == WEIR_OK) {
+        rc = open_all(s, given, &same, &in, err);
+    }
+    if (rc == WEIR_OK && same) {
         wi_intake_close(in);
         in = NULL;
     }
@@ -179,12 +218,21 @@ weir_err wi_intake_open(const struct wi_schema *s,
     return rc;
 }
 
+static weir_err open_items(const struct wi_schema *s,
+                           const struct ArrowSchema *given,
+                           struct wi_intake **out, struct weir_error *err)
+{
+    bool same = true;
+    return open_all(s, given, &same, out, err);
+}
+
 void wi_intake_close(struct wi_intake *in)
 {
     for (uint32_t i = 0; in != NULL && i < in->s->n_columns; i++) {
         free(in->columns[i].found.mem);
         free(in->columns[i].index.rows.mem);
         free(in->columns[i].index.validity.mem);
+        wi_intake_list_close(in->columns[i].list);
     }
     free(in);
 }
@@ -241,41 +289,6 @@ static weir_err import_texts(const struct wi_column *c,
                          : rc;
 }
 
-/* Values of a dictionary, one behind the other. */
-static weir_err copy_values(const struct wi_column *c,
-                            struct intake_column *col,
-                            const struct ArrowArray *d,
-                            const struct wi_picks *picks, struct wi_view *v,
-                            struct weir_error *err)
-{
-    const struct wi_view from = {.values = d->buffers[1],
-                                 .offset = (uint64_t)d->offset};
-    const struct wi_rows rows = {.idx = picks->rows, .n = (uint32_t)picks->n};
-    bool bits = c->kind == WI_KIND_BITS;
-    if (d->n_buffers != 2 || d->n_children != 0 ||
-        (d->length > 0 && from.values == NULL)) {
-        return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "batch: the dictionary of column %s has no values",
-                       c->name);
-    }
-    size_t bytes = bits ? (picks->n / 64 + 1) * 8 : picks->n * c->width;
-    weir_err rc = wi_room_make(&col->found, c, bytes, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    if (d->length == 0) { /* then all rows are null */
-        memset(col->found.mem, 0, bytes);
-    } else if (bits) {
-        wi_copy_bits(col->found.mem, 0, from.values, from.offset, &rows,
-                     wi_isa_best());
-    } else {
-        wi_copy_fixed(col->found.mem, &from, c->width, &rows);
-    }
-    *v =
-        (struct wi_view){.validity = picks->validity, .values = col->found.mem};
-    return WEIR_OK;
-}
-
 static weir_err import_indexed(const struct wi_column *c,
                                struct intake_column *col,
                                const struct wi_slice *in,
@@ -296,7 +309,7 @@ static weir_err import_indexed(const struct wi_column *c,
     return c->kind == WI_KIND_VAR
                ? find_texts(c, col, d, (uint64_t)d->offset, (uint64_t)d->length,
                             picks, v, err)
-               : copy_values(c, col, d, picks, v, err);
+               : wi_index_values(c, &col->found, d, picks, v, err);
 }
 
 static weir_err import_other(const struct wi_column *c,
@@ -352,27 +365,44 @@ static weir_err import_any(const struct wi_column *c, struct intake_column *col,
     if (c->kind == WI_KIND_STRUCT) {
         return import_fields(c, col, in, a, v, err);
     }
+    if (col->list != NULL) {
+        return wi_intake_list_import(col->list, in, a, v, err);
+    }
     return col->same ? wi_column_import(c, in, a, v, err)
                      : import_other(c, col, in, a, v, err);
+}
+
+static weir_err import_all(struct wi_intake *in, const struct wi_slice *slice,
+                           const struct ArrowArray *list, struct wi_view *views,
+                           struct weir_error *err)
+{
+    const struct wi_schema *s = in->s;
+    weir_err rc = WEIR_OK;
+    uint32_t at = 0;
+    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_top; i++) {
+        rc = import_any(&s->columns[at], &in->columns[at], slice,
+                        list->children[i], &views[at], err);
+        at += 1 + s->columns[at].n_below;
+    }
+    return rc;
 }
 
 weir_err wi_intake_import(struct wi_intake *in, const struct ArrowArray *batch,
                           struct wi_view *views, struct weir_error *err)
 {
-    const struct wi_schema *s = in->s;
-    weir_err rc = wi_batch_check(s, batch, err);
+    weir_err rc = wi_batch_check(in->s, batch, err);
     if (rc != WEIR_OK) {
         return rc;
     }
     const struct wi_slice rows = wi_batch_slice(batch);
-    uint32_t at = 0;
-    for (uint32_t i = 0; rc == WEIR_OK && i < s->n_top; i++) {
-        rc = import_any(&s->columns[at], &in->columns[at], &rows,
-                        batch->children[i], &views[at], err);
-        at += 1 + s->columns[at].n_below;
-    }
-    return rc;
+    return import_all(in, &rows, batch, views, err);
 }
+
+static const struct wi_items_ops items_ops = {
+    .open = open_items,
+    .import = import_all,
+    .close = wi_intake_close,
+};
 
 static bool is_same_array(const struct intake_column *col,
                           const struct wi_slice *in, const struct ArrowArray *a,
@@ -399,6 +429,9 @@ static bool is_any_imported(const struct wi_column *c,
 {
     struct wi_slice fields;
     uint32_t at = 1;
+    if (col->list != NULL) {
+        return wi_intake_list_is_imported(col->list, in, a, v);
+    }
     if (c->kind != WI_KIND_STRUCT) {
         return col->same ? wi_column_is_imported(c, in, a, v)
                          : is_same_array(col, in, a, v);

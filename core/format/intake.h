@@ -5,7 +5,8 @@
  *   schema   pushed                     becomes
  *   u, z     U, Z   64-bit offsets      texts, row by row (text.h)
  *   u, z     vu, vz views               texts, row by row
- *   any      index into a dictionary    texts; or a column of values
+ *   plain    index into a dictionary    texts; or a column of values
+ *   lists    lists, maps                texts: each value packed (pack.h)
  *
  * The bytes of texts stay where they are until they are copied into a frame;
  * what a row has is found, and checked, once per batch.
@@ -28,7 +29,10 @@ struct wi_intake;
 /**
  * Compare the layout that batches will have with the schema.
  *
- * Returns:    WEIR_OK; *out is NULL if they do not differ
+ * @param given  NULL: as the schema says
+ *
+ * Returns:    WEIR_OK; *out is NULL if they do not differ, and no column is a
+ *             list
  * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA (names the column),
  *             WEIR_ERR_NO_MEMORY
  * Blocks:     never.  Threads: any

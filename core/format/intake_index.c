@@ -7,6 +7,7 @@
 #include "core/base/bytes.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/format/frame_bits.h"
 
 weir_err wi_room_make(struct wi_room *room, const struct wi_column *c,
                       size_t bytes, struct weir_error *err)
@@ -171,5 +172,37 @@ weir_err wi_index_look_up(struct wi_index *x, const struct wi_column *c,
     }
     *rows_out = x->rows.mem;
     *validity_out = any_null ? valid : NULL;
+    return WEIR_OK;
+}
+
+weir_err wi_index_values(const struct wi_column *c, struct wi_room *room,
+                         const struct ArrowArray *d,
+                         const struct wi_picks *picks, struct wi_view *v,
+                         struct weir_error *err)
+{
+    const struct wi_view from = {.values = d->buffers[1],
+                                 .offset = (uint64_t)d->offset};
+    const struct wi_rows rows = {.idx = picks->rows, .n = (uint32_t)picks->n};
+    bool bits = c->kind == WI_KIND_BITS;
+    if (d->n_buffers != 2 || d->n_children != 0 ||
+        (d->length > 0 && from.values == NULL)) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "batch: the dictionary of column %s has no values",
+                       c->name);
+    }
+    size_t bytes = bits ? (picks->n / 64 + 1) * 8 : picks->n * c->width;
+    weir_err rc = wi_room_make(room, c, bytes, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    if (d->length == 0) { /* then all rows are null */
+        memset(room->mem, 0, bytes);
+    } else if (bits) {
+        wi_copy_bits(room->mem, 0, from.values, from.offset, &rows,
+                     wi_isa_best());
+    } else {
+        wi_copy_fixed(room->mem, &from, c->width, &rows);
+    }
+    *v = (struct wi_view){.validity = picks->validity, .values = room->mem};
     return WEIR_OK;
 }

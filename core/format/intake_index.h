@@ -15,6 +15,7 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 
+#include "core/format/intake_source.h"
 #include "core/format/schema.h"
 
 /** Memory that is kept from batch to batch. */
@@ -55,5 +56,18 @@ weir_err wi_index_look_up(struct wi_index *x, const struct wi_column *c,
                           const struct ArrowArray *a, uint64_t offset,
                           uint64_t n, const uint32_t **rows_out,
                           const uint8_t **validity_out, struct weir_error *err);
+
+/**
+ * The values of a dictionary that are picked, one behind the other, as a column
+ * that is no text.
+ *
+ * Errors:     WEIR_ERR_SCHEMA (it has no values), WEIR_ERR_NO_MEMORY
+ * Blocks:     never; O(n).  Threads: one
+ * Ownership:  they lie in the room
+ */
+weir_err wi_index_values(const struct wi_column *c, struct wi_room *room,
+                         const struct ArrowArray *d,
+                         const struct wi_picks *picks, struct wi_view *v,
+                         struct weir_error *err);
 
 #endif /* WI_INTAKE_INDEX_H */

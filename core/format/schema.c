@@ -13,14 +13,15 @@
 #include "core/base/err.h"
 
 enum {
-    MAX_COLUMNS = 1024, /* as weir_schema_build() */
-    MAX_WIDTH = 4096,   /* w:N */
+    MAX_COLUMNS = 1024,  /* as weir_schema_build() */
+    MAX_WIDTH = 4096,    /* w:N */
+    MAX_ITEMS = 1 << 24, /* +w:N */
 };
 
 #define SUPPORTED                                                              \
     "c C s S i I l L e f g b tdD tdm tts ttm ttu ttn tss: tsm: tsu: tsn: tDs " \
     "tDm tDu tDn tiM tiD tin d:P,S d:P,S,B (B: 32, 64, 128, 256) u z w:N (N "  \
-    "<= 4096) +s"
+    "<= 4096) +s +l +L +m +w:N (N <= 2^24)"
 
 /* ---- formats ------------------------------------------------------------- */
 
@@ -194,6 +195,34 @@ static char *name_of(const struct ArrowSchema *child,
     return name;
 }
 
+static bool is_map(const struct ArrowSchema *schema)
+{
+    return strcmp(schema->format, "+m") == 0;
+}
+
+/* How many items, and how they are counted; NONE: it is no list. */
+static enum wi_list_kind parse_list(const char *format, uint32_t *n_items)
+{
+    if (strncmp(format, "+w:", 3) == 0) {
+        const char *p = parse_number(format + 3, MAX_ITEMS, n_items);
+        return p != NULL && *p == '\0' && *n_items > 0 ? WI_LIST_FIXED
+                                                       : WI_LIST_NONE;
+    }
+    if (strcmp(format, "+l") == 0 || strcmp(format, "+m") == 0) {
+        return WI_LIST_32;
+    }
+    return strcmp(format, "+L") == 0 ? WI_LIST_64 : WI_LIST_NONE;
+}
+
+static bool has_items(const struct ArrowSchema *schema)
+{
+    uint32_t n;
+    return parse_list(schema->format, &n) != WI_LIST_NONE;
+}
+
+static weir_err open_items(const struct ArrowSchema *schema,
+                           struct wi_column *c, struct weir_error *err);
+
 static weir_err set_type(const struct ArrowSchema *child, uint32_t idx,
                          struct wi_column *c, struct weir_error *err)
 {
@@ -208,6 +237,11 @@ static weir_err set_type(const struct ArrowSchema *child, uint32_t idx,
         set_kind(c, WI_KIND_STRUCT, WI_ORDER_NONE, 0);
         c->n_fields = (uint32_t)child->n_children;
         return WEIR_OK;
+    }
+    c->list = parse_list(child->format, &c->n_items);
+    if (c->list != WI_LIST_NONE) {
+        set_kind(c, WI_KIND_VAR, WI_ORDER_NONE, 0);
+        return open_items(child, c, err);
     }
     if (child->n_children != 0 || !parse_format(child->format, c)) {
         return wi_fail(err, WEIR_ERR_SCHEMA,
@@ -269,6 +303,7 @@ static void sum_up(struct wi_schema *s)
         const struct wi_column *c = &s->columns[i];
         bool var = c->kind == WI_KIND_VAR;
         s->n_var += var;
+        s->n_lists += c->items != NULL;
         s->n_buffers += c->kind == WI_KIND_STRUCT ? 0u : 1u + var;
         s->n_buffers += c->nullable;
         s->fixed_bits += c->nullable;
@@ -280,6 +315,12 @@ static void sum_up(struct wi_schema *s)
             char fields[16];
             (void)snprintf(fields, sizeof(fields), "%u", c->n_fields);
             h = fnv1a(h, fields);
+        }
+        if (c->items != NULL) {
+            char items[24];
+            (void)snprintf(items, sizeof(items), "%016llx",
+                           (unsigned long long)c->items->fingerprint);
+            h = fnv1a(h, items);
         }
     }
     s->fingerprint = h;
@@ -311,11 +352,54 @@ static weir_err count_fields(const struct ArrowSchema *schema, uint32_t depth,
                            "schema: column %lld is missing or released",
                            (long long)i);
         }
-        if (is_struct(child) && child->dictionary == NULL) {
+        if (child->dictionary == NULL &&
+            (is_struct(child) || has_items(child))) {
             rc = count_fields(child, depth + 1, n, err);
         }
     }
     return rc;
+}
+
+/* The schema of columns that are there; `parent`: they are its items. */
+static weir_err open_schema(const struct ArrowSchema *schema, uint32_t n,
+                            const struct wi_column *parent,
+                            struct wi_schema **out, struct weir_error *err)
+{
+    struct wi_schema *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
+    }
+    s->columns = calloc(n, sizeof(*s->columns));
+    if (s->columns == NULL) {
+        wi_schema_close(s);
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
+    }
+    s->n_top = (uint32_t)schema->n_children;
+    weir_err rc = open_fields(s, schema, parent, err);
+    if (rc != WEIR_OK) {
+        wi_schema_close(s);
+        return rc;
+    }
+    sum_up(s);
+    *out = s;
+    return WEIR_OK;
+}
+
+/* A list has items of one type; those of a map are pairs. */
+static weir_err open_items(const struct ArrowSchema *schema,
+                           struct wi_column *c, struct weir_error *err)
+{
+    uint32_t n = 0;
+    const struct ArrowSchema *item = schema->children[0];
+    if (schema->n_children != 1 ||
+        (is_map(schema) && (!is_struct(item) || item->n_children != 2))) {
+        return wi_fail(err, WEIR_ERR_SCHEMA,
+                       "schema: column %s has format \"%s\" and %lld children: "
+                       "a list has one, which of a map is a struct of two",
+                       c->name, c->format, (long long)schema->n_children);
+    }
+    weir_err rc = count_fields(schema, 0, &n, err);
+    return rc == WEIR_OK ? open_schema(schema, n, c, &c->items, err) : rc;
 }
 
 static weir_err check_struct(const struct ArrowSchema *schema, uint32_t *n_out,
@@ -341,24 +425,7 @@ weir_err wi_schema_open(const struct ArrowSchema *schema,
     if (rc != WEIR_OK) {
         return rc;
     }
-    struct wi_schema *s = calloc(1, sizeof(*s));
-    if (s == NULL) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
-    }
-    s->columns = calloc(n, sizeof(*s->columns));
-    if (s->columns == NULL) {
-        wi_schema_close(s);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "schema: no memory");
-    }
-    s->n_top = (uint32_t)schema->n_children;
-    rc = open_fields(s, schema, NULL, err);
-    if (rc != WEIR_OK) {
-        wi_schema_close(s);
-        return rc;
-    }
-    sum_up(s);
-    *out = s;
-    return WEIR_OK;
+    return open_schema(schema, n, NULL, out, err);
 }
 
 weir_err wi_schema_pick(const struct wi_schema *s, const uint32_t *columns,
@@ -400,6 +467,7 @@ void wi_schema_close(struct wi_schema *s)
     for (uint32_t i = 0; i < s->n_columns; i++) {
         free(s->columns[i].name);
         free(s->columns[i].format);
+        wi_schema_close(s->columns[i].items);
     }
     free(s->columns);
     free(s);

@@ -16,7 +16,9 @@
  *
  *   a, s {x, t {y}}, b  -->  columns[] = a, s, s.x, s.t, s.t.y, b
  *
- * so that whoever moves rows goes over columns[] and knows no structs.
+ * so that whoever moves rows goes over columns[] and knows no structs. A list,
+ * or a map, is a VAR column: the value of a row is all its items, packed into
+ * bytes (pack.h). What they are is a schema of its own.
  */
 #ifndef WI_SCHEMA_H
 #define WI_SCHEMA_H
@@ -32,7 +34,15 @@
 
 enum wi_kind { WI_KIND_FIXED, WI_KIND_BITS, WI_KIND_VAR, WI_KIND_STRUCT };
 
-/* Structs in structs: a column is in at most so many. */
+/* How the values of a column that is a list are counted. */
+enum wi_list_kind {
+    WI_LIST_NONE,
+    WI_LIST_32, /* int32 offsets: lists and maps */
+    WI_LIST_64,
+    WI_LIST_FIXED /* n_items each */
+};
+
+/* Structs and lists in each other: a column is in at most so many. */
 enum { WI_SCHEMA_DEPTH = 32 };
 
 /* How two values compare (range partitioning) and hash. */
@@ -51,14 +61,18 @@ struct wi_column {
     enum wi_order order;
     uint32_t width; /* bytes per value; FIXED only, else 0 */
     bool nullable;
-    uint32_t n_fields; /* of a STRUCT, else 0 */
-    uint32_t n_below;  /* columns after it that are in it */
+    uint32_t n_fields;      /* of a STRUCT, else 0 */
+    uint32_t n_below;       /* columns after it that are in it */
+    enum wi_list_kind list; /* VAR only, else NONE */
+    uint32_t n_items;
+    struct wi_schema *items; /* of a list: one column */
 };
 
 struct wi_schema {
     uint32_t n_columns;
     uint32_t n_top;       /* of them are in no struct: a batch's columns */
     uint32_t n_var;       /* columns of kind VAR */
+    uint32_t n_lists;     /* of them are lists */
     uint32_t n_buffers;   /* buffers in a frame: per column validity if
                              nullable, values or bits or offsets unless a
                              struct, bytes */
@@ -94,7 +108,7 @@ weir_err wi_schema_open(const struct ArrowSchema *schema,
                         struct wi_schema **out, struct weir_error *err);
 void wi_schema_close(struct wi_schema *s);
 
-/** A schema of some columns of another one, no structs, all of them nullable.
+/** A schema of some columns of another one, plain ones, all of them nullable.
  *  Errors: WEIR_ERR_NO_MEMORY. Ownership: as wi_schema_open. */
 weir_err wi_schema_pick(const struct wi_schema *s, const uint32_t *columns,
                         uint32_t n, struct wi_schema **out,
@@ -103,7 +117,8 @@ weir_err wi_schema_pick(const struct wi_schema *s, const uint32_t *columns,
 /** Column by name, fields of structs left out; -1: none. */
 int wi_schema_find(const struct wi_schema *s, const char *name);
 
-/** "a:l?, b:u, s:+s, s.x:l" into text (cut to fit), for messages; ? marks nullable. */
+/** "a:l?, b:u, s:+s, s.x:l" into text (cut to fit), for messages; ? marks
+ *  nullable. */
 void wi_schema_text(const struct wi_schema *s, char *text, size_t bytes);
 
 #endif /* WI_SCHEMA_H */

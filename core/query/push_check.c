@@ -145,7 +145,7 @@ weir_err weir_writer_layout(weir_writer *writer,
                        "layout: a batch is not taken yet: push it until the "
                        "answer is not WEIR_AGAIN");
     }
-    if (schema != NULL) {
+    if (schema != NULL || writer->shuffle->schema->n_lists > 0) {
         rc = wi_intake_open(writer->shuffle->schema, schema, &in,
                             &writer->error);
     }

@@ -127,6 +127,7 @@ static weir_err take_data(struct weir_reader *r, struct wi_stream *st,
     }
     weir_err rc = wi_frame_export(slot->export_, &at, out, &err);
     if (wi_unlikely(rc != WEIR_OK)) {
+        rc = rc == WEIR_ERR_NO_MEMORY ? WEIR_ERR_QUERY_MEMORY : rc;
         return wi_query_fail_ring(in, rc, err.message);
     }
     out->release = release_held;

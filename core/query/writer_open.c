@@ -201,6 +201,9 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
                       : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
     rc = rc == WEIR_OK ? open_lanes(w, err) : rc;
     rc = rc == WEIR_OK ? open_stages(w, err) : rc;
+    if (rc == WEIR_OK && s->schema->n_lists > 0) {
+        rc = wi_intake_open(s->schema, NULL, &w->intake, err);
+    }
     if (rc != WEIR_OK) {
         wi_writer_free(w);
         return rc;

@@ -138,11 +138,11 @@ weir_err weir_row_writer_open(weir_writer *writer,
         wi_schema_close(s);
         return rc;
     }
-    if (s->n_top != s->n_columns) {
+    if (s->n_top != s->n_columns || s->n_lists > 0) {
         wi_schema_close(s);
         return wi_fail(err, WEIR_ERR_SCHEMA,
-                       "row writer: the shuffle has columns that are structs; "
-                       "push batches");
+                       "row writer: the shuffle has columns that are structs "
+                       "or lists; push batches");
     }
     weir_row_writer *rw = calloc(1, sizeof(*rw));
     if (rw != NULL) {

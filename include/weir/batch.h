@@ -29,22 +29,30 @@
  *   d:P,S[,B]         decimal of B bits: 32, 64, 128 [128], 256
  *   u z               utf8, binary (32-bit offsets)
  *   w:N               fixed-size binary of N bytes, 1..4096
- *   +s                struct of any of these, in structs up to 32 deep
+ *   +s                struct of any of these
+ *   +l +L +w:N +m     list, large list, list of N items each (1..2^24), map
  *
- * All of them but e, tiD, tin and +s may be keys of WEIR_HASH and WEIR_RANGE;
- * a field of a struct may not: give it a column of its own.
+ * Structs and lists may be in each other, up to 32 deep. Lists and maps are
+ * converted: each row's is packed into bytes when a batch is taken in, and
+ * unpacked into memory of the reader's, a copy more at either end; all other
+ * columns, fields of structs too, are copied once and read in place. A packed
+ * list has less than 2 GiB, and counts as that for max_row_bytes.
+ *
+ * Columns of any type but e, tiD, tin and those with + may be keys of WEIR_HASH
+ * and WEIR_RANGE; a field of a struct may not: give it a column of its own.
  *
  * Every column and field may be nullable (ARROW_FLAG_NULLABLE). The batch
  * itself may not hold nulls. Where a struct is null its fields are anything,
- * also null if they are not nullable. 1024 columns and fields in all.
- * Dictionaries, lists, maps and unions are refused with WEIR_ERR_SCHEMA, which
- * names the column. Pushed batches may hold utf8 and binary as views or with
- * 64-bit offsets, and any type but structs as indices into a dictionary, in
- * structs too: weir/layout.h.
+ * also null if they are not nullable. 1024 columns, fields and items in all.
+ * Dictionaries, unions and what else Arrow has are refused with
+ * WEIR_ERR_SCHEMA, which names the column. Pushed batches may hold utf8 and
+ * binary as views or with 64-bit offsets, and plain types as indices into a
+ * dictionary, in structs and lists too: weir/layout.h.
  *
  * Rules for batches that Weir hands out:
  *  - columns point into the receive ring: no copy was made (except of the
- *    offsets of utf8 and binary columns, see below), and the space goes back to
+ *    offsets of utf8 and binary columns, see below, and of lists and maps), and
+ *    the space goes back to
  *    the sender when `release` is called;
  *  - release from any thread, in any order; a batch held for long stalls its
  *    sender, so detach it (weir_batch_detach) before keeping it;
@@ -127,8 +135,8 @@ struct weir_field {
 /**
  * Build the ArrowSchema of a struct from a list of columns.
  *
- * For programs that have no Arrow library of their own. Structs in it are
- * beyond it: such a schema is filled in by hand.
+ * For programs that have no Arrow library of their own. Columns that have
+ * columns are beyond it: such a schema is filled in by hand.
  *
  * @param fields      columns, copied
  * @param n_fields    1..1024

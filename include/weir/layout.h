@@ -5,9 +5,11 @@
  *   schema of the shuffle   pushed                          readers get
  *   u   utf8                u, U large utf8, vu utf8 view   u
  *   z   binary              z, Z large binary, vz view      z
- *   any but structs         c C s S i I l L with a          the values, plain
- *                           dictionary of any of its forms
- *   +s  struct              +s, its fields in such forms    +s
+ *   any of these and other  c C s S i I l L with a          the values, plain
+ *   plain types             dictionary of any of its forms
+ *   +s +w:N +m              the same, what is in it in      as the schema says
+ *                           any such form
+ *   +l +L list              +l or +L, its items the same    as the schema says
  *
  * A shuffle has one schema, which its members agree on and its readers get. A
  * producer whose batches are laid out otherwise says so, and its rows are cut

@@ -32,7 +32,7 @@ typedef struct weir_row_writer weir_row_writer;
  * @param schema  the shuffle's schema; borrowed for this call
  * @param rows    rows collected before a push, 1..65536 [0: 1024]
  *
- * Errors:     WEIR_ERR_SCHEMA (also: not the shuffle's, or with structs in it),
+ * Errors:     WEIR_ERR_SCHEMA (also: not the shuffle's, or it is nested),
  *             WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY
  * Blocks:     never
  * Threads:    the worker's thread

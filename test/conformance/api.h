@@ -40,6 +40,11 @@
     X(suite, place, many_destinations_get_structs)                             \
     X(suite, place, structs_are_held_and_detached)                             \
     X(suite, place, structs_are_no_keys)                                       \
+    X(suite, place, lists_travel)                                              \
+    X(suite, place, large_lists_travel)                                        \
+    X(suite, place, many_destinations_get_lists)                               \
+    X(suite, place, lists_are_held_and_detached)                               \
+    X(suite, place, lists_are_no_keys)                                         \
     X(suite, place, no_rows_still_end)                                         \
     X(suite, place, one_row_arrives)                                           \
     X(suite, place, empty_batches_are_taken)                                   \

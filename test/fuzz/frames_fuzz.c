@@ -6,7 +6,7 @@
  *
  *   schema: n, n x {format, nullable}    kind of frame    changes | bytes
  *
- * From 192 on a format is one of a few structs.
+ * From 192 on a format is one of a few structs and lists.
  */
 #include <weir/batch.h>
 
@@ -14,6 +14,8 @@
 #include "core/format/frame.h"
 #include "core/format/frame_build.h"
 #include "core/format/frame_check.h"
+#include "core/format/pack.h"
+#include "core/format/text.h"
 #include "test/fuzz/fuzz.h"
 #include "test/support/nest.h"
 
@@ -34,8 +36,16 @@ static const struct wt_nest deep[] = {{"y", "u", 1, NULL, 0, NULL},
 static const struct wt_nest fields[] = {{"x", "l", 0, NULL, 0, NULL},
                                         {"t", "+s", 1, deep, 2, NULL},
                                         {"z", "z", 0, NULL, 0, NULL}};
-static const struct wt_nest nested[] = {{"s", "+s", 1, fields, 3, NULL},
-                                        {"r", "+s", 0, deep, 2, NULL}};
+static const struct wt_nest number = {"i", "s", 1, NULL, 0, NULL};
+static const struct wt_nest some = {"i", "+l", 1, &number, 1, NULL};
+static const struct wt_nest text = {"i", "u", 0, NULL, 0, NULL};
+static const struct wt_nest whole = {"i", "+s", 1, fields, 3, NULL};
+static const struct wt_nest entries = {"i", "+s", 0, deep, 2, NULL};
+static const struct wt_nest nested[] = {
+    {"s", "+s", 1, fields, 3, NULL},  {"r", "+s", 0, deep, 2, NULL},
+    {"l", "+l", 1, &number, 1, NULL}, {"L", "+L", 0, &text, 1, NULL},
+    {"w", "+w:3", 1, &some, 1, NULL}, {"m", "+m", 1, &entries, 1, NULL},
+    {"d", "+l", 0, &whole, 1, NULL}};
 
 static volatile uint64_t sink; /* so that reads are not left out */
 
@@ -65,12 +75,53 @@ static struct wi_schema *take_schema(struct fz_input *in)
 
 /* ---- a frame as a producer builds it ------------------------------------- */
 
+/* Values of a list column: what wi_pack_value() makes of items that are cut out
+ * of junk as well, the list's own among them. */
+static void fill_items(const struct wi_column *c, const uint8_t *junk,
+                       const int32_t *offsets, struct wi_packed *p,
+                       struct wi_text *texts, uint32_t n)
+{
+    struct wi_view views[MAX_FLAT];
+    struct wi_packed inner[MAX_FLAT];
+    struct wi_text inner_texts[MAX_FLAT][16];
+    memset(inner, 0, sizeof(inner));
+    for (uint32_t i = 0; i < c->items->n_columns; i++) {
+        const struct wi_column *col = &c->items->columns[i];
+        bool var = col->kind == WI_KIND_VAR;
+        views[i] = (struct wi_view){.validity = col->nullable ? junk : NULL,
+                                    .values = var ? (const void *)offsets
+                                                  : (const void *)junk,
+                                    .bytes = var ? junk : NULL};
+        if (col->items != NULL) {
+            fill_items(col, junk, offsets, &inner[i], inner_texts[i], 16);
+            views[i].texts = inner_texts[i];
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t items = c->list == WI_LIST_FIXED ? c->n_items : junk[i] % 5;
+        size_t before = p->used;
+        FZ_CHECK(wi_pack_value(p, c, views, junk[i] % 8, items), "no memory");
+        texts[i].len = (uint32_t)(p->used - before);
+    }
+    const uint8_t *at = p->mem;
+    for (uint32_t i = 0; i < n; i++) {
+        texts[i].at = at;
+        texts[i].room = (uint32_t)(p->mem + p->used - at);
+        at += texts[i].len;
+    }
+    for (uint32_t i = 0; i < c->items->n_columns; i++) {
+        free(inner[i].mem);
+    }
+}
+
 /* Columns of a few rows, whatever the schema: values, offsets and bytes are cut
  * out of the same junk. */
 struct rows {
     uint8_t junk[MAX_ROWS * 32 + 64];
     int32_t offsets[MAX_ROWS + 1];
     struct wi_view views[MAX_FLAT];
+    struct wi_packed packed[MAX_FLAT];
+    struct wi_text texts[MAX_FLAT][MAX_ROWS];
 };
 
 static void fill_rows(const struct wi_schema *s, struct fz_input *in,
@@ -90,13 +141,18 @@ static void fill_rows(const struct wi_schema *s, struct fz_input *in,
             .validity = col->nullable ? r->junk : NULL,
             .values = var ? (const void *)r->offsets : (const void *)r->junk,
             .bytes = var ? r->junk : NULL};
+        if (col->items != NULL) {
+            fill_items(col, r->junk, r->offsets, &r->packed[c], r->texts[c],
+                       MAX_ROWS);
+            r->views[c].texts = r->texts[c];
+        }
     }
 }
 
 static uint32_t build(const struct wi_schema *s, struct fz_input *in,
                       uint8_t *mem)
 {
-    struct rows r = {.offsets = {0}};
+    static struct rows r;
     struct wi_builder *b = NULL;
     uint8_t how = fz_u8(in);
     fill_rows(s, in, &r);
@@ -105,6 +161,10 @@ static uint32_t build(const struct wi_schema *s, struct fz_input *in,
     (void)wi_builder_append(b, r.views, NULL, 0, 1u + how / 2 % MAX_ROWS);
     uint32_t bytes = wi_builder_finish(b, (how & 1) != 0);
     wi_builder_close(b);
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        free(r.packed[c].mem);
+        memset(&r.packed[c], 0, sizeof(r.packed[c]));
+    }
     return bytes;
 }
 
@@ -130,6 +190,27 @@ static void read_bytes(const uint8_t *p, uint64_t n)
     sink += sum;
 }
 
+static void read_column(const struct wi_column *c, const struct ArrowArray *a);
+
+/* Offsets ascend to the number of items that there are. */
+static void read_list(const struct wi_column *c, const struct ArrowArray *a)
+{
+    const struct ArrowArray *items = a->children[0];
+    uint64_t last = (uint64_t)a->length * c->n_items;
+    for (int64_t i = 0; c->list != WI_LIST_FIXED && i < a->length; i++) {
+        const int64_t *wide = a->buffers[1];
+        const int32_t *narrow = a->buffers[1];
+        bool is_wide = c->list == WI_LIST_64;
+        int64_t from = is_wide ? wide[i] : narrow[i];
+        int64_t to = is_wide ? wide[i + 1] : narrow[i + 1];
+        FZ_CHECK(from >= 0 && to >= from && (i > 0 || from == 0), "offsets");
+        last = (uint64_t)to;
+    }
+    FZ_CHECK((uint64_t)items->length == last, "%lld items, not %llu",
+             (long long)items->length, (unsigned long long)last);
+    read_column(&c->items->columns[0], items);
+}
+
 /* A column, which may be a struct of those that follow it. */
 static void read_column(const struct wi_column *c, const struct ArrowArray *a)
 {
@@ -143,7 +224,9 @@ static void read_column(const struct wi_column *c, const struct ArrowArray *a)
         read_column(c + below, a->children[k]);
         below += 1 + c[below].n_below;
     }
-    if (c->kind == WI_KIND_VAR) {
+    if (c->items != NULL) {
+        read_list(c, a);
+    } else if (c->kind == WI_KIND_VAR) {
         const int32_t *o = a->buffers[1];
         FZ_CHECK(o[0] == 0, "offsets begin at %d", o[0]);
         for (uint64_t i = 0; i < rows; i++) {

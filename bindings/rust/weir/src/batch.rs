@@ -71,11 +71,19 @@ fn stands_for(found: &DataType, wanted: &DataType) -> bool {
     use DataType::*;
     match (found, wanted) {
         (Dictionary(_, values), _) => {
-            !matches!(**values, Dictionary(..) | Struct(_))
-                && stands_for(values, wanted)
+            !values.is_nested() && stands_for(values, wanted)
         }
         (LargeUtf8 | Utf8View, Utf8) => true,
         (LargeBinary | BinaryView, Binary) => true,
+        (List(found) | LargeList(found), List(wanted) | LargeList(wanted)) => {
+            stands_for(found.data_type(), wanted.data_type())
+        }
+        (FixedSizeList(found, n), FixedSizeList(wanted, m)) => {
+            n == m && stands_for(found.data_type(), wanted.data_type())
+        }
+        (Map(found, _), Map(wanted, _)) => {
+            stands_for(found.data_type(), wanted.data_type())
+        }
         (Struct(found), Struct(wanted)) => {
             found.len() == wanted.len()
                 && found.iter().zip(wanted).all(|(found, wanted)| {

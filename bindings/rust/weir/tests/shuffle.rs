@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow_array::builder::{Int64Builder, MapBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int64Array, LargeStringArray, RecordBatch,
-    StringArray, StringViewArray, StructArray,
+    ArrayRef, DictionaryArray, Int64Array, LargeListArray, LargeStringArray,
+    ListArray, RecordBatch, StringArray, StringViewArray, StructArray,
 };
 use arrow_schema::{DataType, Field, Fields};
 use common::*;
@@ -290,13 +291,42 @@ async fn readers_get_the_schema_whatever_the_layout() {
     assert_eq!(keys, wanted.collect::<Vec<_>>());
 }
 
-/// Rows with a struct in a struct, some of them null at each depth; the texts
-/// are views on odd calls.
-fn nested(first: i64, n: i64, views: bool) -> RecordBatch {
+/// Lists of numbers, some of them null or empty, in 32-bit or 64-bit offsets.
+fn lists(first: i64, n: i64, large: bool) -> ArrayRef {
+    let list = |i: i64| {
+        let items =
+            (0..i.rem_euclid(4)).map(move |j| (j != 2).then_some(i + j));
+        (i % 6 != 0).then(|| items.collect::<Vec<_>>())
+    };
+    let all = (first..first + n).map(list);
+    if large {
+        Arc::new(LargeListArray::from_iter_primitive::<Int64Type, _, _>(all))
+    } else {
+        Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(all))
+    }
+}
+
+/// Maps of texts to numbers.
+fn maps(first: i64, n: i64) -> ArrayRef {
+    let names = StringBuilder::new();
+    let mut maps = MapBuilder::new(None, names, Int64Builder::new());
+    for i in first..first + n {
+        for j in 0..i.rem_euclid(3) {
+            maps.keys().append_value(format!("name {i} {j}"));
+            maps.values().append_option((i % 5 != 0).then_some(j));
+        }
+        maps.append(i % 4 != 0).unwrap();
+    }
+    Arc::new(maps.finish())
+}
+
+/// Rows with a struct in a struct, a list and a map, some of them null at each
+/// depth; texts are views and offsets of lists large if `other`.
+fn nested(first: i64, n: i64, other: bool) -> RecordBatch {
     let keys: ArrayRef =
         Arc::new((first..first + n).map(Some).collect::<Int64Array>());
     let texts = (first..first + n).map(text_of);
-    let (texts, kind): (ArrayRef, _) = if views {
+    let (texts, kind): (ArrayRef, _) = if other {
         (Arc::new(texts.collect::<StringViewArray>()), DataType::Utf8View)
     } else {
         (Arc::new(texts.collect::<StringArray>()), DataType::Utf8)
@@ -314,6 +344,8 @@ fn nested(first: i64, n: i64, views: bool) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable([
         ("key", keys, false),
         ("whole", Arc::new(whole) as ArrayRef, true),
+        ("list", lists(first, n, other), true),
+        ("map", maps(first, n), true),
     ])
     .unwrap()
 }
@@ -368,7 +400,7 @@ async fn move_nested(transport: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn structs_travel() {
+async fn structs_lists_and_maps_travel() {
     move_nested("shm").await;
     move_nested("tcp").await;
 }
