@@ -517,6 +517,21 @@ static bool check_items(const struct wt_nest *type,
     return n != UINT32_MAX && a->n_children == 1;
 }
 
+/* As a null list is when it was sent, unless it has always as many items. */
+static bool is_empty(const char *format, const struct ArrowArray *a,
+                     uint64_t at)
+{
+    if (fixed_items(format) != 0) {
+        return true;
+    }
+    if (strcmp(format, "+L") == 0) {
+        const int64_t *offsets = a->buffers[1];
+        return offsets[at] == offsets[at + 1];
+    }
+    const int32_t *offsets = a->buffers[1];
+    return offsets[at] == offsets[at + 1];
+}
+
 static bool check_text(const struct wt_nest_size *size,
                        const struct ArrowArray *a, uint64_t at, uint64_t seed)
 {
@@ -533,7 +548,8 @@ bool wt_nest_check(const struct wt_nest *type, const struct wt_nest_size *size,
     at += (uint64_t)a->offset;
     bool null = a->buffers[0] != NULL && !get_bit(a->buffers[0], at);
     if (null || is_null(type, size, seed)) {
-        return null == is_null(type, size, seed);
+        return null == is_null(type, size, seed) &&
+               (!is_list(format) || is_empty(format, a, at));
     }
     if (is_list(format)) {
         return check_items(type, size, a, at, seed);
