@@ -123,6 +123,23 @@ WEIR_API weir_err weir_sim_run(weir_sim *sim, uint64_t limit_ns,
  *  Ownership: nothing. */
 WEIR_API void weir_sim_crash(weir_sim *sim, uint32_t node, uint64_t at_ns);
 
+/**
+ * The process of a node is killed and started again under its name, at once:
+ * its tasks are over, its links break, and a new node takes its place, which
+ * knows the members that the simulation began with.
+ *
+ * What the program had open on it was closed before, but for regions and asks,
+ * which end with it. It did not crash before: that is for good.
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_STATE (it has crashed); as weir_node_open:
+ *             it counts as crashed then
+ * Blocks:     never
+ * Threads:    one; between two calls of weir_sim_run
+ * Ownership:  frees the node that weir_sim_node gave; the new one is the sim's
+ */
+WEIR_API weir_err weir_sim_restart(weir_sim *sim, uint32_t node,
+                                   struct weir_error *err);
+
 /** The link between two nodes breaks: both ends learn it. It may be opened
  *  again. Errors: none. Blocks: never. Threads: one. Ownership: nothing. */
 WEIR_API void weir_sim_cut(weir_sim *sim, uint32_t a, uint32_t b,

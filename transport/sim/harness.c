@@ -63,17 +63,16 @@ static weir_err open_net(weir_sim *sim, const struct weir_sim_params *p,
     return wi_simnet_open(&net, &sim->net, err);
 }
 
-static weir_err open_node(weir_sim *sim, uint32_t i,
-                          const struct weir_node_params *params,
-                          struct weir_error *err)
+static weir_err open_node(weir_sim *sim, uint32_t i, struct weir_error *err)
 {
     struct sim_node *n = &sim->nodes[i];
-    struct weir_node_params p = *params;
+    struct weir_node_params p = sim->params;
     char name[16];
     (void)snprintf(name, sizeof(name), "n%u", i);
     n->port = (struct wi_simport_ref){.net = sim->net, .port = i};
     n->armed_ns = WI_NEVER;
     n->next_ns = WI_NEVER;
+    n->stalled_until_ns = 0;
     n->workers = calloc(sim->n_workers, sizeof(*n->workers));
     if (n->workers == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "sim: no memory for a node");
@@ -89,7 +88,9 @@ static weir_err open_node(weir_sim *sim, uint32_t i,
     return weir_node_open(&p, &n->node, err);
 }
 
-static weir_err join_all(weir_sim *sim, struct weir_error *err)
+/* Nodes first .. first + n - 1, which are open as all others are. */
+static weir_err join_some(weir_sim *sim, uint32_t first, uint32_t n,
+                          struct weir_error *err)
 {
     weir_err rc = WEIR_OK;
     struct weir_member *members = calloc(sim->n_nodes, sizeof(*members));
@@ -104,7 +105,7 @@ static weir_err join_all(weir_sim *sim, struct weir_error *err)
             .workers = sim->n_workers,
         };
     }
-    for (uint32_t i = 0; i < sim->n_nodes && rc == WEIR_OK; i++) {
+    for (uint32_t i = first; i < first + n && rc == WEIR_OK; i++) {
         rc = weir_node_join(sim->nodes[i].node, members, sim->n_nodes, err);
     }
     free(members);
@@ -116,9 +117,9 @@ static weir_err open_all(weir_sim *sim, const struct weir_sim_params *params,
 {
     weir_err rc = open_net(sim, params, err);
     for (uint32_t i = 0; i < sim->n_nodes && rc == WEIR_OK; i++) {
-        rc = open_node(sim, i, &params->node, err);
+        rc = open_node(sim, i, err);
     }
-    return rc == WEIR_OK ? join_all(sim, err) : rc;
+    return rc == WEIR_OK ? join_some(sim, 0, sim->n_nodes, err) : rc;
 }
 
 weir_err weir_sim_open(const struct weir_sim_params *params, weir_sim **sim_out,
@@ -147,6 +148,7 @@ weir_err weir_sim_open(const struct weir_sim_params *params, weir_sim **sim_out,
     sim->nodes = nodes;
     sim->n_nodes = n;
     sim->n_workers = params->node.workers != 0 ? params->node.workers : 1;
+    sim->params = params->node;
     rc = open_all(sim, params, err);
     if (rc != WEIR_OK) {
         weir_sim_close(sim);
@@ -162,6 +164,7 @@ static void close_worker_tasks(struct sim_node *n, uint32_t n_workers)
         free(n->workers[w].tasks);
     }
     free(n->workers);
+    n->workers = NULL;
 }
 
 void weir_sim_close(weir_sim *sim)
@@ -245,6 +248,30 @@ void weir_sim_crash(weir_sim *sim, uint32_t node, uint64_t at_ns)
     if (in_range(sim, node, node)) {
         wi_simrun_push(sim, at_ns, SIM_CRASH, &sim->nodes[node]);
     }
+}
+
+weir_err weir_sim_restart(weir_sim *sim, uint32_t node, struct weir_error *err)
+{
+    if (sim == NULL) {
+        return wi_fail_null(err, "sim");
+    }
+    if (!in_range(sim, node, node)) {
+        return wi_fail(err, WEIR_ERR_ARG, "sim: no node %u", node);
+    }
+    struct sim_node *n = &sim->nodes[node];
+    if (n->crashed) {
+        return wi_fail(err, WEIR_ERR_STATE,
+                       "sim: node %u has crashed, for good", node);
+    }
+    wi_simrun_end_tasks(sim, n);
+    wi_simnet_kill(sim->net, node);
+    weir_node_close(n->node);
+    n->node = NULL;
+    close_worker_tasks(n, sim->n_workers);
+    weir_err rc = open_node(sim, node, err);
+    rc = rc == WEIR_OK ? join_some(sim, node, 1, err) : rc;
+    n->crashed = rc != WEIR_OK;
+    return rc;
 }
 
 void weir_sim_cut(weir_sim *sim, uint32_t a, uint32_t b, uint64_t at_ns)

@@ -194,6 +194,13 @@ void wi_simnet_crash(struct wi_simnet *net, uint32_t port)
     wi_simwire_crash(&net->wire, port);
 }
 
+void wi_simnet_kill(struct wi_simnet *net, uint32_t port)
+{
+    for (uint32_t i = 0; i < net->params.ports; i++) {
+        break_between(net, port, i, "ended: its process was killed");
+    }
+}
+
 static void schedule(struct wi_simnet *net, enum wi_simop_kind kind,
                      const uint32_t pair[2], uint64_t at_ns, uint64_t until_ns)
 {

@@ -99,6 +99,9 @@ void wi_simnet_set_faults(struct wi_simnet *net,
 /** At once: the port falls silent forever. */
 void wi_simnet_crash(struct wi_simnet *net, uint32_t port);
 
+/** At once: all connections of the port break, as when a process is killed. */
+void wi_simnet_kill(struct wi_simnet *net, uint32_t port);
+
 void wi_simnet_cut(struct wi_simnet *net, uint32_t a, uint32_t b,
                    uint64_t at_ns);
 void wi_simnet_drop(struct wi_simnet *net, uint32_t a, uint32_t b,

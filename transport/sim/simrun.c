@@ -210,16 +210,21 @@ static void visit(weir_sim *sim, struct sim_node *n)
     }
 }
 
+void wi_simrun_end_tasks(weir_sim *sim, struct sim_node *n)
+{
+    for (uint32_t i = 0; i < sim->n_workers; i++) {
+        sim->n_tasks -= n->workers[i].n_tasks;
+        n->workers[i].n_tasks = 0;
+    }
+}
+
 static void crash(weir_sim *sim, struct sim_node *n)
 {
     if (n->crashed) {
         return;
     }
     n->crashed = true;
-    for (uint32_t i = 0; i < sim->n_workers; i++) {
-        sim->n_tasks -= n->workers[i].n_tasks;
-        n->workers[i].n_tasks = 0;
-    }
+    wi_simrun_end_tasks(sim, n);
     wi_simnet_crash(sim->net, n->port.port);
     note_moved(sim, weir_sim_now(sim));
 }

@@ -53,8 +53,9 @@ struct weir_sim {
     struct wi_simnet *net;
     struct sim_node *nodes;
     uint32_t n_nodes;
-    uint32_t n_workers; /* of each node */
-    uint64_t n_tasks;   /* not done */
+    uint32_t n_workers;             /* of each node */
+    struct weir_node_params params; /* of nodes, as they were given */
+    uint64_t n_tasks;               /* not done */
     struct wi_evheap heap;
     struct sim_node *queue_head;
     struct sim_node *queue_tail;
@@ -70,6 +71,9 @@ struct weir_sim {
 
 /** Visit the node soon, unless it has crashed. Errors: none. Blocks: never. */
 void wi_simrun_enqueue(weir_sim *sim, struct sim_node *n);
+
+/** The node's tasks are over. */
+void wi_simrun_end_tasks(weir_sim *sim, struct sim_node *n);
 
 /** Have something of a kind happen to a node or stall then. No memory is
  *  reported when the simulation runs. */

@@ -40,6 +40,8 @@ Test(args, sim_faults)
     wt_args_open(w);
     ANSWERS(weir_sim_crash, sim, DONE(weir_sim_crash(NULL, 0, 0)));
     ANSWERS(weir_sim_crash, node, DONE(weir_sim_crash(w->sim, 2, 0)));
+    REFUSES(weir_sim_restart, sim, NULL, 0, &w->err);
+    CODE(weir_sim_restart, node, WEIR_ERR_ARG, w->sim, 2, NULL);
     ANSWERS(weir_sim_cut, sim, DONE(weir_sim_cut(NULL, 0, 1, 0)));
     ANSWERS(weir_sim_cut, a, DONE(weir_sim_cut(w->sim, 2, 1, 0)));
     ANSWERS(weir_sim_cut, b, DONE(weir_sim_cut(w->sim, 0, 2, 0)));

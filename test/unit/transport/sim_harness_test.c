@@ -638,6 +638,45 @@ static void wait_for_loss(weir_sim *sim)
     run_ok(sim);
 }
 
+/* Its tasks are over, its peer loses the link, and a new one takes tasks. */
+Test(sim_harness, restarted_node_begins_anew)
+{
+    weir_sim *sim = open_sim(2, 1);
+    struct player a = {sim, 0, 1, 1, 0, 0, true};
+    struct player b = {sim, 1, 0, 1, 0, 0, false};
+    uint64_t calls = 0;
+    struct weir_error err = {0};
+    add(sim, 0, 0, play, &a);
+    add(sim, 1, 0, play, &b);
+    run_ok(sim);
+    add(sim, 1, 0, wait_for_ever, &calls);
+    cr_assert_eq(weir_sim_restart(sim, 1, &err), WEIR_OK, "%s", err.message);
+    cr_assert_not_null(weir_sim_node(sim, 1));
+    cr_assert_eq(weir_sim_node(sim, 1)->steps, 0);
+    add(sim, 0, 0, until_lost, weir_sim_node(sim, 0));
+    run_ok(sim);
+    cr_assert_eq(weir_sim_node(sim, 1)->lost_links, 0);
+    struct counter c = {.sim = sim, .until = 10, .last = WEIR_DONE};
+    add(sim, 1, 0, count, &c);
+    run_ok(sim);
+    weir_sim_crash(sim, 1, 0);
+    add(sim, 1, 0, wait_for_ever, &calls);
+    run_ok(sim);
+    cr_assert_eq(weir_sim_restart(sim, 1, &err), WEIR_ERR_STATE);
+    weir_sim_close(sim);
+}
+
+Test(sim_harness, node_that_does_not_open_again_has_crashed)
+{
+    weir_sim *sim = open_sim(2, 1);
+    struct weir_error err = {0};
+    manner.refuse_open = 2;
+    cr_assert_eq(weir_sim_restart(sim, 1, &err), WEIR_ERR_BUDGET);
+    cr_assert_null(weir_sim_node(sim, 1));
+    run_ok(sim);
+    weir_sim_close(sim);
+}
+
 Test(sim_harness, both_ends_learn_of_a_cut)
 {
     weir_sim *sim = open_sim(2, 1);

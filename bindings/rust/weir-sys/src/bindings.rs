@@ -1478,6 +1478,13 @@ unsafe extern "C" {
     pub fn weir_sim_crash(sim: *mut weir_sim, node: u32, at_ns: u64);
 }
 unsafe extern "C" {
+    pub fn weir_sim_restart(
+        sim: *mut weir_sim,
+        node: u32,
+        err: *mut weir_error,
+    ) -> weir_err;
+}
+unsafe extern "C" {
     pub fn weir_sim_cut(sim: *mut weir_sim, a: u32, b: u32, at_ns: u64);
 }
 unsafe extern "C" {
