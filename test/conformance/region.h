@@ -67,7 +67,8 @@
     X(suite, place, crash_at_any_time)                                         \
     X(suite, place, cut_at_any_time)                                           \
     X(suite, place, link_stays_under_a_long_get)                               \
-    X(suite, place, region_closed_under_a_long_get)
+    X(suite, place, region_closed_under_a_long_get)                            \
+    X(suite, place, random_faults_under_gets_and_asks)
 
 /** A cluster whose node 0 has a fetch and peers. */
 struct wt_reads {
