@@ -27,6 +27,7 @@
     X(suite, place, streams_left_open_fail)                                    \
     X(suite, place, arrays_outlive_their_client)                               \
     X(suite, place, arrays_that_are_kept_stop_nobody)                          \
+    X(suite, place, kept_arrays_are_released_under_way)                        \
     X(suite, place, what_is_lent_is_bounded)                                   \
     X(suite, place, a_hundred_streams_are_merged)                              \
     X(suite, place, slots_of_refused_asks_come_back)                           \

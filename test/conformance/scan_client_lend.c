@@ -122,6 +122,34 @@ void wt_scan_client_arrays_that_are_kept_stop_nobody(
     wt_pull_close(s, c[0]);
 }
 
+/* What was kept once is the program's alone: released while rows still come,
+ * its slots are not given back, and what comes then is what should. */
+void wt_scan_client_kept_arrays_are_released_under_way(
+    const struct wt_place *place)
+{
+    enum { AT_FIRST = 100, ALL = 200, ROWS = 10000 };
+    static struct ArrowArray kept[AT_FIRST];
+    const struct weir_scan_server_params p = {.max_bytes = 1 << 20,
+                                              .batch_bytes = 1 << 17};
+    struct wt_scan *s = wt_scan_open(place, 0, &p);
+    weir_scan_client *c = wt_pull_open(s, 0, NULL);
+    struct ArrowArrayStream stream = wt_pull_query(c, "numbers 200 10000");
+    for (uint32_t i = 0; i < AT_FIRST; i++) {
+        kept[i] = wt_pull_next(&stream);
+    }
+    cr_assert_eq(check_all(kept, AT_FIRST), AT_FIRST * ROWS);
+    release_elsewhere(kept, AT_FIRST);
+    for (int64_t i = AT_FIRST; i < ALL; i++) {
+        struct ArrowArray batch = wt_pull_next(&stream);
+        cr_assert_eq(wt_pull_check(&batch, i * ROWS), ROWS);
+        batch.release(&batch);
+    }
+    struct ArrowArray end = wt_pull_next(&stream);
+    cr_assert_null(end.release);
+    stream.release(&stream);
+    wt_pull_close(s, c);
+}
+
 /* Half of max_bytes is lent at most: the server's slots come back before the
  * program gives anything back. */
 void wt_scan_client_what_is_lent_is_bounded(const struct wt_place *place)

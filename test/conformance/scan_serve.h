@@ -25,6 +25,9 @@
     X(suite, place, altered_ask_changes_nothing)                               \
     X(suite, place, ask_cut_anywhere_is_refused)                               \
     X(suite, place, slot_is_given_back_once)                                   \
+    X(suite, place, slot_that_is_kept_is_closed)                               \
+    X(suite, place, slots_that_are_kept_make_room)                             \
+    X(suite, place, kept_with_one_that_is_not_its_own)                         \
     X(suite, place, call_is_used_once)                                         \
     X(suite, place, others_things_are_not_found)                               \
     X(suite, place, readers_are_bounded)                                       \

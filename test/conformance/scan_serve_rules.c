@@ -27,6 +27,7 @@ static const struct alter alters[] = {
     FIELD(kind, 10),
     FIELD(kind, 0xffff),
     FIELD(flags, 1),
+    FIELD(flags, WI_SCAN_KEPT),
     FIELD(flags, 0x80000000),
     FIELD(client[0], 1),
     FIELD(client[1], 1u << 30),
@@ -50,6 +51,8 @@ static bool is_allowed(const struct wi_scan_ask *a, const struct alter *f)
     return memcmp((const uint8_t *)a + f->off, &f->value, f->bytes) == 0 ||
            (a->kind == WI_SCAN_ASK_OPEN && strcmp(f->name, "call") == 0 &&
             f->value != 0) ||
+           (a->kind == WI_SCAN_ASK_GIVE && strcmp(f->name, "flags") == 0 &&
+            f->value == WI_SCAN_KEPT) ||
            (a->kind == WI_SCAN_ASK_ROOM && strcmp(f->name, "n_bytes") == 0);
 }
 
