@@ -10,6 +10,7 @@
 
 #include <nanoarrow/nanoarrow.h>
 
+#include "services/scan/adbc_ingest.h"
 #include "services/scan/fail.h"
 
 /* ---- what a statement is told first -------------------------------------- */
@@ -188,8 +189,7 @@ static weir_err ingest(struct wi_scan_call *call)
     weir_err code =
         set_option(call, ADBC_INGEST_OPTION_TARGET_TABLE, call->request->text);
     code = code == WEIR_OK ? set_options(call) : code;
-    code = code == WEIR_OK ? bind_rows(call) : code;
-    return code == WEIR_OK ? execute(call, NULL) : code;
+    return code == WEIR_OK ? wi_scan_ingest(call) : code;
 }
 
 weir_err wi_scan_statement(struct wi_scan_call *call)

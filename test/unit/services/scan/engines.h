@@ -48,4 +48,8 @@ void wt_answer_fini(struct wt_answer *answer);
 void wt_count_stream(struct ArrowArrayStream *stream, int64_t n_batches,
                      int64_t rows);
 
+/** The same, and then an error with this text instead of the end. */
+void wt_count_stream_fails(struct ArrowArrayStream *stream, int64_t n_batches,
+                           int64_t rows, const char *why);
+
 #endif /* WT_SCAN_ENGINES_H */

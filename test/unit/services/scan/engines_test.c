@@ -3,6 +3,7 @@
 #include "test/unit/services/scan/engines.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <nanoarrow/nanoarrow.h>
 #include <stdlib.h>
 
@@ -95,6 +96,7 @@ struct counter {
     int64_t left;
     int64_t rows;
     int64_t next;
+    const char *why; /* it fails at its end; NULL: it does not */
 };
 
 static int count_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
@@ -113,7 +115,7 @@ static int count_next(struct ArrowArrayStream *s, struct ArrowArray *out)
     memset(out, 0, sizeof(*out));
     if (c->left-- == 0) {
         c->left = 0;
-        return 0;
+        return c->why != NULL ? EIO : 0;
     }
     cr_assert_eq(count_schema(s, &schema), 0);
     cr_assert_eq(ArrowArrayInitFromSchema(out, &schema, NULL), 0);
@@ -128,8 +130,8 @@ static int count_next(struct ArrowArrayStream *s, struct ArrowArray *out)
 
 static const char *count_error(struct ArrowArrayStream *s)
 {
-    (void)s;
-    return NULL;
+    const struct counter *c = s->private_data;
+    return c->why;
 }
 
 static void count_release(struct ArrowArrayStream *s)
@@ -141,9 +143,15 @@ static void count_release(struct ArrowArrayStream *s)
 void wt_count_stream(struct ArrowArrayStream *stream, int64_t n_batches,
                      int64_t rows)
 {
+    wt_count_stream_fails(stream, n_batches, rows, NULL);
+}
+
+void wt_count_stream_fails(struct ArrowArrayStream *stream, int64_t n_batches,
+                           int64_t rows, const char *why)
+{
     struct counter *c = calloc(1, sizeof(*c));
     cr_assert_not_null(c);
-    *c = (struct counter){n_batches, rows, 0};
+    *c = (struct counter){n_batches, rows, 0, why};
     *stream = (struct ArrowArrayStream){count_schema, count_next, count_error,
                                         count_release, c};
 }

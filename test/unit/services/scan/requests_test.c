@@ -140,8 +140,10 @@ EACH_ENGINE(a_schema_comes_without_the_query_being_run)
 
 /* ---- ingestion ----------------------------------------------------------- */
 
-static weir_err ingest(const struct weir_scan_engine *e, const char *mode,
-                       int64_t n_batches, int64_t *rows_out)
+/* Batches of 100 rows; why: what they fail with at their end. */
+static weir_err ingest_failing(const struct weir_scan_engine *e,
+                               const char *mode, int64_t n_batches,
+                               const char *why, int64_t *rows_out)
 {
     struct wt_answer a;
     struct ArrowArrayStream bind;
@@ -151,13 +153,21 @@ static weir_err ingest(const struct weir_scan_engine *e, const char *mode,
                                   .bind = &bind,
                                   .options = options,
                                   .n_options = 1};
-    wt_count_stream(&bind, n_batches, 100);
+    wt_count_stream_fails(&bind, n_batches, 100, why);
     wt_ask(e, &r, &a);
     weir_err code = a.code;
     *rows_out = a.rows;
     cr_assert(code == WEIR_OK || a.fault.text != NULL);
+    cr_assert(why == NULL || strcmp(a.fault.text, why) == 0, "%s",
+              a.fault.text);
     wt_answer_fini(&a);
     return code;
+}
+
+static weir_err ingest(const struct weir_scan_engine *e, const char *mode,
+                       int64_t n_batches, int64_t *rows_out)
+{
+    return ingest_failing(e, mode, n_batches, NULL, rows_out);
 }
 
 EACH_ENGINE(rows_are_taken_in)
@@ -171,6 +181,32 @@ EACH_ENGINE(rows_are_taken_in)
     cr_assert_eq(ingest(e, "adbc.ingest.mode.append", 1, &rows), WEIR_OK);
     cr_assert_eq(wt_ask_sum(e, "SELECT i FROM taken"),
                  499 * 500 / 2 + 99 * 100 / 2);
+}
+
+/* No table, or the rows of before: nothing of what came before they failed. */
+EACH_ENGINE(rows_that_fail_leave_nothing)
+{
+    const char *const append = "adbc.ingest.mode.append";
+    const int64_t batches[] = {0, 1, 3000}; /* too many to hold */
+    int64_t rows = 5;
+    (void)which;
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(ingest_failing(e, "adbc.ingest.mode.create", batches[i],
+                                    "the rows have tripped", &rows),
+                     WEIR_ERR_QUERY_DATA);
+        cr_assert_eq(rows, -1);
+        cr_assert_lt(change(e, "DELETE FROM taken", NULL, NULL), 0,
+                     "a table is left");
+    }
+    cr_assert_eq(ingest(e, "adbc.ingest.mode.create", 1, &rows), WEIR_OK);
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(ingest_failing(e, append, batches[i],
+                                    "the rows have tripped", &rows),
+                     WEIR_ERR_QUERY_DATA);
+        cr_assert_eq(wt_ask_sum(e, "SELECT i FROM taken"), 99 * 100 / 2);
+    }
+    cr_assert_eq(ingest(e, append, 1, &rows), WEIR_OK);
+    cr_assert_eq(wt_ask_sum(e, "SELECT i FROM taken"), 99 * 100);
 }
 
 EACH_ENGINE(rows_to_take_in_must_be_there)
