@@ -99,18 +99,24 @@ static weir_err read_file(const char *path, char **text_out, size_t *n_out,
     return rc;
 }
 
-weir_err plan_file_read(const char *path, const char *data_dir,
+weir_err plan_text_read(const char *text, size_t n_bytes, const char *data_dir,
                         weir_plan **plan_out, struct weir_error *err)
 {
     const struct weir_plan_read_params params = {
         .data_dir = data_dir, .kinds = &ch_kind, .n_kinds = 1};
+    return weir_plan_read(text, n_bytes, &params, plan_out, err);
+}
+
+weir_err plan_file_read(const char *path, const char *data_dir,
+                        weir_plan **plan_out, struct weir_error *err)
+{
     char *text;
     size_t n;
     weir_err rc = read_file(path, &text, &n, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    rc = weir_plan_read(text, n, &params, plan_out, err);
+    rc = plan_text_read(text, n, data_dir, plan_out, err);
     free(text);
     if (rc != WEIR_OK) {
         const struct weir_error cause = *err;

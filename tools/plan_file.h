@@ -20,4 +20,9 @@
 weir_err plan_file_read(const char *path, const char *data_dir,
                         weir_plan **plan_out, struct weir_error *err);
 
+/** The same of a text. @param n_bytes  of it  Errors: WEIR_ERR_NO_MEMORY; as
+ *  weir_plan_read. Blocks: on the files that it names. */
+weir_err plan_text_read(const char *text, size_t n_bytes, const char *data_dir,
+                        weir_plan **plan_out, struct weir_error *err);
+
 #endif /* WEIR_PLAN_FILE_H */

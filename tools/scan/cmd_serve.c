@@ -18,13 +18,16 @@
 #include "cli/status.h"
 #include "launch/ask.h"
 #include "tools/scan/folder.h"
+#include "tools/scan/plan_engine.h"
 
-enum { MAX_SET = 32 };
+enum { MAX_SET = 32, MAX_WORKERS = 64 };
 
 struct serve_args {
     const char *database;
     const char *driver; /* NULL: DuckDB */
     bool duckdb;
+    bool weir;
+    struct plan_stream_params plans;
     const char *transport;
     const char *listen;
     const char *advertise;
@@ -61,8 +64,14 @@ static void take_set(struct argp_state *state, void *args, const char *text)
 static void check_args(struct argp_state *state, void *args)
 {
     const struct serve_args *a = args;
-    if (a->duckdb && a->driver != NULL) {
-        argp_error(state, "either --duckdb or --adbc");
+    if (a->duckdb + a->weir + (a->driver != NULL) > 1) {
+        argp_error(state, "one of --duckdb, --adbc and --weir");
+    }
+    if (a->weir && a->n_set > 0) {
+        argp_error(state, "--set is for --duckdb and --adbc");
+    }
+    if (!a->weir && (a->plans.workers > 0 || a->plans.memory_bytes > 0)) {
+        argp_error(state, "--workers and --plan-memory are for --weir");
     }
 }
 
@@ -73,6 +82,14 @@ static const struct option_row rows[] = {
      "The engine is this ADBC driver, a shared library, which is given "
      "DATABASE as its uri",
      OPTION_TEXT(struct serve_args, driver)},
+    {"weir", 0, NULL,
+     "The engine is Weir's own, which runs plans; DATABASE is a folder",
+     OPTION_FLAG(struct serve_args, weir)},
+    {"workers", 'w', "W", "Threads of each plan [1]",
+     OPTION_U32(struct serve_args, plans.workers, 1, MAX_WORKERS)},
+    {"plan-memory", 0, "BYTES",
+     "That the operators of each plan may hold; K, M, G may follow [1G]",
+     OPTION_BYTES(struct serve_args, plans.memory_bytes)},
     {"set", 's', "KEY=VALUE", "An option of the database, any number of them",
      OPTION_OWN(take_set)},
     {"listen", 'l', "HOST:PORT",
@@ -97,7 +114,10 @@ static const char doc[] =
     "the ADBC driver.\vDATABASE is a file of DuckDB, which is made if it is "
     "not there, or a folder: each of its files NAME.parquet, NAME.csv, "
     "NAME.csv.gz, NAME.json is a view NAME then. With --adbc it is what the "
-    "driver takes as a uri. $WEIR_DUCKDB says where libduckdb.so is, if the "
+    "driver takes as a uri. With --weir it is a folder of plans and of the CSV "
+    "files that they name: a statement is a plan in JSON (docs/plan.md), or "
+    "the name of a plan's file; each folder in it is a data set of its name. "
+    "$WEIR_DUCKDB says where libduckdb.so is, if the "
     "system does not find it.\n"
     "\n"
     "The first line printed is the address. SIGINT and SIGTERM end it. "
@@ -118,6 +138,9 @@ static bool is_folder(const char *path)
 static weir_err open_engine(struct serve_args *a, struct service *s,
                             struct weir_error *err)
 {
+    if (a->weir) {
+        return plan_engine_open(a->database, &a->plans, &s->engine, err);
+    }
     const bool duckdb = a->driver == NULL;
     const bool folder = duckdb && is_folder(a->database);
     a->set[a->n_set++] = (struct weir_scan_option){
@@ -141,7 +164,9 @@ static weir_err open_server(const struct serve_args *a, struct service *s,
                                           .advertise = a->advertise,
                                           .memory_bytes = a->memory_bytes,
                                           .max_peers = a->clients};
-    const struct weir_scan_source source = {.name = "", .engine = s->engine};
+    /* Plans have several data sets, drivers one. */
+    const struct weir_scan_source source = {.name = a->weir ? NULL : "",
+                                            .engine = s->engine};
     const struct weir_scan_server_params server = {.sources = &source,
                                                    .n_sources = 1};
     weir_err rc = weir_node_open(&node, &s->node, err);
