@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/query/writer_open.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +135,14 @@ static weir_err open_stages(struct weir_writer *w, struct weir_error *err)
     }
     uint64_t each = b->stages_bytes / n / WI_CACHE_LINE * WI_CACHE_LINE;
     w->stage_bytes = (uint32_t)wi_min_u64(each, b->stage_bytes);
+    if (w->stage_bytes == 0) {
+        return wi_fail(err, WEIR_ERR_BUDGET,
+                       "%" PRIu64 " destinations share %" PRIu64
+                       " bytes for open frames: raise memory_bytes",
+                       n, b->stages_bytes);
+    }
     w->stages = aligned_alloc(WI_CACHE_LINE, n * w->stage_bytes);
-    if (w->stage_bytes == 0 || w->stages == NULL) {
+    if (w->stages == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u frames",
                        w->n_lanes);
     }

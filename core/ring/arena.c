@@ -97,8 +97,8 @@ static struct chunk *add_chunk(struct wi_arena *a, size_t bytes)
     bytes = wi_align_up(bytes, WI_PAGE);
     if (a->n_chunks == MAX_CHUNKS || *a->held + bytes > a->cap_bytes) {
         (void)wi_fail(&a->error, WEIR_ERR_BUDGET,
-                      "outgoing rings: %zu bytes more than the %llu held pass "
-                      "memory_bytes = %llu",
+                      "outgoing rings, and bytes of gets and puts: %zu bytes "
+                      "more than the %llu held pass memory_bytes = %llu",
                       bytes, (unsigned long long)*a->held,
                       (unsigned long long)a->cap_bytes);
         return NULL;

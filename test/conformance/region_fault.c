@@ -74,6 +74,7 @@ static void at_each_time(const struct wt_place *place, bool crash)
         weir_region *b = wt_region(r, 1, 51, 1000, 1);
         cr_assert_eq(weir_asks_open(r->c.node[1], 9, 0, &s.asks, &err),
                      WEIR_OK);
+        weir_asks *asks = s.asks;
         uint64_t at = weir_sim_now(r->c.sim) + (uint64_t)i * STEP_NS;
         if (crash) {
             weir_sim_crash(r->c.sim, 1, at);
@@ -92,10 +93,10 @@ static void at_each_time(const struct wt_place *place, bool crash)
             cr_assert_eq(got.code, WEIR_OK, "a new link serves: %s",
                          weir_fetch_error(r->fetch));
             weir_fetch_release(r->fetch, &got);
-            weir_asks_close(s.asks);
-            weir_region_close(a);
-            weir_region_close(b);
         }
+        weir_asks_close(asks);
+        weir_region_close(a);
+        weir_region_close(b);
         wt_reads_close(r);
     }
     cr_assert(good != 0 && bad != 0, "%u good, %u bad: at the wrong times",

@@ -528,15 +528,29 @@ void wt_region_fetch_closed_under_releases(const struct wt_place *place)
     wt_reads_close(r);
 }
 
+static void count_left_open(void *arg, weir_log_level level, const char *line)
+{
+    _Atomic uint32_t *lines = arg;
+    *lines += level == WEIR_LOG_ERROR &&
+              strstr(line, "node closed with 1 regions") != NULL;
+}
+
+/* The node says so. */
 void wt_region_regions_left_open_end_with_the_node(const struct wt_place *place)
 {
-    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    _Atomic uint32_t lines = 0;
+    struct wt_reads *r = wt_reads_open_on(
+        place,
+        &(struct wt_cluster_params){
+            .node = {.log = count_left_open, .log_arg = &lines}},
+        NULL);
     (void)wt_region(r, 1, 13, 1000, 0);
     struct weir_got got =
         wt_get(r, 1, &(struct weir_get){.name = {7, 13}, .bytes = 64});
     cr_assert_eq(got.code, WEIR_OK);
     weir_fetch_release(r->fetch, &got);
     wt_reads_close(r);
+    cr_assert_eq(lines, 1);
 }
 
 void wt_region_put_is_read_by_a_third(const struct wt_place *place)
