@@ -107,6 +107,20 @@ static void *serve(void *arg)
     return arg;
 }
 
+/* It waits for the signal, so it must never be one that takes it: one that came
+ * before it waits, to end it, would be lost. */
+static int start_thread(void)
+{
+    sigset_t set;
+    sigset_t before;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGUSR1);
+    (void)pthread_sigmask(SIG_BLOCK, &set, &before);
+    int rc = pthread_create(&asked.thread, NULL, serve, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
 /* Under the lock. */
 static weir_err add_node(weir_node *node, struct weir_error *err)
 {
@@ -116,7 +130,7 @@ static weir_err add_node(weir_node *node, struct weir_error *err)
     }
     if (asked.n == 0) {
         asked.over = false;
-        int rc = pthread_create(&asked.thread, NULL, serve, NULL);
+        int rc = start_thread();
         if (rc != 0) {
             return wi_fail_errno(err, rc, "thread that waits for SIGUSR1");
         }

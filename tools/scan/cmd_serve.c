@@ -245,6 +245,7 @@ int cmd_serve(int argc, char **argv)
     (void)sigaddset(&ends, SIGINT);
     (void)sigaddset(&ends, SIGTERM);
     (void)pthread_sigmask(SIG_BLOCK, &ends, NULL);
+    wl_ask_block(1); /* in all threads: the one of the node waits for it */
     int status = serve(&a, &ends, &err);
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "weir serve: %s\n", err.message);
