@@ -19,6 +19,7 @@
 #include <immintrin.h>
 
 #include "core/base/bytes.h"
+#include "core/partition/partition_vec128.h"
 
 /* Constants, in each 32 bits; of k0 in each 64. */
 struct keys8 {
@@ -125,20 +126,6 @@ void wi_hash_keys_avx2(const void *keys, uint32_t n, uint64_t k0, uint64_t k1,
 
 /* ---- lists --------------------------------------------------------------- */
 
-/* The numbers of the bits of m, ascending, one to a byte. */
-#define BIT_NUMBER(m, below, b)                                                \
-    ((uint64_t)((m) >> (b)&1) * (b) << (8 * __builtin_popcount((m) & (below))))
-#define BITS1(m)                                                               \
-    (BIT_NUMBER(m, 1, 1) | BIT_NUMBER(m, 3, 2) | BIT_NUMBER(m, 7, 3) |         \
-     BIT_NUMBER(m, 15, 4) | BIT_NUMBER(m, 31, 5) | BIT_NUMBER(m, 63, 6) |      \
-     BIT_NUMBER(m, 127, 7))
-#define BITS4(m) BITS1(m), BITS1((m) + 1), BITS1((m) + 2), BITS1((m) + 3)
-#define BITS16(m) BITS4(m), BITS4((m) + 4), BITS4((m) + 8), BITS4((m) + 12)
-#define BITS64(m)                                                              \
-    BITS16(m), BITS16((m) + 16), BITS16((m) + 32), BITS16((m) + 48)
-static const uint64_t bit_numbers[256] = {BITS64(0), BITS64(64), BITS64(128),
-                                          BITS64(192)};
-
 enum { LIST_BLOCK = 32, NO_DEST = 0xff };
 
 /* Destinations as bytes, NO_DEST up to a whole block. */
@@ -166,7 +153,7 @@ static WI_TARGET_AVX2 void narrow(const uint16_t *dest, uint32_t n,
 static inline WI_TARGET_AVX2 void append8(uint32_t *list, uint32_t mask,
                                           __m256i base)
 {
-    __m128i some = _mm_loadl_epi64((const void *)&bit_numbers[mask]);
+    __m128i some = _mm_loadl_epi64((const void *)&wi_bit_numbers[mask]);
     __m256i rows = _mm256_add_epi32(base, _mm256_cvtepu8_epi32(some));
     _mm256_storeu_si256((void *)list, rows);
 }

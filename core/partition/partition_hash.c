@@ -23,6 +23,7 @@
 #include "core/partition/partition_avx2.h"
 #include "core/partition/partition_avx512.h"
 #include "core/partition/partition_lists.h"
+#include "core/partition/partition_vec128.h"
 
 /* ---- words --------------------------------------------------------------- */
 
@@ -180,6 +181,21 @@ void wi_key_words(const struct wi_column *c, const struct wi_view *v,
 
 /* ---- hashes and destinations --------------------------------------------- */
 
+/* Compilers make vectors of it: three products of 32 bits for one of 64. */
+#define DEFINE_HASH_WORDS(name, target)                                        \
+    static target void name(const uint64_t *words, uint64_t *hashes,           \
+                            uint32_t n, uint64_t k0, uint64_t k1)              \
+    {                                                                          \
+        for (uint32_t i = 0; i < n; i++) {                                     \
+            hashes[i] = wi_hash_word(words[i] ^ hashes[i], k0, k1);            \
+        }                                                                      \
+    }
+
+DEFINE_HASH_WORDS(hash_words_plain, )
+#if WI_X86
+DEFINE_HASH_WORDS(hash_words_avx2, WI_TARGET_AVX2)
+#endif
+
 static void hash_words(const struct wi_partition *p, const uint64_t *words,
                        uint64_t *hashes, uint32_t n)
 {
@@ -188,10 +204,12 @@ static void hash_words(const struct wi_partition *p, const uint64_t *words,
         wi_hash_words_avx512(words, hashes, n, p->k0, p->k1);
         return;
     }
-#endif
-    for (uint32_t i = 0; i < n; i++) {
-        hashes[i] = wi_hash_word(words[i] ^ hashes[i], p->k0, p->k1);
+    if (p->isa >= WI_ISA_AVX2) {
+        hash_words_avx2(words, hashes, n, p->k0, p->k1);
+        return;
     }
+#endif
+    hash_words_plain(words, hashes, n, p->k0, p->k1);
 }
 
 void wi_hash_reduce(const struct wi_partition *p, const uint64_t *hashes,
@@ -203,9 +221,13 @@ void wi_hash_reduce(const struct wi_partition *p, const uint64_t *hashes,
         return;
     }
 #endif
+#if WI_VEC128_HASH
+    wi_hash_reduce_vec128(hashes, n, p->n_dest, dest_out);
+#else
     for (uint32_t i = 0; i < n; i++) {
         dest_out[i] = wi_hash_dest(hashes[i], p->n_dest);
     }
+#endif
 }
 
 /* The common plan: one integer key of 8 bytes without nulls. */
@@ -223,11 +245,15 @@ static void hash_keys(struct wi_partition *p, const struct wi_view *v,
         return;
     }
 #endif
+#if WI_VEC128_HASH
+    wi_hash_keys_vec128(keys, n, p->k0, p->k1, p->n_dest, p->dest);
+#else
     for (uint32_t i = 0; i < n; i++) {
         uint64_t key;
         memcpy(&key, keys + i * 8u, 8);
         p->dest[i] = wi_hash_dest(wi_hash_word(key, p->k0, p->k1), p->n_dest);
     }
+#endif
 }
 
 /* Hashes of at most WI_KEY_BLOCK rows. */

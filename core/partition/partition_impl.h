@@ -12,6 +12,8 @@
  *   words   AVX-512: per destination compare + compress
  *   bytes   VBMI2: the same with bytes
  *   table   AVX2: the same, compressed through a table
+ *   masks   vectors of 128 bits: the same, with row numbers of 16 bits that are
+ *           widened afterwards
  *   banked  four passes at a time, each over a quarter of the rows and with
  *           lists of its own
  *   direct  one pass, a list of full length for each

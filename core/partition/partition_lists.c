@@ -13,10 +13,14 @@
 #include "core/partition/partition_avx2.h"
 #include "core/partition/partition_avx512.h"
 #include "core/partition/partition_vbmi2.h"
+#include "core/partition/partition_vec128.h"
 
 enum {
     OWN_BANKS = WI_BANKS - 1, /* the first one's lists are the result's */
     BANK_STRIDE = WI_BANK_ROWS + 16, /* a quarter of the rows, and some */
+    /* Destinations up to which masks take less time than banks; on aarch64,
+     * where nobody has measured, up to which they are fewer instructions. */
+    MASKS_MOST = WI_X86 ? 7 : 2,
 };
 
 size_t wi_lists_room(uint32_t n_dest)
@@ -103,8 +107,8 @@ static void sorted_lists(struct wi_partition *p, uint32_t first, uint32_t n)
     }
 }
 
-/* Of each level the first that serves as many destinations. `partition_bench
- * ways` shows whether it is the fastest; docs/rationale.md has the figures. */
+/* Of each level the first that serves as many destinations. `loops_bench`
+ * shows whether it is the fastest; docs/rationale.md has the figures. */
 static const struct wi_way ways[] = {
 #if WI_X86
     /* not where many destinations get more than 16 of 64 rows */
@@ -112,6 +116,7 @@ static const struct wi_way ways[] = {
     {"words", WI_ISA_AVX512, 1, 13, 16, wi_lists_avx512, wi_hash_lists_avx512},
     {"table", WI_ISA_AVX2, 1, 13, 32, wi_lists_avx2, wi_hash_lists_avx2},
 #endif
+    {"masks", WI_ISA_PORTABLE, 1, MASKS_MOST, 32, wi_lists_vec128, NULL},
     {"banked", WI_ISA_PORTABLE, 1, 20, 32, banked_lists, NULL},
     {"direct", WI_ISA_PORTABLE, 1, 32, 32, direct_lists, NULL},
     {"sorted", WI_ISA_PORTABLE, 1, UINT32_MAX, UINT32_MAX, sorted_lists, NULL},

@@ -183,6 +183,38 @@ Test(partition, the_loop_for_one_int64_key_agrees_at_every_length)
     expect_reference(&t, 5, 12, 1, 0, WI_SPLIT_ROWS);
     expect_reference(&t, 5, 24, 1, 7, WI_SPLIT_ROWS);
     expect_reference(&t, 5, 64, 1, 52, WI_SPLIT_ROWS);
+    expect_reference(&t, 5, 65536, 1, 52, WI_SPLIT_ROWS - 3);
+    wt_close(&t);
+}
+
+/* Upper halves from hashes, at each level and every length. */
+Test(partition, hashes_become_the_same_destinations_at_every_level)
+{
+    static const uint32_t dests[] = {2, 7, 33, 1024, 32769, 65536};
+    enum { MOST = 67, GUARD = 0xa5a5 };
+    struct wt_batch t;
+    uint64_t hashes[MOST];
+    wt_open_schema(&t, 3, &int64_field, 1);
+    for (size_t d = 0; d < WI_ARRAY_LEN(dests); d++) {
+        struct wi_partition_params params = {.kind = WEIR_RANDOM,
+                                             .n_dest = dests[d]};
+        struct wi_partition *p = open_partition(t.schema, &params);
+        for (uint32_t n = 0; n < MOST; n++) {
+            hashes[n] = n == 0 ? UINT64_MAX : wt_random(&t);
+            for (int isa = 0; isa <= (int)wi_isa_best(); isa++) {
+                uint16_t dest[MOST] = {[MOST - 1] = 0};
+                dest[n] = GUARD;
+                wi_partition_set_isa(p, (enum wi_isa)isa);
+                wi_hash_reduce(p, hashes, n, dest);
+                for (uint32_t i = 0; i < n; i++) {
+                    cr_assert_eq(dest[i], wi_hash_dest(hashes[i], dests[d]),
+                                 "isa %d, %u of %u", isa, i, n);
+                }
+                cr_assert_eq(dest[n], GUARD, "isa %d wrote beyond %u", isa, n);
+            }
+        }
+        wi_partition_close(p);
+    }
     wt_close(&t);
 }
 
