@@ -7,6 +7,8 @@
 
 #if WI_X86
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "core/base/bytes.h"
@@ -152,10 +154,71 @@ static inline uint64_t look_up(const struct window *w, const uint32_t *idx,
     return word;
 }
 
+#if defined(__aarch64__)
+
+/* Eight rows, counted from the window's first, as words of 16 bits. */
+static inline uint16x8_t load_rows8(const uint32_t *idx, uint32x4_t base)
+{
+    uint16x4_t low = vmovn_u32(vsubq_u32(vld1q_u32(idx), base));
+    return vmovn_high_u32(low, vsubq_u32(vld1q_u32(idx + 4), base));
+}
+
+/* Of 16 rows the bytes of the window, all ones where the bit is set. The table
+ * of 256 bytes is four of 64; a number beyond one of those finds zero. */
+static inline uint8x16_t look_up16(const struct window *w, const uint32_t *idx)
+{
+    const uint32x4_t base = vdupq_n_u32(w->base);
+    const uint8_t *bytes = (const void *)w->words;
+    uint16x8_t a = load_rows8(idx, base);
+    uint16x8_t b = load_rows8(idx + 8, base);
+    uint8x16_t at = vshrn_high_n_u16(vshrn_n_u16(a, 3), b, 3);
+    uint8x16_t bit =
+        vuzp1q_u8(vreinterpretq_u8_u16(a), vreinterpretq_u8_u16(b));
+    uint8x16_t got = vdupq_n_u8(0);
+    _Pragma("GCC unroll 4") for (uint32_t q = 0; q < 4; q++)
+    {
+        uint8x16_t here = vsubq_u8(at, vdupq_n_u8((uint8_t)(q * 64)));
+        got = vqtbx4q_u8(got, vld1q_u8_x4(bytes + q * 64), here);
+    }
+    bit = vandq_u8(bit, vdupq_n_u8(7));
+    return vtstq_u8(got, vshlq_u8(vdupq_n_u8(1), vreinterpretq_s8_u8(bit)));
+}
+
+/* Bits of four times 16 bytes that are all ones or zeros, in order. */
+static inline uint64_t bits_of(const uint8x16_t v[4])
+{
+    const uint8x16_t own =
+        vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
+    uint8x16_t low = vpaddq_u8(vandq_u8(v[0], own), vandq_u8(v[1], own));
+    uint8x16_t high = vpaddq_u8(vandq_u8(v[2], own), vandq_u8(v[3], own));
+    low = vpaddq_u8(low, high);
+    low = vpaddq_u8(low, low);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(low), 0);
+}
+
+/* As many rows as make whole words. Returns how many. */
+static uint32_t look_up_neon(struct bits_out *out, const struct window *w,
+                             const uint32_t *idx, uint32_t n)
+{
+    uint32_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        const uint8x16_t v[4] = {
+            look_up16(w, idx + i), look_up16(w, idx + i + 16),
+            look_up16(w, idx + i + 32), look_up16(w, idx + i + 48)};
+        put_bits(out, bits_of(v), 64);
+    }
+    return i;
+}
+
+#endif /* __aarch64__ */
+
 static void look_up_all(struct bits_out *out, const struct window *w,
                         const uint32_t *idx, uint32_t n)
 {
     uint32_t i = 0;
+#if defined(__aarch64__)
+    i = look_up_neon(out, w, idx, n);
+#endif
     for (; i + 64 <= n; i += 64) {
         put_bits(out, look_up(w, idx + i, 64), 64);
     }

@@ -81,3 +81,47 @@ Test(frame_copy, texts_end_where_the_room_does)
         }
     }
 }
+
+/* Offsets of a run of rows [first, first + n) of texts of 0 to 4 bytes, behind
+ * `used` bytes; the source has exactly as many, the target is written no
+ * further. */
+static void check_run(uint32_t first, uint32_t n, uint32_t used)
+{
+    enum { BYTES = 512 };
+    static uint8_t bytes[BYTES];
+    uint8_t to[BYTES];
+    size_t offsets_bytes = (first + n + 1) * sizeof(int32_t);
+    size_t ends_bytes = (n + 4) * sizeof(int32_t);
+    int32_t *offsets = malloc(offsets_bytes);
+    int32_t *ends = malloc(ends_bytes);
+    cr_assert(offsets != NULL && ends != NULL);
+    memset(ends, GUARD_BYTE, ends_bytes);
+    for (uint32_t i = 0; i <= first + n; i++) {
+        offsets[i] = (int32_t)(i * 3 + i % 2);
+    }
+    const struct wi_view view = {.values = offsets, .bytes = bytes};
+    const struct wi_rows rows = {.first = first, .n = n};
+    struct wi_var var = {.used = used, .cap_bytes = BYTES};
+    cr_assert_eq(wi_copy_texts(ends, to, &var, &view, &rows), n);
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t want = (int32_t)used + offsets[first + i + 1] - offsets[first];
+        cr_assert_eq(ends[i], want, "row %u of %u: %d, not %d", i, n, ends[i],
+                     want);
+    }
+    for (size_t i = n * sizeof(int32_t); i < ends_bytes; i++) {
+        cr_assert_eq(((uint8_t *)ends)[i], GUARD_BYTE, "%u: wrote beyond", n);
+    }
+    cr_assert_eq(var.end, n == 0 ? used : (uint32_t)ends[n - 1]);
+    free(ends);
+    free(offsets);
+}
+
+Test(frame_copy, offsets_of_runs_of_every_length)
+{
+    for (uint32_t n = 0; n <= 70; n++) {
+        for (uint32_t first = 0; first < 5; first++) {
+            check_run(first, n, 0);
+            check_run(first, n, 100 + n);
+        }
+    }
+}
