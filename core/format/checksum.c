@@ -102,6 +102,10 @@ struct folded {
 #define KEEP_ORDER(a, b, c, e) (void)0
 #endif
 
+/* Vectors of which two are a line: of smaller ones a pass over the data has
+ * parts of lines only. Written around the cache they cost as much as lines. */
+enum { WHOLE_PASS = WI_SUM_BLOCK_BYTES / 2 };
+
 /*
  * One function per vector size: `size` bytes hold size / 8 lanes. Each pass
  * over the data takes one or two vectors of a block's lanes, so that their four
@@ -205,7 +209,16 @@ struct folded {
         } else {                                                               \
             name##_next(s, p);                                                 \
         }                                                                      \
-        stream(to, *(const name##_lanes *)p);                                  \
+        if ((size) >= WHOLE_PASS) {                                            \
+            stream(to, *(const name##_lanes *)p);                              \
+        }                                                                      \
+    }                                                                          \
+    target static inline void name##_move_lines(                               \
+        uint8_t *to, const uint8_t *from, size_t bytes)                        \
+    {                                                                          \
+        for (size_t at = 0; at < bytes; at += (size)) {                        \
+            stream(to + at, *(const name##_lanes *)(from + at));               \
+        }                                                                      \
     }                                                                          \
     target static void name##_move(struct wi_sum_part *part, uint8_t *to,      \
                                    const uint8_t *from, uint32_t blocks)       \
@@ -230,6 +243,9 @@ struct folded {
             if (half != 0) {                                                   \
                 name##_store(&s1, part, l + half);                             \
             }                                                                  \
+        }                                                                      \
+        if ((size) < WHOLE_PASS) {                                             \
+            name##_move_lines(to, from, (size_t)blocks * 64);                  \
         }                                                                      \
     }                                                                          \
     target static inline name##_lanes name##_fold(name##_lanes v,              \
