@@ -4,13 +4,6 @@
  * append them to frames of 16 KiB, finish the frames with a checksum.
  *
  *   partition_bench [repetitions [rows per split]]
- *   partition_bench ways [repetitions]
- *
- * The second form measures making lists of 64-bit keys alone: for each level of
- * instructions and number of destinations every way that there is, in ns per
- * row. The one that is taken is in brackets; where another one is faster by a
- * twentieth or more, the line ends with its name. The same few batches come
- * again and again: a way that branches looks better than in a plan.
  *
  * Per plan and number of destinations three runs alternate: split alone, split
  * and append, and all with checksums; the table shows medians in ns per row and
@@ -31,8 +24,6 @@
 #include "core/format/frame_build.h"
 #include "core/format/schema.h"
 #include "core/partition/partition.h"
-#include "core/partition/partition_impl.h"
-#include "core/partition/partition_lists.h"
 
 enum {
     BATCH_ROWS = 2048,
@@ -343,91 +334,8 @@ static void measure_sum(int repetitions)
            total);
 }
 
-/* ---- ways to make lists -------------------------------------------------- */
-
-enum { WAYS_MOST = 8 };
-
-static double run_way(struct bench *b, const struct wi_way *way)
-{
-    b->partition->way = way;
-    return run(b, MODE_SPLIT);
-}
-
-/* Medians of all ways that have the instructions and serve as many; 0: the
- * others. */
-static void time_ways(struct bench *b, enum wi_isa isa, int repetitions,
-                      double median_out[WAYS_MOST])
-{
-    static double ns[WAYS_MOST][MAX_REPETITIONS];
-    const struct wi_way *way;
-    for (int r = 0; r < repetitions; r++) {
-        for (uint32_t i = 0; (way = wi_way_at(i)) != NULL; i++) {
-            bool can = way->isa <= isa && b->n_dest <= way->can;
-            ns[i][r] = can ? run_way(b, way) : 0;
-        }
-    }
-    for (uint32_t i = 0; wi_way_at(i) != NULL; i++) {
-        qsort(ns[i], (size_t)repetitions, sizeof(double), by_value);
-        median_out[i] = ns[i][repetitions / 2];
-    }
-}
-
-static void print_ways(enum wi_isa isa, uint32_t n_dest,
-                       const double median[WAYS_MOST])
-{
-    const struct wi_way *taken = wi_way_of(isa, n_dest);
-    const struct wi_way *way;
-    uint32_t best = 0;
-    double time_taken = 0;
-    printf("%-9s %5u ", wi_isa_name(isa), n_dest);
-    for (uint32_t i = 0; (way = wi_way_at(i)) != NULL; i++) {
-        if (median[i] == 0) {
-            printf("       - ");
-        } else {
-            printf(way == taken ? "  [%5.2f]" : "   %5.2f ", median[i]);
-        }
-        time_taken = way == taken ? median[i] : time_taken;
-        bool first = median[best] == 0;
-        best = median[i] != 0 && (first || median[i] < median[best]) ? i : best;
-    }
-    bool wrong = median[best] * 1.05 < time_taken;
-    printf("  %s\n", wrong ? wi_way_at(best)->name : "");
-}
-
-static void measure_ways(int repetitions)
-{
-    static const uint32_t counts[] = {2,  3,  4,  5,  6,  8,  10, 12, 13,
-                                      14, 16, 18, 20, 24, 28, 32, 48, 128};
-    wb_machine_print(stdout);
-    printf("%-9s %5s ", "ns/row", "dests");
-    for (uint32_t i = 0; wi_way_at(i) != NULL; i++) {
-        printf(" %7s ", wi_way_at(i)->name);
-    }
-    printf("  faster\n");
-    for (int isa = 0; isa <= (int)wi_isa_best(); isa++) {
-        for (size_t d = 0; d < WI_ARRAY_LEN(counts); d++) {
-            double median[WAYS_MOST];
-            struct bench b;
-            open_bench(&b, &plans[0], counts[d]);
-            b.split_rows = BATCH_ROWS;
-            wi_partition_set_isa(b.partition, (enum wi_isa)isa);
-            time_ways(&b, (enum wi_isa)isa, repetitions, median);
-            print_ways((enum wi_isa)isa, counts[d], median);
-            close_bench(&b);
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "ways") == 0) {
-        int times = argc > 2 ? atoi(argv[2]) : 9;
-        if (times < 1 || times > MAX_REPETITIONS) {
-            die("repetitions: 1 .. 101");
-        }
-        measure_ways(times);
-        return 0;
-    }
     int repetitions = argc > 1 ? atoi(argv[1]) : 9;
     int split_rows = argc > 2 ? atoi(argv[2]) : BATCH_ROWS;
     if (repetitions < 1 || repetitions > MAX_REPETITIONS) {
