@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use datafusion::common::{DataFusionError, exec_datafusion_err};
+use datafusion::physical_plan::metrics::{
+    Count, ExecutionPlanMetricsSet, MetricBuilder, Time,
+};
 use futures::future::{join_all, poll_fn};
 use prost::Message;
 use tokio::sync::{Notify, mpsc};
@@ -29,7 +32,24 @@ pub(crate) struct Producer {
     quick: Fetch,  // for the rest
     calls: AtomicU64,
     gone: Arc<AtomicBool>,
+    over: String, // the transport
     _hold: AbortOnDropHandle<()>,
+}
+
+/// What a call is measured by: the metrics that `EXPLAIN ANALYZE` shows.
+struct Figures {
+    bytes: Count,  // that were fetched, as they travel
+    blocked: Time, // the producer's streams, for credit
+}
+
+impl Figures {
+    fn new(metrics: &ExecutionPlanMetricsSet, over: &str) -> Self {
+        let new = || MetricBuilder::new(metrics);
+        Self {
+            bytes: new().global_counter(format!("bytes_over_{over}")),
+            blocked: new().subset_time("write_wait", 0),
+        }
+    }
 }
 
 impl Producer {
@@ -53,6 +73,7 @@ impl Producer {
             quick,
             calls: AtomicU64::new(1),
             gone,
+            over: over(node, address),
             _hold: hold,
         }))
     }
@@ -71,6 +92,13 @@ impl Producer {
     async fn say(&self, call: u64, kind: Kind) -> Result<()> {
         self.ask(&self.quick, &Request::bytes(call, kind)).await.map(drop)
     }
+}
+
+/// The name of the transport to an address.
+fn over(node: &Node, address: &str) -> String {
+    let why = node.why(Some(address)).unwrap_or_default();
+    let name = why.split(':').next().unwrap_or_default();
+    name.trim().to_owned()
 }
 
 fn lost(url: &str, error: &weir::Error) -> DataFusionError {
@@ -104,16 +132,26 @@ async fn hold(
 
 /// Execute a task at a producer: a stream for each partition. Nothing is sent
 /// before one of them is polled, or all are dropped.
-pub(crate) fn execute(producer: Arc<Producer>, task: &Task) -> Vec<Stream> {
+pub(crate) fn execute(
+    producer: Arc<Producer>,
+    task: &Task,
+    metrics: &ExecutionPlanMetricsSet,
+) -> Vec<Stream> {
     let call = producer.calls.fetch_add(1, Ordering::Relaxed);
     let n = (task.end - task.start) as u32;
     let given = Given::new(n);
     let (to, from): (Vec<_>, Vec<_>) =
         (0..n).map(|_| mpsc::unbounded_channel()).unzip();
-    let run = Run { producer, call, to, given: given.clone() };
+    let figures = Figures::new(metrics, &producer.over);
+    let run = Run { producer, call, to, given: given.clone(), figures };
     tokio::spawn(run.run(task.encode_to_vec()));
-    let streams = from.into_iter().enumerate();
-    streams.map(|(i, from)| Stream::new(i as u32, from, &given)).collect()
+    let stream = |(i, from)| {
+        let partition = task.start as usize + i;
+        let wait = MetricBuilder::new(metrics);
+        let wait = wait.subset_time("read_wait", partition);
+        Stream::new(i as u32, from, &given, wait)
+    };
+    from.into_iter().enumerate().map(stream).collect()
 }
 
 /// A call.
@@ -122,6 +160,7 @@ struct Run {
     call: u64,
     to: Vec<mpsc::UnboundedSender<Result<Piece>>>,
     given: Arc<Given>,
+    figures: Figures,
 }
 
 impl Run {
@@ -194,8 +233,15 @@ impl Run {
         let to = self.to.get(delivery.partition as usize);
         let to = to.ok_or_else(|| self.nonsense("a partition"))?;
         let (piece, over) = match delivery.what() {
-            What::Batch => (Ok(Piece::Batch(bytes)), false),
-            What::End => (Ok(Piece::End), true),
+            What::Batch => {
+                self.figures.bytes.add(bytes.len());
+                (Ok(Piece::Batch(bytes)), false)
+            }
+            What::End => {
+                let blocked = Duration::from_nanos(delivery.blocked_ns);
+                self.figures.blocked.add_duration(blocked);
+                (Ok(Piece::End), true)
+            }
             What::Fault => (Err(self.fault(&bytes)), true),
         };
         if to.send(piece).is_err() && !over {

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use arrow::ipc::writer::StreamEncoder;
 use arrow::record_batch::RecordBatch;
@@ -62,32 +63,43 @@ impl Group {
         for (i, stream) in streams.into_iter().enumerate() {
             let group = self.clone();
             let task = tokio::spawn(async move {
-                let end = match group.produce(i as u32, stream).await {
-                    Ok(()) => (What::End, String::new()),
-                    Err(error) => (What::Fault, error.to_string()),
-                };
-                group.finish(i as u32, end.0, &end.1);
+                match group.produce(i as u32, stream).await {
+                    Ok(blocked) => group.end_of(i as u32, blocked),
+                    Err(error) => group.fault(i as u32, &error.to_string()),
+                }
             });
             state.tasks.insert(i as u32, AbortOnDropHandle::new(task));
         }
     }
 
+    /// How long it has waited for credit.
     async fn produce(
         &self,
         partition: u32,
         mut stream: SendableRecordBatchStream,
-    ) -> Result<(), DataFusionError> {
+    ) -> Result<Duration, DataFusionError> {
+        let mut blocked = Duration::ZERO;
         let mut encoder = StreamEncoder::try_new(&stream.schema())?;
         loop {
-            match self.credits[partition as usize].acquire().await {
-                Ok(credit) => credit.forget(),
-                Err(_) => return Ok(()),
-            }
+            blocked += self.credit(partition).await;
             match stream.next().await {
                 Some(batch) => self.send(partition, &mut encoder, &batch?)?,
-                None => return Ok(()),
+                None => return Ok(blocked),
             }
         }
+    }
+
+    /// Take a credit; how long that took.
+    async fn credit(&self, partition: u32) -> Duration {
+        let credits = &self.credits[partition as usize];
+        if let Ok(credit) = credits.try_acquire() {
+            credit.forget();
+            return Duration::ZERO;
+        }
+        let begun = Instant::now();
+        let credit = credits.acquire().await;
+        credit.expect("it is never closed").forget();
+        begun.elapsed()
     }
 
     fn send(
@@ -98,44 +110,46 @@ impl Group {
     ) -> Result<(), DataFusionError> {
         let pieces = encoder.encode(batch)?;
         let pieces = pieces.iter().map(|piece| piece.as_slice());
-        self.deliver(partition, What::Batch, pieces)
+        self.deliver(Delivery::of(partition, What::Batch), pieces)
             .map_err(|error| DataFusionError::External(Box::new(error)))
     }
 
-    /// All of a partition's streams have come, or that they cannot.
-    fn finish(&self, partition: u32, what: What, text: &str) {
+    /// All of a partition's stream has come.
+    fn end_of(&self, partition: u32, blocked: Duration) {
+        let mut end = Delivery::of(partition, What::End);
+        end.blocked_ns = blocked.as_nanos() as u64;
+        let _ = self.deliver(end, std::iter::empty()); // takes no slot
+    }
+
+    /// Or it cannot.
+    fn fault(&self, partition: u32, text: &str) {
+        let fault = Delivery::of(partition, What::Fault);
         let pieces = std::iter::once(text.as_bytes());
-        if self.deliver(partition, what, pieces).is_err() {
+        if self.deliver(fault.clone(), pieces).is_err() {
             // No slot for a long text: its beginning will do.
             let mut end = text.len().min(ANSWER_BYTES / 2);
             while !text.is_char_boundary(end) {
                 end -= 1;
             }
             let pieces = std::iter::once(&text.as_bytes()[..end]);
-            let _ = self.deliver(partition, what, pieces);
+            let _ = self.deliver(fault, pieces);
         }
     }
 
     /// No stream has begun.
     pub(crate) fn fail(&self, error: &DataFusionError) {
         for i in 0..self.credits.len() {
-            self.finish(i as u32, What::Fault, &error.to_string());
+            self.fault(i as u32, &error.to_string());
         }
     }
 
     fn deliver<'a>(
         &self,
-        partition: u32,
-        what: What,
+        mut delivery: Delivery,
         pieces: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> weir::Result<()> {
         let n_bytes = pieces.clone().map(<[u8]>::len).sum::<usize>();
-        let mut delivery = Delivery {
-            partition,
-            what: what.into(),
-            n_bytes: n_bytes as u64,
-            ..Default::default()
-        };
+        delivery.n_bytes = n_bytes as u64;
         let mut slot = None;
         if n_bytes <= ANSWER_BYTES / 2 {
             delivery.bytes = pieces.collect::<Vec<_>>().concat();
@@ -218,5 +232,11 @@ impl State {
             answer.deliveries.extend(self.ready.pop_front());
         }
         let _ = ask.answer(&answer.encode_to_vec());
+    }
+}
+
+impl Delivery {
+    fn of(partition: u32, what: What) -> Self {
+        Self { partition, what: what.into(), ..Default::default() }
     }
 }

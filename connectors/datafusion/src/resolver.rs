@@ -130,11 +130,11 @@ impl WorkerChannel for Channel {
         &mut self,
         _headers: HeaderMap,
         request: ExecuteTaskRequest,
-        _metrics: ExecutionPlanMetricsSet,
+        metrics: ExecutionPlanMetricsSet,
         task_ctx: &Arc<TaskContext>,
     ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
         let task = task_of(request, task_ctx)?;
-        let streams = execute(self.producer.clone(), &task);
+        let streams = execute(self.producer.clone(), &task, &metrics);
         Ok(streams.into_iter().map(StreamExt::boxed).collect())
     }
 

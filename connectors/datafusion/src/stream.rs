@@ -6,11 +6,13 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use arrow::buffer::Buffer;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::DataFusionError;
+use datafusion::physical_plan::metrics::Time;
 use tokio::sync::{Notify, mpsc};
 
 use crate::wire::Give;
@@ -99,6 +101,8 @@ pub(crate) struct Stream {
     decoder: StreamDecoder,
     decoded: VecDeque<RecordBatch>,
     given: Arc<Given>,
+    wait: Time, // for rows
+    since: Option<Instant>,
     over: bool,
 }
 
@@ -107,6 +111,7 @@ impl Stream {
         partition: u32,
         from: mpsc::UnboundedReceiver<Result<Piece>>,
         given: &Arc<Given>,
+        wait: Time,
     ) -> Self {
         Self {
             partition,
@@ -114,7 +119,16 @@ impl Stream {
             decoder: StreamDecoder::new(),
             decoded: VecDeque::new(),
             given: given.clone(),
+            wait,
+            since: None,
             over: false,
+        }
+    }
+
+    /// It waits no more, if it has.
+    fn go_on(&mut self) {
+        if let Some(since) = self.since.take() {
+            self.wait.add_elapsed(since);
         }
     }
 
@@ -165,8 +179,12 @@ impl futures::Stream for Stream {
                         text.into(),
                     ))));
                 }
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending => {
+                    self.since.get_or_insert_with(Instant::now);
+                    return Poll::Pending;
+                }
             };
+            self.go_on();
             if let Err(error) = self.take(piece) {
                 self.over = true;
                 return Poll::Ready(Some(Err(error)));
@@ -177,6 +195,7 @@ impl futures::Stream for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        self.go_on();
         if !self.over {
             self.given.stop(self.partition);
         }

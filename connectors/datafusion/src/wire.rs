@@ -131,6 +131,8 @@ pub(crate) struct Delivery {
     pub n_bytes: u64, // in the slot
     #[prost(bytes = "vec", tag = "5")]
     pub bytes: Vec<u8>,
+    #[prost(uint64, tag = "6")]
+    pub blocked_ns: u64, // End: so long its stream waited for credit
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
