@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The workers of a client: started here, or running elsewhere; and watching
+//! that they live.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use datafusion::common::Result as DataFusionResult;
+use datafusion_distributed::grpc::DefaultChannelResolver;
+use datafusion_distributed::{
+    ChannelResolver, GetWorkerInfoRequest, WorkerResolver,
+};
+use futures::future::try_join_all;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use tonic::transport::Endpoint;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+use url::Url;
+
+use crate::args::{Client, Common, Exchange, host_and_port};
+use crate::fail::{Fail, Result, Status};
+use crate::worker::{LISTENING, VERSION};
+
+/// To start, or to answer the first time.
+const START: Duration = Duration::from_secs(20);
+
+/// A worker that is asked whether it lives answers within this.
+const ALIVE: Duration = Duration::from_secs(20);
+
+/// After a query has failed.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// The first worker that is lost, and why.
+type Lost = Option<Fail>;
+
+pub struct Cluster {
+    urls: Vec<Url>,
+    lost: watch::Receiver<Lost>,
+    watches: Vec<JoinHandle<()>>,
+    children: Vec<Started>,
+}
+
+/// A worker that this command has started.
+struct Started {
+    end: Arc<Notify>,
+    _stdin: ChildStdin, // closed, it tells the worker to end
+    ended: JoinHandle<()>,
+}
+
+/// Where operators spill; goes with the command, however its parts end.
+pub struct Spill(PathBuf);
+
+impl Spill {
+    /// Made when the first process asks for its folder.
+    pub fn new() -> Self {
+        let name = format!("weir-sql-{}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    /// The folder of one process.
+    pub fn of(&self, process: &str) -> Result<PathBuf> {
+        let folder = self.0.join(process);
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            Fail::failed(format!("{}: {error}", folder.display()))
+        })?;
+        Ok(folder)
+    }
+}
+
+impl Drop for Spill {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A worker as it has told of itself.
+struct Found {
+    name: String,
+    control: Url,
+    url: Url,
+}
+
+impl Cluster {
+    /// Start workers, or find those that run.
+    pub async fn open(
+        client: &Client,
+        workers: u16,
+        spill: &Spill,
+    ) -> Result<Self> {
+        let (tell, lost) = watch::channel(None);
+        let tell = Arc::new(tell);
+        let mut cluster = Self {
+            urls: Vec::new(),
+            lost,
+            watches: Vec::new(),
+            children: Vec::new(),
+        };
+        let names = match client.connect.is_empty() {
+            true => {
+                let common = &client.common;
+                cluster.start_all(common, workers, spill, &tell).await?
+            }
+            false => given(&client.connect),
+        };
+        let found = names.iter().map(|(name, at)| find(name, at, client));
+        for found in try_join_all(found).await? {
+            cluster.urls.push(found.url.clone());
+            if !client.connect.is_empty() {
+                let look = look(found, tell.clone());
+                cluster.watches.push(tokio::spawn(look));
+            }
+        }
+        Ok(cluster)
+    }
+
+    pub fn urls(&self) -> Vec<Url> {
+        self.urls.clone()
+    }
+
+    /// Until a worker is lost: which one, and why.
+    pub async fn lost(&self) -> Fail {
+        let mut lost = self.lost.clone();
+        let some = lost.wait_for(Option::is_some).await;
+        match some.ok().and_then(|some| some.clone()) {
+            Some(fail) => fail,
+            None => std::future::pending().await, // nobody to be lost
+        }
+    }
+
+    /// Is one lost already?
+    pub fn is_lost(&self) -> Option<Fail> {
+        self.lost.borrow().clone()
+    }
+
+    /// Does none of them keep silent?
+    pub async fn all_answer(&self) -> bool {
+        let resolver = DefaultChannelResolver::default();
+        let ask = self.urls.iter().map(|url| {
+            let mut url = url.clone();
+            url.set_query(None);
+            let resolver = resolver.clone();
+            async move {
+                let mut channel =
+                    resolver.get_worker_client_for_url(&url).await?;
+                channel.get_worker_info(GetWorkerInfoRequest {}).await
+            }
+        });
+        let answers = tokio::time::timeout(ANSWER, try_join_all(ask)).await;
+        matches!(answers, Ok(Ok(_)))
+    }
+
+    /// Workers of this host: their names, and where they listen.
+    async fn start_all(
+        &mut self,
+        common: &Common,
+        workers: u16,
+        spill: &Spill,
+        lost: &Arc<watch::Sender<Lost>>,
+    ) -> Result<Vec<(String, String)>> {
+        let mut started = Vec::new();
+        for i in 1..=workers {
+            let spill = spill.of(&format!("worker-{i}"))?;
+            started.push(self.start(i, common, &spill, lost)?);
+        }
+        try_join_all(started.into_iter().map(listening)).await
+    }
+
+    /// The i-th one: its name, and what it prints.
+    fn start(
+        &mut self,
+        i: u16,
+        common: &Common,
+        spill: &Path,
+        lost: &Arc<watch::Sender<Lost>>,
+    ) -> Result<(String, ChildStdout)> {
+        let mut child = spawn(common, spill).map_err(|error| {
+            Fail::failed(format!("cannot start worker {i}: {error}"))
+        })?;
+        let pid = child.id().unwrap_or_default();
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
+            return Err(Fail::failed("a worker without pipes"));
+        };
+        let name = format!("worker {i} (process {pid})");
+        let end = Arc::new(Notify::new());
+        let ended = wait(child, name.clone(), end.clone(), lost.clone());
+        let ended = tokio::spawn(ended);
+        self.children.push(Started { end, _stdin: stdin, ended });
+        Ok((name, stdout))
+    }
+
+    /// End what was started, and wait for it.
+    pub async fn close(mut self) {
+        for child in &self.children {
+            child.end.notify_one();
+        }
+        for child in std::mem::take(&mut self.children) {
+            let _ = child.ended.await;
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for watch in &self.watches {
+            watch.abort();
+        }
+    }
+}
+
+/// Until a worker has ended, by itself or because it has to.
+async fn wait(
+    mut child: Child,
+    name: String,
+    end: Arc<Notify>,
+    lost: Arc<watch::Sender<Lost>>,
+) {
+    let how = tokio::select! {
+        status = child.wait() => match status {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        },
+        () = end.notified() => return drop(child.kill().await),
+    };
+    tell(&lost, &name, &how);
+}
+
+/// The line that a worker prints when it is ready.
+async fn listening(
+    (name, stdout): (String, ChildStdout),
+) -> Result<(String, String)> {
+    let mut lines = BufReader::new(stdout);
+    let mut line = String::new();
+    let read = lines.read_line(&mut line);
+    let read = tokio::time::timeout(START, read).await;
+    // Nothing else is expected; and if something came, it would block.
+    tokio::spawn(async move { lines.read_to_end(&mut Vec::new()).await });
+    match (read, line.trim_end().strip_prefix(LISTENING)) {
+        (Ok(Ok(_)), Some(at)) => Ok((name, at.to_owned())),
+        (Err(_), _) => Err(Fail::failed(format!("{name} does not start"))),
+        _ => Err(Fail::failed(format!("{name} has not started"))),
+    }
+}
+
+/// Workers that run already, as their user names them.
+fn given(connect: &[String]) -> Vec<(String, String)> {
+    let name = |at: &String| (format!("worker {at}"), at.clone());
+    connect.iter().map(name).collect()
+}
+
+fn spawn(common: &Common, spill: &Path) -> std::io::Result<Child> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["worker", "--child", "--listen", "127.0.0.1:0"]);
+    command.args(["--transport", common.transport.name()]);
+    if let Some(memory) = common.memory {
+        command.arg("--memory").arg(memory.to_string());
+    }
+    command.arg("--spill").arg(spill);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    // Ctrl-C is for the client alone.
+    command.process_group(0).kill_on_drop(true);
+    command.spawn()
+}
+
+/// Ask a worker who it is.
+async fn find(name: &str, at: &str, client: &Client) -> Result<Found> {
+    host_and_port(at)
+        .map_err(|text| Fail::usage(format!("--connect: {text}")))?;
+    let control = Url::parse(&format!("http://{at}"))
+        .map_err(|error| Fail::usage(format!("--connect: {at}: {error}")))?;
+    let ask = async {
+        // What the system says to that, gRPC does not tell.
+        drop(TcpStream::connect(at).await?);
+        let resolver = DefaultChannelResolver::default();
+        let mut channel = resolver.get_worker_client_for_url(&control).await?;
+        channel.get_worker_info(GetWorkerInfoRequest {}).await
+    };
+    let answer = tokio::time::timeout(START, ask).await;
+    let info = match answer {
+        Ok(Ok(info)) => info.version,
+        Ok(Err(error)) => return Err(unreached(name, &cause(&error))),
+        Err(_) => return Err(unreached(name, "no answer")),
+    };
+    let Some((VERSION, node)) = info.split_once(' ') else {
+        let text = format!("{name} is no worker of {VERSION}, but `{info}`");
+        return Err(Fail::failed(text));
+    };
+    let url = match client.exchange {
+        Exchange::Weir => weir_datafusion::worker_url(&control, node),
+        Exchange::Grpc => control.clone(),
+    };
+    let name = match name.ends_with(at) {
+        true => name.to_owned(),
+        false => format!("{name} at {at}"),
+    };
+    Ok(Found { name, control, url })
+}
+
+/// The innermost of an error, which says what the system has said.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+fn unreached(name: &str, why: &str) -> Fail {
+    Fail::new(Status::Lost, format!("{name} is not there: {why}"))
+}
+
+/// Hold a stream of a worker's that ends only with it.
+async fn look(worker: Found, lost: Arc<watch::Sender<Lost>>) {
+    let watch = async {
+        let channel = Endpoint::from_shared(worker.control.to_string())?
+            .http2_keep_alive_interval(ALIVE / 4)
+            .keep_alive_timeout(ALIVE)
+            .keep_alive_while_idle(true)
+            .connect()
+            .await?;
+        let request = HealthCheckRequest { service: String::new() };
+        let mut client = HealthClient::new(channel);
+        let mut states = client.watch(request).await?.into_inner();
+        while states.message().await?.is_some() {}
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+    };
+    let why = match watch.await {
+        Ok(()) => "it has ended".to_owned(),
+        Err(error) => cause(error.as_ref()),
+    };
+    tell(&lost, &worker.name, &why);
+}
+
+/// The first one counts.
+fn tell(lost: &watch::Sender<Lost>, name: &str, how: &str) {
+    lost.send_if_modified(|lost| {
+        let first = lost.is_none();
+        if first {
+            let text = format!("{name} is lost: {how}");
+            *lost = Some(Fail::new(Status::Lost, text));
+        }
+        first
+    });
+}
+
+/// What DataFusion asks for the workers.
+pub struct Urls(pub Arc<Mutex<Vec<Url>>>);
+
+impl WorkerResolver for Urls {
+    fn get_urls(&self) -> DataFusionResult<Vec<Url>> {
+        Ok(self.0.lock().unwrap_or_else(|e| e.into_inner()).clone())
+    }
+}
