@@ -94,6 +94,21 @@ impl Given {
     }
 }
 
+/// The batch of a piece.
+fn decode(decoder: &mut StreamDecoder, bytes: Vec<u8>) -> Result<RecordBatch> {
+    let mut bytes = Buffer::from_vec(bytes);
+    while !bytes.is_empty() {
+        if let Some(batch) = decoder.decode(&mut bytes)? {
+            return Ok(batch);
+        }
+    }
+    // A body without bytes (no columns, or those of nulls alone): the decoder
+    // makes its batch when it sees another byte, which it leaves.
+    let mut more = Buffer::from_vec(vec![0_u8]);
+    let batch = decoder.decode(&mut more)?;
+    batch.ok_or_else(|| DataFusionError::Execution("a torn piece".into()))
+}
+
 /// Batches of one partition.
 pub(crate) struct Stream {
     partition: u32,
@@ -133,10 +148,7 @@ impl Stream {
     }
 
     fn decode(&mut self, bytes: Vec<u8>) -> Result<()> {
-        let mut bytes = Buffer::from_vec(bytes);
-        while !bytes.is_empty() {
-            self.decoded.extend(self.decoder.decode(&mut bytes)?);
-        }
+        self.decoded.push_back(decode(&mut self.decoder, bytes)?);
         Ok(())
     }
 
@@ -200,5 +212,53 @@ impl Drop for Stream {
             self.given.stop(self.partition);
         }
         self.given.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{Int32Array, NullArray, RecordBatchOptions};
+    use arrow::datatypes::{DataType, Field, Schema};
+    use arrow::ipc::writer::StreamEncoder;
+
+    /// What comes of batches that are encoded one by one.
+    fn sent(batches: &[RecordBatch]) -> Vec<RecordBatch> {
+        let mut encoder = StreamEncoder::try_new(&batches[0].schema()).unwrap();
+        let mut decoder = StreamDecoder::new();
+        let send = |batch| {
+            let pieces = encoder.encode(batch).unwrap();
+            let pieces = pieces.iter().map(|piece| piece.as_slice());
+            decode(&mut decoder, pieces.collect::<Vec<_>>().concat()).unwrap()
+        };
+        batches.iter().map(send).collect()
+    }
+
+    #[test]
+    fn batches_without_bytes_arrive() {
+        let none = |n| {
+            let options = RecordBatchOptions::new().with_row_count(Some(n));
+            let schema = Arc::new(Schema::empty());
+            RecordBatch::try_new_with_options(schema, vec![], &options).unwrap()
+        };
+        let batches = [none(7), none(0), none(9)];
+        assert_eq!(sent(&batches), batches);
+        let nulls = |n| {
+            let field = Field::new("n", DataType::Null, true);
+            let column = Arc::new(NullArray::new(n));
+            RecordBatch::try_new(
+                Arc::new(Schema::new(vec![field])),
+                vec![column],
+            )
+            .unwrap()
+        };
+        let batches = [nulls(3), nulls(5)];
+        assert_eq!(sent(&batches), batches);
+        let numbers = |n| {
+            let column = Arc::new(Int32Array::from_iter_values(0..n));
+            RecordBatch::try_from_iter([("i", column as _)]).unwrap()
+        };
+        let batches = [numbers(4), numbers(0), numbers(2)];
+        assert_eq!(sent(&batches), batches);
     }
 }

@@ -21,6 +21,10 @@ const QUERIES: &[&str] = &[
     // to one node, in order, and not all of it
     "SELECT o_id, o_price FROM orders ORDER BY o_price DESC, o_id LIMIT 17",
     "SELECT count(*) FROM items",
+    // batches of no columns
+    "SELECT c.o_id FROM orders a, orders b, orders c
+     WHERE a.o_customer + b.o_customer < 99 AND a.o_id < 9
+     AND b.o_id < 9 AND c.o_id < 99",
     "SELECT o_customer FROM orders WHERE o_id < 0",
     "SELECT o_customer, i_part, count(*) AS n FROM orders, items
      WHERE o_id = i_order AND o_id IN
