@@ -3,13 +3,20 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::UInt64Type;
-use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
-use datafusion::datasource::file_format::format_as_file_type;
-use datafusion::logical_expr::LogicalPlanBuilder;
-use datafusion::prelude::{DataFrame, SessionContext};
+use datafusion::common::{Result, exec_datafusion_err};
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileOutputMode, FileSinkConfig,
+};
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::prelude::SessionContext;
+use url::Url;
 
 use crate::fail::{Fail, Result as Outcome};
 
@@ -50,28 +57,41 @@ impl File {
         Self { path: path.to_owned(), part: part.into() }
     }
 
-    /// What writes rows to it, with DataFusion's own writer.
-    pub fn copy(
+    /// What writes the rows of a plan to it, with DataFusion's own writer: in
+    /// this process, on top of a distributed plan (DataFusion Distributed
+    /// leaves plans that write as they are, so COPY would read all files here).
+    pub async fn sink(
         &self,
         session: &SessionContext,
-        frame: DataFrame,
-    ) -> Result<DataFrame, DataFusionError> {
+        rows: Arc<dyn ExecutionPlan>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let state = session.state();
         let format = state
             .get_file_format_factory(ending(&self.path))
-            .ok_or_else(|| exec_datafusion_err!("no such format"))?;
+            .ok_or_else(|| exec_datafusion_err!("no such format"))?
+            .create(&state, &HashMap::new())?;
         let part = std::path::absolute(&self.part)?;
-        let url = url::Url::from_file_path(&part)
+        let url = Url::from_file_path(&part)
             .map_err(|()| exec_datafusion_err!("{}", part.display()))?;
-        let single = ("single_file_output".into(), "true".into());
-        let plan = LogicalPlanBuilder::copy_to(
-            frame.logical_plan().clone(),
-            url.to_string(),
-            format_as_file_type(format),
-            HashMap::from([single]),
-            Vec::new(),
-        )?;
-        Ok(DataFrame::new(state, plan.build()?))
+        let to = ListingTableUrl::try_new(url, None)?;
+        let config = FileSinkConfig {
+            original_url: to.to_string(),
+            object_store_url: to.object_store(),
+            table_paths: vec![to],
+            file_group: FileGroup::default(),
+            output_schema: rows.schema(),
+            table_partition_cols: Vec::new(),
+            insert_op: InsertOp::Append,
+            keep_partition_by_columns: false,
+            file_extension: format.get_ext(),
+            file_output_mode: FileOutputMode::SingleFile,
+        };
+        // Several partitions are in no order.
+        let rows = match rows.output_partitioning().partition_count() {
+            1 => rows,
+            _ => Arc::new(CoalescePartitionsExec::new(rows)),
+        };
+        format.create_writer_physical_plan(rows, &state, config, None).await
     }
 
     /// It is whole.

@@ -225,8 +225,9 @@ impl Program {
         let begun = Instant::now();
         let progress = Progress::new(&self.client);
         let file = out::File::new(out);
-        let frame = file.copy(&self.session, frame);
-        let plan = self.physical(frame.map_err(|e| Fail::ran(&e))?).await?;
+        let plan = self.physical(frame).await?;
+        let plan = file.sink(&self.session, plan).await;
+        let plan = plan.map_err(|error| Fail::ran(&error))?;
         let mut stream = self.stream(&plan)?;
         let mut n_rows = 0;
         while let Some(batch) = self.next(&mut stream, &progress).await? {

@@ -67,5 +67,6 @@ fn config(client: &Client, workers: u16) -> SessionConfig {
     let partitions = client.partitions.map_or(share.max(2), usize::from);
     SessionConfig::new()
         .with_information_schema(true)
+        .with_repartition_file_min_size(client.split as usize)
         .with_target_partitions(partitions)
 }
