@@ -7,7 +7,7 @@
         bench-query bench-scan install install-all docs format fuzz tidy \
         coverage clean setup setup-build setup-check setup-bench setup-vm \
         setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
-        test-sql vm test-vm bench-vm help
+        test-sql sql vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -144,7 +144,14 @@ test-rust: release ## tests of the Rust bindings (needs cargo)
 
 test-sql: release ## DataFusion over Weir (needs cargo; 10 minutes when cold)
 	@cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
-	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion cargo test
+	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion \
+	    cargo test --workspace
+
+sql: release ## build/weir-sql, SQL over files (needs cargo; 15 minutes when cold)
+	@cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
+	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion \
+	    cargo build --release -p weir-sql
+	@cp $(CARGO_TARGET_DIR)-datafusion/release/weir-sql build/weir-sql
 
 test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
 	@connectors/adbc/test/run.sh $(REL) $(ARGS)
