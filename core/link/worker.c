@@ -2,6 +2,20 @@
 #include "core/link/worker.h"
 
 #include "core/link/engine.h"
+#include "core/transport.h"
+
+uint64_t wi_worker_now(const struct wi_worker *w)
+{
+    return wi_engine_coarse_ns(w->engine) - w->run.lost_ns;
+}
+
+void wi_worker_look(struct wi_worker *w, uint64_t least_ns)
+{
+    const struct wi_engine *e = w->engine;
+    if (!e->cfg.manual && (e->ops->caps & WI_CAP_MAP) == 0) {
+        wi_run_clock_look(&w->run, least_ns);
+    }
+}
 
 void wi_worker_notify(struct wi_worker *w, uint32_t attn)
 {

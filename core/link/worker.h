@@ -12,6 +12,7 @@
 #include "core/base/atomic.h"
 #include "core/base/list.h"
 #include "core/base/lq.h"
+#include "core/base/run_clock.h"
 #include "core/base/watch.h"
 #include "core/ring/ready.h"
 
@@ -48,6 +49,7 @@ struct wi_worker {
     bool on_duty;      /* it makes the engine's steps, see core/node/duty.h */
     bool settled; /* all was flushed; nothing pushed, nothing happened since */
     bool owes;    /* a reader holds credits back */
+    struct wi_run_clock run;
     uint32_t progress;      /* pushes and batches read */
     struct wi_lq local;     /* wi_stream with dispatched frames; put by: any */
     struct wi_list writers; /* open writers; changed under the node's lock */
@@ -59,6 +61,14 @@ struct wi_worker {
         rested;     /* written by: engine; since when it sleeps or not */
     _Atomic int fd; /* eventfd of foreign loops, -1 until asked for */
 };
+
+/** Now, by the worker's run clock. By its thread, as the next. */
+uint64_t wi_worker_now(const struct wi_worker *w);
+
+/** Bring its run clock up to date, unless that was done within `least_ns`. Does
+ *  nothing where peers map memory: frames that are not full cost little there.
+ */
+void wi_worker_look(struct wi_worker *w, uint64_t least_ns);
 
 /** Wake a worker for an event of the engine (WI_ATTN_*). Any thread. */
 void wi_worker_notify(struct wi_worker *w, uint32_t attn);

@@ -96,6 +96,7 @@ static weir_err open_workers(struct wi_engine *e, struct weir_error *err)
         w->engine = e;
         w->idx = i;
         w->keep_ns = WI_KEEP_NS;
+        wi_run_clock_ask(&w->run);
         wi_store_rlx(&w->fd, -1); /* rlx: no other thread yet */
         wi_list_init(&w->writers);
         wi_list_init(&w->readers);

@@ -190,7 +190,7 @@ static void tally(struct weir_writer *w, struct wi_lane *lane,
 
 uint64_t wi_lane_now(const struct weir_writer *w)
 {
-    return wi_engine_coarse_ns(w->worker->engine);
+    return wi_worker_now(w->worker);
 }
 
 /* Push the lines of a short frame out of this core's cache: a reader that waits

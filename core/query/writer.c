@@ -314,7 +314,7 @@ weir_err weir_writer_poll(weir_writer *w)
         return rc;
     }
     notice_stops(w);
-    uint64_t now_ns = wi_lane_now(w);
+    uint64_t now_ns = wi_engine_coarse_ns(w->worker->engine);
     if (now_ns - w->polled_ns >= WI_DENSE_NS) {
         w->polled_ns = now_ns;
         wi_writer_flush_waiting(w, false);

@@ -31,7 +31,7 @@ static bool is_wanted(const struct wi_lane *lane, uint64_t age_ns)
  * None soon after the worker has waited: it may wait again soon, and sends them
  * then. Later as many as there are, unless the writer is busy: then they will
  * be full soon, and each that goes earlier costs its two nodes what a full one
- * costs. */
+ * costs. Time that the worker could not run does not count, see run_clock.h. */
 static uint32_t quota(const struct weir_writer *w, uint64_t now_ns)
 {
     if (now_ns - w->flow_ns <= WI_DENSE_NS) {
@@ -69,27 +69,58 @@ void wi_writer_flow(struct weir_writer *w)
     uint32_t turns = wi_load_rlx(&w->worker->turns); /* rlx: our own */
     if (turns != w->turns_seen) {
         w->turns_seen = turns;
+        wi_worker_look(w->worker, 0);
         w->flow_ns = wi_lane_now(w);
         w->flow_bytes = 0;
     }
 }
 
+/* Now. An earlier reading that is later lacked what had been lost. */
+static uint64_t look_at_clock(struct weir_writer *w)
+{
+    wi_worker_look(w->worker, WI_DENSE_NS);
+    uint64_t now_ns = wi_lane_now(w);
+    w->flow_ns = wi_min_u64(w->flow_ns, now_ns);
+    return now_ns;
+}
+
+/* Since a frame of the lane was last published. A posted ring that has carried
+ * none is not dense, and late 20 ms from now. */
+static uint64_t age_of(struct wi_lane *lane, uint64_t now_ns)
+{
+    if (lane->sent_ns == 0 && !lane->out->mapped && now_ns > WI_DENSE_NS) {
+        lane->sent_ns = now_ns - WI_DENSE_NS - 1;
+    }
+    lane->sent_ns = wi_min_u64(lane->sent_ns, now_ns); /* as look_at_clock() */
+    return now_ns - lane->sent_ns;
+}
+
+/* One lane after a push or a poll. True if a frame went out. */
+static bool flush_if_due(struct weir_writer *w, struct wi_lane *lane,
+                         uint64_t now_ns, uint32_t left)
+{
+    uint64_t age_ns = age_of(lane, now_ns);
+    if (lane->out->held) {
+        wi_lane_ask_credit(lane); /* what should follow did not come */
+    }
+    if (!wi_lane_has_rows(lane) || is_early(lane, age_ns, left) ||
+        !flush_if_wanted(w, lane, age_ns)) {
+        return false;
+    }
+    wi_run_clock_ask(&w->worker->run);
+    return true;
+}
+
 void wi_writer_flush_waiting(struct weir_writer *w, bool pushed)
 {
     uint32_t n = wi_min_u32(w->n_lanes, FLUSH_LOOK);
-    uint64_t now_ns = wi_lane_now(w);
+    uint64_t now_ns = look_at_clock(w);
     uint32_t most = pushed ? quota(w, now_ns) : UINT32_MAX;
     uint32_t left = most;
     for (uint32_t i = 0; i < n; i++) {
         struct wi_lane *lane = &w->lanes[w->flush_next];
         w->flush_next = w->flush_next + 1 < w->n_lanes ? w->flush_next + 1 : 0;
-        if (lane->out->held) {
-            wi_lane_ask_credit(lane); /* what should follow did not come */
-        }
-        uint64_t age_ns = now_ns - lane->sent_ns;
-        if (wi_lane_has_rows(lane) && !is_early(lane, age_ns, left)) {
-            left -= flush_if_wanted(w, lane, age_ns) && left != 0;
-        }
+        left -= flush_if_due(w, lane, now_ns, left) && left != 0;
     }
     if (left != most) {
         w->flow_ns = now_ns;
@@ -129,7 +160,7 @@ bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns)
             wi_load_acq(&lane->out->state) != WI_OUT_OPEN) { /* E7 */
             continue;
         }
-        if (keep_ns != 0 && now_ns - lane->sent_ns <= keep_ns) {
+        if (keep_ns != 0 && age_of(lane, now_ns) <= keep_ns) {
             left = true;
             continue;
         }

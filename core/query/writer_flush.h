@@ -9,9 +9,14 @@
  *   gets few rows, or polls  100 us after the last one of its lane, or at once
  *   maps the ring            the same
  *   is busy                  one per 256 KiB that the writer is given; any
- *                            other 20 ms after the last one of its lane
- *   has waited just now      the same, for 100 us
+ *                            other 20 ms after the last one of its lane, of a
+ *                            lane that has sent none 20 ms after a first look
+ *   has waited just now      the same, for 100 us; or was opened just now
  *   sleeps                   at once
+ *
+ * Times of posted rings are those of the worker's run clock: where workers
+ * outnumber processors a busy one would look slow by the clock on the wall, and
+ * its consumers, which only wait for their turn, as if they starved.
  *
  * All calls are made by the writer's worker; none waits.
  */

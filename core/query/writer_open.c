@@ -196,6 +196,8 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     wi_list_init(&w->on_worker);
     w->shuffle = s;
     w->worker = &e->workers[worker];
+    /* rlx: a number; the first push counts as one after a wait */
+    w->turns_seen = wi_load_rlx(&w->worker->turns) - 1;
     w->partition = s->partitions[worker];
     w->row_bytes = wi_frame_min_bytes(s->schema);
     w->trust = e->cfg.trust_batches != 0;

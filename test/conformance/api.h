@@ -207,6 +207,7 @@
     X(suite, place, reader_with_other_work_gets_late_rows)                     \
     X(suite, place, reader_with_other_work_gets_late_rows_of_all)              \
     X(suite, place, reader_of_busy_writer_gets_full_frames)                    \
+    X(suite, place, reader_of_crowded_writer_gets_full_frames)                 \
     X(suite, place, reader_of_writer_that_was_busy_gets_the_rest)              \
     X(suite, place, filter_at_any_time)                                        \
     X(suite, place, faults_while_filters_travel)                               \

@@ -12,6 +12,10 @@
 
 #include <string.h>
 
+#include "core/link/engine.h"
+#include "core/link/lock.h"
+#include "core/link/worker.h"
+
 enum { PUSHES = 1920, PUSH_ROWS = 10, N_ROWS = PUSHES * PUSH_ROWS };
 /* A full frame has more rows than this: header and table take some room. */
 enum { FRAME_BYTES = 4096, FULL_ROWS = (FRAME_BYTES - 512) / 8 };
@@ -22,7 +26,8 @@ enum { PUSH_NS = 200000, OTHER_WORK_NS = PUSH_NS, DENSE_PUSH_NS = 20000 };
 
 enum { LATE_NS = 2 * 20000000 };
 
-/* Of a busy writer: 40 bytes per us; a frame takes longer than that pause. */
+/* Of a busy writer: 40 bytes per us; a frame takes longer than that pause. By
+ * the clock on the wall it is given 4, if others run most of the time. */
 enum { FLOW_ROWS = 100, FLOW_NS = 20000, FLOW_FRAME = 16384 };
 
 /* Node 0 has the rows; node 1 takes them, and pushes empty batches to itself if
@@ -43,6 +48,7 @@ struct feed {
     uint32_t dense;   /* of them, the first ones: of DENSE_ROWS, quickly */
     uint32_t polls;   /* after each push */
     bool flow;        /* pushes are of FLOW_ROWS, quickly */
+    bool crowded;     /* node 0 is kept off its processor after each push */
     uint32_t polled;
     uint32_t pushed;
     uint64_t n_rows;
@@ -53,6 +59,14 @@ struct feed {
 
 static const struct weir_field fields[] = {{"id", "l", 0}};
 static const struct wt_rows rows = {.fields = fields, .n_fields = 1};
+
+/* Node 0's worker wants to run, and others do. */
+static void lose_time(struct feed *f)
+{
+    uint64_t ns = 9ull * FLOW_NS;
+    weir_sim_busy(f->c.sim, ns);
+    f->c.node[0]->engine.workers[0].run.lost_ns += ns;
+}
 
 /* Time passes without rows. */
 static weir_err poll_step(struct feed *f)
@@ -118,6 +132,9 @@ static weir_err feed_step(void *arg)
     weir_sim_busy(f->c.sim, dense     ? DENSE_PUSH_NS
                             : f->flow ? FLOW_NS
                                       : PUSH_NS);
+    if (f->crowded) {
+        lose_time(f);
+    }
     return WEIR_OK;
 }
 
@@ -259,16 +276,28 @@ void wt_api_reader_with_other_work_gets_late_rows_of_all(
     cr_assert_eq(f.got_before_end, f.n_rows);
 }
 
-/* It waits most of the time, but the frame will soon be full. */
-void wt_api_reader_of_busy_writer_gets_full_frames(const struct wt_place *place)
+static void expect_full_frames(const struct wt_place *place, bool crowded)
 {
     enum { FLOW = 2000, BYTES = FLOW * FLOW_ROWS * 8 };
-    struct feed f = {.flow = true, .pushes = FLOW};
+    struct feed f = {.flow = true, .crowded = crowded, .pushes = FLOW};
     uint64_t frames = feed(place, &f);
     uint64_t full = BYTES / (FLOW_FRAME - 512);
     uint64_t early = BYTES / (256 << 10);
     cr_assert_leq(frames, full + early + 10, "%llu frames",
                   (unsigned long long)frames);
+}
+
+/* It waits most of the time, but the frame will soon be full. */
+void wt_api_reader_of_busy_writer_gets_full_frames(const struct wt_place *place)
+{
+    expect_full_frames(place, false);
+}
+
+/* Soon, that is, by the time that the writer's worker has. */
+void wt_api_reader_of_crowded_writer_gets_full_frames(
+    const struct wt_place *place)
+{
+    expect_full_frames(place, true);
 }
 
 /* Its last rows do not wait for those that would fill the frame. */
