@@ -192,10 +192,30 @@ static weir_err ingest(struct wi_scan_call *call)
     return code == WEIR_OK ? wi_scan_ingest(call) : code;
 }
 
+/* Rows that cannot say what they are never reach a driver: DuckDB 1.5 takes the
+ * schema that it was not given for one. */
+static weir_err check_rows(const struct wi_scan_call *call)
+{
+    struct ArrowArrayStream *rows = call->request->bind;
+    struct ArrowSchema schema;
+    if (rows == NULL) {
+        return WEIR_OK;
+    }
+    int status = rows->get_schema(rows, &schema);
+    if (status != 0) {
+        const char *why = rows->get_last_error(rows);
+        return wi_scan_fail(call->err, WEIR_ERR_QUERY_DATA, "%s",
+                            why != NULL ? why : strerror(status));
+    }
+    schema.release(&schema);
+    return WEIR_OK;
+}
+
 weir_err wi_scan_statement(struct wi_scan_call *call)
 {
     weir_scan_kind kind = call->request->kind;
-    weir_err code = make_statement(call);
+    weir_err code = check_rows(call);
+    code = code == WEIR_OK ? make_statement(call) : code;
     if (code != WEIR_OK) {
         return code;
     }
