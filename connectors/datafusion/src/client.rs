@@ -16,6 +16,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 use weir::{Fetch, Name, Node, Peer};
 
+use crate::fault::Fault;
 use crate::stream::{Given, Piece, Stream};
 use crate::wire::{
     ASKS, Answer, Delivery, Empty, GIVES, Give, Kind, PART_BYTES, Part,
@@ -250,9 +251,13 @@ impl Run {
         Ok(over)
     }
 
-    fn fault(&self, text: &[u8]) -> DataFusionError {
-        let text = String::from_utf8_lossy(text);
-        exec_datafusion_err!("worker {}: {text}", self.producer.url)
+    fn fault(&self, bytes: &[u8]) -> DataFusionError {
+        match Fault::decode(bytes) {
+            Ok(fault) => {
+                fault.error().context(format!("worker {}", self.producer.url))
+            }
+            Err(_) => self.nonsense("an error"),
+        }
     }
 
     fn nonsense(&self, what: &str) -> DataFusionError {

@@ -2,23 +2,26 @@
 //! The producer's side of a call: one task per partition runs its stream as
 //! far as there is credit, and what comes of it waits for the next NEXT.
 
+use std::any::Any;
 use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arrow::ipc::writer::StreamEncoder;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::DataFusionError;
+use datafusion::common::{DataFusionError, exec_err};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{
     MemoryConsumer, MemoryPool, MemoryReservation,
 };
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use prost::Message;
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 use weir::{Ask, ErrorKind};
 
+use crate::fault::Fault;
 use crate::slots::{Pool, Slot};
 use crate::wire::{ANSWER_BYTES, Answer, CREDITS, Delivery, Give, What};
 
@@ -63,9 +66,14 @@ impl Group {
         for (i, stream) in streams.into_iter().enumerate() {
             let group = self.clone();
             let task = tokio::spawn(async move {
-                match group.produce(i as u32, stream).await {
+                let outcome = group.produce(i as u32, stream);
+                let outcome = AssertUnwindSafe(outcome).catch_unwind().await;
+                let outcome = outcome.unwrap_or_else(|panic| {
+                    exec_err!("a task has panicked: {}", text_of(&*panic))
+                });
+                match outcome {
                     Ok(blocked) => group.end_of(i as u32, blocked),
-                    Err(error) => group.fault(i as u32, &error.to_string()),
+                    Err(error) => group.fault(i as u32, &error),
                 }
             });
             state.tasks.insert(i as u32, AbortOnDropHandle::new(task));
@@ -122,24 +130,23 @@ impl Group {
     }
 
     /// Or it cannot.
-    fn fault(&self, partition: u32, text: &str) {
-        let fault = Delivery::of(partition, What::Fault);
-        let pieces = std::iter::once(text.as_bytes());
-        if self.deliver(fault.clone(), pieces).is_err() {
+    fn fault(&self, partition: u32, error: &DataFusionError) {
+        let deliver = |fault: Fault| {
+            let bytes = fault.encode_to_vec();
+            let pieces = std::iter::once(bytes.as_slice());
+            self.deliver(Delivery::of(partition, What::Fault), pieces)
+        };
+        let fault = Fault::of(error);
+        if deliver(fault.clone()).is_err() {
             // No slot for a long text: its beginning will do.
-            let mut end = text.len().min(ANSWER_BYTES / 2);
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            let pieces = std::iter::once(&text.as_bytes()[..end]);
-            let _ = self.deliver(fault, pieces);
+            let _ = deliver(fault.cut(ANSWER_BYTES / 4));
         }
     }
 
     /// No stream has begun.
     pub(crate) fn fail(&self, error: &DataFusionError) {
         for i in 0..self.credits.len() {
-            self.fault(i as u32, &error.to_string());
+            self.fault(i as u32, error);
         }
     }
 
@@ -210,6 +217,13 @@ impl Group {
         drop(state);
         drop(tasks); // it may drop what takes the lock
     }
+}
+
+/// What a panic says.
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("no text")
 }
 
 impl State {

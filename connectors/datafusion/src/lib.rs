@@ -22,6 +22,7 @@
 //! memory pool while a batch is in them.
 
 mod client;
+mod fault;
 mod group;
 mod resolver;
 mod server;

@@ -140,7 +140,7 @@ pub(crate) struct Delivery {
 pub(crate) enum What {
     Batch = 0, // a piece of an Arrow IPC stream with one batch
     End = 1,
-    Fault = 2, // a text
+    Fault = 2, // a [`crate::fault::Fault`]
 }
 
 impl Request {

@@ -3,9 +3,10 @@
 
 mod common;
 
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use common::*;
+use datafusion::common::DataFusionError;
 use datafusion::physical_plan::displayable;
 use futures::StreamExt;
 
@@ -84,6 +85,32 @@ async fn errors_arrive_whole_and_hurt_nothing_else() {
         let got = within(run(&cluster.session, QUERIES[0])).await.unwrap();
         assert_eq!(got.len(), 6 + 4, "{got:?}"); // six rows, and lines
     }
+    within(cluster.quiet()).await;
+}
+
+/// Of one kind, or a panic: it arrives as such, and the query ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kinds_of_errors_arrive() {
+    let folder = tables().await;
+    let cluster = Cluster::open(3, "shm", folder.path()).await;
+    let sql = |function| {
+        format!(
+            "SELECT i_kind, count(*) FROM items
+             WHERE i_id <> 17 OR {function}(i_id) GROUP BY i_kind"
+        )
+    };
+    let run = async |sql: String| {
+        let outcome = within(run(&cluster.session, &sql)).await;
+        within(cluster.quiet()).await;
+        outcome.unwrap_err()
+    };
+    let error = run(sql("exhausted")).await;
+    let root = error.find_root();
+    let exhausted = matches!(root, DataFusionError::ResourcesExhausted(_));
+    assert!(exhausted, "{error}");
+    assert!(error.to_string().contains("no more of it"), "{error}");
+    let error = run(sql("panics")).await;
+    assert!(error.to_string().contains("a fault of its own"), "{error}");
 }
 
 /// A result that is dropped stops what makes it, and frees its slots.
@@ -98,12 +125,22 @@ async fn dropped_results_leave_nothing_behind() {
         let first = within(rows.next()).await.unwrap().unwrap();
         assert!(first.num_rows() > 0);
     }
-    within(async {
-        while cluster.calls() > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    within(cluster.quiet()).await;
+}
+
+/// Some rows of a join that has 57 million.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limit_stops_producers() {
+    let folder = tables().await;
+    let cluster = Cluster::open(3, "shm", folder.path()).await;
+    let sql = "SELECT a.i_id, b.i_id FROM items a JOIN items b
+               ON a.i_order % 7 = b.i_order % 7
+               WHERE counted(a.i_id - b.i_id) LIMIT 10";
+    let rows = within(run(&cluster.session, sql)).await.unwrap();
+    assert_eq!(rows.len(), 10 + 4); // and lines
+    within(cluster.quiet()).await;
+    let counted = COUNTED.load(Ordering::Relaxed);
+    assert!((10..57_000_000 / 10).contains(&counted), "{counted} rows joined");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

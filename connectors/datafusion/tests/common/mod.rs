@@ -5,14 +5,21 @@
 
 use std::future::Future;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::arrow::util::pretty::pretty_format_batches;
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, ScalarValue, resources_err};
 use datafusion::dataframe::DataFrameWriteOptions;
 use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarUDF, Volatility, create_udf,
+};
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use datafusion_distributed::{
     DistributedExt, SessionStateBuilderExt, Worker, WorkerQueryContext,
@@ -45,11 +52,54 @@ pub fn node(transport: &str) -> weir::Node {
         .unwrap()
 }
 
+/// The memory that the exchange takes. What operators take is not looked at:
+/// DataFusion Distributed drops the plans of queries when it comes to it.
+#[derive(Debug, Default)]
+struct Exchange(AtomicUsize);
+
+impl MemoryPool for Exchange {
+    fn name(&self) -> &str {
+        "exchange"
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, bytes: usize) {
+        if reservation.consumer().name() == "weir exchange" {
+            self.0.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn shrink(&self, reservation: &MemoryReservation, bytes: usize) {
+        if reservation.consumer().name() == "weir exchange" {
+            self.0.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn try_grow(
+        &self,
+        reservation: &MemoryReservation,
+        bytes: usize,
+    ) -> Result<()> {
+        self.grow(reservation, bytes);
+        Ok(())
+    }
+
+    fn reserved(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl std::fmt::Display for Exchange {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "exchange, {} bytes", self.reserved())
+    }
+}
+
 pub struct Member {
     pub url: Url,
     control: AbortHandle,
     server: Option<Server>,
     node: Option<weir::Node>,
+    memory: Arc<Exchange>,
 }
 
 impl Member {
@@ -58,11 +108,16 @@ impl Member {
         let resolver = WeirChannelResolver::new(node.clone());
         let worker =
             Worker::from_session_builder(move |context: WorkerQueryContext| {
-                let builder = context
+                let mut builder = context
                     .builder
                     .with_distributed_channel_resolver(resolver.clone());
+                let known = builder.scalar_functions();
+                known.get_or_insert_default().extend(functions());
                 async move { Ok::<_, DataFusionError>(builder.build()) }
             });
+        let memory = Arc::new(Exchange::default());
+        let runtime = RuntimeEnvBuilder::new().with_memory_pool(memory.clone());
+        let worker = worker.with_runtime_env(runtime.build_arc().unwrap());
         let listener =
             tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
@@ -79,6 +134,7 @@ impl Member {
             control: control.abort_handle(),
             server: Some(server),
             node: Some(node),
+            memory,
         }
     }
 
@@ -116,19 +172,7 @@ impl Cluster {
             members.push(Member::open(transport).await);
         }
         let urls = members.iter().map(|m| m.url.clone()).collect();
-        let state = SessionStateBuilder::new()
-            .with_default_features()
-            .with_config(SessionConfig::new().with_target_partitions(3))
-            .with_distributed_planner()
-            .with_distributed_worker_resolver(Urls(urls))
-            .with_distributed_channel_resolver(WeirChannelResolver::new(node(
-                transport,
-            )))
-            .with_distributed_file_scan_config_bytes_per_partition(1)
-            .unwrap()
-            .build();
-        let session = SessionContext::from(state);
-        register(&session, tables).await;
+        let session = session(transport, urls, tables).await;
         Self { members, session }
     }
 }
@@ -139,6 +183,67 @@ impl Cluster {
         let servers = self.members.iter().filter_map(|m| m.server.as_ref());
         servers.map(Server::calls).sum()
     }
+
+    /// Until no call runs, and the exchange has given back all memory.
+    pub async fn quiet(&self) {
+        let held = |m: &Member| m.memory.reserved() > 0;
+        while self.calls() > 0 || self.members.iter().any(held) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// A coordinator of the workers at these URLs.
+pub async fn session(
+    transport: &str,
+    urls: Vec<Url>,
+    tables: &Path,
+) -> SessionContext {
+    let state = SessionStateBuilder::new()
+        .with_default_features()
+        .with_config(SessionConfig::new().with_target_partitions(3))
+        .with_distributed_planner()
+        .with_distributed_worker_resolver(Urls(urls))
+        .with_distributed_channel_resolver(WeirChannelResolver::new(node(
+            transport,
+        )))
+        .with_distributed_file_scan_config_bytes_per_partition(1)
+        .unwrap()
+        .build();
+    let session = SessionContext::from(state);
+    for function in functions() {
+        session.register_udf(Arc::unwrap_or_clone(function));
+    }
+    register(&session, tables).await;
+    session
+}
+
+/// Rows that `counted` was called for, anywhere in this process.
+pub static COUNTED: AtomicU64 = AtomicU64::new(0);
+
+type Function = fn(&[ColumnarValue]) -> Result<ColumnarValue>;
+
+/// Functions of SQL, of an integer.
+fn functions() -> Vec<Arc<ScalarUDF>> {
+    let counted: Function = |args| {
+        let rows = match &args[0] {
+            ColumnarValue::Array(array) => array.len(),
+            ColumnarValue::Scalar(_) => 1,
+        };
+        COUNTED.fetch_add(rows as u64, Ordering::Relaxed);
+        Ok(ColumnarValue::Scalar(ScalarValue::from(true)))
+    };
+    let exhausted: Function = |_| resources_err!("no more of it");
+    let panics: Function = |_| panic!("a fault of its own");
+    let named =
+        [("counted", counted), ("exhausted", exhausted), ("panics", panics)];
+    let function = |(name, function): (&str, Function)| {
+        let (int, bool) = (vec![DataType::Int64], DataType::Boolean);
+        let volatility = Volatility::Volatile;
+        let function = Arc::new(function);
+        Arc::new(create_udf(name, int, bool, volatility, function))
+    };
+    named.into_iter().map(function).collect()
 }
 
 /// The same tables on one node.
@@ -149,8 +254,12 @@ pub async fn alone(tables: &Path) -> SessionContext {
 }
 
 async fn register(session: &SessionContext, tables: &Path) {
-    for table in ["orders", "items"] {
-        let path = tables.join(table);
+    for entry in std::fs::read_dir(tables).unwrap() {
+        let path = entry.unwrap().path();
+        let table = path.file_name().unwrap().to_str().unwrap();
+        if !path.join("0.parquet").exists() {
+            continue;
+        }
         session
             .register_parquet(
                 table,
