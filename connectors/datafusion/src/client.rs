@@ -10,6 +10,7 @@ use datafusion::common::{DataFusionError, exec_datafusion_err};
 use datafusion::physical_plan::metrics::{
     Count, ExecutionPlanMetricsSet, MetricBuilder, Time,
 };
+use datafusion_distributed::grpc::DefaultChannelResolver;
 use futures::future::{join_all, poll_fn};
 use prost::Message;
 use tokio::sync::{Notify, mpsc};
@@ -33,6 +34,7 @@ pub(crate) struct Producer {
     quick: Fetch,  // for the rest
     calls: AtomicU64,
     gone: Arc<AtomicBool>,
+    control: DefaultChannelResolver,
     over: String, // the transport
     _hold: AbortOnDropHandle<()>,
 }
@@ -74,9 +76,21 @@ impl Producer {
             quick,
             calls: AtomicU64::new(1),
             gone,
+            control: DefaultChannelResolver::default(),
             over: over(node, address),
             _hold: hold,
         }))
+    }
+
+    /// Its control channels. They end with it: one that has seen a worker die
+    /// may fail the first message to its successor, a plan, and who executes
+    /// that plan would wait for it in vain.
+    pub(crate) fn control(&self) -> &DefaultChannelResolver {
+        &self.control
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 
     /// Is it, or its node, no more?

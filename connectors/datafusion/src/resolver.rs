@@ -89,12 +89,12 @@ impl ChannelResolver for WeirChannelResolver {
         &self,
         url: &Url,
     ) -> Result<Box<dyn WorkerChannel>, DataFusionError> {
-        let control = self.control.get_worker_client_for_url(url).await?;
         let pairs = url.query_pairs().find(|(key, _)| key == ADDRESS);
         let Some((_, address)) = pairs else {
-            return Ok(control);
+            return self.control.get_worker_client_for_url(url).await;
         };
         let producer = self.rows.producer(url, &address).await?;
+        let control = producer.control().get_worker_client_for_url(url).await?;
         Ok(Box::new(Channel { control, producer }))
     }
 }
@@ -114,8 +114,12 @@ impl WorkerChannel for Channel {
         metrics: ExecutionPlanMetricsSet,
         task_ctx: &Arc<TaskContext>,
     ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
+        let name = self.producer.url().to_owned();
+        let of_it = move |error: DataFusionError| {
+            error.context(format!("worker {name}"))
+        };
         let control = &mut self.control;
-        control
+        let messages = control
             .coordinator_channel(
                 headers,
                 set_plan_request,
@@ -124,6 +128,8 @@ impl WorkerChannel for Channel {
                 task_ctx,
             )
             .await
+            .map_err(&of_it)?;
+        Ok(messages.map(move |m| m.map_err(&of_it)).boxed())
     }
 
     async fn execute_task(
