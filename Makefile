@@ -7,7 +7,7 @@
         bench-query bench-scan install install-all docs format fuzz tidy \
         coverage clean setup setup-build setup-check setup-bench setup-vm \
         setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
-        test-sql sql vm test-vm bench-vm help
+        test-sql test-sql-long sql vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -142,15 +142,32 @@ test-rust: release ## tests of the Rust bindings (needs cargo)
 	@cd bindings/rust && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
 	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) cargo test -p weir
 
+# What the tests of SQL ask, and of whom: made once per user, not per clone.
+SQL_DATA := $(HOME)/.cache/weir/sql-duckdb-1.5.5
+$(SQL_DATA)/python/done: | setup-bench
+	@python3 -m venv $(SQL_DATA)/python
+	@$(SQL_DATA)/python/bin/pip install --quiet --only-binary :all: \
+	    duckdb==1.5.5 duckdb-extension-tpch==1.5.5 \
+	    duckdb-extension-tpcds==1.5.5
+	@touch $@
+$(SQL_DATA)/tpch-% $(SQL_DATA)/tpcds-%: | $(SQL_DATA)/python/done
+	@$(SQL_DATA)/python/bin/python connectors/datafusion/tests/tpc.py \
+	    $(subst -, ,$(@F)) $@
+
+CARGO_SQL := cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
+    WEIR_SQL_DATA=$(SQL_DATA) CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion
 test-sql: release ## DataFusion over Weir (needs cargo; 10 minutes when cold)
-	@cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
-	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion \
-	    cargo test --workspace
+test-sql: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpcds-0.01
+	@$(CARGO_SQL) cargo test --workspace
+
+test-sql-long: release ## all answers at SF 1, and 1,000 queries with kills
+test-sql-long: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpch-0.1 $(SQL_DATA)/tpch-1 \
+        $(SQL_DATA)/tpcds-0.01 $(SQL_DATA)/tpcds-1
+	@$(CARGO_SQL) cargo test --release --test answers --test kills -- \
+	    --include-ignored --nocapture --test-threads=1 $(ARGS)
 
 sql: release ## build/weir-sql, SQL over files (needs cargo; 15 minutes when cold)
-	@cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
-	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion \
-	    cargo build --release -p weir-sql
+	@$(CARGO_SQL) cargo build --release -p weir-sql
 	@cp $(CARGO_TARGET_DIR)-datafusion/release/weir-sql build/weir-sql
 
 test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
