@@ -26,13 +26,16 @@ use crate::wire::{
 
 type Result<T> = std::result::Result<T, DataFusionError>;
 
+/// Numbers of calls. A node that has lost and found a producer's node, or that
+/// was too early for it, is the same consumer there, with calls that still run.
+static CALLS: AtomicU64 = AtomicU64::new(1);
+
 /// A producer's node, as long as it lives.
 pub(crate) struct Producer {
     url: String,
     peer: Peer,
     parked: Fetch, // for what waits: HOLD and NEXT
     quick: Fetch,  // for the rest
-    calls: AtomicU64,
     gone: Arc<AtomicBool>,
     control: DefaultChannelResolver,
     over: String, // the transport
@@ -74,7 +77,6 @@ impl Producer {
             peer,
             parked,
             quick,
-            calls: AtomicU64::new(1),
             gone,
             control: DefaultChannelResolver::default(),
             over: over(node, address),
@@ -152,7 +154,7 @@ pub(crate) fn execute(
     task: &Task,
     metrics: &ExecutionPlanMetricsSet,
 ) -> Vec<Stream> {
-    let call = producer.calls.fetch_add(1, Ordering::Relaxed);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let n = (task.end - task.start) as u32;
     let given = Given::new(n);
     let (to, from): (Vec<_>, Vec<_>) =
