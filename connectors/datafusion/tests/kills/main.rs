@@ -216,7 +216,7 @@ async fn kills(transport: &str, queries: usize) {
     if transport == "shm" {
         assert!(left().len() >= 4, "{:?}", left());
     }
-    assert!(all.lost > 0 && all.dropped > 0, "nothing was tested");
+    assert!(all.lost > 0, "nothing was tested");
     drop(all);
     let gone = async {
         while !left().is_empty() {
