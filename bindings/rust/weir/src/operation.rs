@@ -2,17 +2,25 @@
 //! What runs on a fetch: operations, and the futures that wait for them.
 //!
 //! ```text
-//!   get, put, ask: a future --posts--> operation, under a tag
-//!   whichever future is polled:  weir_fetch_next -> tag -> its outcome
+//!   get, put, ask: a future --posts--> operation, under a tag, and sleeps
+//!   the fetch's task, when something happened, and every future that posts:
+//!       weir_fetch_next -> tag -> its outcome -> wakes that future
 //!   a future that was dropped:   its operation goes on; what it needs is kept
 //! ```
+//!
+//! The worker's descriptor says that something happened, not what. One task of
+//! each fetch looks, so that hundreds of futures may sleep and only those that
+//! are meant wake up.
 
 use std::any::Any;
 use std::collections::HashMap;
 use std::ffi::{c_void, CStr};
+use std::future::poll_fn;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll, Waker};
+
+use tokio::runtime::Handle;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hub::{lock, Hub};
@@ -33,14 +41,23 @@ pub(crate) enum Outcome {
 }
 
 enum Operation {
-    UnderWay { lends: bool, answers: bool, needs: Needs, wanted: bool },
+    UnderWay { lends: bool, answers: bool, needs: Needs, wanted: Wanted },
     Over(Result<Outcome>, Needs),
+}
+
+/// By whom an operation is.
+enum Wanted {
+    No,
+    Yes(Option<Waker>),
 }
 
 #[derive(Default)]
 struct Operations {
     last: u64,
     map: HashMap<u64, Operation>,
+    unposted: Vec<Waker>,  // of futures that wait for room
+    watched: bool,         // the fetch has its task
+    failed: Option<Error>, // that task
 }
 
 pub(crate) struct FetchInner {
@@ -76,8 +93,9 @@ impl FetchInner {
         }
     }
 
-    /// Take what has ended, in the worker's turn. Did anything end?
-    fn collect(self: &Arc<Self>) -> bool {
+    /// Take what has ended, in the worker's turn; `wake` gets who is to be
+    /// woken after it. Did anything end?
+    fn collect(self: &Arc<Self>, wake: &mut Vec<Waker>) -> bool {
         let mut some = false;
         loop {
             let mut got = sys::weir_got::default();
@@ -87,11 +105,12 @@ impl FetchInner {
                 return some;
             }
             some = true;
-            self.note(&got);
+            wake.extend(self.note(&got));
+            wake.append(&mut lock(&self.operations).unposted);
         }
     }
 
-    fn note(self: &Arc<Self>, got: &sys::weir_got) {
+    fn note(self: &Arc<Self>, got: &sys::weir_got) -> Option<Waker> {
         let mut operations = lock(&self.operations);
         let Some(Operation::UnderWay { lends, answers, needs, wanted }) =
             operations.map.remove(&got.tag)
@@ -99,13 +118,48 @@ impl FetchInner {
             unreachable!("a tag that was not posted");
         };
         let result = self.outcome(got, lends, answers);
-        if wanted {
+        if let Wanted::Yes(waker) = wanted {
             let over = Operation::Over(result, needs);
             operations.map.insert(got.tag, over);
-            return;
+            return waker;
         }
         drop(operations);
         drop(result); // gives back what was lent
+        None
+    }
+
+    /// Have a task look when something happened.
+    fn watch(self: &Arc<Self>) -> Result<()> {
+        let mut operations = lock(&self.operations);
+        if let Some(error) = operations.failed.take() {
+            return Err(error);
+        }
+        if operations.watched {
+            return Ok(());
+        }
+        let handle = Handle::try_current().map_err(|e| {
+            Error::new(ErrorKind::System, format!("tokio: {e}"))
+        })?;
+        operations.watched = true;
+        drop(operations);
+        let watcher = Watcher(Arc::downgrade(self));
+        handle.spawn(poll_fn(move |cx| watcher.poll(cx)));
+        Ok(())
+    }
+
+    /// All futures look for themselves.
+    fn wake_all(&self) {
+        let mut operations = lock(&self.operations);
+        let mut wakers = std::mem::take(&mut operations.unposted);
+        for operation in operations.map.values_mut() {
+            if let Operation::UnderWay { wanted: Wanted::Yes(w), .. } =
+                operation
+            {
+                wakers.extend(w.take());
+            }
+        }
+        drop(operations);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     fn outcome(
@@ -151,10 +205,44 @@ impl FetchInner {
 impl Drop for FetchInner {
     fn drop(&mut self) {
         // Nothing is lent: a loan holds the fetch.
-        let _turn = self.hub().turn();
+        let turn = self.hub().turn();
         // SAFETY: the fetch is open; nobody uses it afterwards. What operations
         // need is dropped after this.
         unsafe { sys::weir_fetch_close(self.ptr()) };
+        drop(turn);
+        self.hub().wake(); // the fetch's task, which ends
+    }
+}
+
+/// The task of a fetch, as long as that lives. Dropped with its runtime, it has
+/// the futures of other runtimes start another.
+struct Watcher(Weak<FetchInner>);
+
+impl Watcher {
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(fetch) = self.0.upgrade() else {
+            return Poll::Ready(());
+        };
+        let mut wake = Vec::new();
+        let poll = fetch.hub().poll(fetch.node.raw(), cx, || {
+            fetch.collect(&mut wake);
+            // Room may have come without an end: something was given back.
+            wake.append(&mut lock(&fetch.operations).unposted);
+            None::<()>
+        });
+        wake.into_iter().for_each(Waker::wake);
+        poll.map(|result| {
+            lock(&fetch.operations).failed = result.err();
+        })
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        if let Some(fetch) = self.0.upgrade() {
+            lock(&fetch.operations).watched = false;
+            fetch.wake_all();
+        }
     }
 }
 
@@ -253,28 +341,45 @@ impl<'a> Running<'a> {
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         let fetch = self.fetch;
-        let mut others = false;
-        let ended = fetch.hub().poll(fetch.node.raw(), cx, || {
-            loop {
-                if let Some(error) = self.begin() {
-                    return Some(Err(error));
-                }
-                // Afterwards: what ends while it is posted wakes nobody.
-                let some = fetch.collect();
-                others |= some;
-                if self.post.is_none() || !some {
-                    return self.attempt();
-                }
-            }
-        });
-        if others {
-            fetch.hub().wake(); // what ended may have been another's
+        let mut wake = Vec::new();
+        let turn = fetch.hub().turn();
+        let ended = self.look(cx, &mut wake);
+        drop(turn);
+        wake.into_iter().for_each(Waker::wake);
+        match ended {
+            Some(ended) => Poll::Ready(ended),
+            None => match fetch.watch() {
+                Ok(()) => Poll::Pending,
+                Err(error) => Poll::Ready(Err(error)),
+            },
         }
-        ended.map(|result| result?)
+    }
+
+    /// In the worker's turn.
+    fn look(
+        &mut self,
+        cx: &mut Context<'_>,
+        wake: &mut Vec<Waker>,
+    ) -> Option<Ended> {
+        loop {
+            if let Some(error) = self.begin() {
+                return Some(Err(error));
+            }
+            // Afterwards: what ends while it is posted wakes nobody.
+            let some = self.fetch.collect(wake);
+            if self.post.is_none() {
+                return self.attempt(cx);
+            }
+            if !some {
+                let mut operations = lock(&self.fetch.operations);
+                operations.unposted.push(cx.waker().clone());
+                return None;
+            }
+        }
     }
 
     /// In the worker's turn, once it was posted.
-    fn attempt(&mut self) -> Option<Ended> {
+    fn attempt(&mut self, cx: &mut Context<'_>) -> Option<Ended> {
         let tag = self.tag?;
         let mut operations = lock(&self.fetch.operations);
         match operations.map.remove(&tag) {
@@ -282,8 +387,11 @@ impl<'a> Running<'a> {
                 self.tag = None;
                 Some(result.map(|outcome| (outcome, memory)))
             }
-            Some(under_way) => {
-                operations.map.insert(tag, under_way);
+            Some(mut operation) => {
+                if let Operation::UnderWay { wanted, .. } = &mut operation {
+                    *wanted = Wanted::Yes(Some(cx.waker().clone()));
+                }
+                operations.map.insert(tag, operation);
                 None
             }
             None => unreachable!("polled after its end"),
@@ -302,7 +410,7 @@ impl<'a> Running<'a> {
                     lends: post.lends(),
                     answers: matches!(post, Post::Ask(..)),
                     needs: (self.peer.clone(), post.into_memory()),
-                    wanted: true,
+                    wanted: Wanted::Yes(None),
                 };
                 operations.map.insert(tag, under_way);
                 self.tag = Some(tag);
@@ -322,7 +430,7 @@ impl Drop for Running<'_> {
         let Some(tag) = self.tag else { return };
         let mut operations = lock(&self.fetch.operations);
         match operations.map.get_mut(&tag) {
-            Some(Operation::UnderWay { wanted, .. }) => *wanted = false,
+            Some(Operation::UnderWay { wanted, .. }) => *wanted = Wanted::No,
             _ => {
                 let over = operations.map.remove(&tag);
                 drop(operations);
