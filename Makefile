@@ -7,7 +7,7 @@
         bench-query bench-scan install install-all docs format fuzz tidy \
         coverage clean setup setup-build setup-check setup-bench setup-vm \
         setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
-        test-sql test-sql-long sql vm test-vm bench-vm help
+        test-sql test-sql-long sql bench-sql vm test-vm bench-vm help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -169,6 +169,26 @@ test-sql-long: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpch-0.1 $(SQL_DATA)/tpch-1 \
 sql: release ## build/weir-sql, SQL over files (needs cargo; 15 minutes when cold)
 	@$(CARGO_SQL) cargo build --release -p weir-sql
 	@cp $(CARGO_TARGET_DIR)-datafusion/release/weir-sql build/weir-sql
+
+# DataFusion over Weir against its own exchange. The release profile builds
+# DataFusion once more: half an hour when cold.
+SQL_TPCH := $(SCAN_CACHE)/tpch-1-parquet
+$(SQL_TPCH): | setup-bench
+	@python3 -m venv $(SCAN_CACHE)/duckdb-tpch-1.5.5
+	@$(SCAN_CACHE)/duckdb-tpch-1.5.5/bin/pip install --quiet \
+	    duckdb==1.5.5 duckdb-extension-tpch==1.5.5
+	@$(SCAN_CACHE)/duckdb-tpch-1.5.5/bin/python \
+	    bench/opponents/tpch_parquet.py 1 $@
+
+BENCH_SQL := $(CARGO_TARGET_DIR)-datafusion/release/weir-sql-bench
+bench-sql: ## DataFusion over Weir against gRPC (needs cargo), 5 minutes
+bench-sql: setup-bench build/bench/build.ninja $(SQL_TPCH)
+	@cmake --build build/bench -j $(JOBS) --target weir_static
+	@cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/build/bench \
+	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion \
+	    cargo build --release -j $(JOBS) -p weir-sql-bench
+	@$(BENCH_SQL) shuffle $(ARGS)
+	@$(BENCH_SQL) tpch --data $(SQL_TPCH) --queries bench/plans/tpch $(ARGS)
 
 test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
 	@connectors/adbc/test/run.sh $(REL) $(ARGS)
