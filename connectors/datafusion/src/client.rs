@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use arrow::buffer::Buffer;
 use datafusion::common::{DataFusionError, exec_datafusion_err};
 use datafusion::physical_plan::metrics::{
     Count, ExecutionPlanMetricsSet, MetricBuilder, Time,
@@ -18,7 +19,8 @@ use tokio_util::task::AbortOnDropHandle;
 use weir::{Fetch, Name, Node, Peer};
 
 use crate::fault::Fault;
-use crate::stream::{Given, Piece, Stream};
+use crate::given::{Given, Lending, Taken};
+use crate::stream::{Piece, Stream};
 use crate::wire::{
     ASKS, Answer, Delivery, Empty, GIVES, Give, Kind, PART_BYTES, Part,
     Request, SPACE, Task, What,
@@ -36,6 +38,8 @@ pub(crate) struct Producer {
     peer: Peer,
     parked: Fetch, // for what waits: HOLD and NEXT
     quick: Fetch,  // for the rest
+    lending: Arc<Lending>,
+    copies: AtomicBool, // its memory is not to be had where it lies
     gone: Arc<AtomicBool>,
     control: DefaultChannelResolver,
     over: String, // the transport
@@ -77,6 +81,8 @@ impl Producer {
             peer,
             parked,
             quick,
+            lending: Arc::default(),
+            copies: AtomicBool::new(false),
             gone,
             control: DefaultChannelResolver::default(),
             over: over(node, address),
@@ -189,13 +195,29 @@ impl Run {
         let outcome = tokio::select! {
             outcome = self.read() => outcome,
             outcome = self.give() => outcome,
-            () = self.given.nobody() => Ok(()),
+            () = self.given.nobody() => self.stop().await,
         };
         if let Err(error) = outcome {
             self.fail(error);
         }
+        // After END the producer uses its memory again.
+        self.given.all_freed().await;
         // What cannot be said to a producer that is gone needs no END.
         let _ = self.producer.say(self.call, Kind::End(Empty {})).await;
+    }
+
+    /// No partition is wanted any more.
+    async fn stop(&self) -> Result<()> {
+        if !self.given.lends() {
+            return Ok(()); // END says it
+        }
+        let stops = (0..self.to.len() as u32).collect::<Vec<_>>();
+        for stops in stops.chunks(GIVES) {
+            let stops = stops.to_vec();
+            let give = Give { stops, ..Give::default() };
+            self.producer.say(self.call, Kind::Give(give)).await?;
+        }
+        Ok(())
     }
 
     /// All partitions end with this.
@@ -217,42 +239,61 @@ impl Run {
 
     /// Take deliveries until each partition has ended.
     async fn read(&self) -> Result<()> {
-        let next = Request::bytes(self.call, Kind::Next(Empty {}));
         let mut left = self.to.len();
         while left > 0 {
+            let give = self.given.take_some();
+            let next = Request::bytes(self.call, Kind::Next(give));
             let bytes = self.producer.ask(&self.producer.parked, &next).await?;
             let answer = Answer::decode(bytes.as_slice())
                 .map_err(|_| self.nonsense("an answer"))?;
-            let pieces = answer.deliveries.iter().map(|d| self.fetch(d));
-            let pieces = join_all(pieces).await;
-            for (delivery, piece) in answer.deliveries.iter().zip(pieces) {
-                left -= usize::from(self.take(delivery, piece?)?);
+            let buffers = answer.deliveries.iter().map(|d| self.fetch(d));
+            let buffers = join_all(buffers).await;
+            for (delivery, buffer) in answer.deliveries.iter().zip(buffers) {
+                left -= usize::from(self.take(delivery, buffer?)?);
             }
         }
         Ok(())
     }
 
-    /// The bytes of a delivery, in memory of our own; then its slot is free.
-    async fn fetch(&self, delivery: &Delivery) -> Result<Vec<u8>> {
+    /// The bytes of a delivery: where they lie, if that is in memory that both
+    /// have and not much is lent already; or a copy, and its place is free.
+    async fn fetch(&self, delivery: &Delivery) -> Result<Buffer> {
+        let n_bytes = delivery.n_bytes as usize;
         if delivery.slot == 0 {
-            return Ok(delivery.bytes.clone());
+            return Ok(Buffer::from_vec(delivery.bytes.clone()));
         }
+        let (producer, off) = (&self.producer, delivery.off);
+        let (fetch, peer) = (&producer.quick, &producer.peer);
+        let lost = |error| lost(&producer.url, &error);
         let name = Name::new(SPACE, delivery.slot);
-        let to = vec![0; delivery.n_bytes as usize];
-        let fetch = &self.producer.quick;
-        let bytes = fetch.get_into(&self.producer.peer, name, 0, to).await;
-        self.given.slot(delivery.slot);
-        bytes.map_err(|error| lost(&self.producer.url, &error))
+        let buffer = if producer.copies.load(Ordering::Relaxed) {
+            let to = vec![0; n_bytes];
+            let bytes = fetch.get_into(peer, name, off, to).await;
+            Buffer::from_vec(bytes.map_err(lost)?)
+        } else {
+            let range = off..off.saturating_add(delivery.n_bytes);
+            let lent = fetch.get(peer, name, range).await.map_err(lost)?;
+            if !lent.mapped() {
+                producer.copies.store(true, Ordering::Relaxed);
+            } else if producer.lending.begin(n_bytes) {
+                let lending = &producer.lending;
+                return Ok(self.given.lend(delivery.id, lent, lending));
+            }
+            Buffer::from_vec(lent.to_vec())
+        };
+        self.given.free(delivery.id, n_bytes);
+        Ok(buffer)
     }
 
     /// True: the partition has ended.
-    fn take(&self, delivery: &Delivery, bytes: Vec<u8>) -> Result<bool> {
+    fn take(&self, delivery: &Delivery, bytes: Buffer) -> Result<bool> {
         let to = self.to.get(delivery.partition as usize);
         let to = to.ok_or_else(|| self.nonsense("a partition"))?;
         let (piece, over) = match delivery.what() {
             What::Batch => {
                 self.figures.bytes.add(bytes.len());
-                (Ok(Piece::Batch(bytes)), false)
+                let taken = Taken::new(&self.given, delivery);
+                (Ok(Piece::Batch(bytes, taken)), false)
             }
             What::End => {
                 let blocked = Duration::from_nanos(delivery.blocked_ns);
@@ -281,23 +322,11 @@ impl Run {
         exec_datafusion_err!("worker {url} has sent {what} that cannot be")
     }
 
-    /// Give back what was taken, as it comes.
+    /// Give back what NEXT does not.
     async fn give(&self) -> Result<()> {
         loop {
-            let mut all = self.given.take().await;
-            while let Some(give) = some_of(&mut all) {
-                self.producer.say(self.call, Kind::Give(give)).await?;
-            }
+            let give = self.given.much().await;
+            self.producer.say(self.call, Kind::Give(give)).await?;
         }
     }
-}
-
-/// What fits one ask.
-fn some_of(all: &mut Give) -> Option<Give> {
-    let slots = all.slots.split_off(all.slots.len().saturating_sub(GIVES));
-    let credits =
-        all.credits.split_off(all.credits.len().saturating_sub(GIVES));
-    let stops = all.stops.split_off(all.stops.len().saturating_sub(GIVES));
-    let none = slots.is_empty() && credits.is_empty() && stops.is_empty();
-    (!none).then_some(Give { slots, credits, stops })
 }

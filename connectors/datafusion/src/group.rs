@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The producer's side of a call: one task per partition runs its stream as
-//! far as there is credit, and what comes of it waits for the next NEXT.
+//! far as its window goes, and what comes of it waits for the next NEXT.
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
@@ -17,17 +17,20 @@ use datafusion::execution::memory_pool::{
 };
 use futures::{FutureExt, StreamExt};
 use prost::Message;
-use tokio::sync::Semaphore;
+use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 use weir::{Ask, ErrorKind};
 
+use crate::compact::compact;
 use crate::fault::Fault;
-use crate::slots::{Pool, Slot};
-use crate::wire::{ANSWER_BYTES, Answer, CREDITS, Delivery, Give, What};
+use crate::slots::{Place, Places, Pool};
+use crate::wire::{
+    ANSWER_BYTES, Answer, Delivery, Give, INLINE_BYTES, WINDOW, What,
+};
 
 pub(crate) struct Group {
-    pool: Arc<Pool>,
-    credits: Vec<Semaphore>, // by partition
+    places: Places,
+    room: Vec<Notify>, // by partition: its window has moved
     state: Mutex<State>,
 }
 
@@ -35,19 +38,28 @@ pub(crate) struct Group {
 struct State {
     ready: VecDeque<Delivery>,
     parked: Option<Ask>,                        // a NEXT
-    lent: HashMap<u64, Slot>,                   // that were announced
-    memory: Option<MemoryReservation>,          // for them
+    under_way: Vec<u64>,                        // bytes not taken, by partition
+    lent: HashMap<u32, Lent>, // deliveries that were not given back
+    last: u32,                // number of a delivery
+    memory: Option<MemoryReservation>, // for them
     tasks: HashMap<u32, AbortOnDropHandle<()>>, // by partition
     over: bool,
 }
 
+/// A delivery that the consumer has not given back.
+struct Lent {
+    partition: u32,
+    untaken: u64,         // bytes
+    place: Option<Place>, // until it is freed
+}
+
 impl Group {
     pub(crate) fn new(pool: Arc<Pool>, partitions: usize) -> Arc<Self> {
-        let credits = (0..partitions).map(|_| Semaphore::new(CREDITS));
+        let under_way = vec![0; partitions];
         Arc::new(Self {
-            pool,
-            credits: credits.collect(),
-            state: Mutex::default(),
+            places: Places::new(pool),
+            room: (0..partitions).map(|_| Notify::new()).collect(),
+            state: Mutex::new(State { under_way, ..State::default() }),
         })
     }
 
@@ -88,35 +100,46 @@ impl Group {
     ) -> Result<Duration, DataFusionError> {
         let mut blocked = Duration::ZERO;
         let mut encoder = StreamEncoder::try_new(&stream.schema())?;
-        loop {
-            blocked += self.credit(partition).await;
+        while let Some(waited) = self.wait_for_room(partition).await {
+            blocked += waited;
             match stream.next().await {
-                Some(batch) => self.send(partition, &mut encoder, &batch?)?,
-                None => return Ok(blocked),
+                Some(batch) => self.send(partition, &mut encoder, batch?)?,
+                None => break,
             }
         }
+        Ok(blocked)
     }
 
-    /// Take a credit; how long that took.
-    async fn credit(&self, partition: u32) -> Duration {
-        let credits = &self.credits[partition as usize];
-        if let Ok(credit) = credits.try_acquire() {
-            credit.forget();
-            return Duration::ZERO;
+    /// Until a partition may send: how long that took. None: nobody wants it
+    /// any more.
+    async fn wait_for_room(&self, partition: u32) -> Option<Duration> {
+        let i = partition as usize;
+        let mut begun = None;
+        loop {
+            {
+                let state = self.state.lock().unwrap();
+                if state.over {
+                    return None;
+                }
+                if state.under_way[i] < WINDOW {
+                    return Some(
+                        begun
+                            .map_or(Duration::ZERO, |at: Instant| at.elapsed()),
+                    );
+                }
+            }
+            begun.get_or_insert_with(Instant::now);
+            self.room[i].notified().await;
         }
-        let begun = Instant::now();
-        let credit = credits.acquire().await;
-        credit.expect("it is never closed").forget();
-        begun.elapsed()
     }
 
     fn send(
         &self,
         partition: u32,
         encoder: &mut StreamEncoder,
-        batch: &RecordBatch,
+        batch: RecordBatch,
     ) -> Result<(), DataFusionError> {
-        let pieces = encoder.encode(batch)?;
+        let pieces = encoder.encode(&compact(batch)?)?;
         let pieces = pieces.iter().map(|piece| piece.as_slice());
         self.deliver(Delivery::of(partition, What::Batch), pieces)
             .map_err(|error| DataFusionError::External(Box::new(error)))
@@ -139,13 +162,13 @@ impl Group {
         let fault = Fault::of(error);
         if deliver(fault.clone()).is_err() {
             // No slot for a long text: its beginning will do.
-            let _ = deliver(fault.cut(ANSWER_BYTES / 4));
+            let _ = deliver(fault.cut(INLINE_BYTES / 2));
         }
     }
 
     /// No stream has begun.
     pub(crate) fn fail(&self, error: &DataFusionError) {
-        for i in 0..self.credits.len() {
+        for i in 0..self.room.len() {
             self.fault(i as u32, error);
         }
     }
@@ -157,65 +180,53 @@ impl Group {
     ) -> weir::Result<()> {
         let n_bytes = pieces.clone().map(<[u8]>::len).sum::<usize>();
         delivery.n_bytes = n_bytes as u64;
-        let mut slot = None;
-        if n_bytes <= ANSWER_BYTES / 2 {
+        let mut place = None;
+        if n_bytes <= INLINE_BYTES {
             delivery.bytes = pieces.collect::<Vec<_>>().concat();
         } else {
-            let filled = self.pool.fill(n_bytes, pieces)?;
-            delivery.slot = filled.id();
-            slot = Some(filled);
+            let filled = self.places.fill(n_bytes, pieces)?;
+            delivery.slot = filled.slot_id();
+            delivery.off = filled.off();
+            place = Some(filled);
         }
-        let mut state = self.state.lock().unwrap();
-        if state.over {
-            return Ok(());
-        }
-        if let Some(slot) = slot {
-            if let Some(memory) = &mut state.memory {
-                memory.grow(slot.size());
-            }
-            state.lent.insert(slot.id(), slot);
-        }
-        state.ready.push_back(delivery);
-        state.answer();
+        self.state.lock().unwrap().add(delivery, place);
         Ok(())
     }
 
-    pub(crate) fn next(&self, ask: Ask) {
+    pub(crate) fn next(&self, give: &Give, ask: Ask) {
         let mut state = self.state.lock().unwrap();
         if state.parked.is_some() {
             ask.refuse(ErrorKind::State, "a NEXT of this call waits already");
             return;
         }
+        let stopped = state.take_back(give, &self.room);
         state.parked = Some(ask);
         state.answer();
+        drop(state);
+        drop(stopped); // it may drop what takes the lock
     }
 
     pub(crate) fn give(&self, give: &Give) {
         let mut state = self.state.lock().unwrap();
-        for id in &give.slots {
-            if let Some(slot) = state.lent.remove(id)
-                && let Some(memory) = &mut state.memory
-            {
-                memory.shrink(slot.size());
-            }
-        }
-        for partition in &give.stops {
-            state.tasks.remove(partition);
-        }
-        for partition in &give.credits {
-            if let Some(credits) = self.credits.get(*partition as usize) {
-                credits.add_permits(1);
-            }
-        }
+        let stopped = state.take_back(give, &self.room);
+        drop(state);
+        drop(stopped);
     }
 
-    /// Nobody wants anything any more.
-    pub(crate) fn end(&self) {
+    /// Nobody wants anything any more. `lost`: nor does anybody say that he has
+    /// read what he was told of, so its memory is not used again.
+    pub(crate) fn end(&self, lost: bool) {
         let mut state = self.state.lock().unwrap();
-        let tasks = std::mem::take(&mut state.tasks);
-        *state = State { over: true, ..State::default() };
+        let over = State { over: true, ..State::default() };
+        let old = std::mem::replace(&mut *state, over);
         drop(state);
-        drop(tasks); // it may drop what takes the lock
+        self.places.close();
+        if lost {
+            let places = old.lent.values().filter_map(|l| l.place.as_ref());
+            places.for_each(Place::spoil);
+        }
+        self.room.iter().for_each(Notify::notify_one);
+        drop(old); // its tasks may drop what takes the lock
     }
 }
 
@@ -227,6 +238,63 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 }
 
 impl State {
+    fn add(&mut self, mut delivery: Delivery, place: Option<Place>) {
+        if self.over {
+            return;
+        }
+        if delivery.what() == What::Batch || place.is_some() {
+            self.last += 1;
+            delivery.id = self.last;
+            if let (Some(place), Some(memory)) = (&place, &mut self.memory) {
+                memory.grow(place.bytes());
+            }
+            let partition = delivery.partition;
+            self.under_way[partition as usize] += delivery.n_bytes;
+            let lent = Lent { partition, untaken: delivery.n_bytes, place };
+            self.lent.insert(self.last, lent);
+        }
+        self.ready.push_back(delivery);
+        self.answer();
+    }
+
+    /// What the consumer gives back. Returns tasks to be dropped.
+    fn take_back(
+        &mut self,
+        give: &Give,
+        room: &[Notify],
+    ) -> Vec<AbortOnDropHandle<()>> {
+        for id in &give.taken {
+            if let Some(lent) = self.lent.get_mut(id) {
+                let i = lent.partition as usize;
+                self.under_way[i] -= std::mem::take(&mut lent.untaken);
+                room[i].notify_one();
+                self.forget(*id);
+            }
+        }
+        for id in &give.freed {
+            if let Some(lent) = self.lent.get_mut(id) {
+                if let (Some(place), Some(memory)) =
+                    (lent.place.take(), &mut self.memory)
+                {
+                    memory.shrink(place.bytes());
+                }
+                self.forget(*id);
+            }
+        }
+        let stops = give.stops.iter();
+        stops.filter_map(|i| self.tasks.remove(i)).collect()
+    }
+
+    /// If it was given back altogether.
+    fn forget(&mut self, id: u32) {
+        if let Some(lent) = self.lent.get(&id)
+            && lent.untaken == 0
+            && lent.place.is_none()
+        {
+            self.lent.remove(&id);
+        }
+    }
+
     /// Answer a NEXT with what fits.
     fn answer(&mut self) {
         if self.ready.is_empty() {

@@ -17,12 +17,16 @@
 //! [`worker_url`], says both addresses. Sessions, those of the workers
 //! included, get a [`WeirChannelResolver`].
 //!
-//! Memory: of each partition at most four batches are under way or not yet
-//! taken; slots are of the node's `memory_bytes`, and told to DataFusion's
-//! memory pool while a batch is in them.
+//! Memory: of each partition at most 1 MiB, or one batch that is larger, is
+//! under way or not yet taken. Slots are of the node's `memory_bytes`, and told
+//! to DataFusion's memory pool while a batch is in them. Over shared memory a
+//! batch is read where the producer wrote it, as long as the consumer has less
+//! than 8 MiB of that producer's; what is more is copied out.
 
 mod client;
+mod compact;
 mod fault;
+mod given;
 mod group;
 mod resolver;
 mod server;

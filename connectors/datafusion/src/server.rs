@@ -85,7 +85,7 @@ impl Server {
 impl Drop for Call {
     fn drop(&mut self) {
         if let Self::Runs { group, count, .. } = self {
-            group.end();
+            group.end(true); // unless END has come
             count.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -137,17 +137,22 @@ impl Serving {
                 }
             }
             Kind::End(_) => {
-                consumer.calls.remove(&call);
+                if let Some(Call::Runs { group, .. }) =
+                    consumer.calls.remove(&call).as_ref()
+                {
+                    group.end(false);
+                }
                 drop(ask.answer(&[]));
             }
-            Kind::Next(_) | Kind::Give(_) => match consumer.calls.get(&call) {
-                Some(Call::Runs { group, .. }) => match kind {
-                    Kind::Give(give) => {
-                        group.give(&give);
-                        drop(ask.answer(&[]));
-                    }
-                    _ => group.next(ask),
-                },
+            Kind::Next(give) => match consumer.calls.get(&call) {
+                Some(Call::Runs { group, .. }) => group.next(&give, ask),
+                _ => ask.refuse(ErrorKind::NotFound, "no such call"),
+            },
+            Kind::Give(give) => match consumer.calls.get(&call) {
+                Some(Call::Runs { group, .. }) => {
+                    group.give(&give);
+                    drop(ask.answer(&[]));
+                }
                 _ => ask.refuse(ErrorKind::NotFound, "no such call"),
             },
             Kind::Hold(_) => unreachable!("see above"),

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A partition's stream at the consumer, and what its call gives back.
+//! A partition's stream at the consumer.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -13,90 +12,22 @@ use arrow::ipc::reader::StreamDecoder;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::DataFusionError;
 use datafusion::physical_plan::metrics::Time;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
-use crate::wire::Give;
+use crate::given::{Given, Taken};
 
 type Result<T> = std::result::Result<T, DataFusionError>;
 
 pub(crate) enum Piece {
-    Batch(Vec<u8>),
+    Batch(Buffer, Taken),
     End,
 }
 
-/// What the streams of a call share with its task.
-pub(crate) struct Given {
-    give: Mutex<Give>,
-    changed: Notify,
-    polled: AtomicBool,
-    streams: AtomicU32,
-    wanted: Notify,
-    nobody: Notify,
-}
-
-impl Given {
-    pub(crate) fn new(streams: u32) -> Arc<Self> {
-        Arc::new(Self {
-            give: Mutex::default(),
-            changed: Notify::new(),
-            polled: AtomicBool::new(false),
-            streams: AtomicU32::new(streams),
-            wanted: Notify::new(),
-            nobody: Notify::new(),
-        })
-    }
-
-    /// Until one stream is polled, or all are dropped.
-    pub(crate) async fn wanted(&self) {
-        self.wanted.notified().await;
-    }
-
-    /// Until all streams are dropped.
-    pub(crate) async fn nobody(&self) {
-        self.nobody.notified().await;
-    }
-
-    fn add(&self, add: impl FnOnce(&mut Give)) {
-        add(&mut self.give.lock().unwrap());
-        self.changed.notify_one();
-    }
-
-    pub(crate) fn slot(&self, id: u64) {
-        self.add(|give| give.slots.push(id));
-    }
-
-    pub(crate) fn stop(&self, partition: u32) {
-        self.add(|give| give.stops.push(partition));
-    }
-
-    /// All that there is to give, once there is something.
-    pub(crate) async fn take(&self) -> Give {
-        loop {
-            let give = std::mem::take(&mut *self.give.lock().unwrap());
-            if give != Give::default() {
-                return give;
-            }
-            self.changed.notified().await;
-        }
-    }
-
-    fn poll(&self) {
-        if !self.polled.swap(true, Ordering::Relaxed) {
-            self.wanted.notify_one();
-        }
-    }
-
-    fn leave(&self) {
-        if self.streams.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.wanted.notify_one();
-            self.nobody.notify_one();
-        }
-    }
-}
-
 /// The batch of a piece.
-fn decode(decoder: &mut StreamDecoder, bytes: Vec<u8>) -> Result<RecordBatch> {
-    let mut bytes = Buffer::from_vec(bytes);
+fn decode(
+    decoder: &mut StreamDecoder,
+    mut bytes: Buffer,
+) -> Result<RecordBatch> {
     while !bytes.is_empty() {
         if let Some(batch) = decoder.decode(&mut bytes)? {
             return Ok(batch);
@@ -147,16 +78,15 @@ impl Stream {
         }
     }
 
-    fn decode(&mut self, bytes: Vec<u8>) -> Result<()> {
+    fn decode(&mut self, bytes: Buffer) -> Result<()> {
         self.decoded.push_back(decode(&mut self.decoder, bytes)?);
         Ok(())
     }
 
     fn take(&mut self, piece: Result<Piece>) -> Result<()> {
         match piece? {
-            Piece::Batch(bytes) => {
-                let partition = self.partition;
-                self.given.add(|give| give.credits.push(partition));
+            Piece::Batch(bytes, taken) => {
+                drop(taken);
                 self.decode(bytes)
             }
             Piece::End => {
@@ -229,7 +159,8 @@ mod tests {
         let send = |batch| {
             let pieces = encoder.encode(batch).unwrap();
             let pieces = pieces.iter().map(|piece| piece.as_slice());
-            decode(&mut decoder, pieces.collect::<Vec<_>>().concat()).unwrap()
+            let bytes = pieces.collect::<Vec<_>>().concat();
+            decode(&mut decoder, Buffer::from_vec(bytes)).unwrap()
         };
         batches.iter().map(send).collect()
     }

@@ -7,16 +7,21 @@
 //!   HOLD ................................... never answered: while it waits,
 //!                                            the consumer lives
 //!   EXECUTE  call, bytes (in parts) ------>  streams of the task, begun
-//!   NEXT     call ------------------------>  parked until there is something
+//!   NEXT     call, what is given back ---->  parked until there is something
 //!            <---------------- deliveries --
-//!   (gets of the slots that they name)
-//!   GIVE     call, slots, credits -------->
+//!   (gets of the places that they name)
+//!   GIVE     call, what is given back ---->  when a NEXT is parked already
 //!   END      call ------------------------>  streams dropped, slots free
 //! ```
 //!
 //! A *call* is one `execute_task`: a range of partitions of one task, numbered
-//! by the consumer. Each partition has credit for [`CREDITS`] batches that the
-//! consumer's program has not taken, so one that nobody reads holds up no other.
+//! by the consumer. Each partition has a window, [`WINDOW`] bytes that the
+//! consumer's program has not taken, so one that nobody reads holds up no
+//! other.
+//!
+//! A delivery is given back in two steps: *taken* by the program, which moves
+//! its partition's window, and *freed* when nobody reads its bytes where they
+//! lie any more.
 
 use prost::{Message, Oneof};
 
@@ -26,8 +31,12 @@ pub(crate) const SPACE: u64 = 0x4441_5441_4655_5331;
 /// Second word of the names of asks; slots have random ones, never this.
 pub(crate) const ASKS: u64 = 0;
 
-/// Batches of a partition that are under way or not yet taken.
-pub(crate) const CREDITS: usize = 4;
+/// Bytes of a partition that are under way or not yet taken; one batch more
+/// than that may be.
+pub(crate) const WINDOW: u64 = 1 << 20;
+
+/// A consumer gives back at the latest when it has this much.
+pub(crate) const GIVE_BYTES: u64 = WINDOW / 4;
 
 /// So much of an EXECUTE goes with one ask.
 pub(crate) const PART_BYTES: usize = weir::ASK_BYTES - 64;
@@ -35,8 +44,11 @@ pub(crate) const PART_BYTES: usize = weir::ASK_BYTES - 64;
 /// So much of an answer the deliveries take.
 pub(crate) const ANSWER_BYTES: usize = weir::ASK_BYTES - 16;
 
-/// So many slots or credits go with one GIVE.
-pub(crate) const GIVES: usize = 32;
+/// Deliveries up to this size go with the answer.
+pub(crate) const INLINE_BYTES: usize = ANSWER_BYTES / 2;
+
+/// So many numbers go with one NEXT or GIVE.
+pub(crate) const GIVES: usize = 180;
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Request {
@@ -53,7 +65,7 @@ pub(crate) enum Kind {
     #[prost(message, tag = "3")]
     Execute(Part),
     #[prost(message, tag = "4")]
-    Next(Empty),
+    Next(Give),
     #[prost(message, tag = "5")]
     Give(Give),
     #[prost(message, tag = "6")]
@@ -103,10 +115,10 @@ pub(crate) enum Head {
 /// What the consumer gives back.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Give {
-    #[prost(fixed64, repeated, tag = "1")]
-    pub slots: Vec<u64>, // read
+    #[prost(uint32, repeated, tag = "1")]
+    pub taken: Vec<u32>, // deliveries
     #[prost(uint32, repeated, tag = "2")]
-    pub credits: Vec<u32>, // partitions, from the first of the call on
+    pub freed: Vec<u32>, // deliveries
     #[prost(uint32, repeated, tag = "3")]
     pub stops: Vec<u32>, // partitions that nobody reads any more
 }
@@ -125,13 +137,17 @@ pub(crate) struct Delivery {
     pub partition: u32, // from the first of the call on
     #[prost(enumeration = "What", tag = "2")]
     pub what: i32,
-    #[prost(fixed64, tag = "3")]
+    #[prost(uint32, tag = "3")]
+    pub id: u32, // to be given back; 0: it is not
+    #[prost(fixed64, tag = "4")]
     pub slot: u64, // 0: the bytes are here
-    #[prost(uint64, tag = "4")]
-    pub n_bytes: u64, // in the slot
-    #[prost(bytes = "vec", tag = "5")]
-    pub bytes: Vec<u8>,
+    #[prost(uint64, tag = "5")]
+    pub off: u64, // in the slot
     #[prost(uint64, tag = "6")]
+    pub n_bytes: u64, // in the slot
+    #[prost(bytes = "vec", tag = "7")]
+    pub bytes: Vec<u8>,
+    #[prost(uint64, tag = "8")]
     pub blocked_ns: u64, // End: so long its stream waited for credit
 }
 

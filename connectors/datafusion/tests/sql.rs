@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use std::sync::atomic::Ordering;
 
 use common::*;
@@ -155,4 +157,49 @@ async fn lost_worker_fails_the_query() {
         let control = cluster.members[1].url.port().unwrap().to_string();
         assert!(error.to_string().contains(&control), "{error}");
     }
+}
+
+/// Rows are read where their producer wrote them, which it must not use again
+/// as long as somebody has them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_that_are_kept_stay_as_they_are() {
+    let sql = "SELECT i_id, i_part, i_list, repeat(i_part, 150) AS i_text
+               FROM items"; // more than is lent
+    let folder = tables().await;
+    let alone = alone(folder.path()).await;
+    let expected = run(&alone, sql).await.unwrap();
+    for transport in ["shm", "tcp"] {
+        let cluster = Cluster::open(3, transport, folder.path()).await;
+        let frame = cluster.session.sql(sql).await.unwrap();
+        let kept = within(frame.collect()).await.unwrap();
+        for _ in 0..3 {
+            for sql in QUERIES {
+                within(run(&cluster.session, sql)).await.unwrap();
+            }
+        }
+        assert_eq!(lines(&kept), expected);
+        drop(kept);
+        within(async {
+            while cluster.calls() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    }
+}
+
+/// Rows outlive their producer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_that_are_kept_outlive_workers() {
+    let sql = "SELECT o_id, o_status FROM orders";
+    let folder = tables().await;
+    let alone = alone(folder.path()).await;
+    let expected = run(&alone, sql).await.unwrap();
+    let mut cluster = Cluster::open(3, "shm", folder.path()).await;
+    let frame = cluster.session.sql(sql).await.unwrap();
+    let kept = within(frame.collect()).await.unwrap();
+    for member in &mut cluster.members {
+        member.kill();
+    }
+    assert_eq!(lines(&kept), expected);
 }
