@@ -112,6 +112,7 @@ impl Fixture {
         let resolver = Resolver::new(exchange.node()?);
         let state = SessionStateBuilder::new()
             .with_default_features()
+            .with_distributed_channel_resolver(resolver.clone())
             .with_distributed_compression(exchange.compression())?
             .build();
         Ok(Self { members, resolver, context: state.task_ctx() })
