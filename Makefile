@@ -166,7 +166,7 @@ test-sql-long: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpch-0.1 $(SQL_DATA)/tpch-1 \
 	@$(CARGO_SQL) cargo test --release --test answers --test kills -- \
 	    --include-ignored --nocapture --test-threads=1 $(ARGS)
 
-sql: release ## build/weir-sql, SQL over files (needs cargo; 15 minutes when cold)
+sql: release ## build/weir-sql, SQL over files (needs cargo; slow when cold)
 	@$(CARGO_SQL) cargo build --release -p weir-sql
 	@cp $(CARGO_TARGET_DIR)-datafusion/release/weir-sql build/weir-sql
 

@@ -43,7 +43,7 @@ expect 2 'no STATEMENT given' "$weir" scan here
 expect 2 'one STATEMENT only; "c" is a second' "$weir" scan a b c
 expect 2 'must end with .parquet, .arrow or .csv' "$weir" scan a b --out c.txt
 expect 2 'no DATABASE given' "$weir" serve
-expect 2 'either --duckdb or --adbc' "$weir" serve --duckdb --adbc x y
+expect 2 'one of --duckdb, --adbc and --weir' "$weir" serve --duckdb --adbc x y
 expect 2 'KEY=VALUE' "$weir" serve --set x y
 expect 3 'none.so' "$weir" serve --adbc ./none.so y
 
