@@ -19,11 +19,11 @@ use tokio_util::task::AbortOnDropHandle;
 use weir::{Fetch, Name, Node, Peer};
 
 use crate::fault::Fault;
-use crate::given::{Given, Lending, Taken};
+use crate::given::{Given, Taken};
 use crate::stream::{Piece, Stream};
 use crate::wire::{
-    ASKS, Answer, Delivery, Empty, GIVES, Give, Kind, PART_BYTES, Part,
-    Request, SPACE, Task, What,
+    ASKS, Answer, Delivery, Empty, Kind, PART_BYTES, Part, Request, SPACE,
+    Task, What,
 };
 
 type Result<T> = std::result::Result<T, DataFusionError>;
@@ -38,8 +38,6 @@ pub(crate) struct Producer {
     peer: Peer,
     parked: Fetch, // for what waits: HOLD and NEXT
     quick: Fetch,  // for the rest
-    lending: Arc<Lending>,
-    copies: AtomicBool, // its memory is not to be had where it lies
     gone: Arc<AtomicBool>,
     control: DefaultChannelResolver,
     over: String, // the transport
@@ -81,8 +79,6 @@ impl Producer {
             peer,
             parked,
             quick,
-            lending: Arc::default(),
-            copies: AtomicBool::new(false),
             gone,
             control: DefaultChannelResolver::default(),
             over: over(node, address),
@@ -195,29 +191,13 @@ impl Run {
         let outcome = tokio::select! {
             outcome = self.read() => outcome,
             outcome = self.give() => outcome,
-            () = self.given.nobody() => self.stop().await,
+            () = self.given.nobody() => Ok(()),
         };
         if let Err(error) = outcome {
             self.fail(error);
         }
-        // After END the producer uses its memory again.
-        self.given.all_freed().await;
         // What cannot be said to a producer that is gone needs no END.
         let _ = self.producer.say(self.call, Kind::End(Empty {})).await;
-    }
-
-    /// No partition is wanted any more.
-    async fn stop(&self) -> Result<()> {
-        if !self.given.lends() {
-            return Ok(()); // END says it
-        }
-        let stops = (0..self.to.len() as u32).collect::<Vec<_>>();
-        for stops in stops.chunks(GIVES) {
-            let stops = stops.to_vec();
-            let give = Give { stops, ..Give::default() };
-            self.producer.say(self.call, Kind::Give(give)).await?;
-        }
-        Ok(())
     }
 
     /// All partitions end with this.
@@ -255,34 +235,19 @@ impl Run {
         Ok(())
     }
 
-    /// The bytes of a delivery: where they lie, if that is in memory that both
-    /// have and not much is lent already; or a copy, and its place is free.
+    /// The bytes of a delivery, in memory of our own; then its place is free.
     async fn fetch(&self, delivery: &Delivery) -> Result<Buffer> {
-        let n_bytes = delivery.n_bytes as usize;
         if delivery.slot == 0 {
             return Ok(Buffer::from_vec(delivery.bytes.clone()));
         }
-        let (producer, off) = (&self.producer, delivery.off);
-        let (fetch, peer) = (&producer.quick, &producer.peer);
-        let lost = |error| lost(&producer.url, &error);
+        let producer = &self.producer;
         let name = Name::new(SPACE, delivery.slot);
-        let buffer = if producer.copies.load(Ordering::Relaxed) {
-            let to = vec![0; n_bytes];
-            let bytes = fetch.get_into(peer, name, off, to).await;
-            Buffer::from_vec(bytes.map_err(lost)?)
-        } else {
-            let range = off..off.saturating_add(delivery.n_bytes);
-            let lent = fetch.get(peer, name, range).await.map_err(lost)?;
-            if !lent.mapped() {
-                producer.copies.store(true, Ordering::Relaxed);
-            } else if producer.lending.begin(n_bytes) {
-                let lending = &producer.lending;
-                return Ok(self.given.lend(delivery.id, lent, lending));
-            }
-            Buffer::from_vec(lent.to_vec())
-        };
-        self.given.free(delivery.id, n_bytes);
-        Ok(buffer)
+        let to = vec![0; delivery.n_bytes as usize];
+        let (fetch, peer) = (&producer.quick, &producer.peer);
+        let bytes = fetch.get_into(peer, name, delivery.off, to).await;
+        let bytes = bytes.map_err(|error| lost(&producer.url, &error))?;
+        self.given.free(delivery.id, bytes.len());
+        Ok(Buffer::from_vec(bytes))
     }
 
     /// True: the partition has ended.

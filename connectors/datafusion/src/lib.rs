@@ -19,9 +19,7 @@
 //!
 //! Memory: of each partition at most 1 MiB, or one batch that is larger, is
 //! under way or not yet taken. Slots are of the node's `memory_bytes`, and told
-//! to DataFusion's memory pool while a batch is in them. Over shared memory a
-//! batch is read where the producer wrote it, as long as the consumer has less
-//! than 8 MiB of that producer's; what is more is copied out.
+//! to DataFusion's memory pool while a batch is in them.
 
 mod client;
 mod compact;

@@ -19,9 +19,8 @@
 //! consumer's program has not taken, so one that nobody reads holds up no
 //! other.
 //!
-//! A delivery is given back in two steps: *taken* by the program, which moves
-//! its partition's window, and *freed* when nobody reads its bytes where they
-//! lie any more.
+//! A delivery is given back in two steps: *freed* when its bytes have been
+//! copied, and *taken* by the program, which moves its partition's window.
 
 use prost::{Message, Oneof};
 

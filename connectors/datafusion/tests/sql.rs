@@ -164,7 +164,7 @@ async fn lost_worker_fails_the_query() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_that_are_kept_stay_as_they_are() {
     let sql = "SELECT i_id, i_part, i_list, repeat(i_part, 150) AS i_text
-               FROM items"; // more than is lent
+               FROM items"; // more than a window
     let folder = tables().await;
     let alone = alone(folder.path()).await;
     let expected = run(&alone, sql).await.unwrap();
