@@ -52,7 +52,8 @@
     X(suite, place, own_region_made_on_demand_and_closed_at_once)              \
     X(suite, place, asks_that_time_out_make_room)                              \
     X(suite, place, hundreds_of_small_asks_wait)                               \
-    X(suite, place, asks_are_closed_with_asks_waiting)
+    X(suite, place, asks_are_closed_with_asks_waiting)                         \
+    X(suite, place, rows_come_beside_gets)
 
 /* Where memory is mapped. */
 #define WT_REGION_MAP_CASES(X, suite, place)                                   \
@@ -68,7 +69,8 @@
     X(suite, place, cut_at_any_time)                                           \
     X(suite, place, link_stays_under_a_long_get)                               \
     X(suite, place, region_closed_under_a_long_get)                            \
-    X(suite, place, random_faults_under_gets_and_asks)
+    X(suite, place, random_faults_under_gets_and_asks)                         \
+    X(suite, place, rows_and_gets_share_a_link)
 
 /** A cluster whose node 0 has a fetch and peers. */
 struct wt_reads {
