@@ -23,8 +23,8 @@ static void post(struct getter *g)
     uint32_t taken = 1;
     while (g->in_flight < IN_FLIGHT && taken == 1) {
         const struct weir_get get = {.name = {7, 90}, .bytes = PIECE};
-        weir_err rc = weir_fetch_get(g->r->fetch, g->r->peer[OWNER], &get, 1,
-                                     &taken);
+        weir_err rc =
+            weir_fetch_get(g->r->fetch, g->r->peer[OWNER], &get, 1, &taken);
         if (rc < 0) {
             wt_complain(&g->r->c, "a get: %s", weir_err_name(rc));
         }
@@ -69,11 +69,11 @@ static uint64_t run_both(struct wt_reads *r, uint64_t n_rows)
     struct wt_flow f;
     weir_region *region = wt_region(r, OWNER, 90, PIECE, 0);
     wt_query_open(&q, &r->c, 1, NULL);
-    wt_flow_open(&f, &q,
-                 &(struct wt_flow_params){
-                     .shuffle = wt_way(1, NULL, &from, &to),
-                     .rows = {.big_every = 1, .big_bytes = TEXT},
-                     .n_rows = n_rows});
+    wt_flow_open(
+        &f, &q,
+        &(struct wt_flow_params){.shuffle = wt_way(1, NULL, &from, &to),
+                                 .rows = {.big_every = 1, .big_bytes = TEXT},
+                                 .n_rows = n_rows});
     struct getter g = {.r = r, .rows = f.sink[0][0]};
     wt_task(&r->c, 0, 0, get_on, &g);
     cr_assert(wt_cluster_run(&r->c), "%s", r->c.why);
