@@ -21,9 +21,9 @@
  * needs an answer of the owner finds it lost after detect_ns.
  *
  * Beside the rows of queries on the same link, gets take turns with rings, and
- * at most 1 MiB of them is in flight on it. Where the link is the bottleneck, it
- * is shared as that is: a ring of 240 KiB has a fifth of it beside gets without
- * a pause.
+ * at most 1 MiB of them is in flight on it. Where the link is the bottleneck,
+ * it is shared as that is: a ring of 240 KiB has a fifth of it beside gets
+ * without a pause.
  */
 #ifndef WEIR_FETCH_H
 #define WEIR_FETCH_H
