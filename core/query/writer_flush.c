@@ -88,7 +88,9 @@ static uint64_t look_at_clock(struct weir_writer *w)
  * none is not dense, and late 20 ms from now. */
 static uint64_t age_of(struct wi_lane *lane, uint64_t now_ns)
 {
-    if (lane->sent_ns == 0 && !lane->out->mapped && now_ns > WI_DENSE_NS) {
+    if (lane->sent_ns == 0 && now_ns > WI_DENSE_NS &&
+        wi_load_acq(&lane->out->state) == WI_OUT_OPEN && /* E7 */
+        !lane->out->mapped) {
         lane->sent_ns = now_ns - WI_DENSE_NS - 1;
     }
     lane->sent_ns = wi_min_u64(lane->sent_ns, now_ns); /* as look_at_clock() */
