@@ -26,7 +26,7 @@ adbc-driver-manager==$adbc \\
 LIST
 python3 -m venv "$dir/work/venv"
 "$dir/work/venv/bin/pip" download --quiet --disable-pip-version-check \
-    --no-deps --no-binary :all: --require-hashes \
+    --no-deps --no-binary nanoarrow,adbc-driver-manager --require-hashes \
     -r "$dir/work/list" -d "$dir/work"
 cat >"$dir/work/drivers" <<LIST
 adbc-driver-sqlite==$adbc \\
