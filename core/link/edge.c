@@ -17,6 +17,16 @@ static void free_item(struct wi_item *it)
     }
 }
 
+/* Edges that waited for its units are placed. */
+static void leave_limbo(struct wi_link *l, struct wi_item *it)
+{
+    bool out = it->kind == WI_ITEM_OUT;
+    free_item(it);
+    if (out) {
+        wi_out_place(l);
+    }
+}
+
 static struct wi_link *link_of(struct wi_item *it)
 {
     return it->kind == WI_ITEM_OUT
@@ -31,7 +41,7 @@ void wi_edges_limbo(struct wi_engine *e)
         struct wi_item *it = wi_container_of(n, struct wi_item, on_link);
         struct wi_link *l = link_of(it);
         if (l->sealed || l->mapped || wi_link_quiet(l, it)) {
-            free_item(it);
+            leave_limbo(l, it);
         } /* else the send side kicks us after its round */
     }
 }

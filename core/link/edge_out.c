@@ -63,10 +63,13 @@ static void keep_units(struct wi_link *l, struct wi_out *o, uint32_t n)
     o->units = n;
 }
 
+/* Where this side has memory for the ring, units go back with that: else more
+ * rings than the plan has would have memory, those that end counted in. */
 static void give_units(struct wi_link *l, struct wi_out *o)
 {
-    keep_units(l, o, 0);
-    l->out[o->edge] = NULL;
+    if (o->units != 0) {
+        keep_units(l, o, 0);
+    }
 }
 
 /* Shorten frames that are a little longer than what one write takes, so that
@@ -142,12 +145,14 @@ static void announce(struct wi_link *l, const struct wi_out *o)
 /* No units. Unless older edges are ending, there will never be any. */
 static void no_units(struct wi_link *l, struct wi_out *o)
 {
-    uint32_t held = 0;
+    uint32_t live = 0;
     wi_list_each(n, &l->outs)
     {
-        held++;
+        struct wi_out *other = wi_container_of(n, struct wi_out, item.on_link);
+        /* rlx: only the engine changes it, under the node's lock */
+        live += wi_load_rlx(&other->state) == WI_OUT_OPEN ? other->units : 0;
     }
-    if (held == l->live_outs) {
+    if (live == l->peer_units - l->peer_free) {
         char text[WI_TEXT_BYTES];
         (void)snprintf(text, sizeof(text),
                        "%s grants %u rings to this node, all are in use: raise "
@@ -176,6 +181,7 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
         rc = give_memory(l, o, &err);
     }
     if (rc != WEIR_OK) {
+        l->out[o->edge] = NULL;
         give_units(l, o);
         wi_list_remove(&o->item.on_link);
         wi_list_push_back(&l->waiting, &o->item.on_link);
@@ -219,6 +225,7 @@ void wi_out_free(struct wi_out *o)
     if (o->mem_base != NULL) {
         wi_arena_free(o->link->arena, o->mem_base, o->size + WI_RING_ALIGN);
     }
+    give_units(o->link, o);
     free(o);
 }
 
@@ -289,9 +296,12 @@ weir_err wi_out_on_closed(struct wi_link *l, const union wi_msg *msg,
     }
     go_quiet(o);
     o->closed = true;
-    give_units(l, o);
+    l->out[o->edge] = NULL;
+    if (o->mapped) {
+        give_units(l, o);
+        wi_out_place(l);
+    }
     out_over(o);
-    wi_out_place(l);
     return WEIR_OK;
 }
 

@@ -118,6 +118,7 @@
     X(suite, place, producer_counts_that_differ_fail_both)                     \
     X(suite, place, too_many_shuffles_are_refused)                             \
     X(suite, place, a_thousand_shuffles_leave_nothing_behind)                  \
+    X(suite, place, rings_that_ended_count_in_the_plan)                        \
     X(suite, place, counters_add_up)                                           \
     X(suite, place, reader_names_the_source)                                   \
     X(suite, place, reader_knows_which_sources_ended)                          \

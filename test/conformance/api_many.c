@@ -89,6 +89,37 @@ void wt_api_a_thousand_shuffles_leave_nothing_behind(
     wt_cluster_close(&c);
 }
 
+/* Rings of shuffles that have ended hold memory here until their writers are
+ * closed. The plan has room for two full-size rings on a link, and for four of
+ * the least size. */
+void wt_api_rings_that_ended_count_in_the_plan(const struct wt_place *place)
+{
+    enum { FLOWS = 4 };
+    const struct wt_cluster_params cluster = {.nodes = 2,
+                                              .node = {.frame_bytes = 4096,
+                                                       .ring_frames = 16,
+                                                       .max_shuffles = FLOWS,
+                                                       .memory_bytes = 460000}};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f[FLOWS];
+    wt_cluster_open(&c, place, &cluster);
+    wt_query_open(&q, &c, 1, NULL);
+    for (uint32_t i = 0; i < FLOWS; i++) {
+        const struct wt_flow_params params = {.shuffle = {.id = i + 1}};
+        wt_flow_open(&f[i], &q, &params);
+        bool ran = wt_cluster_run(&c);
+        cr_assert(ran, "shuffle %u: %s", i + 1, c.why);
+        wt_flow_check(&f[i]);
+    }
+    wt_query_close(&q);
+    for (uint32_t i = 0; i < FLOWS; i++) {
+        wt_flow_close(&f[i]);
+    }
+    (void)measure(&c);
+    wt_cluster_close(&c);
+}
+
 /* ---- counters ------------------------------------------------------------ */
 
 void wt_api_counters_add_up(const struct wt_place *place)
