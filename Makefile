@@ -7,7 +7,8 @@
         bench-query bench-scan install install-all docs format fuzz tidy \
         coverage clean setup setup-build setup-check setup-bench setup-vm \
         setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
-        test-sql test-sql-long sql bench-sql vm test-vm bench-vm help
+        test-sql test-sql-long sql bench-sql vm test-vm bench-vm help \
+        test-upgrade mutants
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -51,6 +52,12 @@ test-sanitizers: build/asan/build.ninja build/tsan/build.ninja
 	@test/scripts/run_tests.sh build/asan -L 'unit|conformance'
 	@cmake --build build/tsan -j $(JOBS) --target weir_checked
 	@test/scripts/run_tests.sh build/tsan -L 'unit|conformance'
+
+test-upgrade: setup-build ## clusters of this version and the one before
+	@test/upgrade/run.sh
+
+mutants: setup-build ## does a test notice each of 200 mistakes? hours
+	@python3 test/mutants/mutants.py $(ARGS)
 
 check: ## rules of the house (layers, labels, sizes ...), models
 check: setup-check release
