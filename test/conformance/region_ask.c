@@ -63,21 +63,26 @@ void wt_region_ask_that_nobody_answers_is_refused(const struct wt_place *place)
 void wt_region_ask_never_answered_costs_only_its_time(
     const struct wt_place *place)
 {
-    struct wt_reads *r = wt_reads_open(
-        place, 0, &(struct weir_fetch_params){.timeout_ns = 2000000000});
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_fetch *f = wt_fetch_of(
+        r, 0, &(struct weir_fetch_params){.timeout_ns = 2000000000});
     weir_asks *asks = asks_open(r, 1, 9);
     struct weir_ask kept[2];
     weir_region *region = wt_region(r, 1, 30, 1000, 0);
-    ask(r, 1, 1, "never");
+    const struct weir_name never = {9, 1};
+    struct weir_got got = wt_get(r, 1, &(struct weir_get){.name = {7, 66}});
+    cr_assert_eq(got.code, WEIR_ERR_NOT_FOUND); /* the link is open */
+    cr_assert_eq(weir_fetch_ask(f, r->peer[1], &never, NULL, 0, 1), WEIR_OK);
     kept[0] = wt_ask_of(r, asks);
+    cr_assert(weir_ask_waits(&kept[0]));
     ask(r, 1, 2, "soon");
     kept[1] = wt_ask_of(r, asks);
-    cr_assert(weir_ask_waits(&kept[0]) && weir_ask_waits(&kept[1]));
+    cr_assert(weir_ask_waits(&kept[1]));
     cr_assert_eq(weir_ask_answer(&kept[1], WEIR_OK, NULL, 0), WEIR_OK);
     cr_assert_not(weir_ask_waits(&kept[1]));
-    struct weir_got got = wt_next(r);
-    cr_assert(got.tag == 2 && got.code == WEIR_OK && got.bytes == 0);
     got = wt_next(r);
+    cr_assert(got.tag == 2 && got.code == WEIR_OK && got.bytes == 0);
+    got = wt_next_of(r, f);
     cr_assert_eq(got.tag, 1);
     cr_assert_eq(got.code, WEIR_ERR_TIMEOUT);
     got = wt_get(r, 1, &(struct weir_get){.name = {7, 30}, .bytes = 10});
@@ -86,7 +91,8 @@ void wt_region_ask_never_answered_costs_only_its_time(
     cr_assert_not(weir_ask_waits(&kept[0]));
     cr_assert_eq(weir_ask_answer(&kept[0], WEIR_OK, "late", 4), WEIR_OK);
     weir_fetch_release(r->fetch, &got);
-    cr_assert_eq(weir_fetch_next(r->fetch, &got), WEIR_DONE);
+    cr_assert_eq(weir_fetch_next(f, &got), WEIR_DONE);
+    weir_fetch_close(f);
     weir_region_close(region);
     weir_asks_close(asks);
     wt_reads_close(r);
