@@ -61,7 +61,8 @@
 
 /* Where nodes have threads. */
 #define WT_REGION_THREAD_CASES(X, suite, place)                                \
-    X(suite, place, read_by_no_member)
+    X(suite, place, read_by_no_member)                                         \
+    X(suite, place, what_was_got_may_be_written)
 
 /* Faults. */
 #define WT_REGION_SIM_CASES(X, suite, place)                                   \

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 #include "core/base/atomic.h"
+#include "core/base/tsan.h"
 #include "transport/tcp/tcp.h"
 
 /* ---- completion ---------------------------------------------------------- */
@@ -92,6 +93,20 @@ static WI_COLD weir_err fail(struct tcp_ep *ep, int why)
     return WEIR_ERR_PEER_LOST;
 }
 
+/* Of the pieces from the first on, as many bytes as the socket takes. */
+static ssize_t send_pieces(struct tcp_ep *ep, uint32_t first, uint32_t count)
+{
+    struct iovec *iov = &ep->tx.iov[first];
+    struct msghdr msg = {.msg_iov = iov, .msg_iovlen = count};
+    for (uint32_t i = 0; i < count; i++) {
+        wi_tsan_read(iov[i].iov_base, iov[i].iov_len);
+    }
+    wi_tsan_reads_off();
+    ssize_t n = sendmsg(ep->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+    wi_tsan_reads_on();
+    return n;
+}
+
 static weir_err flush(struct tcp_ep *ep)
 {
     struct tcp_tx *tx = &ep->tx;
@@ -104,8 +119,7 @@ static weir_err flush(struct tcp_ep *ep)
         uint32_t first = tx->head % TCP_PIECES;
         uint32_t count =
             wi_min_u32(tx->tail - tx->head, (uint32_t)TCP_PIECES - first);
-        struct msghdr msg = {.msg_iov = &tx->iov[first], .msg_iovlen = count};
-        ssize_t n = sendmsg(ep->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = send_pieces(ep, first, count);
         if (n < 0 && errno == EINTR) {
             continue;
         }

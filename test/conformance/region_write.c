@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owners that write to their regions. */
+#include "test/conformance/region.h"
+
+#include <sched.h>
+
+/* One processor for this thread and those that it starts, and this one has it
+ * as soon as it is woken: who woke it is still in a system call then. Where
+ * that is not allowed the test is weaker. */
+static void run_at_once(void)
+{
+    const struct sched_param first = {.sched_priority = 1};
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)sched_getcpu(), &set);
+    (void)sched_setaffinity(0, sizeof(set), &set);
+    (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+}
+
+/* A get that has ended reads its region no more, also when the owner's thread
+ * is still within the call that has sent the bytes: that is not to look like a
+ * data race to ThreadSanitizer. */
+void wt_region_what_was_got_may_be_written(const struct wt_place *place)
+{
+    enum { N = 100 };
+    run_at_once();
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region = wt_region(r, 1, 22, 1000, 0);
+    uint8_t *owned = weir_region_base(region);
+    for (uint32_t i = 0; i < N; i++) {
+        uint8_t dst[8];
+        struct weir_got got = wt_get(
+            r, 1,
+            &(struct weir_get){
+                .name = {7, 22}, .off = i, .bytes = sizeof(dst), .dst = dst});
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert(wt_bytes_are(dst, 22, i, sizeof(dst)));
+        owned[i] = (uint8_t)~owned[i];
+    }
+    weir_region_close(region);
+    wt_reads_close(r);
+}
