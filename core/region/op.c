@@ -220,9 +220,15 @@ static void move(struct wi_op *op)
 
 /* ---- finding ------------------------------------------------------------- */
 
-/* How much it is; false: that is not there. */
-static bool fits(struct wi_op *op, uint64_t region_bytes)
+/* How much it is; false: that is not there, or another region than the one that
+ * it began with has the name. */
+static bool fits(struct wi_op *op, uint64_t handle, uint64_t region_bytes)
 {
+    if (op->at != 0 && op->handle != handle) {
+        wi_op_fail(op, WEIR_ERR_NOT_FOUND, "the region was closed meanwhile");
+        return false;
+    }
+    op->handle = handle;
     op->region_bytes = region_bytes;
     op->incarnation = op->share->link->peer_incarnation;
     if (op->at == 0 && op->kind == WI_OP_GET && op->bytes == UINT64_MAX &&
@@ -244,7 +250,7 @@ static bool fits(struct wi_op *op, uint64_t region_bytes)
 void wi_op_found(struct wi_op *op, struct wi_piece *p)
 {
     op->piece = p;
-    if (!fits(op, p->region_bytes)) {
+    if (!fits(op, p->handle, p->region_bytes)) {
         return;
     }
     if (op->at == op->bytes) {
@@ -257,9 +263,9 @@ void wi_op_found(struct wi_op *op, struct wi_piece *p)
     }
 }
 
-void wi_op_beyond(struct wi_op *op, uint64_t region_bytes)
+void wi_op_beyond(struct wi_op *op, uint64_t handle, uint64_t region_bytes)
 {
-    if (fits(op, region_bytes)) {
+    if (fits(op, handle, region_bytes)) {
         if (op->bytes != op->at) { /* the owner contradicts itself */
             wi_op_fail(op, WEIR_ERR_PEER_PROTOCOL, "it found nothing there");
         } else {

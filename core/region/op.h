@@ -62,6 +62,7 @@ struct wi_op {
     struct wi_transfer transfer;
     uint64_t region_bytes;
     uint64_t incarnation;
+    uint64_t handle; /* the owner's number of the region, once `at` is not 0 */
     uint32_t call;
     weir_err code;
     char *text;    /* of the error; of malloc, may be NULL */
@@ -88,8 +89,8 @@ void wi_op_fail(struct wi_op *op, weir_err code, const char *fmt, ...)
 /** What it waited for is found. */
 void wi_op_found(struct wi_op *op, struct wi_piece *p);
 
-/** There is nothing where it begins: the region is that long. */
-void wi_op_beyond(struct wi_op *op, uint64_t region_bytes);
+/** There is nothing where it begins: the region of this handle is that long. */
+void wi_op_beyond(struct wi_op *op, uint64_t handle, uint64_t region_bytes);
 
 /** Operations that wait for the link, or for calls to come back, go on. */
 void wi_ops_go_on(struct wi_share *s);

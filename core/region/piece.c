@@ -355,11 +355,12 @@ static weir_err check_known(const struct wi_piece *p,
 }
 
 /* Nothing is at that place, but now it is known how long the region is. */
-static void beyond(struct wi_share *s, struct wi_find *f, uint64_t bytes)
+static void beyond(struct wi_share *s, struct wi_find *f,
+                   const struct wi_msg_found *m)
 {
     struct wi_op *op;
     while ((op = take_op(f)) != NULL) {
-        wi_op_beyond(op, bytes);
+        wi_op_beyond(op, m->handle, m->region_bytes);
     }
     end_find(s, f);
 }
@@ -400,7 +401,7 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
         return WEIR_OK;
     }
     if (m->bytes == 0) {
-        beyond(s, f, m->region_bytes);
+        beyond(s, f, m);
         wi_ops_go_on(s);
         return WEIR_OK;
     }

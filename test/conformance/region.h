@@ -70,6 +70,7 @@
     X(suite, place, cut_at_any_time)                                           \
     X(suite, place, link_stays_under_a_long_get)                               \
     X(suite, place, region_closed_under_a_long_get)                            \
+    X(suite, place, long_get_is_of_one_region)                                 \
     X(suite, place, random_faults_under_gets_and_asks)                         \
     X(suite, place, rows_and_gets_share_a_link)
 

@@ -172,3 +172,36 @@ void wt_region_region_closed_under_a_long_get(const struct wt_place *place)
     check_links(r);
     wt_reads_close(r);
 }
+
+static bool is_half_way(void *arg)
+{
+    uint32_t *looks = arg; /* one each millisecond */
+    return ++*looks > 50;
+}
+
+/* When another region has its name by then, the rest is not taken from that
+ * one: be it as long, or so short that it has nothing there. */
+void wt_region_long_get_is_of_one_region(const struct wt_place *place)
+{
+    static const uint64_t next_bytes[] = {LONG, 1000};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct wt_reads *r = wt_reads_open_on(
+            place, &(struct wt_cluster_params){.sim = {.bandwidth = 100000000}},
+            NULL);
+        weir_region *region = wt_region(r, 1, 62, LONG, 0);
+        const struct weir_get get = {.name = {7, 62}, .bytes = LONG};
+        uint32_t taken;
+        uint32_t looks = 0;
+        cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], &get, 1, &taken),
+                     WEIR_OK);
+        cr_assert(wt_until(&r->c, is_half_way, &looks));
+        weir_region_close(region);
+        region = wt_region(r, 1, 62, next_bytes[i], 0);
+        struct weir_got got = wt_next(r);
+        cr_assert_eq(got.code, WEIR_ERR_NOT_FOUND, "%s: %s",
+                     weir_err_name(got.code), weir_fetch_error(r->fetch));
+        check_links(r);
+        weir_region_close(region);
+        wt_reads_close(r);
+    }
+}
