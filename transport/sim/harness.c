@@ -99,6 +99,9 @@ static weir_err join_some(weir_sim *sim, uint32_t first, uint32_t n,
                        "sim: no memory for the list of members");
     }
     for (uint32_t i = 0; i < sim->n_nodes; i++) {
+        if (!sim->nodes[i].joined) {
+            continue; /* a number that nobody has yet */
+        }
         members[i] = (struct weir_member){
             .name = weir_node_name(sim->nodes[i].node),
             .address = weir_node_address(sim->nodes[i].node),
@@ -113,13 +116,14 @@ static weir_err join_some(weir_sim *sim, uint32_t first, uint32_t n,
 }
 
 static weir_err open_all(weir_sim *sim, const struct weir_sim_params *params,
-                         struct weir_error *err)
+                         uint32_t n_joined, struct weir_error *err)
 {
     weir_err rc = open_net(sim, params, err);
     for (uint32_t i = 0; i < sim->n_nodes && rc == WEIR_OK; i++) {
+        sim->nodes[i].joined = i < n_joined;
         rc = open_node(sim, i, err);
     }
-    return rc == WEIR_OK ? join_some(sim, 0, sim->n_nodes, err) : rc;
+    return rc == WEIR_OK ? join_some(sim, 0, n_joined, err) : rc;
 }
 
 weir_err weir_sim_open(const struct weir_sim_params *params, weir_sim **sim_out,
@@ -133,9 +137,12 @@ weir_err weir_sim_open(const struct weir_sim_params *params, weir_sim **sim_out,
         params = &defaults;
     }
     weir_err rc = check_params(params, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
+    return rc == WEIR_OK ? wi_sim_open(params, UINT32_MAX, sim_out, err) : rc;
+}
+
+weir_err wi_sim_open(const struct weir_sim_params *params, uint32_t n_joined,
+                     weir_sim **sim_out, struct weir_error *err)
+{
     uint32_t n = params->nodes != 0 ? params->nodes : DEFAULT_NODES;
     weir_sim *sim = calloc(1, sizeof(*sim));
     struct sim_node *nodes = calloc(n, sizeof(*nodes));
@@ -149,7 +156,7 @@ weir_err weir_sim_open(const struct weir_sim_params *params, weir_sim **sim_out,
     sim->n_nodes = n;
     sim->n_workers = params->node.workers != 0 ? params->node.workers : 1;
     sim->params = params->node;
-    rc = open_all(sim, params, err);
+    weir_err rc = open_all(sim, params, wi_min_u32(n_joined, n), err);
     if (rc != WEIR_OK) {
         weir_sim_close(sim);
         return rc;
@@ -272,6 +279,24 @@ weir_err weir_sim_restart(weir_sim *sim, uint32_t node, struct weir_error *err)
     rc = rc == WEIR_OK ? join_some(sim, node, 1, err) : rc;
     n->crashed = rc != WEIR_OK;
     return rc;
+}
+
+weir_err wi_sim_join(weir_sim *sim, uint32_t node, struct weir_error *err)
+{
+    sim->nodes[node].joined = true;
+    return join_some(sim, node, 1, err);
+}
+
+void wi_sim_look(weir_sim *sim, uint32_t node, uint64_t at_ns)
+{
+    wi_simrun_push(sim, at_ns, SIM_LOOK, &sim->nodes[node]);
+}
+
+void wi_sim_watch(weir_sim *sim, void (*fn)(void *arg, uint32_t node),
+                  void *arg)
+{
+    sim->watch = fn;
+    sim->watch_arg = arg;
 }
 
 void weir_sim_cut(weir_sim *sim, uint32_t a, uint32_t b, uint64_t at_ns)

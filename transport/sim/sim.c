@@ -121,7 +121,12 @@ static void get_address(struct wi_transport *base, char *text)
 static weir_err open_memory(struct wi_transport *base, size_t bytes,
                             struct wi_mem *out, struct weir_error *err)
 {
-    (void)base;
+    struct simtransport *t = of_transport(base);
+    struct wi_simport *port = &t->net->ports[t->port];
+    if (port->refuses_memory) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY,
+                       "sim: no %zu bytes: memory is refused", bytes);
+    }
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) {
@@ -130,6 +135,7 @@ static weir_err open_memory(struct wi_transport *base, size_t bytes,
                        "and vm.max_map_count",
                        bytes, strerror(errno));
     }
+    port->memory_bytes += bytes;
     *out = (struct wi_mem){.base = p, .bytes = bytes};
     return WEIR_OK;
 }
@@ -147,8 +153,9 @@ static weir_err borrow_memory(struct wi_transport *t, void *base, size_t bytes,
 
 static void close_memory(struct wi_transport *base, struct wi_mem *mem)
 {
-    (void)base;
+    const struct simtransport *t = of_transport(base);
     if (mem->handle != BORROWED) {
+        t->net->ports[t->port].memory_bytes -= mem->bytes;
         int rc = munmap(mem->base, mem->bytes);
         assert(rc == 0);
         (void)rc;
@@ -410,6 +417,7 @@ static uint32_t poll_node(struct wi_transport *base, uint64_t now_ns,
     struct simtransport *t = of_transport(base);
     struct wi_simport *p = &t->net->ports[t->port];
     struct batch b = {.events = events, .max = max};
+    now_ns -= wi_min_u64(now_ns, p->skew_ns);
     if (now_ns > t->net->wire.now_ns) {
         wi_simwire_advance(&t->net->wire, now_ns);
     }

@@ -139,6 +139,9 @@ struct wi_simport {
     struct wi_transport *transport; /* NULL: nothing listens */
     struct wi_simend *ready_head;   /* ends that have something to report */
     struct wi_simend *ready_tail;
+    uint64_t memory_bytes; /* that its node has for what travels */
+    uint64_t skew_ns;      /* of its node's clock */
+    bool refuses_memory;
     bool taken;          /* some transport was opened here */
     uint32_t next_ready; /* port, plus 1; list of ports for take_ready */
     bool ready;
@@ -146,6 +149,7 @@ struct wi_simport {
 
 struct wi_simnet {
     struct wi_simnet_params params;
+    struct wi_simnet_watch watch;
     struct wi_simwire wire;
     struct wi_simpool pool;
     struct wi_simport *ports;

@@ -74,6 +74,17 @@ static void land_connect(struct wi_simend *to)
     wi_simend_post(to, WI_SIMOP_ACCEPT);
 }
 
+/* Let those look who look on. */
+static void landed(const struct wi_simend *to, const struct wi_simop *op,
+                   uint8_t *bytes)
+{
+    const struct wi_simnet_watch *w = &to->conn->net->watch;
+    if (w->landed != NULL) {
+        w->landed(w->arg, op->end->flow.from, to->flow.from,
+                  op->kind == WI_SIMOP_MESSAGE, bytes, op->len);
+    }
+}
+
 static void land_write(struct wi_simend *to, struct wi_simop *op)
 {
     uint8_t *at = granted(to, op);
@@ -81,7 +92,12 @@ static void land_write(struct wi_simend *to, struct wi_simop *op)
         refuse_access(op, "write");
         return;
     }
+    const struct wi_simnet_watch *w = &to->conn->net->watch;
+    if (w->write != NULL) {
+        w->write(w->arg, op->end->flow.from, to->flow.from, at, op->len);
+    }
     memcpy(at, op->local, op->len);
+    landed(to, op, at);
     if (op->end->state == WI_SIMEND_OPEN) {
         complete(op->end, op->seq);
     }
@@ -132,6 +148,7 @@ static bool land_open(struct wi_simend *to, struct wi_simop *op)
 {
     switch (op->kind) {
     case WI_SIMOP_MESSAGE:
+        landed(to, op, wi_simop_data(op));
         wi_simops_append(&to->inbox, op);
         wi_simend_report(to, 0);
         return true;

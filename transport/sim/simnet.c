@@ -6,6 +6,7 @@
 #include "transport/sim/simnet.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/err.h"
 #include "transport/sim/simconn.h"
@@ -199,6 +200,68 @@ void wi_simnet_kill(struct wi_simnet *net, uint32_t port)
     for (uint32_t i = 0; i < net->params.ports; i++) {
         break_between(net, port, i, "ended: its process was killed");
     }
+}
+
+void wi_simnet_slow(struct wi_simnet *net, uint32_t port, uint32_t slowdown)
+{
+    wi_simwire_slow(&net->wire, port, slowdown);
+}
+
+void wi_simnet_refuse_memory(struct wi_simnet *net, uint32_t port, bool refuse)
+{
+    net->ports[port].refuses_memory = refuse;
+}
+
+uint64_t wi_simnet_memory(const struct wi_simnet *net, uint32_t port)
+{
+    return net->ports[port].memory_bytes;
+}
+
+void wi_simnet_set_skew(struct wi_simnet *net, uint32_t port, uint64_t ns)
+{
+    net->ports[port].skew_ns = wi_max_u64(net->ports[port].skew_ns, ns);
+}
+
+uint64_t wi_simnet_skew(const struct wi_simnet *net, uint32_t port)
+{
+    return net->ports[port].skew_ns;
+}
+
+void wi_simnet_set_watch(struct wi_simnet *net,
+                         const struct wi_simnet_watch *watch)
+{
+    net->watch = *watch;
+}
+
+static struct wi_simend *open_end(struct wi_simnet *net, uint32_t from,
+                                  uint32_t to)
+{
+    for (struct wi_simconn *c = net->conns; c != NULL; c = c->next) {
+        for (int i = 0; i < 2; i++) {
+            struct wi_simend *e = &c->end[i];
+            if (!c->broken && e->state == WI_SIMEND_OPEN &&
+                e->flow.from == from && e->flow.to == to) {
+                return e;
+            }
+        }
+    }
+    return NULL;
+}
+
+bool wi_simnet_inject(struct wi_simnet *net, uint32_t from, uint32_t to,
+                      const void *bytes, uint32_t len)
+{
+    struct wi_simend *e = open_end(net, from, to);
+    struct wi_simop *op =
+        e != NULL ? wi_simop_open(net, WI_SIMOP_MESSAGE, e, len) : NULL;
+    if (op == NULL) {
+        return false;
+    }
+    memcpy(wi_simop_data(op), bytes, len);
+    e->n_outstanding++;
+    wi_simops_append(&e->out, op);
+    wi_simend_start(e);
+    return true;
 }
 
 static void schedule(struct wi_simnet *net, enum wi_simop_kind kind,

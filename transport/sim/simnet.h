@@ -54,6 +54,18 @@ struct wi_simnet_params {
     struct wi_simnet_faults faults;
 };
 
+/** Who looks on, for checks and for peers that lie. NULL: nobody. */
+struct wi_simnet_watch {
+    void *arg;
+    /** `len` bytes of a write are about to be placed at `at`, memory of the
+     *  node at port `to`. */
+    void (*write)(void *arg, uint32_t from, uint32_t to, const uint8_t *at,
+                  uint32_t len);
+    /** A write or a message has landed, and may be changed. */
+    void (*landed)(void *arg, uint32_t from, uint32_t to, bool message,
+                   uint8_t *bytes, uint32_t len);
+};
+
 /** What wi_transport_params.arg of the transport "sim" points to; copied. */
 struct wi_simport_ref {
     struct wi_simnet *net;
@@ -101,6 +113,28 @@ void wi_simnet_crash(struct wi_simnet *net, uint32_t port);
 
 /** At once: all connections of the port break, as when a process is killed. */
 void wi_simnet_kill(struct wi_simnet *net, uint32_t port);
+
+/** From now on the port is so many times slower, 1..1000; 1: as it was. */
+void wi_simnet_slow(struct wi_simnet *net, uint32_t port, uint32_t slowdown);
+
+/** From now on the node at the port gets no memory that travels, or does. */
+void wi_simnet_refuse_memory(struct wi_simnet *net, uint32_t port, bool refuse);
+
+/** Memory that the node at the port has for what travels. */
+uint64_t wi_simnet_memory(const struct wi_simnet *net, uint32_t port);
+
+/** The clock of the node at the port shows so much more than virtual time.
+ *  Never less than before. */
+void wi_simnet_set_skew(struct wi_simnet *net, uint32_t port, uint64_t ns);
+uint64_t wi_simnet_skew(const struct wi_simnet *net, uint32_t port);
+
+void wi_simnet_set_watch(struct wi_simnet *net,
+                         const struct wi_simnet_watch *watch);
+
+/** Have a port send a message that its node never wrote. False: there is no
+ *  connection between the two that is up. */
+bool wi_simnet_inject(struct wi_simnet *net, uint32_t from, uint32_t to,
+                      const void *bytes, uint32_t len);
 
 void wi_simnet_cut(struct wi_simnet *net, uint32_t a, uint32_t b,
                    uint64_t at_ns);

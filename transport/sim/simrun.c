@@ -163,9 +163,14 @@ enum stepped { RESTED, MOVED, RESTLESS };
 /* Run the engine until it rests, or often enough for one visit. */
 static enum stepped step(weir_sim *sim, struct sim_node *n)
 {
+    const uint64_t skew = wi_simnet_skew(sim->net, n->port.port);
     for (uint32_t i = 0; i < STEPS_PER_VISIT; i++) {
         n->next_ns = WI_NEVER;
-        weir_err rc = weir_node_step(n->node, weir_sim_now(sim), &n->next_ns);
+        weir_err rc =
+            weir_node_step(n->node, weir_sim_now(sim) + skew, &n->next_ns);
+        if (n->next_ns != WI_NEVER) {
+            n->next_ns -= wi_min_u64(n->next_ns, skew);
+        }
         if (rc < 0 && sim->fatal.code == WEIR_OK) {
             (void)wi_fail(&sim->fatal, rc, "node %u failed: %s: %s",
                           n->port.port, weir_err_name(rc), weir_err_text(rc));
@@ -202,6 +207,9 @@ static void visit(weir_sim *sim, struct sim_node *n)
     /* What tasks left for the engine; it may wake workers again. */
     enum stepped after = called ? step(sim, n) : RESTED;
     arm_timer(sim, n);
+    if (sim->watch != NULL) {
+        sim->watch(sim->watch_arg, n->port.port);
+    }
     /* A task of one worker may have woken a worker that was looked at
      * before. */
     const bool others = called && sim->n_workers > 1;

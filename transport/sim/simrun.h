@@ -38,6 +38,7 @@ struct sim_node {
     uint64_t stalled_until_ns;
     bool queued;
     bool crashed;
+    bool joined;
 };
 
 /* Kinds of heap entries: when to do what. */
@@ -64,6 +65,8 @@ struct weir_sim {
     uint64_t moved_ns;       /* when a task last moved, or will */
     uint64_t looked_ns;      /* when every node was visited */
     uint64_t visits_at_rest; /* since a task moved or the clock did */
+    void (*watch)(void *arg, uint32_t node); /* NULL: nobody looks on */
+    void *watch_arg;
     bool no_memory;
     struct weir_error fatal; /* of a node */
     struct weir_error first; /* of a task */

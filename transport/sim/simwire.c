@@ -97,9 +97,11 @@ static uint64_t lane_end(const struct wi_simlane *lane)
 
 /* Book `bytes` on one direction of a port; returns when they are through. A
  * lane that ends in this nanosecond was busy until its fraction of it. */
-static uint64_t book(const struct wi_simwire *w, struct wi_simlane *lane,
+static uint64_t book(const struct wi_simwire *w,
+                     const struct wi_simwire_port *p, struct wi_simlane *lane,
                      uint64_t bytes)
 {
+    bytes *= wi_max_u32(p->slowdown, 1);
     if (lane_end(lane) < w->now_ns) {
         lane->free_ns = w->now_ns;
         lane->frac = 0;
@@ -137,7 +139,7 @@ static void send_next(struct wi_simwire *w, struct wi_simwire_port *p)
         uint64_t bytes = (uint64_t)x->bytes + w->params.overhead_bytes;
         p->out = x;
         p->sent_bytes += bytes;
-        push(w, book(w, &p->egress, bytes), EV_SENT, p);
+        push(w, book(w, p, &p->egress, bytes), EV_SENT, p);
     }
 }
 
@@ -175,7 +177,7 @@ static void sent(struct wi_simwire *w, struct wi_simwire_port *p)
 static void receive_next(struct wi_simwire *w, struct wi_simwire_port *p)
 {
     uint64_t bytes = (uint64_t)p->in_head->bytes + w->params.overhead_bytes;
-    push(w, book(w, &p->ingress, bytes), EV_RECEIVED, p);
+    push(w, book(w, p, &p->ingress, bytes), EV_RECEIVED, p);
 }
 
 static bool is_dropped(const struct wi_simwire *w, const struct wi_simflow *f)
@@ -277,6 +279,12 @@ void wi_simwire_crash(struct wi_simwire *w, uint32_t port)
 {
     w->ports[port].dead = true;
     lose_all_of(w, &w->ports[port]);
+}
+
+void wi_simwire_slow(struct wi_simwire *w, uint32_t port, uint32_t slowdown)
+{
+    assert(slowdown >= 1 && slowdown <= WI_SIMWIRE_SLOWEST);
+    w->ports[port].slowdown = slowdown;
 }
 
 void wi_simwire_drop(struct wi_simwire *w, uint32_t a, uint32_t b, bool on)

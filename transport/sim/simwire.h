@@ -25,6 +25,8 @@
 
 #include "transport/sim/evheap.h"
 
+enum { WI_SIMWIRE_SLOWEST = 1000 };
+
 struct wi_simwire_params {
     uint32_t ports;
     uint64_t seed;
@@ -79,6 +81,7 @@ struct wi_simwire_port {
     struct wi_simlane egress;
     struct wi_simlane ingress;
     uint64_t sent_bytes; /* overhead included */
+    uint32_t slowdown;   /* bytes take so many times as long; 0: once */
     bool dead;
 };
 
@@ -125,6 +128,9 @@ void wi_simwire_alarm(struct wi_simwire *w, uint64_t at_ns, void *what);
 
 /** From now on the port neither sends nor receives. */
 void wi_simwire_crash(struct wi_simwire *w, uint32_t port);
+
+/** From now on the port is so many times slower, 1..WI_SIMWIRE_SLOWEST. */
+void wi_simwire_slow(struct wi_simwire *w, uint32_t port, uint32_t slowdown);
 
 /** Begin or end losing what arrives at a from b, and at b from a. */
 void wi_simwire_drop(struct wi_simwire *w, uint32_t a, uint32_t b, bool on);
