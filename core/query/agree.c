@@ -52,7 +52,8 @@ void wi_query_announce(struct wi_link *l)
     wi_list_each(n, &l->engine->queries)
     {
         const struct weir_query *q = wi_query_of(n);
-        if (q->failing || !wi_query_has(q, l->member)) {
+        if (q->failing || q->report.code != WEIR_OK ||
+            !wi_query_has(q, l->member)) {
             continue;
         }
         wi_list_each(k, &q->shuffles)
@@ -145,6 +146,20 @@ bool wi_query_over(struct wi_link *l, uint64_t id, uint32_t shuffle)
     return wi_note_find(l->engine, l->member, id) != NULL;
 }
 
+/* The member opened the query after we had closed it, and our link to it was
+ * lost in between: it waits for rows that will not come. */
+static void over_unserved(struct wi_link *l, struct wi_tomb *t)
+{
+    struct wi_engine *e = l->engine;
+    char text[WI_TEXT_BYTES];
+    (void)snprintf(text, sizeof(text),
+                   "%s (member %u) lost its link to %s (member %u) while rows "
+                   "for it were under way, and has closed the query",
+                   e->name, e->self, wi_member_name(e, l->member), l->member);
+    wi_log(&e->log, WI_LOG_WARN, "query %" PRIu64 ": %s", t->id, text);
+    wi_tomb_fail(e, t, WEIR_ERR_PEER_LOST, text);
+}
+
 /* SHUFFLE for a query that is not open here. */
 static void answer_closed(struct wi_link *l, const struct wi_msg_shuffle *m)
 {
@@ -156,7 +171,9 @@ static void answer_closed(struct wi_link *l, const struct wi_msg_shuffle *m)
         struct weir_error why = {.code = t->code};
         wi_text_put(why.message, WI_TEXT_BYTES, t->text);
         wi_query_answer(l, t->id, &why);
-    } else if (t != NULL && !failed) {
+    } else if (t != NULL && wi_tomb_unserved(t, l->member)) {
+        over_unserved(l, t);
+    } else if (t != NULL) {
         over_without(l, t, m->shuffle); /* tells all, the peer too */
     }
 }

@@ -247,6 +247,27 @@ static void add_remedy(char text[WI_TEXT_BYTES])
     }
 }
 
+/* Queries that were closed here while rows for the peer were still under way:
+ * these may be lost. If it has them, or the query is open there, so that it has
+ * lost us, too, all is well; if it opens the query later it will ask. */
+static void leave_unserved(const struct wi_link *l)
+{
+    struct wi_engine *e = l->engine;
+    wi_list_each(n, &l->outs)
+    {
+        const struct wi_out *o =
+            wi_container_of(n, struct wi_out, item.on_link);
+        /* rlx: only the engine sets it, under the node's lock */
+        if (o->closed || wi_load_rlx(&o->abandoned) != 0) {
+            continue;
+        }
+        struct wi_tomb *t = wi_tomb_find(e, o->query_id);
+        if (t != NULL) {
+            wi_tomb_unserve(t, l->member);
+        }
+    }
+}
+
 /* Each node sees the loss of a peer in its own way, so the text says who saw
  * it; through the judge, all members get the same text. */
 void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
@@ -272,6 +293,18 @@ void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
             lose(wi_query_of(n), l->member, scoped, text);
         }
     }
+    leave_unserved(l);
+}
+
+static void stop_on_link(struct wi_link *l, uint64_t id)
+{
+    wi_list_each(n, &l->ins)
+    {
+        struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+        if (in->query_id == id) {
+            wi_in_refuse(in);
+        }
+    }
 }
 
 /* The query is not open here, any more or yet: stop producers that have an edge
@@ -279,17 +312,13 @@ void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
 void wi_query_stop_strays(struct wi_engine *e, uint64_t id)
 {
     for (uint32_t i = 0; i < e->n_members; i++) {
-        struct wi_link *l = e->members[i].link;
-        if (l == NULL) {
-            continue;
+        if (e->members[i].link != NULL) {
+            stop_on_link(e->members[i].link, id);
         }
-        wi_list_each(n, &l->ins)
-        {
-            struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-            if (in->query_id == id) {
-                wi_in_refuse(in);
-            }
-        }
+    }
+    wi_list_each(n, &e->dead) /* they go when nothing is left of their edges */
+    {
+        stop_on_link(wi_container_of(n, struct wi_link, on_engine), id);
     }
 }
 
@@ -327,13 +356,15 @@ void wi_query_decline(struct wi_link *l)
     }
 }
 
-/* FAIL for a query that is not open here yet. The first cause stands. We may be
- * the judge, and the sender waits for our answer: one is enough over one link,
- * however often it asks. */
+/* FAIL for a query that is not open here yet, and perhaps never will be: the
+ * sender's rings wait no longer. The first cause stands. We may be the judge,
+ * and the sender waits for our answer: one is enough over one link, however
+ * often it asks. */
 static void note_early(struct wi_link *l, weir_err code,
                        const struct wi_msg_fail *m)
 {
     struct wi_engine *e = l->engine;
+    stop_on_link(l, m->query);
     struct wi_note *n = wi_note_find(e, l->member, m->query);
     if (n == NULL) {
         n = wi_note_add(e, l->member, m->query, code, m->text);

@@ -44,6 +44,7 @@ static void empty(struct wi_tomb *t)
 {
     free(t->members);
     free(t->shuffles);
+    free(t->unserved);
     memset(t, 0, sizeof(*t));
 }
 
@@ -89,6 +90,23 @@ bool wi_tomb_has(const struct wi_tomb *t, uint32_t member)
 bool wi_tomb_ended(const struct wi_tomb *t, uint32_t shuffle)
 {
     return holds(t->shuffles, t->n_shuffles, shuffle);
+}
+
+void wi_tomb_unserve(struct wi_tomb *t, uint32_t member)
+{
+    if (wi_tomb_unserved(t, member)) {
+        return;
+    }
+    uint32_t *p = realloc(t->unserved, (t->n_unserved + 1) * sizeof(*p));
+    if (p != NULL) { /* else it waits until its deadline */
+        t->unserved = p;
+        t->unserved[t->n_unserved++] = member;
+    }
+}
+
+bool wi_tomb_unserved(const struct wi_tomb *t, uint32_t member)
+{
+    return holds(t->unserved, t->n_unserved, member);
 }
 
 void wi_tombs_fini(struct wi_engine *e)

@@ -26,6 +26,9 @@ struct wi_tomb {
     uint32_t n_members;
     uint32_t *shuffles; /* that ended here */
     uint32_t n_shuffles;
+    uint32_t *unserved; /* members to whom rows were under way when the link to
+                           them was lost, after the query was closed */
+    uint32_t n_unserved;
     weir_err code; /* what failed it, or WEIR_OK */
     char text[WI_TEXT_BYTES];
 };
@@ -73,6 +76,11 @@ bool wi_tomb_has(const struct wi_tomb *t, uint32_t member);
 
 /** Did the shuffle come to its end here? */
 bool wi_tomb_ended(const struct wi_tomb *t, uint32_t shuffle);
+
+/** A member may not have got what this node sent to it before it closed the
+ *  query. */
+void wi_tomb_unserve(struct wi_tomb *t, uint32_t member);
+bool wi_tomb_unserved(const struct wi_tomb *t, uint32_t member);
 
 /** Free what tombs and notes hold. */
 void wi_tombs_fini(struct wi_engine *e);
