@@ -162,7 +162,8 @@ static void no_units(struct wi_link *l, struct wi_out *o)
     }
 }
 
-/* False: no units now; older edges will free some when they close. */
+/* False: no units now; older edges will free some when they close. Without
+ * memory the edge's query fails, and those of others are not kept waiting. */
 static bool place_one(struct wi_link *l, struct wi_out *o)
 {
     if (take_units(l, o) == 0) {
@@ -170,9 +171,6 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
         return false;
     }
     struct weir_error err;
-    wi_list_remove(&o->item.on_link);
-    wi_list_push_back(&l->outs, &o->item.on_link);
-    l->out[o->edge] = o;
     locate(l, o);
     weir_err rc = give_memory(l, o, &err);
     if (rc != WEIR_OK && o->units > 1) { /* the least is in the plan */
@@ -181,13 +179,13 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
         rc = give_memory(l, o, &err);
     }
     if (rc != WEIR_OK) {
-        l->out[o->edge] = NULL;
         give_units(l, o);
-        wi_list_remove(&o->item.on_link);
-        wi_list_push_back(&l->waiting, &o->item.on_link);
         l->engine->up->edge_failed(o, err.code, err.message);
-        return false;
+        return true;
     }
+    wi_list_remove(&o->item.on_link);
+    wi_list_push_back(&l->outs, &o->item.on_link);
+    l->out[o->edge] = o;
     l->live_outs++;
     o->epoch = ++l->next_epoch;
     o->checksum = (l->caps & WI_WIRE_CAP_CHECKSUM) != 0;

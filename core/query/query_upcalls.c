@@ -47,8 +47,10 @@ static void edge_freed(struct wi_in *in)
 static void edge_failed(struct wi_out *o, weir_err code, const char *why)
 {
     struct weir_query *q = wi_query_find(o->link->engine, o->query_id);
+    weir_scope scope = weir_err_scope(code);
+    bool known = scope == WEIR_SCOPE_QUERY || scope == WEIR_SCOPE_PEER;
     if (q != NULL) {
-        wi_query_fail(q, code, why);
+        wi_query_report(q, known ? code : WEIR_ERR_QUERY_MEMORY, why);
     }
 }
 

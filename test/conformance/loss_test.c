@@ -217,6 +217,32 @@ Test(loss, dead_link_goes_although_a_reader_was_never_opened, .timeout = 60)
     weir_sim_close(sim);
 }
 
+/* Two queries get no memory for a ring: both are told, not the first alone. */
+Test(loss, every_query_without_memory_is_told, .timeout = 60)
+{
+    struct member back;
+    struct member out[2];
+    struct weir_error err = {0};
+    open_sim(1);
+    open_reader(&back, 1, WEIR_GATHER); /* opens the link */
+    pass(MS);
+    producer = 1;
+    wi_simnet_refuse_memory(wi_sim_net(sim), 1, true);
+    for (uint32_t i = 0; i < 2; i++) {
+        open_query(&out[i], 1, 2 + i, WEIR_GATHER);
+        cr_assert_eq(weir_writer_open(out[i].shuffle, 0, &out[i].writer, &err),
+                     WEIR_OK, "%s", err.message);
+    }
+    pass(200 * MS);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert_eq(weir_query_status(out[i].query, &err),
+                     WEIR_ERR_QUERY_MEMORY, "query %u: %s", 2 + i, err.message);
+        weir_query_close(out[i].query);
+    }
+    weir_query_close(back.query);
+    weir_sim_close(sim);
+}
+
 /* A query fails that the consumer never opens, although all was sent to it. */
 Test(loss, rings_of_a_failed_query_do_not_wait_for_it, .timeout = 60)
 {
