@@ -14,6 +14,20 @@ bool wi_in_released(const struct wi_in *in)
     return in->empty && !wi_in_has_readers(in);
 }
 
+void wi_in_stop(struct wi_in *in)
+{
+    union wi_msg m;
+    if (in->stop_sent || in->closed) {
+        return;
+    }
+    in->stop_sent = true;
+    wi_msg_init(&m, WI_MSG_EDGE_STOP);
+    m.edge.edge = in->edge;
+    m.edge.epoch = in->epoch;
+    m.edge.arg = WI_ANY_WORKER;
+    wi_link_send(in->link, &m);
+}
+
 /* An in that is empty: CLOSED once the producer has ended, limbo once no reader
  * points to it. */
 void wi_in_over(struct wi_in *in)
@@ -26,7 +40,11 @@ void wi_in_over(struct wi_in *in)
     }
     if (!in->abandoned &&
         wi_load_acq(&in->n_ended) != in->n_streams) { /* E10: ends */
-        return; /* ABANDON is still to come */
+        /* ABANDON is still to come. Of a node ring the last stream may have
+         * ended after others were stopped, of which the producer heard when it
+         * had written all ends: then it abandons nothing by itself. */
+        wi_in_stop(in);
+        return;
     }
     if (!in->closed) {
         in->closed = true;

@@ -26,6 +26,8 @@ bool wi_in_released(const struct wi_in *in);
 void wi_in_free(struct wi_in *in);
 /** The link died: nobody is told any more. */
 void wi_edges_dead(struct wi_link *l);
+/** Nobody reads the ring any more: tell its producer, once. */
+void wi_in_stop(struct wi_in *in);
 /** Free the strays that their workers have taken off; `all`: no worker runs. */
 void wi_edges_strays(struct wi_engine *e, bool all);
 

@@ -23,9 +23,8 @@ static void stop_ring(struct wi_in *in)
      * E10 in wi_stream_ended() */
     bool over = wi_load_rlx(&in->dead) != 0 ||
                 wi_load_acq(&in->n_ended) == in->n_streams;
-    if (!over && !in->stop_sent && !in->closed) {
-        in->stop_sent = true;
-        send_stop(in, WI_ANY_WORKER);
+    if (!over) {
+        wi_in_stop(in);
     }
     wi_in_finish_when_empty(in);
 }

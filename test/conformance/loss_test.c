@@ -259,3 +259,26 @@ Test(loss, rings_of_a_failed_query_do_not_wait_for_it, .timeout = 60)
     cr_assert(wi_list_empty(&l->ins), "its ring is still there");
     weir_sim_close(sim);
 }
+
+/* Of a ring of a node one reader stops when the producer has ended already. */
+Test(loss, node_ring_goes_although_a_reader_stops_after_the_end, .timeout = 60)
+{
+    struct member out;
+    struct member in;
+    weir_reader *other = NULL;
+    struct weir_error err = {0};
+    open_sim(2);
+    open_writer(&out, 1, WEIR_BROADCAST);
+    open_reader(&in, 1, WEIR_BROADCAST);
+    cr_assert_eq(weir_reader_open(in.shuffle, 1, &other, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(run(0, send_row, &out), WEIR_OK);
+    weir_query_close(out.query);
+    weir_reader_stop(other);
+    cr_assert_eq(run(1, read_all, &in), WEIR_OK);
+    weir_query_close(in.query);
+    pass(MS);
+    const struct wi_link *l = engine(1)->members[0].link;
+    cr_assert(l != NULL && wi_list_empty(&l->ins), "its ring is still there");
+    weir_sim_close(sim);
+}
