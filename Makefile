@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := release
 .PHONY: release demo test test-sanitizers check bench bench-two-stage \
         bench-query bench-scan install install-all docs format fuzz tidy \
-        coverage clean setup setup-build setup-check setup-bench setup-vm \
+        coverage soak clean setup setup-build setup-check setup-bench setup-vm \
         setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
         test-sql test-sql-long sql bench-sql vm test-vm bench-vm help \
         test-upgrade mutants
@@ -70,6 +70,13 @@ build/fuzz/build.ninja: | setup-check
 fuzz: build/fuzz/build.ninja ## feed each fuzz target for SECONDS=60
 	@cmake --build build/fuzz -j $(JOBS) --target fuzz
 	@test/scripts/fuzz.sh build/fuzz $(SECONDS)
+
+MINUTES ?= 10
+SOAK_FIRST ?= $(shell date +%s)000000
+soak: release ## simulated clusters under faults, fresh seeds for MINUTES=10
+	@echo "seeds from $(SOAK_FIRST) on (make soak SOAK_FIRST=$(SOAK_FIRST))"
+	@$(REL)/weir sim --seeds $(SOAK_FIRST)..$$(($(SOAK_FIRST) + 999999)) \
+	    --time $$(($(MINUTES) * 60))
 
 tidy: setup-check release ## clang-tidy over the library
 	@test/scripts/tidy.sh $(REL) $(JOBS)

@@ -17,5 +17,6 @@ int cmd_run(int argc, char **argv);
 int cmd_scan(int argc, char **argv);  /* with libweir-scan */
 int cmd_serve(int argc, char **argv); /* likewise */
 int cmd_shuffle(int argc, char **argv);
+int cmd_sim(int argc, char **argv);
 
 #endif /* WEIR_CMD_H */

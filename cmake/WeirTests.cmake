@@ -209,6 +209,18 @@ foreach(source ${weir_integration_sources})
   endif()
 endforeach()
 
+# Simulated clusters under faults: the same seeds every time. Those that have
+# never run are for .ci/run and `make soak`.
+if(TARGET weir_tool)
+  set(seeds 1500)
+  if(WEIR_SANITIZE)
+    set(seeds 150)
+  endif()
+  add_test(NAME conformance.weir_sim COMMAND weir_tool sim --seeds 1..${seeds})
+  weir_test_properties(conformance.weir_sim conformance 240)
+  add_dependencies(weir_checked weir_tool)
+endif()
+
 # What test/vm runs on several machines at a time.
 if(WEIR_RDMA_FOUND)
   add_executable(test_vm_member test/vm/member.c)

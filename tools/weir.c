@@ -34,6 +34,7 @@ static const struct command commands[] = {
     {"explain", cmd_explain, "check a query plan and print it as a tree"},
     {"gen", cmd_gen, "write the tables of a benchmark as CSV files"},
     {"doctor", cmd_doctor, "check what links run over, and say what fixes it"},
+    {"sim", cmd_sim, "run clusters under faults, and check what holds"},
     {"bench", cmd_bench, "measure against other ways to exchange rows"},
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -54,6 +54,8 @@ cat >"$tmp/rules" <<'RULES'
 ^bench/micro/               SYS <weir/ "core/ "operators/ "bench/
 ^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/
                             "chbench/ "launch/ "cli/ "bench/
+^tools/sim/                 SYS <weir/ "core/ "transport/sim/ "launch/ "cli/
+                            "tools/sim/
 ^tools/                     SYS <weir/ <jansson.h> "operators/base/
                             "operators/table/ "operators/plan/write.h" "chbench/
                             "launch/ "cli/ "tools/

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/sim/judge.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/cc.h"
+
+/* ---- outcomes ------------------------------------------------------------ */
+
+/* Faults that explain a code, as bits. */
+struct cause {
+    weir_err code;
+    uint32_t kinds;
+};
+
+#define LOSSES                                                                 \
+    (1u << WS_FAULT_slow | 1u << WS_FAULT_cut | 1u << WS_FAULT_drop |          \
+     1u << WS_FAULT_stall | 1u << WS_FAULT_crash | 1u << WS_FAULT_restart |   \
+     1u << WS_FAULT_jump)
+#define OF_MEMORY (1u << WS_FAULT_memory)
+
+static const struct cause causes[] = {
+    {WEIR_ERR_CANCELLED,
+     1u << WS_FAULT_cancel | 1u << WS_FAULT_crash | 1u << WS_FAULT_restart},
+    {WEIR_ERR_QUERY_DATA, 1u << WS_FAULT_fail},
+    {WEIR_ERR_ABORTED,
+     1u << WS_FAULT_close | 1u << WS_FAULT_restart | OF_MEMORY},
+    {WEIR_ERR_PEER_LOST, LOSSES | OF_MEMORY},
+    {WEIR_ERR_PEER_REFUSED, OF_MEMORY},
+    {WEIR_ERR_NO_MEMORY, OF_MEMORY},
+    {WEIR_ERR_QUERY_MEMORY, OF_MEMORY},
+    {WEIR_ERR_INTEGRITY, 1u << WS_FAULT_damage},
+    {WEIR_ERR_PEER_PROTOCOL, 1u << WS_FAULT_damage},
+};
+
+static bool concerns(const struct ws_world *w, const struct ws_query *q,
+                     const struct ws_fault *f)
+{
+    const uint32_t pair = 1u << f->node | 1u << f->peer;
+    const uint32_t number = (uint32_t)(q - w->query);
+    switch (f->kind) {
+    case WS_FAULT_cancel:
+    case WS_FAULT_fail:
+    case WS_FAULT_close:
+    case WS_FAULT_stop:
+        return f->value == number;
+    case WS_FAULT_cut:
+    case WS_FAULT_drop:
+        return (q->members & pair) == pair;
+    default:
+        return (q->members >> f->node & 1) != 0;
+    }
+}
+
+/* Bits of the faults that concern a query. */
+static uint32_t faults_of(const struct ws_world *w, const struct ws_query *q)
+{
+    const struct ws_schedule *s = &w->shape.schedule;
+    uint32_t kinds = 0;
+    for (uint32_t i = 0; i < s->n && q != &w->query[WS_QUERIES - 1]; i++) {
+        const struct ws_fault *f = &s->fault[i];
+        kinds |= concerns(w, q, f) ? 1u << f->kind : 0;
+    }
+    return kinds;
+}
+
+static bool explains(const struct ws_world *w, uint32_t kinds,
+                     const struct ws_part *p)
+{
+    if ((kinds & 1u << WS_FAULT_hostile) != 0 ||
+        ((kinds & 1u << WS_FAULT_damage) != 0 &&
+         p->outcome.code == WEIR_ERR_DEADLINE)) {
+        return true;
+    }
+    /* A link that is lost cannot be had again from who has left. */
+    if (p->outcome.code == WEIR_ERR_PEER_REFUSED &&
+        (kinds & 1u << WS_FAULT_leave) != 0 &&
+        ws_shape_worst(&w->shape) != WS_BEARABLE) {
+        return true;
+    }
+    for (uint32_t i = 0; i < WI_ARRAY_LEN(causes); i++) {
+        if (causes[i].code == p->outcome.code) {
+            return (causes[i].kinds & kinds) != 0;
+        }
+    }
+    return false;
+}
+
+static void judge_part(struct ws_world *w, uint32_t kinds,
+                       const struct ws_part *p)
+{
+    if (p->state != WS_FAILED) {
+        return;
+    }
+    if (!explains(w, kinds, p)) {
+        ws_violate(w, "outcome", "query %u fails on node %u, and why?: %s: %s",
+                   p->query, p->node, weir_err_name(p->outcome.code),
+                   p->outcome.message);
+    } else if (p->outcome.message[0] == '\0' && !p->own) {
+        ws_violate(w, "outcome", "query %u fails on node %u with %s, no word",
+                   p->query, p->node, weir_err_name(p->outcome.code));
+    }
+}
+
+/* ---- agreement ----------------------------------------------------------- */
+
+/* The member that decides between several causes was there all the time, and
+ * nobody told the members of a cause without asking it. */
+static bool has_judge(const struct ws_world *w, const struct ws_query *q)
+{
+    const uint32_t tells =
+        1u << WS_FAULT_cancel | 1u << WS_FAULT_close | 1u << WS_FAULT_damage;
+    const uint32_t first = (uint32_t)__builtin_ctz(q->members);
+    uint32_t told = 0;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < w->shape.nodes; i++) {
+        if ((q->members >> i & 1) != 0 && w->node[i].alone) {
+            return false; /* it may have asked another one */
+        }
+    }
+    for (uint32_t i = 0; i < w->shape.schedule.n; i++) {
+        const struct ws_fault *f = &w->shape.schedule.fault[i];
+        const bool tell = (tells >> f->kind & 1) != 0;
+        told += concerns(w, q, f) && tell;
+        others += concerns(w, q, f) && !tell &&
+                  ws_fault_group(f->kind) != WS_BEARABLE;
+    }
+    return !w->node[first].touched && !w->node[first].crashed &&
+           (told == 0 || told + others == 1);
+}
+
+static void judge_agreement(struct ws_world *w, uint32_t query)
+{
+    const struct ws_part *first = NULL;
+    for (uint32_t i = 0; i < w->shape.nodes; i++) {
+        const struct ws_part *p = &w->part[query][i];
+        if (p->state != WS_FAILED || p->own) {
+            continue;
+        }
+        if (first != NULL &&
+            (p->outcome.code != first->outcome.code ||
+             strcmp(p->outcome.message, first->outcome.message) != 0)) {
+            ws_violate(w, "agree",
+                       "query %u fails on node %u with \"%s\", on node %u with "
+                       "\"%s\"",
+                       query, first->node, first->outcome.message, p->node,
+                       p->outcome.message);
+        }
+        first = p;
+    }
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+static bool all_done(const struct ws_world *w, uint32_t query)
+{
+    for (uint32_t i = 0; i < w->shape.nodes; i++) {
+        const struct ws_part *p = &w->part[query][i];
+        if ((w->query[query].members >> i & 1) != 0 && p->state != WS_DONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct model {
+    const struct ws_world *w;
+    uint32_t query;
+    uint64_t keys[64]; /* of the first side of a join, bits */
+    struct ws_sums sums[WS_STAGES];
+};
+
+static bool joins(const struct model *m, uint64_t id)
+{
+    const uint64_t k = ws_row_key(&m->w->query[m->query].rows, id);
+    return (m->keys[k / 64] >> k % 64 & 1) != 0;
+}
+
+/* Rows that a stage makes: into its own sums, and those that join into the
+ * sums of the stage that it goes to. */
+static void add_made(struct model *m, uint32_t s)
+{
+    const struct ws_query *q = &m->w->query[m->query];
+    const struct ws_stage *t = &q->stage[s];
+    const bool build = t->to != WS_NONE && q->stage[t->to].probe != WS_NONE &&
+                       q->stage[t->to].from == s;
+    for (uint32_t i = 0; i < m->w->shape.nodes * m->w->shape.workers; i++) {
+        const uint32_t node = i / m->w->shape.workers;
+        for (uint32_t n = 0; (t->producers >> node & 1) && n < t->rows; n++) {
+            const uint64_t id =
+                ws_row_id(m->query, s, node, i % m->w->shape.workers, n);
+            const uint64_t k = ws_row_key(&q->rows, id);
+            ws_sums_add(&m->sums[s], id);
+            if (build) {
+                m->keys[k / 64] |= 1ull << k % 64;
+            } else if (t->to != WS_NONE && q->stage[t->to].probe == s &&
+                       joins(m, id)) {
+                ws_sums_add(&m->sums[t->to], id);
+            }
+        }
+    }
+}
+
+static void compute(struct model *m)
+{
+    const struct ws_query *q = &m->w->query[m->query];
+    for (uint32_t s = 0; s < q->n_stages; s++) {
+        const struct ws_stage *t = &q->stage[s];
+        if (t->from == WS_NONE) {
+            add_made(m, s);
+        } else if (t->probe == WS_NONE) {
+            m->sums[s] = m->sums[t->from];
+        }
+    }
+}
+
+static struct ws_sums received(const struct ws_world *w, uint32_t query,
+                               uint32_t s)
+{
+    struct ws_sums sums = {0};
+    for (uint32_t i = 0; i < w->shape.nodes * WS_WORKERS; i++) {
+        const struct ws_sums *got =
+            &w->part[query][i / WS_WORKERS].actor[i % WS_WORKERS].end[s].got;
+        sums.rows += got->rows;
+        sums.sum += got->sum;
+    }
+    return sums;
+}
+
+static void judge_rows(struct ws_world *w, uint32_t query)
+{
+    const struct ws_query *q = &w->query[query];
+    struct model m = {.w = w, .query = query};
+    compute(&m);
+    for (uint32_t s = 0; s < q->n_stages; s++) {
+        const struct ws_stage *t = &q->stage[s];
+        const uint64_t times =
+            t->kind == WEIR_BROADCAST
+                ? (uint64_t)__builtin_popcount(t->consumers) * w->shape.workers
+                : 1;
+        const struct ws_sums got = received(w, query, s);
+        if (got.rows != m.sums[s].rows * times ||
+            got.sum != m.sums[s].sum * times) {
+            ws_violate(w, "exact",
+                       "query %u, stage %u: %" PRIu64 " rows came, %" PRIu64
+                       " were to%s",
+                       query, s, got.rows, m.sums[s].rows * times,
+                       got.rows == m.sums[s].rows * times ? ": others" : "");
+        }
+    }
+}
+
+void ws_judge(struct ws_world *w, struct ws_result *out)
+{
+    for (uint32_t q = 0; q < WS_QUERIES && !ws_violated(w); q++) {
+        if (!w->begun[q]) {
+            continue;
+        }
+        const uint32_t kinds = faults_of(w, &w->query[q]);
+        for (uint32_t i = 0; i < w->shape.nodes; i++) {
+            judge_part(w, kinds, &w->part[q][i]);
+            out->failed += w->part[q][i].state == WS_FAILED;
+            out->done += w->part[q][i].state == WS_DONE;
+        }
+        const bool honest = (kinds & 1u << WS_FAULT_hostile) == 0;
+        if (honest && w->query[q].members != 0 && !w->called_off[q] &&
+            has_judge(w, &w->query[q])) {
+            judge_agreement(w, q);
+        }
+        if (honest && (kinds & 1u << WS_FAULT_stop) == 0 && all_done(w, q)) {
+            judge_rows(w, q);
+        }
+    }
+}
