@@ -2,8 +2,9 @@
 /*
  * The life of an edge between two engines, on a posted link: whatever readers
  * and writers do, and whenever they do it, both ends reach their final state,
- * units are used again only after CLOSED, and nothing of an old epoch is taken
- * for new. What ends a link (a message for an edge that is not open, an
+ * units are used again only after CLOSED and after the producer's memory for the
+ * ring is back, so that no more rings have memory than there are units, and
+ * nothing of an old epoch is taken for new. What ends a link (a message for an edge that is not open, an
  * overlap, ABANDON twice) never happens between two engines that keep to the
  * protocol.
  *
@@ -13,12 +14,13 @@
  *
  *   producer   wi_out_place(), place_one(), wi_lane_put(), lane_end(),
  *              ring_stopped(), wi_out_abandon(), wi_out_release(),
- *              wi_out_on_stop(), wi_out_on_closed()
- *   pump       send_ctl() before post_out() in core/link/post.c
+ *              wi_out_on_stop(), wi_out_on_closed(), wi_out_on_credit(),
+ *              give_memory(), wi_edges_limbo(), leave_limbo(), wi_out_free()
+ *   pump       send_ctl() before post_out() in core/link/post.c, reap()
  *   consumer   wi_in_on_open(), wi_query_attach(), wi_in_refuse(),
  *              wi_in_on_notify(), wi_in_on_abandon(), wi_take_frame(),
  *              take_end(), wi_stream_stop(), stop_ring(), wi_stream_ended(),
- *              wi_stream_detach(), wi_in_over()
+ *              wi_stream_detach(), wi_in_over(), post_in()
  *
  * QUERIES queries in a row want the same unit, each with one thread-to-thread
  * ring and at most FRAMES frames before its END. Each side may cancel a query
@@ -27,12 +29,26 @@
  * query has failed and it only closes. Messages of one direction keep their
  * order. A step of an engine is atomic, as it holds the node's lock.
  *
+ * -DMAPPED    units go back at CLOSED: a ring's memory is the peer's. (What else
+ *             is different over mapped links is not modelled.)
+ * -DPATIENT   no writer is closed before its END or a STOP
+ * -DCREDIT    a ring has room for one frame or END: the next is posted when the
+ *             credit has come. A credit is sent by the send side, which may do
+ *             so after CLOSED and after the unit is another edge's. END may be
+ *             refused, too
+ *
  * Mutations, each of which must be found:
  * -DEARLY_REUSE   the unit is free as soon as ABANDON is sent
  * -DEARLY_CLOSED  CLOSED does not wait for ABANDON or END
  * -DQUIET_DEAF    STOP of an edge that is QUIET is not answered
  * -DNO_EPOCH      ABANDON is taken whatever its epoch
  * -DKEEP_REFUSED  a frame that is refused keeps its slot
+ * -DUNIT_FIRST    units go back at CLOSED, before the ring's memory
+ * -DFREE_FLYING   memory goes back while the transport still reads it
+ * -DNO_PLACE      edges that wait are not placed when units go back
+ * -DCREDIT_EPOCH  CREDIT is taken whatever its epoch
+ * -DCREDIT_STRICT CREDIT for an edge that is not open ends the link
+ * -DDROP_REFUSED  no STOP when the reader of a refused frame is closed
  */
 #ifndef QUERIES
 #define QUERIES 2
@@ -41,11 +57,14 @@
 #define FRAMES 1
 #endif
 
-mtype = { OPEN, NOTIFY, END, ABANDON, STOP, CLOSED };
+#define ROOM 1  /* frames in a ring, if CREDIT */
+#define UNITS 1 /* memory for so many rings is planned */
+
+mtype = { OPEN, NOTIFY, END, ABANDON, STOP, CLOSED, CREDIT_IS };
 
 chan ctl = [4] of { mtype, byte };       /* producer's, on their way to send */
 chan to_consumer = [3] of { mtype, byte };
-chan to_producer = [6] of { mtype, byte };
+chan to_producer = [6] of { mtype, byte, byte };
 
 /* ---- producer: out[q], its epoch is q + 1 -------------------------------- */
 
@@ -53,14 +72,20 @@ chan to_producer = [6] of { mtype, byte };
 #define WAITING 1
 #define PLACED 2
 #define QUIET 3
-#define FREED 4
+#define LIMBO 4
+#define FREED 5
 
 byte out[QUERIES];
 byte written[QUERIES], posted[QUERIES]; /* frames */
 bit end_written[QUERIES], end_posted[QUERIES];
 bit stop_all[QUERIES], abandoned[QUERIES], out_released[QUERIES];
 bit out_closed[QUERIES];
-byte unit_of; /* epoch that has the unit, 0: free */
+bit looked[QUERIES]; /* a WAITING one found no unit, and waits to be placed */
+bit flying[QUERIES]; /* the transport still reads the ring's memory */
+byte credit[QUERIES];
+byte unit_of;  /* epoch that the unit's messages are for (l->out), 0: none */
+bit taken;     /* the unit */
+byte memory;   /* rings that have memory */
 
 /* ---- consumer: in[q] ----------------------------------------------------- */
 
@@ -73,6 +98,8 @@ bit end_came[QUERIES];
 bit kept;             /* KEEP_REFUSED: a slot that nobody releases */
 byte reader[QUERIES]; /* 0 not open, 1 open, 2 closed */
 byte used;            /* epoch in the unit, 0: none */
+byte head[QUERIES];   /* frames released */
+bit owed[QUERIES];    /* a credit, to the send side */
 
 inline abandon(q)
 {
@@ -82,7 +109,8 @@ inline abandon(q)
         abandoned[q] = 1;
         ctl!ABANDON, q + 1;
 #ifdef EARLY_REUSE
-        unit_of = 0
+        unit_of = 0;
+        taken = 0
 #endif
     :: else
     fi
@@ -91,10 +119,15 @@ inline abandon(q)
 inline over(q)
 {
     if
-    :: out_closed[q] && out_released[q] -> out[q] = FREED
+    :: out_closed[q] && out_released[q] -> out[q] = LIMBO
     :: else
     fi
 }
+
+#define give_unit()                                                          \
+    taken = 0;                                                               \
+    looked[0] = 0;                                                           \
+    looked[1] = 0
 
 inline release(q, finished)
 {
@@ -110,15 +143,30 @@ inline release(q, finished)
     fi
 }
 
+#ifdef PATIENT
+#define may_close(q) (end_written[q] || stop_all[q])
+#else
+#define may_close(q) true
+#endif
+
 proctype producer(byte q)
 {
     atomic { out[q] = WAITING };
     do
     /* wi_out_place() */
     :: atomic {
-           out[q] == WAITING && !out_released[q] && unit_of == 0 &&
+           out[q] == WAITING && !out_released[q] && !looked[q] && taken ->
+           looked[q] = 1
+       }
+    :: atomic {
+           out[q] == WAITING && !out_released[q] && !looked[q] && !taken &&
                nfull(ctl) ->
+           taken = 1;
            unit_of = q + 1;
+           memory++;
+#if !defined(EARLY_REUSE) && !defined(MAPPED)
+           assert(memory <= UNITS);
+#endif
            out[q] = PLACED;
            ctl!OPEN, q + 1
        }
@@ -138,7 +186,7 @@ proctype producer(byte q)
        }
     /* the writer is closed: at its end, or before (cancelled, failed) */
     :: atomic {
-           !out_released[q] && nfull(ctl) ->
+           !out_released[q] && nfull(ctl) && may_close(q) ->
            if
            :: end_written[q] -> release(q, true)
            :: release(q, false)
@@ -150,12 +198,12 @@ proctype producer(byte q)
 
 proctype producer_engine()
 {
-    byte epoch, k;
+    byte epoch, k, pos;
 end_idle:
     do
     :: atomic {
-           nfull(ctl) && to_producer?[STOP, _] ->
-           to_producer?STOP, epoch;
+           nfull(ctl) && to_producer?[STOP, _, _] ->
+           to_producer?STOP, epoch, _;
            k = epoch - 1;
            if
            :: unit_of == epoch ->
@@ -172,16 +220,39 @@ end_idle:
            k = 0; epoch = 0
        }
     :: atomic {
-           to_producer?[CLOSED, _] ->
-           to_producer?CLOSED, epoch;
+           to_producer?[CLOSED, _, _] ->
+           to_producer?CLOSED, epoch, _;
            k = epoch - 1;
            assert(unit_of == epoch && !out_closed[k]);
            out[k] = QUIET;
            out_closed[k] = 1;
            unit_of = 0;
+#if defined(UNIT_FIRST) || defined(MAPPED)
+           give_unit();
+#endif
            over(k);
            k = 0; epoch = 0
        }
+#ifdef CREDIT
+    :: atomic {
+           to_producer?[CREDIT_IS, _, _] ->
+           to_producer?CREDIT_IS, epoch, pos;
+#ifdef CREDIT_EPOCH
+           epoch = (unit_of != 0 -> unit_of : epoch);
+#endif
+#ifdef CREDIT_STRICT
+           assert(unit_of == epoch);
+#endif
+           if
+           :: unit_of == epoch ->
+               k = epoch - 1;
+               assert(pos <= posted[k] && pos >= credit[k]);
+               credit[k] = pos
+           :: else /* crossed with the end */
+           fi;
+           k = 0; epoch = 0; pos = 0
+       }
+#endif
     /* the send side: control messages first, then what is published */
     :: atomic {
            nempty(ctl) && nfull(to_consumer) ->
@@ -191,19 +262,52 @@ end_idle:
            fi;
            epoch = 0
        }
+#ifdef CREDIT
+#define granted(i) (posted[i] < credit[i] + ROOM)
+#else
+#define granted(i) true
+#endif
+#ifdef MAPPED
+#define flies 0
+#else
+#define flies 1
+#endif
+#ifdef FREE_FLYING
+#define quiet(i) true
+#else
+#define quiet(i) (!flying[i])
+#endif
+#if defined(UNIT_FIRST) || defined(EARLY_REUSE) || defined(MAPPED)
+#define place_next() skip
+#elif defined(NO_PLACE)
+#define place_next() taken = 0
+#else
+#define place_next() give_unit()
+#endif
 #define POST(i)                                                              \
     :: atomic {                                                              \
            empty(ctl) && nfull(to_consumer) && out[i] != FREED &&            \
-               !abandoned[i] && posted[i] < written[i] ->                    \
+               !abandoned[i] && posted[i] < written[i] && granted(i) ->      \
            posted[i]++;                                                      \
+           flying[i] = flies;                                                \
            to_consumer!NOTIFY, i + 1                                         \
        }                                                                     \
     :: atomic {                                                              \
            empty(ctl) && nfull(to_consumer) && out[i] != FREED &&            \
                !abandoned[i] && posted[i] == written[i] &&                   \
-               end_written[i] && !end_posted[i] ->                           \
+               end_written[i] && !end_posted[i] && granted(i) ->             \
            end_posted[i] = 1;                                                \
+           flying[i] = flies;                                                \
            to_consumer!END, i + 1                                            \
+       }                                                                     \
+    :: atomic { flying[i] -> flying[i] = 0 /* reap() */ }                    \
+    /* wi_edges_limbo() */                                                   \
+    :: atomic {                                                              \
+           out[i] == LIMBO && quiet(i) ->                                    \
+           out[i] = FREED;                                                   \
+           assert(!flying[i]);                                               \
+           memory--;                                                         \
+           place_next()                                                      \
        }
     POST(0)
     POST(1)
@@ -222,7 +326,7 @@ inline in_over(q)
        true ->
         in_closed[q] = 1;
         used = 0;
-        to_producer!CLOSED, q + 1
+        to_producer!CLOSED, q + 1, 0
     :: else
     fi
 }
@@ -238,6 +342,12 @@ inline finish(q)
     fi
 }
 
+#ifdef DROP_REFUSED
+#define tells(q) (!refused[q])
+#else
+#define tells(q) true
+#endif
+
 /* wi_stream_stop(), stop_ring() */
 inline stop(q)
 {
@@ -245,9 +355,9 @@ inline stop(q)
     :: in_open[q] && !gone[q] ->
         gone[q] = 1;
         if
-        :: !ended[q] && !stop_sent[q] && !in_closed[q] ->
+        :: !ended[q] && !stop_sent[q] && !in_closed[q] && tells(q) ->
             stop_sent[q] = 1;
-            to_producer!STOP, q + 1
+            to_producer!STOP, q + 1, 0
         :: else
         fi;
         finish(q)
@@ -256,6 +366,16 @@ inline stop(q)
 }
 
 #define room (len(to_producer) < 4)
+
+/* wi_in_advance(): space goes back. */
+inline freed(q)
+{
+#ifdef CREDIT
+    head[q]++;
+    owed[q] = 1;
+#endif
+    finish(q)
+}
 
 proctype consumer(byte q)
 {
@@ -275,10 +395,25 @@ proctype consumer(byte q)
            came[q]--;
            refused[q] = 1;
 #ifdef KEEP_REFUSED
-           kept = 1
+           kept = 1;
 #endif
+           freed(q)
        }
-    :: atomic { held[q] > 0 && room -> held[q]--; finish(q) }
+    :: atomic { held[q] > 0 && room -> held[q]--; freed(q) }
+#ifdef CREDIT
+    :: atomic {
+           reader[q] == 1 && !gone[q] && !refused[q] && !ended[q] &&
+               came[q] == 0 && end_came[q] && room ->
+           end_came[q] = 0;
+           refused[q] = 1;
+           finish(q)
+       }
+    /* the send side: post_in() */
+    :: atomic {
+           owed[q] && room -> owed[q] = 0;
+           to_producer!CREDIT_IS, q + 1, head[q]
+       }
+#endif
     :: atomic {
            reader[q] == 1 && !gone[q] && !refused[q] && !ended[q] &&
                came[q] == 0 && end_came[q] && room ->
@@ -289,7 +424,7 @@ proctype consumer(byte q)
     :: atomic { reader[q] == 1 && in_open[q] && !gone[q] && room -> stop(q) }
     :: atomic { reader[q] == 1 && room -> reader[q] = 2; stop(q) }
     /* all over: closed, or it never came and never will */
-    :: reader[q] == 2 && held[q] == 0 &&
+    :: reader[q] == 2 && held[q] == 0 && !owed[q] &&
        (in_closed[q] || (out[q] == FREED && !in_open[q])) -> break
     od
 }
@@ -354,7 +489,7 @@ proctype judge()
 {
 end_waits:
     timeout ->
-    assert(unit_of == 0 && used == 0);
+    assert(unit_of == 0 && used == 0 && !taken && memory == 0);
     assert(out[0] == FREED && out[1] == FREED);
     assert(in_open[0] == in_closed[0] && in_open[1] == in_closed[1])
 }
