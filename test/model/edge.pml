@@ -2,11 +2,11 @@
 /*
  * The life of an edge between two engines, on a posted link: whatever readers
  * and writers do, and whenever they do it, both ends reach their final state,
- * units are used again only after CLOSED and after the producer's memory for the
- * ring is back, so that no more rings have memory than there are units, and
- * nothing of an old epoch is taken for new. What ends a link (a message for an edge that is not open, an
- * overlap, ABANDON twice) never happens between two engines that keep to the
- * protocol.
+ * units are used again only after CLOSED and after the producer's memory for
+ * the ring is back, so that no more rings have memory than there are units,
+ * and nothing of an old epoch is taken for new. What ends a link (a message for
+ * an edge that is not open, an overlap, ABANDON twice) never happens between
+ * two engines that keep to the protocol.
  *
  * Mirrors core/link/edge_out.c, core/link/edge_in.c, core/link/stream.c,
  * core/query/lane.c and core/query/writer.c, and docs/wire.md "Life of an
@@ -29,8 +29,8 @@
  * query has failed and it only closes. Messages of one direction keep their
  * order. A step of an engine is atomic, as it holds the node's lock.
  *
- * -DMAPPED    units go back at CLOSED: a ring's memory is the peer's. (What else
- *             is different over mapped links is not modelled.)
+ * -DMAPPED    units go back at CLOSED: a ring's memory is the peer's. (What
+ *             else is different over mapped links is not modelled.)
  * -DPATIENT   no writer is closed before its END or a STOP
  * -DCREDIT    a ring has room for one frame or END: the next is posted when the
  *             credit has come. A credit is sent by the send side, which may do

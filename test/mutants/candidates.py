@@ -23,7 +23,7 @@ STORE = re.compile(r"^\s+(?:\(void\))?(?:wi_(?:store|add|or|and|xchg)_\w+\(.*\)"
                    r" (?:=|\+=|-=|\|=) [^{]*|\w+->\w+(?:\+\+|--));$")
 CHECK = re.compile(r"^(\s+)if \((.*)\) \{$")
 REFUSES = re.compile(r"return (?:false|NULL|WEIR_ERR|rc|wi_fail)|wi_fail\(")
-SKIPPED = re.compile(r"^\s*(?:#|assert\(|\*|/\*|static_assert|for \(.*= 0;.*;$)")
+SKIPPED = re.compile(r"^\s*(?:#|assert\(|\*|/\*|static_assert)")
 
 
 @dataclass(frozen=True)

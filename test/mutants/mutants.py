@@ -152,7 +152,8 @@ def sources(names):
         return sorted(names)
     found = []
     for folder in ("core", "transport/sim", "transport/shm", "transport/tcp"):
-        found += [str(p.relative_to(TREE)) for p in (TREE / folder).rglob("*.c")]
+        found += [str(p.relative_to(TREE))
+                  for p in (TREE / folder).rglob("*.c")]
     # Found by the processor: the other levels' tests run on other machines.
     return sorted(p for p in found if "vbmi2" not in p and "avx512" not in p
                   and "vec128" not in p)

@@ -50,8 +50,8 @@ members() {
     i=0
     for name in "$@"; do
         mkfifo "$work/in.$i" "$work/out.$i"
-        timeout 60 "$work/$name/peer" "$transport" upgrade-$$ $i <"$work/in.$i" \
-            >"$work/out.$i" 2>"$work/log.$i" &
+        timeout 60 "$work/$name/peer" "$transport" upgrade-$$ $i \
+            <"$work/in.$i" >"$work/out.$i" 2>"$work/log.$i" &
         pids="$pids $!"
         i=$((i + 1))
     done
@@ -100,7 +100,8 @@ refused() {
     if members "$@"; then
         verdict FAILED "$*: must be refused"
     elif grep -q "$versions" "$work"/said.?; then
-        verdict ok "$*: refused: $(grep -ho "$versions" "$work"/said.? | head -n 1)"
+        text=$(grep -ho "$versions" "$work"/said.? | head -n 1)
+        verdict ok "$*: refused: $text"
     else
         verdict FAILED "$*: must be refused with both versions named"
     fi

@@ -17,7 +17,7 @@ struct cause {
 
 #define LOSSES                                                                 \
     (1u << WS_FAULT_slow | 1u << WS_FAULT_cut | 1u << WS_FAULT_drop |          \
-     1u << WS_FAULT_stall | 1u << WS_FAULT_crash | 1u << WS_FAULT_restart |   \
+     1u << WS_FAULT_stall | 1u << WS_FAULT_crash | 1u << WS_FAULT_restart |    \
      1u << WS_FAULT_jump)
 #define OF_MEMORY (1u << WS_FAULT_memory)
 
