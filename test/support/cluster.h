@@ -8,8 +8,8 @@
  * What a worker does is a list of tasks: step functions that return WEIR_OK
  * (moved), WEIR_AGAIN (try again when the worker was woken), WEIR_DONE or an
  * error. The same step functions run under both drivers. A task that makes no
- * progress for half a minute is taken for hung, and so is a simulation that
- * stands still.
+ * progress for half a minute (four times that where instrumented) is taken for
+ * hung, and so is a simulation that stands still.
  */
 #ifndef WT_CLUSTER_H
 #define WT_CLUSTER_H
@@ -102,7 +102,7 @@ void wt_gate_open(struct wt_cluster *c, uint32_t gate);
 weir_err wt_gate_pass(struct wt_cluster *c, uint32_t gate);
 
 /** Wait, for something that threads of the library do, until cond(arg) holds;
- *  false after half a minute. On the simulator virtual time passes. */
+ *  false after as long. On the simulator virtual time passes. */
 bool wt_until(struct wt_cluster *c, bool (*cond)(void *arg), void *arg);
 
 #endif /* WT_CLUSTER_H */
