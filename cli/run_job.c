@@ -304,6 +304,7 @@ static void fill_nodes(struct job *j, size_t stats_bytes)
         .params =
             {
                 .transport = p->transport,
+                .secret_file = p->secret_file,
                 .workers = p->workers,
                 .memory_bytes = p->ring_bytes,
                 .max_shuffles = weir_run_shuffles(p->plan),

@@ -27,8 +27,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
 endif()
 
 # What each is linked to itself; dl and m for old C libraries.
-set(weir_deps PkgConfig::WEIR_URCU PkgConfig::WEIR_XXHASH Threads::Threads
-              ${CMAKE_DL_LIBS} m)
+set(weir_deps PkgConfig::WEIR_URCU PkgConfig::WEIR_XXHASH
+              PkgConfig::WEIR_CRYPTO Threads::Threads ${CMAKE_DL_LIBS} m)
 set(weir_plan_deps PkgConfig::WEIR_JANSSON Threads::Threads m)
 set(WEIR_PC_RDMA "") # for weir.pc
 if(WEIR_RDMA_FOUND)

@@ -89,10 +89,8 @@ enum {
     WI_REASON_BYTES = 192,       /* longest reason text with its NUL */
     WI_MIN_MESSAGE_BYTES = 2048, /* every transport takes messages this long */
     WI_RMA_BYTES = 16 << 20,     /* longest write or read */
-
-    /* frame_bytes of the real transports by default. Each frame costs thousands
-     * of instructions at both ends (transports that copy add system calls and
-     * packets), and small rings make processes switch more often. */
+    /* frame_bytes of the real transports by default: a frame costs thousands of
+     * instructions at both ends, and small rings make processes switch more. */
     WI_USUAL_FRAME_BYTES = 61440,
 };
 
@@ -131,16 +129,17 @@ struct wi_mem_part {
 };
 
 struct wi_transport_ops;
-
 /** First member of every transport's own struct. Constant after open. */
 struct wi_transport {
     const struct wi_transport_ops *ops;
+    bool networked; /* other machines can connect to it */
 };
 
 /** First member of every transport's own endpoint struct. */
 struct wi_ep {
     struct wi_transport *transport; /* constant after open */
     void *user;                     /* core's; NULL until the core sets it */
+    void *proof;                    /* likewise: core/link/prove.h */
     _Atomic uint64_t completed;     /* written by: transport, see rule 3 */
 };
 
@@ -330,8 +329,7 @@ struct wi_transport_ops {
     /* ---- connections, engine only ---------------------------------------- */
 
     /**
-     * Check the form of an address that connect takes. Names are not looked
-     * up, and nobody is asked whether somebody listens there.
+     * Check the form of an address that connect takes; no name is looked up.
      *
      * @param address  with "name:"
      *

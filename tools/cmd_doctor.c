@@ -12,7 +12,7 @@
 #include "cli/status.h"
 #include "tools/doctor.h"
 
-enum { KEY_JSON = 256, KEY_ROOT, KEY_ONCE, KEY_TIMEOUT };
+enum { KEY_JSON = 256, KEY_ROOT, KEY_ONCE, KEY_TIMEOUT, KEY_SECRET };
 
 struct doctor_args {
     const char *peer;
@@ -39,6 +39,8 @@ static const struct argp_option options[] = {
      "Of the nodes that are opened; verbs makes a missing RDMA device a "
      "problem [auto]",
      0},
+    {"secret-file", KEY_SECRET, "FILE", 0,
+     "The secret of the nodes that are opened; both ends need it", 0},
     {"timeout", KEY_TIMEOUT, "S", 0, "Seconds for a peer to answer [5]", 0},
     {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
     {"sysroot", KEY_ROOT, "DIR", OPTION_HIDDEN, NULL, 0},
@@ -80,6 +82,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_TIMEOUT:
         a->doctor.timeout_ns = seconds(state, arg);
+        return 0;
+    case KEY_SECRET:
+        a->doctor.secret_file = arg;
         return 0;
     case KEY_JSON:
         a->json = true;

@@ -37,6 +37,7 @@ struct shuffle_args {
     uint32_t nodes;
     uint32_t workers;
     const char *transport;
+    const char *secret_file;
     uint64_t memory_bytes;
     uint64_t stopped_ns;
 };
@@ -53,6 +54,9 @@ static const struct option_row rows[] = {
     {"transport", 't', "NAME",
      "Between the processes: shm, tcp, verbs or auto [shm]",
      OPTION_WORD(struct shuffle_args, transport, option_transports)},
+    {"secret-file", 0, "FILE",
+     "The processes prove to each other that they know the secret in it",
+     OPTION_TEXT(struct shuffle_args, secret_file)},
     {"memory", 'm', "BYTES",
      "Cap on the buffers that travel, for each process; K, M, G may follow "
      "[512M]",
@@ -206,6 +210,7 @@ static int run(const struct shuffle_args *a, struct csv_plan *plan,
         .plan = plan,
         .progress = progress,
         .transport = a->transport,
+        .secret_file = a->secret_file,
         .nodes = a->nodes,
         .workers = a->workers,
         .memory_bytes = a->memory_bytes,

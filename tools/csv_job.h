@@ -21,6 +21,7 @@ struct csv_job {
     const struct csv_dir *dir;
     struct progress *progress; /* a counter per node: rows sent */
     const char *transport;
+    const char *secret_file;
     uint32_t nodes;
     uint32_t workers;      /* of each node */
     uint64_t memory_bytes; /* of each node; 0: the library's default */

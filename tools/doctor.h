@@ -29,16 +29,21 @@ enum doctor_level {
 enum { DOCTOR_TEXT_BYTES = 512, DOCTOR_NAMES = 64, DOCTOR_NAME_BYTES = 64 };
 
 struct doctor {
-    const char *root;      /* "" or a directory that stands for "/" */
-    const char *transport; /* that nodes are opened with */
-    const char *advertise; /* of the listening end; NULL: as it listens */
-    uint64_t timeout_ns;   /* for a peer to answer */
+    const char *root;        /* "" or a directory that stands for "/" */
+    const char *transport;   /* that nodes are opened with */
+    const char *advertise;   /* of the listening end; NULL: as it listens */
+    const char *secret_file; /* of the nodes; NULL: none */
+    uint64_t timeout_ns;     /* for a peer to answer */
     FILE *out;
     json_t *findings;    /* NULL: lines are printed as they are found */
     unsigned problems;   /* so far */
     unsigned devices;    /* RDMA devices found */
     uint64_t need_bytes; /* most that a default node holds; 0: not known */
 };
+
+/* What gives nodes a secret. */
+#define DOCTOR_MAKE_SECRET                                                     \
+    "openssl rand -hex 32 > FILE && chmod 600 FILE; secret_file of all nodes"
 
 /** One finding. fix: a command, or NULL. data: numbers for JSON, taken over;
  *  may be NULL. Errors: none. Blocks: shortly. Threads: one. Ownership:

@@ -89,7 +89,8 @@ static weir_node *open_node(struct doctor *d, const char *transport)
 {
     char name[64];
     struct weir_error err = {.code = WEIR_OK};
-    struct weir_node_params p = {.name = name, .transport = transport};
+    struct weir_node_params p = {
+        .name = name, .transport = transport, .secret_file = d->secret_file};
     weir_node *node = NULL;
     (void)snprintf(name, sizeof(name), "doctor-%ld", (long)getpid());
     if (weir_node_open(&p, &node, &err) != WEIR_OK) {
@@ -113,6 +114,14 @@ void doctor_node(struct doctor *d)
     (void)weir_node_why(node, NULL, why, sizeof(why));
     doctor_say(d, DOCTOR_OK, "transports", NULL, "%s", why);
     weir_node_close(node);
+    if (d->secret_file != NULL) {
+        doctor_say(d, DOCTOR_OK, "identity", NULL,
+                   "%s: a secret that others cannot read", d->secret_file);
+    } else {
+        doctor_say(d, DOCTOR_NOTE, "identity", DOCTOR_MAKE_SECRET,
+                   "nodes that listen beyond 127.0.0.1 without secret_file "
+                   "take whoever reaches them for a peer");
+    }
 }
 
 /* ---- why ----------------------------------------------------------------- */

@@ -8,7 +8,8 @@
 set -eu
 
 # libjemalloc2 is loaded at run time; util-linux has setarch.
-lib="gcc libc6-dev make cmake ninja-build pkgconf liburcu-dev libxxhash-dev"
+lib="gcc libc6-dev make cmake ninja-build pkgconf liburcu-dev libxxhash-dev
+     libssl-dev"
 plan="libjansson-dev"
 verbs="libibverbs-dev librdmacm-dev"
 build="$lib $plan $verbs g++ libcriterion-dev libcsv-dev libsqlite3-dev

@@ -33,7 +33,8 @@ static struct wl_nodes nodes_of(const struct wb_node *plan)
                                         .memory_bytes = p->memory_bytes,
                                         .frame_bytes = p->frame_bytes,
                                         .ring_frames = p->ring_frames,
-                                        .no_checksum = p->no_checksum}};
+                                        .no_checksum = p->no_checksum,
+                                        .identity = p->identity}};
 }
 
 static weir_err engine_open(const struct wb_node *plan, void **out,

@@ -207,6 +207,13 @@ bool wi_inet_is_any(const union wi_inet *addr)
                : addr->v4.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
+bool wi_inet_is_loopback(const union wi_inet *addr)
+{
+    return addr->any.sa_family == AF_INET6
+               ? IN6_IS_ADDR_LOOPBACK(&addr->v6.sin6_addr)
+               : ntohl(addr->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
 void wi_inet_set_host(union wi_inet *addr, const union wi_inet *from)
 {
     uint16_t port = wi_inet_port(addr);

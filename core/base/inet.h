@@ -84,6 +84,9 @@ socklen_t wi_inet_len(const union wi_inet *addr);
 /** Is it 0.0.0.0 or [::]? */
 bool wi_inet_is_any(const union wi_inet *addr);
 
+/** Is it of this machine alone? */
+bool wi_inet_is_loopback(const union wi_inet *addr);
+
 /** Copy everything but the port. */
 void wi_inet_set_host(union wi_inet *addr, const union wi_inet *from);
 

@@ -19,7 +19,8 @@
  *              <-------  ACCEPT     the same, keys of my rings and bells
  *   READY      ------->             keys of my rings and bells
  *
- * or <------- REFUSE with a code and a text.
+ * or <------- REFUSE with a code and a text. Nodes that have a secret prove
+ * that to each other first: core/identity/proof.h.
  */
 #ifndef WI_WIRE_H
 #define WI_WIRE_H
@@ -31,7 +32,8 @@
 
 #define WI_WIRE_MAGIC 0x31524557u /* "WER1" */
 #define WI_WIRE_VERSION_MIN 1u
-#define WI_WIRE_VERSION_MAX 1u
+#define WI_WIRE_VERSION_MAX 2u
+#define WI_WIRE_VERSION_PROOF 2u /* KNOCK to SEAL are understood from here on */
 
 /* Capability bits, agreed by intersection. */
 #define WI_OUTSIDE UINT32_MAX /* in place of a member number: none */
@@ -52,6 +54,7 @@ enum {
     WI_PACKET_BYTES = 2048, /* most bytes of one packet */
     WI_FILTER_PIECE = 120,  /* words of a FILTER: two fit a packet */
     WI_ASK_BYTES = 1024,    /* of an ASK and of its ANSWER */
+    WI_NONCE_BYTES = 32,
 };
 
 /* The one table of the messages. A row: type, number on the wire, body (a
@@ -99,7 +102,13 @@ enum {
     ROW(LEAVE,        27, word,      OPEN,       CLOSING, on_share)            \
     /* writer: is what I wrote there; owner: it is */                          \
     ROW(SYNC,         28, word,      OPEN,       CLOSING, on_share)            \
-    ROW(SYNCED,       29, word,      OPEN,       CLOSING, on_share)
+    ROW(SYNCED,       29, word,      OPEN,       CLOSING, on_share)            \
+    /* before all others, between nodes that have a secret */                  \
+    ROW(KNOCK,        30, knock,     CONNECTING, DEAD,    NULL)                \
+    ROW(CHALLENGE,    31, knock,     CONNECTING, DEAD,    NULL)                \
+    ROW(PROOF,        32, proof,     CONNECTING, DEAD,    NULL)                \
+    /* of the message that follows, until the link is open */                  \
+    ROW(SEAL,         33, seal,      CONNECTING, DEAD,    NULL)
 /* clang-format on */
 
 #define WI_MSG_NUMBER(TYPE, NUMBER, BODY, FROM, TO, TAKE)                      \
@@ -291,6 +300,28 @@ struct wi_msg_member {
     char address[WI_ADDR_BYTES];
 };
 
+/** KNOCK, CHALLENGE. */
+struct wi_msg_knock {
+    struct wi_msg_head head;
+    uint32_t magic;
+    uint32_t version_min;
+    uint32_t version_max;
+    uint8_t nonce[WI_NONCE_BYTES];
+};
+
+/** PROOF: under the current secret, and under the previous one. */
+struct wi_msg_proof {
+    struct wi_msg_head head;
+    uint32_t reserved;
+    uint8_t mac[2][32];
+};
+
+/** SEAL: of the message that follows. */
+struct wi_msg_seal {
+    struct wi_msg_head head;
+    uint8_t mac[32];
+};
+
 /** Largest of the above. */
 union wi_msg {
     struct wi_msg_head head;
@@ -311,6 +342,9 @@ union wi_msg {
     struct wi_msg_grant grant;
     struct wi_msg_ask ask;
     struct wi_msg_answer answer;
+    struct wi_msg_knock knock;
+    struct wi_msg_proof proof;
+    struct wi_msg_seal seal;
 };
 
 /** Bytes of a message of this type, 0 for an unknown type. */

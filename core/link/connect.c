@@ -71,7 +71,7 @@ static bool try_next(struct wi_link *l, const char *why)
 static bool try_again(struct wi_link *l, const struct wi_event *ev)
 {
     struct wi_engine *e = l->engine;
-    bool hung_up = l->state == WI_LINK_HELLO ||
+    bool hung_up = l->state == WI_LINK_HELLO || l->state == WI_LINK_PROOF ||
                    (l->state == WI_LINK_CONNECTING && ev->hung_up);
     if (!hung_up || e->closing || e->now_ns >= l->deadline_ns) {
         return false;
@@ -97,7 +97,7 @@ static bool try_again(struct wi_link *l, const struct wi_event *ev)
 bool wi_link_begin_again(struct wi_link *l)
 {
     struct wi_engine *e = l->engine;
-    bool ours = l->state == WI_LINK_CONNECTING || l->state == WI_LINK_HELLO;
+    bool ours = l->state <= WI_LINK_HELLO;
     if (!ours || !wi_link_drop_attempt(l)) {
         return false;
     }

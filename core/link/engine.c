@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/link/prove.h"
 #include "core/ring/ring.h"
 
 void wi_engine_kick(struct wi_engine *e)
@@ -23,6 +24,7 @@ void wi_engine_disconnect(struct wi_engine *e, struct wi_ep *ep)
             e->events[i].ep = NULL;
         }
     }
+    wi_prove_end(ep);
     ep->transport->ops->disconnect(ep);
 }
 

@@ -22,6 +22,7 @@
 #include "core/base/log.h"
 #include "core/base/lq.h"
 #include "core/format/wire.h"
+#include "core/identity/secret.h"
 #include "core/link/members.h"
 #include "core/link/upcalls.h"
 #include "core/link/worker.h"
@@ -55,11 +56,13 @@ struct wi_engine {
     void (*wake_fn)(void *arg);                  /* wake the network thread */
     void (*ring_fn)(void *arg, uint32_t worker); /* ring a worker's fd */
     void (*fill_fn)(void *arg); /* make copies of regions: wi_extent_take() */
+    bool (*draw_fn)(void *bytes, size_t n); /* random bytes; false: none */
     void *hook_arg;
     const struct wi_upcalls *up;           /* to the queries */
     const struct wi_share_upcalls *shares; /* to the regions */
 
     /* written by: engine */
+    struct wi_secrets secrets; /* n 0: nobody is asked for proof */
     uint64_t now_ns;
     uint64_t tick_ns;          /* next housekeeping */
     uint64_t nudge_ns;         /* wake workers that keep dense frames back */

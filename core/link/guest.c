@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/link/handshake.h"
 #include "core/link/join.h"
+#include "core/link/say.h"
 #include "core/link/seed.h"
 #include "core/link/warn.h"
 #include "core/transport.h"
@@ -84,13 +85,29 @@ static void welcome(struct wi_engine *e, struct wi_guest *g)
     }
 }
 
+static void turn_away(struct wi_engine *e, struct wi_guest *g, weir_err code,
+                      const char *why)
+{
+    struct wi_ep *ep = g->ep;
+    guest_leaves(e, g);
+    wi_link_refuse(e, ep, code, why);
+}
+
+/* A packet may have no more than what is about identity. */
 static void guest_packet(struct wi_engine *e, struct wi_guest *g,
-                         const uint8_t *bytes, uint32_t len)
+                         const struct wi_event *ev)
 {
     struct weir_error err;
     uint32_t at = 0;
     struct wi_ep *ep = g->ep;
-    weir_err rc = wi_msg_next(bytes, len, &at, &g->hello, &err);
+    weir_err rc = wi_ep_hear(e, ev, &at, &g->hello, &err);
+    if (rc == WEIR_DONE) {
+        return;
+    }
+    if (rc != WEIR_OK && rc != WEIR_ERR_PEER_PROTOCOL) {
+        turn_away(e, g, rc, err.message);
+        return;
+    }
     if (rc == WEIR_OK && g->hello.head.type == WI_MSG_JOIN) {
         struct wi_msg_member join = g->hello.member;
         guest_leaves(e, g);
@@ -98,8 +115,7 @@ static void guest_packet(struct wi_engine *e, struct wi_guest *g,
         return;
     }
     if (rc != WEIR_OK || g->hello.head.type != WI_MSG_HELLO) {
-        guest_leaves(e, g);
-        wi_link_refuse(e, ep, WEIR_ERR_PEER_PROTOCOL, "expected HELLO or JOIN");
+        turn_away(e, g, WEIR_ERR_PEER_PROTOCOL, "expected HELLO or JOIN");
         return;
     }
     if (!g->has_hello && e->n_hellos == e->cfg.max_members) {
@@ -188,7 +204,7 @@ void wi_guest_event(struct wi_engine *e, const struct wi_event *ev)
     if (g == NULL) {
         wi_join_event(e, ev);
     } else if (ev->kind == WI_EV_MESSAGE) {
-        guest_packet(e, g, ev->bytes, ev->len);
+        guest_packet(e, g, ev);
     } else if (ev->kind == WI_EV_CLOSED) {
         wi_engine_disconnect(e, ev->ep);
         guest_leaves(e, g);

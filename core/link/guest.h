@@ -3,7 +3,8 @@
  * Guests: accepted endpoints that have not said who they are. Engine only,
  * under the node's lock.
  *
- *   ACCEPTED -> guest --HELLO--> wi_link_hello(), perhaps after a wait
+ *   ACCEPTED -> guest --KNOCK, PROOF--> answered (say.h), with a secret
+ *                     --HELLO--> wi_link_hello(), perhaps after a wait
  *                     --JOIN---> wi_seed_message()
  *                     --anything else--> refused
  *                     --nothing for connect_ns--> let go
@@ -22,8 +23,8 @@ struct wi_guest {
     struct wi_list list;
     struct wi_ep *ep;
     uint64_t deadline_ns;
-    bool has_hello; /* came before we joined */
-    union wi_msg hello;
+    bool has_hello;     /* came before we joined */
+    union wi_msg hello; /* the last message */
 };
 
 /** An event of an endpoint without a link: a new one, a guest's, a joiner's. */

@@ -1,210 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/link/handshake.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
-#include "core/link/edge_in.h"
+#include "core/link/hello.h"
 #include "core/link/life.h"
 #include "core/link/members.h"
 #include "core/link/post.h"
+#include "core/link/prove.h"
+#include "core/link/say.h"
 #include "core/link/send.h"
 #include "core/link/warn.h"
 #include "core/transport.h"
 
-/* ---- what each side tells ------------------------------------------------ */
-
-static uint32_t own_number(const struct wi_link *l)
+/* Say it, sealed where there is a proof. */
+static weir_err say(struct wi_link *l, const union wi_msg *m,
+                    struct weir_error *err)
 {
-    return l->outside ? WI_OUTSIDE : l->engine->self;
-}
-
-static uint32_t peer_number(const struct wi_link *l)
-{
-    return l->outside ? WI_OUTSIDE : l->member;
-}
-
-static void fill_hello(const struct wi_link *l, union wi_msg *m,
-                       enum wi_msg_type type)
-{
-    const struct wi_engine *e = l->engine;
-    wi_msg_init(m, type);
-    struct wi_msg_hello *h = &m->hello;
-    h->magic = WI_WIRE_MAGIC;
-    h->version_min = WI_WIRE_VERSION_MIN;
-    h->version_max = WI_WIRE_VERSION_MAX;
-    h->caps = wi_engine_caps(e);
-    h->from = own_number(l);
-    h->to = peer_number(l);
-    h->incarnation = e->incarnation;
-    h->workers = e->cfg.workers;
-    h->frame_bytes = e->cfg.frame_bytes;
-    wi_text_put(h->name, WI_NAME_BYTES, e->name);
-    if (l->outside) {
-        return; /* no rows, no rings */
+    union wi_msg seal;
+    if (!wi_prove_seal(l->ep, m, &seal)) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED, "no seal can be made here");
     }
-    h->n_members = e->n_members;
-    h->ring_bytes = e->budget.area_bytes;
-    h->unit_bytes = e->budget.unit_bytes;
-    h->n_units = e->budget.n_units;
-    h->bell_stride = e->bell_stride;
-    h->bell_base = l->member * e->budget.n_units;
-    h->bell_ids = e->n_ids;
-}
-
-/* Grant our side to the peer and say so in m. */
-static weir_err grant_to_peer(struct wi_link *l, struct wi_msg_hello *h,
-                              struct weir_error *err)
-{
-    const struct wi_transport_ops *ops = l->home->ops;
-    uint32_t access = l->mapped ? WI_ACCESS_BOTH : WI_ACCESS_WRITE;
-    if (l->outside) {
-        return WEIR_OK;
+    if (seal.head.len != 0) {
+        wi_proof_sealed(l->ep->proof);
+        wi_link_send(l, &seal);
     }
-    l->area.guard = (struct wi_guard){.may_write = wi_in_may_write, .arg = l};
-    weir_err rc = ops->grant(l->ep, &l->area, access, &h->ring_key, err);
-    if (rc == WEIR_OK && l->mapped) {
-        h->bell_bytes = l->engine->bell_mem.bytes;
-        rc = ops->grant(l->ep, &l->engine->bell_mem, access, &h->bell_key, err);
-    }
-    return rc;
-}
-
-static weir_err map_peer(struct wi_link *l, const struct wi_msg_hello *h,
-                         struct weir_error *err)
-{
-    if (!l->mapped) {
-        l->peer_key = h->ring_key;
-        return WEIR_OK;
-    }
-    void *p = NULL;
-    weir_err rc = l->home->ops->map(l->ep, h->ring_key, h->ring_bytes,
-                                    WI_ACCESS_BOTH, &p, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    l->peer_area = p;
-    l->peer_area_bytes = h->ring_bytes;
-    uint64_t ctl_bytes = h->n_units * sizeof(struct wi_ring_ctl);
-    const struct wi_mem_part ctl = {
-        .base = p, .bytes = h->ring_bytes, .to = ctl_bytes};
-    rc = l->home->ops->mem_take(l->home, &ctl, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    if (h->bell_ids > (1u << 24) || h->bell_stride % WI_CACHE_LINE != 0 ||
-        wi_bell_bytes(h->bell_ids) > h->bell_stride ||
-        (uint64_t)h->bell_stride * h->workers > h->bell_bytes) {
-        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
-                       "bells of %u bytes x %u for %u rings do not fit %" PRIu64
-                       " bytes",
-                       h->bell_stride, h->workers, h->bell_ids, h->bell_bytes);
-    }
-    rc = l->home->ops->map(l->ep, h->bell_key, h->bell_bytes, WI_ACCESS_BOTH,
-                           &p, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    l->peer_bells = p;
-    l->peer_bell_bytes = h->bell_bytes;
-    const struct wi_mem_part bells = {
-        .base = p, .bytes = h->bell_bytes, .to = h->bell_bytes};
-    return l->home->ops->mem_take(l->home, &bells, err);
-}
-
-static weir_err check_peer(const struct wi_link *l,
-                           const struct wi_msg_hello *h, struct weir_error *err)
-{
-    const struct wi_engine *e = l->engine;
-    const struct wi_member *m = &e->members[l->member];
-    uint64_t need =
-        h->n_units * (sizeof(struct wi_ring_ctl) + (uint64_t)h->unit_bytes);
-    if (h->workers != m->workers) {
-        return wi_fail(
-            err, WEIR_ERR_PEER_REFUSED,
-            "it runs with %u workers, the list of members of %s says "
-            "%u: give all nodes the same list",
-            h->workers, e->name, m->workers);
-    }
-    if (h->unit_bytes != e->budget.unit_bytes || h->n_units == 0 ||
-        h->n_units > (1u << 24) || need > h->ring_bytes) {
-        return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
-                       "ring area of %" PRIu64
-                       " bytes in %u units of %u, units of %s have %u",
-                       h->ring_bytes, h->n_units, h->unit_bytes, e->name,
-                       e->budget.unit_bytes);
-    }
+    wi_link_send(l, m);
     return WEIR_OK;
 }
 
-/* What ACCEPT or READY says of the peer's side. */
-static weir_err take_peer(struct wi_link *l, const struct wi_msg_hello *h,
-                          struct weir_error *err)
+static void opened(struct wi_link *l)
 {
-    l->peer_incarnation = h->incarnation;
-    if (l->outside) {
-        wi_member_call(l->engine, l->member, h->name);
-        return WEIR_OK;
-    }
-    weir_err rc = check_peer(l, h, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    if (wi_link_alloc_peer(l, h->n_units) != WEIR_OK) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u units",
-                       h->n_units);
-    }
-    l->peer_unit_bytes = h->unit_bytes;
-    l->peer_units = h->n_units;
-    l->peer_free = h->n_units;
-    l->peer_bell_stride = h->bell_stride;
-    l->peer_bell_base = h->bell_base;
-    l->peer_bell_ids = h->bell_ids;
-    return map_peer(l, h, err);
-}
-
-/* The link has its final endpoint. What travels over it comes from the
- * endpoint's own transport. */
-static weir_err settle(struct wi_link *l, struct weir_error *err)
-{
-    struct wi_engine *e = l->engine;
-    struct wi_transport *t = l->ep->transport;
-    if (l->area.base != NULL && l->home != t) {
-        wi_engine_area_close(e, l->home,
-                             &l->area); /* of an attempt; was not granted */
-    }
-    l->home = t;
-    l->mapped = (t->ops->caps & WI_CAP_MAP) != 0;
-    /* Outside there are no rings; what is read still needs a place. */
-    bool any = (t->ops->caps & WI_CAP_LOCAL_ANY) != 0;
-    if (!l->mapped && !(l->outside && any)) {
-        l->arena = wi_engine_arena(e, t);
-        if (l->arena == NULL) {
-            return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an arena");
-        }
-    }
-    return l->area.base != NULL || l->outside
-               ? WEIR_OK
-               : wi_engine_area_open(e, t, &l->area, err);
+    wi_prove_end(l->ep); /* nothing is sealed from here on */
+    wi_link_opened(l);
 }
 
 /* ---- the side that connects ---------------------------------------------- */
 
+static weir_err say_hello(struct wi_link *l, struct weir_error *err)
+{
+    union wi_msg m;
+    weir_err rc = wi_hello_settle(l, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    wi_link_enter(l, WI_LINK_HELLO);
+    wi_hello_fill(l, &m, WI_MSG_HELLO);
+    return say(l, &m, err);
+}
+
+static weir_err knock(struct wi_link *l, struct weir_error *err)
+{
+    union wi_msg m;
+    weir_err rc = wi_prove_begin(l->engine, l->ep, &m, err);
+    if (rc == WEIR_OK) {
+        wi_link_enter(l, WI_LINK_PROOF);
+        wi_link_send(l, &m);
+    }
+    return rc;
+}
+
 void wi_link_connected(struct wi_link *l)
 {
     struct weir_error err;
-    union wi_msg m;
-    weir_err rc = settle(l, &err);
+    wi_store_rel(&l->sending, 1); /* E6 release: as in accept_link() */
+    weir_err rc =
+        wi_prove_wanted(l->engine) ? knock(l, &err) : say_hello(l, &err);
     if (rc != WEIR_OK) {
         wi_link_down(l, false, rc, err.message);
-        return;
     }
-    wi_link_enter(l, WI_LINK_HELLO);
-    wi_store_rel(&l->sending, 1); /* E6 release: as in accept_link() */
-    fill_hello(l, &m, WI_MSG_HELLO);
-    wi_link_send(l, &m);
+}
+
+weir_err wi_link_hear(struct wi_link *l, const union wi_msg *m,
+                      const void *bytes, struct weir_error *err)
+{
+    union wi_msg out;
+    if (l->ep->proof == NULL) {
+        return WEIR_OK;
+    }
+    weir_err rc = wi_prove_hear(l->engine, l->ep, m, bytes, &out, err);
+    if (rc == WEIR_AGAIN && out.head.type != 0) {
+        wi_link_send(l, &out);
+    }
+    if (rc == WEIR_AGAIN && l->state == WI_LINK_PROOF && wi_prove_done(l->ep)) {
+        rc = say_hello(l, err);
+        rc = rc == WEIR_OK ? WEIR_AGAIN : rc;
+    }
+    return rc;
 }
 
 bool wi_link_drop_attempt(struct wi_link *l)
@@ -234,20 +118,22 @@ weir_err wi_link_on_accept(struct wi_link *l, const union wi_msg *msg,
     union wi_msg m;
     weir_err rc = wi_hello_agree(h, h->caps, &version, &l->caps, err);
     if (rc == WEIR_OK &&
-        (h->from != peer_number(l) || h->to != own_number(l))) {
+        (h->from != wi_hello_peer(l) || h->to != wi_hello_own(l))) {
         rc = wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "answered as member %u",
                      h->from);
     }
     if (rc == WEIR_OK) {
-        rc = take_peer(l, h, err);
+        rc = wi_hello_take(l, h, err);
     }
-    fill_hello(l, &m, WI_MSG_READY);
+    wi_hello_fill(l, &m, WI_MSG_READY);
     if (rc == WEIR_OK) {
-        rc = grant_to_peer(l, &m.hello, err);
+        rc = wi_hello_grant(l, &m.hello, err);
     }
     if (rc == WEIR_OK) {
-        wi_link_send(l, &m);
-        wi_link_opened(l);
+        rc = say(l, &m, err);
+    }
+    if (rc == WEIR_OK) {
+        opened(l);
     }
     return rc;
 }
@@ -256,7 +142,9 @@ weir_err wi_link_on_refuse(struct wi_link *l, const union wi_msg *msg,
                            struct weir_error *err)
 {
     const struct wi_msg_refuse *m = &msg->refuse;
-    (void)err;
+    if (l->state == WI_LINK_PROOF) {
+        return wi_prove_refusal(m, err);
+    }
     if (m->code == WEIR_ERR_STATE && l->state == WI_LINK_HELLO &&
         wi_link_drop_attempt(l)) {
         return WEIR_OK; /* crossing: wait for theirs until the deadline */
@@ -340,20 +228,6 @@ static weir_err check_hello(struct wi_engine *e, const struct wi_msg_hello *h,
     return rc;
 }
 
-void wi_ep_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
-                  const char *text)
-{
-    union wi_msg m;
-    wi_msg_init(&m, WI_MSG_REFUSE);
-    m.refuse.code = (int32_t)code;
-    wi_text_put(m.refuse.text, WI_TEXT_BYTES, text);
-    const struct wi_transport_ops *ops = ep->transport->ops;
-    if (ops->send(ep, &m, m.head.len) == WEIR_OK) {
-        (void)ops->kick(ep);
-    }
-    wi_engine_disconnect(e, ep);
-}
-
 void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
                     const char *text)
 {
@@ -399,7 +273,7 @@ static struct wi_link *link_for(struct wi_engine *e,
         return wi_link_make(e, h->from);
     }
     /* An attempt that is not up yet has not said HELLO: it cannot cross. */
-    bool gives_way = h->from < e->self || l->state == WI_LINK_CONNECTING;
+    bool gives_way = h->from < e->self || l->state < WI_LINK_HELLO;
     return gives_way && wi_link_drop_attempt(l) ? l : NULL;
 }
 
@@ -435,7 +309,7 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     union wi_msg m;
     l->ep = ep;
     ep->user = l;
-    weir_err rc = settle(l, &err);
+    weir_err rc = wi_hello_settle(l, &err);
     if (rc != WEIR_OK) {
         wi_link_down(l, false, rc, err.message);
         return;
@@ -449,15 +323,17 @@ static void accept_link(struct wi_link *l, struct wi_ep *ep,
     wi_engine_due(e, l->deadline_ns);
     /* E6 release: ep is set; pairs with E6 acquire in serve() */
     wi_store_rel(&l->sending, 1);
-    fill_hello(l, &m, WI_MSG_ACCEPT);
+    wi_hello_fill(l, &m, WI_MSG_ACCEPT);
     m.hello.version_min = version;
     m.hello.version_max = version;
     m.hello.caps = caps;
-    if (grant_to_peer(l, &m.hello, &err) != WEIR_OK) {
+    if (wi_hello_grant(l, &m.hello, &err) != WEIR_OK) {
         wi_link_down(l, false, err.code, err.message);
         return;
     }
-    wi_link_send(l, &m);
+    if (say(l, &m, &err) != WEIR_OK) {
+        wi_link_down(l, false, err.code, err.message);
+    }
 }
 
 void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
@@ -492,9 +368,9 @@ void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
 weir_err wi_link_on_ready(struct wi_link *l, const union wi_msg *msg,
                           struct weir_error *err)
 {
-    weir_err rc = take_peer(l, &msg->hello, err);
+    weir_err rc = wi_hello_take(l, &msg->hello, err);
     if (rc == WEIR_OK) {
-        wi_link_opened(l);
+        opened(l);
     }
     return rc;
 }

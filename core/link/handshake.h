@@ -9,8 +9,15 @@
 #include "core/link/engine.h"
 #include "core/link/link.h"
 
-/** The endpoint of a link that this side opens is up: say HELLO. */
+/** The endpoint of a link that this side opens is up: say HELLO, or first prove
+ *  who we are. */
 void wi_link_connected(struct wi_link *l);
+
+/** A message has come, `bytes` as it was sent: take what is about identity, and
+ *  see that the rest is sealed until the link is open. Returns WEIR_OK: it is
+ *  to be taken, WEIR_AGAIN: it was taken. An error: the link cannot go on */
+weir_err wi_link_hear(struct wi_link *l, const union wi_msg *m,
+                      const void *bytes, struct weir_error *err);
 
 /** Give up our own attempt: the link starts again, without ep. False: not now,
  *  a thread posts. */
@@ -38,11 +45,7 @@ bool wi_link_must_wait(const struct wi_engine *e, const struct wi_msg_hello *h);
  *  of? */
 bool wi_link_unknown(const struct wi_engine *e, const struct wi_msg_hello *h);
 
-/** Send REFUSE over an endpoint that is not a link, and let go of it. */
-void wi_ep_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
-                  const char *text);
-
-/** The same, with a line in the log. */
+/** wi_ep_refuse() with a line in the log. */
 void wi_link_refuse(struct wi_engine *e, struct wi_ep *ep, weir_err code,
                     const char *text);
 

@@ -10,6 +10,8 @@
 #include "core/base/err.h"
 #include "core/link/join_list.h"
 #include "core/link/newcomer.h"
+#include "core/link/prove.h"
+#include "core/link/say.h"
 #include "core/link/seed.h"
 #include "core/transport.h"
 
@@ -107,7 +109,11 @@ static void retry(struct wi_engine *e, struct wi_join *j)
 static void on_refuse(struct wi_engine *e, struct wi_join *j,
                       const struct wi_msg_refuse *m)
 {
-    if (m->code == WEIR_ERR_STATE) {
+    struct weir_error err;
+    if (!wi_prove_done(j->ep)) {
+        weir_err code = wi_prove_refusal(m, &err);
+        wi_join_finish(j, code, err.message);
+    } else if (m->code == WEIR_ERR_STATE) {
         retry(e, j); /* it listens, but does not wait as a seed yet */
     } else {
         wi_join_finish(j,
@@ -141,15 +147,37 @@ static bool try_next(struct wi_engine *e, struct wi_join *j)
     return true;
 }
 
+static void say_join(struct wi_engine *e, struct wi_join *j)
+{
+    union wi_msg m;
+    wi_join_fill_self(e, &m.member);
+    (void)wi_ep_say(j->ep, &m);
+    (void)j->ep->transport->ops->kick(j->ep);
+}
+
+static void knock(struct wi_engine *e, struct wi_join *j)
+{
+    union wi_msg m;
+    struct weir_error err;
+    weir_err rc = wi_prove_begin(e, j->ep, &m, &err);
+    if (rc != WEIR_OK) {
+        wi_join_finish(j, rc, err.message);
+        return;
+    }
+    (void)wi_ep_say(j->ep, &m);
+    (void)j->ep->transport->ops->kick(j->ep);
+}
+
 static void joiner_packet(struct wi_engine *e, struct wi_join *j,
-                          const uint8_t *bytes, uint32_t len)
+                          const struct wi_event *ev)
 {
     union wi_msg m;
     struct weir_error err;
     uint32_t at = 0;
+    bool proved = wi_prove_done(j->ep);
     weir_err rc = WEIR_OK;
     while (j->code == WEIR_AGAIN && j->ep != NULL &&
-           (rc = wi_msg_next(bytes, len, &at, &m, &err)) == WEIR_OK) {
+           (rc = wi_ep_hear(e, ev, &at, &m, &err)) == WEIR_OK) {
         if (m.head.type == WI_MSG_MEMBER) {
             take_member(e, j, &m.member);
         } else if (m.head.type == WI_MSG_REFUSE) {
@@ -158,6 +186,8 @@ static void joiner_packet(struct wi_engine *e, struct wi_join *j,
     }
     if (rc < 0) {
         wi_join_finish(j, rc, err.message);
+    } else if (!proved && j->ep != NULL && wi_prove_done(j->ep)) {
+        say_join(e, j);
     }
 }
 
@@ -165,15 +195,15 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
                          const struct wi_event *ev)
 {
     if (ev->kind == WI_EV_CONNECTED) {
-        const struct wi_transport_ops *ops = ev->ep->transport->ops;
-        struct wi_msg_member m;
         j->up = true;
         j->patience_ns = UINT64_MAX; /* wait for the others, however long */
-        wi_join_fill_self(e, &m);
-        (void)ops->send(ev->ep, &m, m.head.len);
-        (void)ops->kick(ev->ep);
+        if (wi_prove_wanted(e)) {
+            knock(e, j);
+        } else {
+            say_join(e, j);
+        }
     } else if (ev->kind == WI_EV_MESSAGE) {
-        joiner_packet(e, j, ev->bytes, ev->len);
+        joiner_packet(e, j, ev);
     } else if (ev->kind == WI_EV_CLOSED) {
         /* Perhaps not there yet: try until the caller's timeout. */
         wi_log(&e->log, WI_LOG_INFO, "seed %s: %s", j->address, ev->reason);

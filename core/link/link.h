@@ -4,7 +4,8 @@
  * workers and all queries.
  *
  *   state       waits for                    left by
- *   CONNECTING  the transport                CONNECTED -> HELLO
+ *   CONNECTING  the transport                CONNECTED -> HELLO, or PROOF
+ *   PROOF       proof of who is there        PROOF -> HELLO, REFUSE -> DEAD
  *   HELLO       ACCEPT (we connected)        ACCEPT -> OPEN, REFUSE -> DEAD
  *   READY       READY (the peer connected)   READY -> OPEN
  *   OPEN        -                            BYE -> CLOSING, CLOSED -> DEAD
@@ -18,7 +19,7 @@
  *   link.c       made, asked, freed
  *   members.c    members, and who else there is (peer.c): who has which link
  *   connect.c    until it has an endpoint that is up
- *   handshake.c  HELLO, ACCEPT, READY, REFUSE
+ *   handshake.c  HELLO, ACCEPT, READY, REFUSE; hello.c: what they say
  *   life.c       opened when needed, watched, closed, lost
  *   messages.c   what comes: events, packets, one row for each message type
  *   send.c       control messages that go out
@@ -46,6 +47,7 @@ struct wi_share;
 
 enum wi_link_state {
     WI_LINK_CONNECTING,
+    WI_LINK_PROOF,
     WI_LINK_HELLO,
     WI_LINK_READY,
     WI_LINK_OPEN,

@@ -124,11 +124,15 @@ static void link_packet(struct wi_link *l, const uint8_t *bytes, uint32_t len)
     l->last_rx_ns = l->engine->now_ns;
     l->ping_ns = 0;
     while (l->state != WI_LINK_DEAD && l->ep != NULL && !wi_link_meet_doom(l)) {
+        const uint8_t *from = bytes + at;
         rc = wi_msg_next(bytes, len, &at, &m, &err);
+        if (rc == WEIR_OK) {
+            rc = wi_link_hear(l, &m, from, &err);
+        }
         if (rc == WEIR_OK) {
             rc = wi_link_message(l, &m, &err);
         }
-        if (rc != WEIR_OK) {
+        if (rc < 0 || rc == WEIR_DONE) {
             break;
         }
     }

@@ -7,9 +7,9 @@
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/link/grow.h"
-#include "core/link/handshake.h"
 #include "core/link/join_list.h"
 #include "core/link/members.h"
+#include "core/link/say.h"
 #include "core/link/warn.h"
 #include "core/transport.h"
 
@@ -126,7 +126,7 @@ static weir_err send_entry(const struct wi_engine *e, struct newcomer *c)
     }
     m.member.n_members = c->n;
     m.member.self = c->idx;
-    return c->ep->transport->ops->send(c->ep, &m, m.head.len);
+    return wi_ep_say(c->ep, &m);
 }
 
 static void tell(struct wi_engine *e, struct newcomer *c)

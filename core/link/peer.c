@@ -72,7 +72,7 @@ weir_err wi_peer_hold(struct wi_engine *e, const char *address,
  * yet, ends the link when it ends. */
 static void let_go(struct wi_link *l)
 {
-    if (l->state == WI_LINK_CONNECTING && !wi_link_busy(l)) {
+    if (l->state <= WI_LINK_PROOF && !wi_link_busy(l)) {
         wi_link_down(l, true, WEIR_OK, "closed");
         return;
     }

@@ -5,8 +5,8 @@
 
 #include "core/base/err.h"
 #include "core/link/engine.h"
-#include "core/link/handshake.h"
 #include "core/link/newcomer.h"
+#include "core/link/say.h"
 #include "core/link/warn.h"
 #include "core/transport.h"
 
@@ -14,12 +14,12 @@ static void tell(const struct wi_join *j, struct wi_join_entry *to)
 {
     bool all = j->n_known == j->n; /* SENDABLE may come before */
     while (to->ep != NULL && all && to->told < j->n) {
-        struct wi_msg_member m = j->entries[to->told].m;
+        union wi_msg m = {.member = j->entries[to->told].m};
         m.head.type = WI_MSG_MEMBER;
-        m.idx = to->told;
-        m.n_members = j->n;
-        m.self = (uint32_t)(to - j->entries);
-        weir_err rc = to->ep->transport->ops->send(to->ep, &m, m.head.len);
+        m.member.idx = to->told;
+        m.member.n_members = j->n;
+        m.member.self = (uint32_t)(to - j->entries);
+        weir_err rc = wi_ep_say(to->ep, &m);
         if (rc != WEIR_OK) {
             break; /* SENDABLE goes on, or CLOSED ends it */
         }

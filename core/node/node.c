@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/base/isa.h"
+#include "core/identity/mac.h"
 #include "core/link/engine.h"
 #include "core/link/life.h"
 #include "core/link/lock.h"
@@ -21,6 +22,7 @@
 #include "core/node/duty.h"
 #include "core/node/netthread.h"
 #include "core/node/node_os.h"
+#include "core/node/secret_source.h"
 #include "core/node/setup.h"
 #include "core/node/stager.h"
 #include "core/node/step.h"
@@ -179,12 +181,37 @@ static void close_os(struct weir_node *n)
     if (n->os == NULL) {
         return;
     }
+    wi_wipe(&n->engine.secrets, sizeof(n->engine.secrets));
+    wi_secret_source_close(&n->os->secret);
     close_fd(n->os->thread.fd);
     close_fd(n->os->worker.fd);
     (void)pthread_cond_destroy(&n->os->moved);
     (void)pthread_cond_destroy(&n->os->fill);
     (void)pthread_mutex_destroy(&n->lock);
     free(n->os);
+}
+
+static weir_err open_identity(struct weir_node *n,
+                              const struct weir_node_params *p,
+                              struct weir_error *err)
+{
+    n->engine.draw_fn = wi_secret_draw;
+    weir_err rc = wi_secret_source_open(&n->os->secret, p, err);
+    if (rc == WEIR_OK && wi_secret_source_any(&n->os->secret)) {
+        rc = wi_secret_source_read(&n->os->secret, &n->engine.secrets, err);
+    }
+    return rc;
+}
+
+/* Whoever reaches an address of another machine can be a peer. */
+static void warn_of_strangers(const struct wi_engine *e)
+{
+    if (e->secrets.n == 0 && e->transport->networked) {
+        wi_log(&e->log, WI_LOG_WARN,
+               "%s takes peers from the network without asking who they are: "
+               "give all nodes a secret_file",
+               e->address);
+    }
 }
 
 static uint64_t new_incarnation(const struct weir_node *n)
@@ -213,6 +240,9 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
         rc = open_os(n, err);
     }
     if (rc == WEIR_OK) {
+        rc = open_identity(n, p, err);
+    }
+    if (rc == WEIR_OK) {
         rc = wi_engine_init(e, p, err);
     }
     if (rc != WEIR_OK) {
@@ -236,6 +266,7 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
     char why[WI_REASON_BYTES];
     e->ops->why(e->transport, NULL, NULL, why);
     wi_log(&e->log, WI_LOG_INFO, "%s", why);
+    warn_of_strangers(e);
     return p->manual ? WEIR_OK : wi_netthread_start(n, err);
 }
 

@@ -13,6 +13,7 @@
 #include <weir/error.h>
 
 #include "core/base/atomic.h"
+#include "core/node/secret_source.h"
 
 struct weir_node;
 
@@ -44,6 +45,7 @@ struct wi_node_os {
     uint32_t stints;      /* how often a worker left the duty */
     uint32_t stints_seen; /* by the network thread, at its last tick */
     uint64_t tick_ns;     /* its next one */
+    struct wi_secret_source secret; /* constant after open */
 };
 
 #endif /* WI_NODE_OS_H */

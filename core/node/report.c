@@ -38,6 +38,7 @@ void wi_report_link(const struct wi_report *r, uint32_t member, char *text)
 {
     static const char *const states[] = {
         [WI_LINK_CONNECTING] = "connecting",
+        [WI_LINK_PROOF] = "waiting for its proof",
         [WI_LINK_HELLO] = "waiting for its answer",
         [WI_LINK_READY] = "waiting for its answer",
         [WI_LINK_OPEN] = "open",

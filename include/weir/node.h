@@ -42,6 +42,7 @@ extern "C" {
 #endif
 
 typedef struct weir_node weir_node;
+struct weir_identity; /* identity.h */
 
 /** Wait forever. */
 #define WEIR_FOREVER UINT64_MAX
@@ -95,10 +96,15 @@ struct weir_node_params {
                               this node, where that is not what it listens at
                               (containers, NAT); port 0: the one it listens at
                               [as it listens]. auto: of its tcp */
-    uint64_t max_peers;   /* most nodes that are no members of its cluster which
+    uint64_t max_peers; /* most nodes that are no members of its cluster which
                               this one talks to (peer.h), and as many more that
                               talk to it [16], 1..4096 */
-    uint64_t reserved[5]; /* must be zero */
+    const char *secret_file; /* the cluster's secret: peers prove that they
+                              know it, see identity.h [none: whoever reaches
+                              the address can be a peer] */
+    const struct weir_identity *identity; /* the same in other ways [none];
+                                             until weir_node_open returns */
+    uint64_t reserved[3];                 /* must be zero */
 };
 
 /** One member of a cluster. */
@@ -118,7 +124,8 @@ struct weir_member {
  * @param node_out  [out] set on WEIR_OK only
  *
  * Errors:     WEIR_ERR_ARG (names the option), WEIR_ERR_BUDGET (the sum, and
- *             what to change), WEIR_ERR_SYSTEM, WEIR_ERR_NO_MEMORY,
+ *             what to change), WEIR_ERR_SYSTEM (also: others may read
+ *             secret_file), WEIR_ERR_NO_MEMORY,
  *             WEIR_ERR_NOT_FOUND (transport; lists the known ones)
  * Blocks:     shortly; with a name in `listen`, while that is looked up
  * Threads:    any; a process may hold several nodes

@@ -8,6 +8,7 @@
 #include <weir/batch.h>
 #include <weir/error.h>
 #include <weir/fetch.h>
+#include <weir/identity.h>
 #include <weir/layout.h>
 #include <weir/node.h>
 #include <weir/peer.h>

@@ -241,6 +241,24 @@ tcp:127.0.0.5:[1-9]*) ;;
 esac
 status 0 "$weir" doctor -t tcp --peer "${address#tcp:}"
 served
+
+# Both ends need the secret, and who has none is told so.
+printf '%s\n' 0123456789abcdef0123456789abcdef >secret
+chmod 600 secret
+listen -t tcp --secret-file secret
+status 0 "$weir" doctor -t tcp --peer "${address#tcp:}"
+line ok peer 'answered .*only peers that prove'
+status 0 "$weir" doctor -t tcp --secret-file secret --peer "${address#tcp:}"
+status 0 "$weir" doctor --secret-file secret
+line ok identity 'secret: a secret that others cannot read'
+served
+status 0 "$weir" doctor
+line note identity 'take whoever reaches them for a peer' 'openssl rand -hex 32'
+chmod 644 secret
+status 1 "$weir" doctor --secret-file secret
+line problem transports 'has mode 644'
+hasnt 0123456789
+
 # Nobody listens at port 1; the one that was just given back may have a new
 # owner.
 status 1 "$weir" doctor --peer tcp:127.0.0.1:1 --timeout 0.3

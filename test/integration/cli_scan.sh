@@ -124,6 +124,22 @@ grep -q 'weir serve: [0-9]* requests, [1-9][0-9]* of them failed' said ||
     fail "what it says at its end"
 expect 1 'weir scan: ' "$weir" scan "$address" 'select 1'
 
+# ---- a server with a secret --------------------------------------------------
+
+printf '%s\n' 0123456789abcdef0123456789abcdef >secret
+printf '%s\n' fedcba9876543210fedcba9876543210 >other
+chmod 600 secret other
+for transport in auto tcp; do
+    serve -t $transport --secret-file secret folder
+    scan --secret-file secret 'select count(*) as n from one'
+    grep -q 3 out || fail "with the secret"
+    expect 3 'only peers that prove' "$weir" scan "$address" 'select 1'
+    expect 3 'does not know the secret' \
+        "$weir" scan --secret-file other "$address" 'select 1'
+    ended TERM
+    ! grep -q 0123456789 said out err || fail "the secret was said"
+done
+
 # ---- a server that is killed -------------------------------------------------
 
 # lost FILE [STRIKE]: the server is killed, or stopped for good, while a scan

@@ -19,17 +19,19 @@ cat >"$tmp/rules" <<'RULES'
 ^core/base/                 SYS <weir/error.h> <urcu "core/base/
 ^core/ring/                 SYS <weir/ "core/transport.h" "core/base/ OWN
 ^core/format/               SYS <weir/ <xxhash.h> "core/base/ OWN
+^core/identity/             SYS <weir/error.h> <openssl/ "core/base/
+                            "core/format/ OWN
 ^core/partition/            SYS <weir/ <xxhash.h> "core/base/ "core/format/ OWN
 ^core/link/                 SYS <weir/ "core/transport.h" "core/base/
-                            "core/ring/ "core/format/ OWN
+                            "core/ring/ "core/format/ "core/identity/ OWN
 ^core/query/                SYS <weir/ "core/transport.h" "core/base/
                             "core/ring/ "core/format/ "core/partition/
                             "core/link/ OWN
 ^core/region/               SYS <weir/ "core/transport.h" "core/base/
                             "core/ring/ "core/format/ "core/link/ OWN
 ^core/node/                 SYS <weir/ "core/transport.h" "core/base/
-                            "core/ring/ "core/format/ "core/link/ "core/query/
-                            "core/region/ OWN
+                            "core/ring/ "core/format/ "core/identity/
+                            "core/link/ "core/query/ "core/region/ OWN
 ^core/rows/                 SYS <weir/ "core/base/ "core/format/ "core/link/
                             "core/query/ "core/node/ OWN
 ^transport/sim/(harness|simrun)\.[ch]$ SYS <weir/ "core/transport.h"

@@ -15,6 +15,7 @@ enter "$1"
 cat >"$tmp/order" <<'ORDER'
 base
 ring format
+identity
 partition
 link
 query region

@@ -28,6 +28,7 @@ struct scan_args {
     const char *query;
     const char *out;
     const char *dataset;
+    const char *secret_file;
     uint32_t ahead;
     uint64_t memory_bytes;
     uint64_t timeout_ns;
@@ -59,6 +60,8 @@ static const struct option_row rows[] = {
      OPTION_TEXT(struct scan_args, out)},
     {"dataset", 'd', "NAME", "Of a server that has several",
      OPTION_TEXT(struct scan_args, dataset)},
+    {"secret-file", 0, "FILE", "The secret of a server that asks for one",
+     OPTION_TEXT(struct scan_args, secret_file)},
     {"ahead", 0, "N", "Batches in flight [4]",
      OPTION_U32(struct scan_args, ahead, 1, 16)},
     {"memory", 'm', "BYTES", "For what travels here; K, M, G may follow [512M]",
@@ -102,6 +105,7 @@ static weir_err link_open(struct link *l, const struct scan_args *a,
 {
     set_address(l, a->address);
     const struct weir_node_params node = {.transport = l->transport,
+                                          .secret_file = a->secret_file,
                                           .memory_bytes = a->memory_bytes};
     const struct weir_scan_client_params client = {
         .address = l->address, .ahead = a->ahead, .timeout_ns = a->timeout_ns};

@@ -31,6 +31,7 @@ struct serve_args {
     const char *transport;
     const char *listen;
     const char *advertise;
+    const char *secret_file;
     uint64_t memory_bytes;
     uint32_t clients;
     struct weir_scan_option set[MAX_SET]; /* of the database */
@@ -98,6 +99,9 @@ static const struct option_row rows[] = {
     {"advertise", 0, "HOST:PORT",
      "Where clients reach it, if that is not where it listens",
      OPTION_TEXT(struct serve_args, advertise)},
+    {"secret-file", 0, "FILE",
+     "Serve only clients that prove they know the secret in it [anybody]",
+     OPTION_TEXT(struct serve_args, secret_file)},
     {"transport", 't', "NAME",
      "shm, tcp, verbs, or auto: the best that each client has [auto]",
      OPTION_WORD(struct serve_args, transport, option_transports)},
@@ -121,8 +125,8 @@ static const char doc[] =
     "system does not find it.\n"
     "\n"
     "The first line printed is the address. SIGINT and SIGTERM end it. "
-    "Whoever reaches the address may run any statement: there are no users "
-    "and no passwords.\n"
+    "Whoever reaches the address may run any statement, unless --secret-file "
+    "is given: then whoever knows the secret. There are no users.\n"
     "\n"
     "Exit status: 0 ended by SIGINT or SIGTERM; 1 failed; 2 wrong use; 3 bad "
     "input (the driver, the database, a file of the folder).";
@@ -162,6 +166,7 @@ static weir_err open_server(const struct serve_args *a, struct service *s,
     const struct weir_node_params node = {.transport = a->transport,
                                           .listen = a->listen,
                                           .advertise = a->advertise,
+                                          .secret_file = a->secret_file,
                                           .memory_bytes = a->memory_bytes,
                                           .max_peers = a->clients};
     /* Plans have several data sets, drivers one. */

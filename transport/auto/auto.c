@@ -168,6 +168,7 @@ static weir_err open_part(struct auto_transport *t, uint32_t i,
         note(p, why.message);
         return wish->must ? wi_fail(err, rc, "%s", why.message) : WEIR_OK;
     }
+    t->base.networked = t->base.networked || p->t->networked;
     return watch(t, p, err);
 }
 

@@ -144,6 +144,7 @@ static weir_err open_listener(struct tcp_transport *t, const char *text,
                              text);
     }
     (void)getsockname(t->listen_fd, &addr.any, &len);
+    t->base.networked = !wi_inet_is_loopback(&addr);
     return set_address(t, advertise, &addr, err);
 }
 

@@ -186,6 +186,7 @@ static struct vb_transport *make(const struct wi_transport_params *params)
         return NULL;
     }
     t->base.ops = &wi_verbs_ops;
+    t->base.networked = true;
     t->epoll_fd = t->timer_fd = t->wake_fd = -1;
     t->max_links = params->max_links != 0 ? params->max_links : DEFAULT_LINKS;
     t->max_eps = t->max_links + t->max_links / 2 + 8;

@@ -43,6 +43,7 @@ Test(args, node)
     REFUSES(weir_node_add_member, member, w->node, 1, NULL, &w->err);
     CODE(weir_node_add_member, idx, WEIR_ERR_BUDGET, w->node, 4096, &one, NULL);
     REFUSES(weir_node_remove_member, node, NULL, 1, &w->err);
+    REFUSES(weir_node_renew_secret, node, NULL, &w->err);
     CODE(weir_node_remove_member, idx, WEIR_ERR_NOT_FOUND, w->node, 4096, NULL);
     CODE(weir_node_step, node, WEIR_ERR_ARG, NULL, 0, &next);
     CODE(weir_node_step, next_ns_out, WEIR_ERR_ARG, w->node, 0, NULL);

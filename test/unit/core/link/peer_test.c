@@ -375,7 +375,7 @@ static const struct weir_node_params two_visitors = {.max_members = 2,
 
 Test(peer, one_visitor_too_many_is_refused)
 {
-    struct wt_lone lone;
+    static struct wt_lone lone; /* too large for a stack */
     wt_lone_open(&lone, &two_visitors);
     struct wt_raw *first = visit(&lone);
     (void)visit(&lone);
@@ -394,7 +394,7 @@ Test(peer, one_visitor_too_many_is_refused)
 Test(peer, messages_of_rows_end_a_link_without_rings)
 {
     for (uint16_t type = 1; type < WI_MSG_TYPES; type++) {
-        struct wt_lone lone;
+        static struct wt_lone lone; /* too large for a stack */
         union wi_msg m;
         wt_lone_open(&lone, &two_visitors);
         struct wt_raw *raw = visit(&lone);
@@ -413,7 +413,7 @@ Test(peer, messages_of_rows_end_a_link_without_rings)
 /* Also what ends many links in turn is said once, and then counted. */
 Test(peer, visitors_that_come_and_go_do_not_fill_the_log)
 {
-    struct wt_lone lone;
+    static struct wt_lone lone; /* too large for a stack */
     union wi_msg m;
     wt_lone_open(&lone, &two_visitors);
     for (uint32_t i = 0; i < 10; i++) {
@@ -432,7 +432,7 @@ Test(peer, visitors_that_come_and_go_do_not_fill_the_log)
  * there or not. */
 Test(peer, the_name_in_an_ask_outlives_the_peer)
 {
-    struct wt_lone lone;
+    static struct wt_lone lone; /* too large for a stack */
     union wi_msg m;
     struct weir_error err = {0};
     struct weir_ask ask;
@@ -462,7 +462,7 @@ Test(peer, a_newcomer_before_the_join_is_told_in_time)
 {
     static const struct weir_node_params params = {.max_members = 4,
                                                    .connect_ns = 100000000};
-    struct wt_lone lone;
+    static struct wt_lone lone; /* too large for a stack */
     union wi_msg m;
     wt_lone_open(&lone, &params);
     struct wt_raw *raw = wt_lone_dial(&lone);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/link/prove.h"
+
+#include <stdlib.h>
+
+#include "core/base/err.h"
+
+/* ---- beginning ----------------------------------------------------------- */
+
+static weir_err open_proof(struct wi_engine *e, struct wi_ep *ep,
+                           uint8_t nonce[WI_NONCE_BYTES],
+                           struct weir_error *err)
+{
+    if (!e->draw_fn(nonce, WI_NONCE_BYTES)) {
+        return wi_fail(err, WEIR_ERR_SYSTEM, "%s has no random bytes", e->name);
+    }
+    ep->proof = calloc(1, sizeof(struct wi_proof));
+    return ep->proof != NULL
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a proof");
+}
+
+weir_err wi_prove_begin(struct wi_engine *e, struct wi_ep *ep,
+                        union wi_msg *knock_out, struct weir_error *err)
+{
+    uint8_t nonce[WI_NONCE_BYTES];
+    weir_err rc = open_proof(e, ep, nonce, err);
+    if (rc == WEIR_OK) {
+        wi_proof_knock(ep->proof, nonce, knock_out);
+    }
+    return rc;
+}
+
+weir_err wi_prove_first(struct wi_engine *e, struct wi_ep *ep,
+                        const union wi_msg *m, union wi_msg *out,
+                        struct weir_error *err)
+{
+    uint8_t nonce[WI_NONCE_BYTES];
+    bool knocks = m->head.type == WI_MSG_KNOCK;
+    out->head.type = 0;
+    if (!wi_prove_wanted(e)) {
+        return !knocks ? WEIR_OK
+                       : wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                                 "who connects has a secret, who is asked has "
+                                 "none: give all nodes the same secret_file");
+    }
+    if (!knocks) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "only peers that prove by wire version %u to %u that "
+                       "they know the secret are taken here (secret_file)",
+                       WI_WIRE_VERSION_PROOF, WI_WIRE_VERSION_MAX);
+    }
+    weir_err rc = open_proof(e, ep, nonce, err);
+    if (rc == WEIR_OK) {
+        rc = wi_proof_ask(ep->proof, &m->knock, nonce, out, err);
+    }
+    return rc == WEIR_OK ? WEIR_AGAIN : rc;
+}
+
+void wi_prove_end(struct wi_ep *ep)
+{
+    if (ep->proof != NULL) {
+        wi_wipe(ep->proof, sizeof(struct wi_proof));
+        free(ep->proof);
+        ep->proof = NULL;
+    }
+}
+
+/* ---- going on ------------------------------------------------------------ */
+
+weir_err wi_prove_hear(struct wi_engine *e, struct wi_ep *ep,
+                       const union wi_msg *m, const void *bytes,
+                       union wi_msg *out, struct weir_error *err)
+{
+    struct wi_proof *p = ep->proof;
+    weir_err rc = WEIR_OK;
+    out->head.type = 0;
+    if (p->state != WI_PROOF_DONE) {
+        bool connecting = p->state != WI_PROOF_ASKED;
+        if (connecting && m->head.type == WI_MSG_REFUSE) {
+            return WEIR_OK; /* whoever says so: no link comes of it */
+        }
+        rc = wi_proof_take(p, &e->secrets, m, out, err);
+    } else if (m->head.type != WI_MSG_SEAL) {
+        return wi_proof_check(p, bytes, m->head.len, err);
+    } else {
+        rc = wi_proof_keep(p, &m->seal, err);
+    }
+    return rc == WEIR_OK ? WEIR_AGAIN : rc;
+}
+
+weir_err wi_prove_refusal(const struct wi_msg_refuse *m, struct weir_error *err)
+{
+    switch (m->code) {
+    case WEIR_ERR_PEER_PROTOCOL: /* it does not know KNOCK */
+        return wi_fail(err, WEIR_ERR_PEER_VERSION,
+                       "this node has a secret, and proves it by wire version "
+                       "%u to %u; the peer speaks version 1 only, as it "
+                       "answers: %s",
+                       WI_WIRE_VERSION_PROOF, WI_WIRE_VERSION_MAX, m->text);
+    case WEIR_ERR_PEER_VERSION:
+        return wi_fail(err, WEIR_ERR_PEER_VERSION, "%s", m->text);
+    default:
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED, "%s", m->text);
+    }
+}
+
+bool wi_prove_seal(struct wi_ep *ep, const union wi_msg *m,
+                   union wi_msg *seal_out)
+{
+    const struct wi_proof *p = ep->proof;
+    bool own = m->head.type >= WI_MSG_KNOCK && m->head.type <= WI_MSG_SEAL;
+    if (p == NULL || p->state != WI_PROOF_DONE || own) {
+        seal_out->head.len = 0;
+        return true;
+    }
+    return wi_proof_seal(p, m, seal_out);
+}

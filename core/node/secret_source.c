@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/node/secret_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+#include "core/identity/mac.h"
+#include "core/link/lock.h"
+#include "core/node/node_os.h"
+
+weir_err wi_secret_source_open(struct wi_secret_source *s,
+                               const struct weir_node_params *p,
+                               struct weir_error *err)
+{
+    const struct weir_identity *id = p->identity;
+    for (size_t i = 0; id != NULL && i < WI_ARRAY_LEN(id->reserved); i++) {
+        if (id->reserved[i] != 0) {
+            return wi_fail(err, WEIR_ERR_ARG,
+                           "identity: reserved[%zu] is not zero", i);
+        }
+    }
+    if (id != NULL && id->secret != NULL && p->secret_file != NULL) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "secret_file and identity.secret: give one of them");
+    }
+    *s = (struct wi_secret_source){0};
+    if (id != NULL) {
+        s->fn = id->secret;
+        s->arg = id->secret_arg;
+    }
+    s->file = p->secret_file != NULL ? strdup(p->secret_file) : NULL;
+    return s->file != NULL || p->secret_file == NULL
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a file name");
+}
+
+void wi_secret_source_close(struct wi_secret_source *s)
+{
+    free(s->file);
+}
+
+bool wi_secret_source_any(const struct wi_secret_source *s)
+{
+    return s->file != NULL || s->fn != NULL;
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+static weir_err check_file(const char *name, int fd, struct weir_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        return wi_fail_errno(err, errno, "secret_file %.200s", name);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return wi_fail(err, WEIR_ERR_SYSTEM,
+                       "secret_file %.200s is not a regular file", name);
+    }
+    if ((st.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
+        return wi_fail(err, WEIR_ERR_SYSTEM,
+                       "secret_file %.200s has mode %03o: others may use it, "
+                       "or its group change it: chmod 600",
+                       name, (unsigned)st.st_mode & 0777u);
+    }
+    return WEIR_OK;
+}
+
+static weir_err read_text(const char *name, int fd, char *text, size_t *len,
+                          struct weir_error *err)
+{
+    ssize_t n = 0;
+    *len = 0;
+    while (*len <= WI_SECRET_TEXT &&
+           (n = read(fd, text + *len, WI_SECRET_TEXT + 1 - *len)) > 0) {
+        *len += (size_t)n;
+    }
+    if (n < 0) {
+        return wi_fail_errno(err, errno, "secret_file %.200s", name);
+    }
+    return *len <= WI_SECRET_TEXT
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_ARG,
+                         "secret_file %.200s is longer than two secrets", name);
+}
+
+static weir_err read_file(const char *name, struct wi_secrets *out,
+                          struct weir_error *err)
+{
+    char text[WI_SECRET_TEXT + 1];
+    size_t len = 0;
+    struct weir_error why;
+    /* A pipe would be waited for. */
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return wi_fail_errno(err, errno, "secret_file %.200s", name);
+    }
+    weir_err rc = check_file(name, fd, err);
+    if (rc == WEIR_OK) {
+        rc = read_text(name, fd, text, &len, err);
+    }
+    if (rc == WEIR_OK && wi_secrets_parse(out, text, len, &why) != WEIR_OK) {
+        rc = wi_fail(err, why.code, "secret_file %.100s: %.300s", name,
+                     why.message);
+    }
+    (void)close(fd);
+    wi_wipe(text, sizeof(text));
+    return rc;
+}
+
+/* ---- both ---------------------------------------------------------------- */
+
+static weir_err ask(const struct wi_secret_source *s, struct wi_secrets *out,
+                    struct weir_error *err)
+{
+    uint8_t bytes[WI_SECRET_MAX];
+    weir_err rc = WEIR_OK;
+    uint32_t n = 1;
+    for (uint32_t i = 0; i < WI_SECRETS && n > 0 && rc == WEIR_OK; i++) {
+        n = s->fn(s->arg, i, bytes, sizeof(bytes));
+        if (n > 0 || i == 0) {
+            rc = wi_secrets_add(out, bytes, n, err);
+        }
+    }
+    wi_wipe(bytes, sizeof(bytes));
+    return rc;
+}
+
+weir_err wi_secret_source_read(const struct wi_secret_source *s,
+                               struct wi_secrets *out, struct weir_error *err)
+{
+    struct wi_secrets new = {0};
+    uint8_t mac[WI_MAC_BYTES];
+    weir_err rc =
+        s->file != NULL ? read_file(s->file, &new, err) : ask(s, &new, err);
+    /* Also sets libcrypto up, which takes a while. */
+    if (rc == WEIR_OK &&
+        !wi_mac((struct wi_mac_key){new.of[0].at, 1}, "", 0, mac)) {
+        rc = wi_fail(err, WEIR_ERR_SYSTEM,
+                     "libcrypto makes no HMAC-SHA-256: look at openssl.cnf");
+    }
+    if (rc == WEIR_OK) {
+        *out = new;
+    }
+    wi_wipe(&new, sizeof(new));
+    return rc;
+}
+
+bool wi_secret_draw(void *bytes, size_t n)
+{
+    return getrandom(bytes, n, 0) == (ssize_t)n;
+}
+
+weir_err weir_node_renew_secret(weir_node *node, struct weir_error *err)
+{
+    struct wi_secrets new = {0};
+    if (node == NULL) {
+        return wi_fail_null(err, "node");
+    }
+    if (!wi_secret_source_any(&node->os->secret)) {
+        return wi_fail(err, WEIR_ERR_STATE,
+                       "%s was opened without a secret: open it with one",
+                       node->engine.name);
+    }
+    weir_err rc = wi_secret_source_read(&node->os->secret, &new, err);
+    if (rc == WEIR_OK) {
+        wi_node_lock(node);
+        node->engine.secrets = new;
+        wi_node_unlock(node);
+    }
+    wi_wipe(&new, sizeof(new));
+    return rc;
+}

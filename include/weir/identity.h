@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Who a node is, to its peers: that it knows the secret of its cluster.
+ *
+ *   openssl rand -hex 32 > secret && chmod 600 secret      once, for all nodes
+ *
+ *   struct weir_node_params p = {.secret_file = "secret", ...};
+ *
+ * Nodes with a secret talk to nobody else, members or not: both sides prove
+ * that they know it, without sending it, before either tells a name, grants
+ * memory or takes a message. docs/security.md says against whom this helps, and
+ * what it does not do.
+ *
+ * To change the secret while the cluster runs, put the new one above the old
+ * one in every node's file (two lines) and call weir_node_renew_secret, in any
+ * order; then take the old one out in the same way. Links that are open stay.
+ */
+#ifndef WEIR_IDENTITY_H
+#define WEIR_IDENTITY_H
+
+#include <stdint.h>
+
+#include <weir/node.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Gives a secret: 32 to 256 bytes, random.
+ *
+ * @param which  0 the current one, 1 the previous one
+ * @param bytes  [out] `room` bytes
+ *
+ * Returns:    how many bytes it has; 0: there is none
+ * Blocks:     the call that asks: weir_node_open, weir_node_renew_secret
+ */
+typedef uint32_t (*weir_secret_fn)(void *arg, uint32_t which, void *bytes,
+                                   uint32_t room);
+
+/** What there is beside weir_node_params.secret_file. */
+struct weir_identity {
+    weir_secret_fn secret; /* instead of a file */
+    void *secret_arg;
+    uint64_t reserved[10]; /* must be zero */
+};
+
+/**
+ * Read the secret again, from the file or by the callback that the node was
+ * opened with. Proofs from now on are by the new one; the node keeps what it
+ * had if this fails.
+ *
+ * Errors:     WEIR_ERR_STATE (the node was opened without), WEIR_ERR_ARG (not
+ *             one or two secrets), WEIR_ERR_SYSTEM (the file cannot be read, or
+ *             others can)
+ * Blocks:     while the file is read or the callback runs
+ * Threads:    any
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_node_renew_secret(weir_node *node,
+                                         struct weir_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEIR_IDENTITY_H */
