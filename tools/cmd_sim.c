@@ -108,7 +108,7 @@ static const struct option_row rows[] = {
      OPTION_U32(struct sim_args, nodes, 2, WS_NODES)},
     {"rows", 'r', "N", "Most rows that a writer makes [500]",
      OPTION_U32(struct sim_args, rows, 1, WS_MOST_ROWS)},
-    {"plan", 'p', "PLAN", "two-stage, join or random [any, by seed]",
+    {"plan", 'p', "PLAN", "two-stage, join, random or executor [any, by seed]",
      OPTION_WORD(struct sim_args, plan, ws_plan_names)},
     {"faults", 'f', "LIST", "Which there may be, with commas; none [all]",
      OPTION_OWN(take_faults)},

@@ -384,6 +384,9 @@ static weir_err step(struct ws_actor *a)
     if (a->part->state == WS_AWAITED) {
         return begin(a);
     }
+    if (a->part->run != NULL) {
+        return weir_run_step(a->part->run, a->worker);
+    }
     if (a->opened < 2 * query_of(a)->n_stages) {
         return open_one(a);
     }

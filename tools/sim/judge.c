@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/cc.h"
+#include "tools/sim/exec.h"
 
 /* ---- outcomes ------------------------------------------------------------ */
 
@@ -30,7 +31,7 @@ static const struct cause causes[] = {
     {WEIR_ERR_PEER_LOST, LOSSES | OF_MEMORY},
     {WEIR_ERR_PEER_REFUSED, OF_MEMORY},
     {WEIR_ERR_NO_MEMORY, OF_MEMORY},
-    {WEIR_ERR_QUERY_MEMORY, OF_MEMORY},
+    {WEIR_ERR_QUERY_MEMORY, OF_MEMORY | 1u << WS_FAULT_damage},
     {WEIR_ERR_INTEGRITY, 1u << WS_FAULT_damage},
     {WEIR_ERR_PEER_PROTOCOL, 1u << WS_FAULT_damage},
 };
@@ -252,6 +253,15 @@ static void judge_rows(struct ws_world *w, uint32_t query)
     }
 }
 
+static void judge_answer(struct ws_world *w, uint32_t query)
+{
+    if (w->query[query].plan == WS_EXECUTOR && w->query[query].members != 0 &&
+        !ws_exec_is_right(w, query)) {
+        ws_violate(w, "exact", "query %u: the executor's answer is wrong",
+                   query);
+    }
+}
+
 void ws_judge(struct ws_world *w, struct ws_result *out)
 {
     for (uint32_t q = 0; q < WS_QUERIES && !ws_violated(w); q++) {
@@ -271,6 +281,7 @@ void ws_judge(struct ws_world *w, struct ws_result *out)
         }
         if (honest && (kinds & 1u << WS_FAULT_stop) == 0 && all_done(w, q)) {
             judge_rows(w, q);
+            judge_answer(w, q);
         }
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/sim/actor.h"
+#include "tools/sim/exec.h"
 
 static const char *const keys[] = {"k"};
 
@@ -56,6 +57,10 @@ weir_err ws_part_open(struct ws_part *p)
         .n_members = list_of(q->members, members),
         .deadline_ns = q->deadline_ns,
     };
+    if (q->plan == WS_EXECUTOR) {
+        p->state = WS_RUNNING;
+        return ws_exec_begin(p, &p->outcome);
+    }
     weir_err rc = weir_query_open(weir_sim_node(w->sim, p->node), &params,
                                   &p->handle, &err);
     if (rc == WEIR_ERR_NOT_FOUND) {
@@ -121,6 +126,22 @@ static void keep_sent(struct ws_part *p)
     }
 }
 
+static weir_err status_of(const struct ws_part *p, struct weir_error *err)
+{
+    return p->run != NULL      ? weir_run_status(p->run, err)
+           : p->handle != NULL ? weir_query_status(p->handle, err)
+                               : WEIR_OK;
+}
+
+void ws_part_cancel(struct ws_part *p, const char *reason)
+{
+    if (p->run != NULL) {
+        weir_run_cancel(p->run, reason);
+    } else if (p->handle != NULL) {
+        weir_query_cancel(p->handle, reason);
+    }
+}
+
 static void close_part(struct ws_part *p, enum ws_state state)
 {
     static const char *const words[] = {
@@ -135,7 +156,9 @@ static void close_part(struct ws_part *p, enum ws_state state)
         ws_actor_close(&p->actor[i]);
     }
     weir_query_close(p->handle);
+    weir_run_close(p->run);
     p->handle = NULL;
+    p->run = NULL;
     memset(p->shuffle, 0, sizeof(p->shuffle));
     p->state = state;
     ws_part_wake(p);
@@ -144,7 +167,7 @@ static void close_part(struct ws_part *p, enum ws_state state)
 void ws_part_leave(struct ws_part *p)
 {
     if (--p->actors_left == 0 && ws_part_lives(p)) {
-        p->outcome.code = weir_query_status(p->handle, &p->outcome);
+        p->outcome.code = status_of(p, &p->outcome);
         close_part(p, p->outcome.code == WEIR_OK ? WS_DONE : WS_FAILED);
     }
 }
@@ -171,7 +194,7 @@ void ws_part_fail(struct ws_part *p, weir_err code)
     if (!ws_part_lives(p)) {
         return;
     }
-    if (p->handle != NULL && weir_query_status(p->handle, &status) != WEIR_OK) {
+    if (status_of(p, &status) != WEIR_OK) {
         p->outcome = status;
     } else {
         p->outcome.code = code;
@@ -195,13 +218,19 @@ static void call_off_unknown(struct ws_part *p)
     const struct ws_query *q = &p->world->query[p->query];
     weir_node *node = weir_sim_node(p->world->sim, p->node);
     uint32_t members[WS_NODES];
-    const struct weir_query_params params = {
+    struct weir_query_params params = {
         .id = p->query + 1,
         .members = members,
         .n_members = list_of(q->members, members),
     };
-    if (node != NULL &&
-        weir_query_open(node, &params, &handle, NULL) == WEIR_OK) {
+    weir_err rc =
+        node != NULL ? weir_query_open(node, &params, &handle, NULL) : WEIR_OK;
+    if (rc == WEIR_ERR_NOT_FOUND) { /* one has left: alone, then */
+        params.members = &p->node;
+        params.n_members = 1;
+        rc = weir_query_open(node, &params, &handle, NULL);
+    }
+    if (rc == WEIR_OK && handle != NULL) {
         weir_query_cancel(handle, "a member is gone");
         weir_query_close(handle);
     }
@@ -213,7 +242,7 @@ void ws_query_call_off(struct ws_world *w, uint32_t query)
     for (uint32_t i = 0; i < w->shape.nodes; i++) {
         struct ws_part *p = &w->part[query][i];
         if (p->state == WS_RUNNING) {
-            weir_query_cancel(p->handle, "a member is gone");
+            ws_part_cancel(p, "a member is gone");
             w->called_off[query] = true;
         } else if (p->state == WS_AWAITED) {
             close_part(p, WS_DIED);

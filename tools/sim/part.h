@@ -21,6 +21,9 @@ void ws_part_fail(struct ws_part *p, weir_err code);
 /** The same, since its node dies. */
 void ws_part_die(struct ws_part *p);
 
+/** Cancel it on all members. */
+void ws_part_cancel(struct ws_part *p, const char *reason);
+
 /** Does it still run? */
 static inline bool ws_part_lives(const struct ws_part *p)
 {

@@ -16,7 +16,7 @@ enum {
 };
 
 const char *const ws_plan_names[WS_PLANS + 1] = {"two-stage", "join", "random",
-                                                 NULL};
+                                                 "executor", NULL};
 
 /* ---- the cluster --------------------------------------------------------- */
 
@@ -157,7 +157,7 @@ static void draw_stages(struct ws_random *r, struct ws_query *q)
         draw_join(r, q);
     } else if (q->plan == WS_RANDOM) {
         draw_random(r, q);
-    } else {
+    } else if (q->plan == WS_TWO_STAGE) {
         add_stage(r, q)->kind = WEIR_HASH;
         chain(r, q, 0)->kind = WEIR_HASH;
     }
@@ -264,6 +264,24 @@ static void set_deadlines(struct ws_shape *s)
     }
 }
 
+/* The executor's queries have all nodes as members, so these have to be the
+ * same all the time. */
+static void settle_members(struct ws_shape *s, const struct ws_options *o)
+{
+    const bool change = s->late != 0 || ws_shape_has(s, WS_FAULT_leave);
+    for (uint32_t i = 0; i < s->n_queries; i++) {
+        struct ws_query *q = &s->query[i];
+        struct ws_random r = ws_random_of(o->seed, USE_QUERY + i);
+        if (q->plan == WS_EXECUTOR && change) {
+            q->plan = WS_TWO_STAGE;
+            draw_stages(&r, q);
+            tame(q, o->rows);
+        } else if (q->plan == WS_EXECUTOR) {
+            q->members = (1u << s->nodes) - 1;
+        }
+    }
+}
+
 static bool fits(const struct ws_fault *f, const struct ws_shape *s)
 {
     return f->node < s->nodes && f->peer < s->nodes;
@@ -292,5 +310,6 @@ void ws_shape_draw(struct ws_shape *shape, const struct ws_options *o)
             shape->schedule.fault[shape->schedule.n++] = o->schedule.fault[i];
         }
     }
+    settle_members(shape, o);
     set_deadlines(shape);
 }

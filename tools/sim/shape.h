@@ -32,7 +32,7 @@ enum {
     WS_NONE = 99,
 };
 
-enum ws_plan { WS_TWO_STAGE, WS_JOIN, WS_RANDOM, WS_PLANS };
+enum ws_plan { WS_TWO_STAGE, WS_JOIN, WS_RANDOM, WS_EXECUTOR, WS_PLANS };
 extern const char *const ws_plan_names[WS_PLANS + 1];
 
 struct ws_stage {

@@ -96,7 +96,8 @@ static void join(struct ws_world *w, const struct ws_fault *f, bool end)
 static struct ws_part *running(struct ws_world *w, const struct ws_fault *f)
 {
     struct ws_part *p = &w->part[f->value % WS_QUERIES][f->node];
-    return p->state == WS_RUNNING && p->handle != NULL ? p : NULL;
+    const bool runs = p->handle != NULL || p->run != NULL;
+    return p->state == WS_RUNNING && runs ? p : NULL;
 }
 
 static void stop_readers(struct ws_part *p)
@@ -120,10 +121,11 @@ static void strike_part(struct ws_world *w, const struct ws_fault *f)
         stop_readers(p);
         break;
     case WS_FAULT_cancel:
-        weir_query_cancel(p->handle, "enough");
+        ws_part_cancel(p, "enough");
         break;
     case WS_FAULT_fail:
-        if (weir_query_fail(p->handle, &cause) != WEIR_OK) {
+        if (p->handle != NULL &&
+            weir_query_fail(p->handle, &cause) != WEIR_OK) {
             ws_violate(w, "call", "weir_query_fail refuses a cause");
         }
         break;
@@ -140,7 +142,7 @@ static void hold(struct ws_world *w, const struct ws_fault *f, bool end)
     const uint64_t until = f->at_ns + f->for_ns;
     n->hold_until_ns = until > n->hold_until_ns ? until : n->hold_until_ns;
     for (uint32_t q = 0; end && q < WS_QUERIES; q++) {
-        if (w->part[q][f->node].handle != NULL) {
+        if (ws_part_lives(&w->part[q][f->node])) {
             ws_part_wake(&w->part[q][f->node]);
         }
     }

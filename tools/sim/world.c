@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/cc.h"
+#include "tools/sim/exec.h"
 #include "tools/sim/judge.h"
 #include "tools/sim/part.h"
 #include "tools/sim/strike.h"
@@ -73,6 +74,7 @@ static void open_world(struct ws_world *w)
         return;
     }
     ws_wares_open(w);
+    ws_exec_open(w);
 }
 
 static void close_world(struct ws_world *w)
@@ -85,6 +87,7 @@ static void close_world(struct ws_world *w)
     ws_wares_close(w);
     weir_sim_close(w->sim);
     ws_wares_free(w);
+    ws_exec_close(w);
     if (w->schema.release != NULL) {
         w->schema.release(&w->schema);
     }

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <weir/plan.h>
+#include <weir/run.h>
 #include <weir/weir.h>
 
 #include "tools/sim/random.h"
@@ -87,6 +89,7 @@ struct ws_part {
     uint32_t node;
     enum ws_state state;
     weir_query *handle;
+    weir_run *run; /* the executor's, instead */
     weir_shuffle *shuffle[WS_STAGES];
     struct weir_error outcome;
     bool own; /* it was this member that ended it early */
@@ -94,6 +97,13 @@ struct ws_part {
     struct ws_actor actor[WS_WORKERS];
     /* rows that each worker's writers have sent, once they are closed */
     uint64_t sent[WS_STAGES][WS_WORKERS][WS_DESTINATIONS];
+};
+
+/** What a query of the executor gave. */
+struct ws_answer {
+    uint32_t rows;
+    int64_t count;
+    int64_t sum;
 };
 
 struct ws_node {
@@ -134,6 +144,8 @@ struct ws_world {
                                          not wait for it beyond this time */
     bool called_off[WS_QUERIES];
     struct ws_part part[WS_QUERIES][WS_NODES];
+    weir_plan *plan; /* of the executor's queries */
+    struct ws_answer answer[WS_QUERIES];
     struct ws_watch *watch;
     struct ws_ware *wares; /* one of each node, or NULL */
     struct ws_tamper tamper[WS_NODES][WS_NODES];
