@@ -141,6 +141,14 @@ static void link_packet(struct wi_link *l, const uint8_t *bytes, uint32_t len)
     }
 }
 
+/* Is it no loss that the peer has closed the connection? One that it began and
+ * has not finished may be an attempt that it gave up for ours, and that comes
+ * when ours is closed already: we have only answered. */
+static bool may_close(const struct wi_link *l)
+{
+    return l->state == WI_LINK_CLOSING || l->state == WI_LINK_READY;
+}
+
 void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
 {
     struct wi_link *l = ev->ep->user;
@@ -160,8 +168,7 @@ void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
         break;
     case WI_EV_CLOSED:
         if (!wi_link_goes_on(l, ev)) {
-            wi_link_down(l, l->state == WI_LINK_CLOSING, WEIR_ERR_PEER_LOST,
-                         ev->reason);
+            wi_link_down(l, may_close(l), WEIR_ERR_PEER_LOST, ev->reason);
         }
         break;
     default:

@@ -229,6 +229,32 @@ Test(hostile, node_that_slept_does_not_blame_its_peer, .timeout = 60)
     wt_lone_close(&lone);
 }
 
+/* An attempt that crossed with ours, and that the peer gave up for it, may come
+ * when our link has been closed with BYE. Nobody was lost. */
+Test(hostile, attempt_that_was_given_up_is_no_loss, .timeout = 60)
+{
+    const uint32_t both[] = {0, 1};
+    const struct weir_query_params params = {
+        .id = 1, .members = both, .n_members = 2};
+    struct weir_error err = {0};
+    weir_query *q = NULL;
+    wt_lone_open(&lone, NULL);
+    wt_lone_join(&lone);
+    cr_assert_eq(weir_query_open(lone.node, &params, &q, &err), WEIR_OK, "%s",
+                 err.message);
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    wt_raw_hello(raw);
+    wt_raw_drop(raw);
+    wt_lone_settle(&lone);
+    cr_assert_eq(weir_query_status(q, &err), WEIR_OK, "%s", err.message);
+    raw = wt_lone_dial(&lone);
+    wt_raw_greet(raw);
+    cr_assert_not(raw->closed, "the next attempt is as good as any");
+    cr_assert_eq(weir_query_status(q, &err), WEIR_OK, "%s", err.message);
+    weir_query_close(q);
+    wt_lone_close(&lone);
+}
+
 /* ---- the log ------------------------------------------------------------- */
 
 Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)

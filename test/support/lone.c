@@ -236,13 +236,19 @@ static void fill(struct wt_raw *raw, union wi_msg *m, enum wi_msg_type type,
     }
 }
 
-void wt_raw_greet(struct wt_raw *raw)
+void wt_raw_hello(struct wt_raw *raw)
 {
     union wi_msg m;
     fill(raw, &m, WI_MSG_HELLO, NULL);
     wt_raw_say(raw, &m);
     WT_TURNS(raw->lone, raw->of_type[WI_MSG_ACCEPT] == 1 || raw->closed);
     cr_assert_not(raw->closed, "%s", raw->last[WI_MSG_REFUSE].refuse.text);
+}
+
+void wt_raw_greet(struct wt_raw *raw)
+{
+    union wi_msg m;
+    wt_raw_hello(raw);
     fill(raw, &m, WI_MSG_READY, &raw->last[WI_MSG_ACCEPT].hello);
     wt_raw_say(raw, &m);
     wt_lone_settle(raw->lone);

@@ -61,6 +61,9 @@ void wt_lone_join(struct wt_lone *lone);
 /** A connection to the node, that has said nothing yet. */
 struct wt_raw *wt_lone_dial(struct wt_lone *lone);
 
+/** HELLO of member 1 over such a connection; returns when ACCEPT has come. */
+void wt_raw_hello(struct wt_raw *raw);
+
 /** The handshake of member 1 over such a connection, up to READY. */
 void wt_raw_greet(struct wt_raw *raw);
 
