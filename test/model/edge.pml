@@ -3,10 +3,10 @@
  * The life of an edge between two engines, on a posted link: whatever readers
  * and writers do, and whenever they do it, both ends reach their final state,
  * units are used again only after CLOSED and after the producer's memory for
- * the ring is back, so that no more rings have memory than there are units,
- * and nothing of an old epoch is taken for new. What ends a link (a message for
- * an edge that is not open, an overlap, ABANDON twice) never happens between
- * two engines that keep to the protocol.
+ * the ring is back, so that no more rings have memory than there are units, and
+ * nothing of an old epoch is taken for new. What ends a link (a message for an
+ * edge that is not open, an overlap, ABANDON twice) never happens between two
+ * engines that keep to the protocol.
  *
  * Mirrors core/link/edge_out.c, core/link/edge_in.c, core/link/stream.c,
  * core/query/lane.c and core/query/writer.c, and docs/wire.md "Life of an
