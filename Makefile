@@ -74,6 +74,7 @@ fuzz: build/fuzz/build.ninja ## feed each fuzz target for SECONDS=60
 MINUTES ?= 10
 SOAK_FIRST ?= $(shell date +%s)000000
 soak: release ## simulated clusters under faults, fresh seeds for MINUTES=10
+	@test/scripts/sim_mistakes.sh $(REL)
 	@echo "seeds from $(SOAK_FIRST) on (make soak SOAK_FIRST=$(SOAK_FIRST))"
 	@$(REL)/weir sim --seeds $(SOAK_FIRST)..$$(($(SOAK_FIRST) + 999999)) \
 	    --time $$(($(MINUTES) * 60))

@@ -29,7 +29,8 @@ static const struct cause causes[] = {
     {WEIR_ERR_ABORTED,
      1u << WS_FAULT_close | 1u << WS_FAULT_restart | OF_MEMORY},
     {WEIR_ERR_PEER_LOST, LOSSES | OF_MEMORY},
-    {WEIR_ERR_PEER_REFUSED, OF_MEMORY},
+    /* A link that is not open cannot be had of who has left. */
+    {WEIR_ERR_PEER_REFUSED, OF_MEMORY | 1u << WS_FAULT_leave},
     {WEIR_ERR_NO_MEMORY, OF_MEMORY},
     {WEIR_ERR_QUERY_MEMORY, OF_MEMORY | 1u << WS_FAULT_damage},
     {WEIR_ERR_INTEGRITY, 1u << WS_FAULT_damage},
@@ -67,18 +68,11 @@ static uint32_t faults_of(const struct ws_world *w, const struct ws_query *q)
     return kinds;
 }
 
-static bool explains(const struct ws_world *w, uint32_t kinds,
-                     const struct ws_part *p)
+static bool explains(uint32_t kinds, const struct ws_part *p)
 {
     if ((kinds & 1u << WS_FAULT_hostile) != 0 ||
         ((kinds & 1u << WS_FAULT_damage) != 0 &&
          p->outcome.code == WEIR_ERR_DEADLINE)) {
-        return true;
-    }
-    /* A link that is lost cannot be had again from who has left. */
-    if (p->outcome.code == WEIR_ERR_PEER_REFUSED &&
-        (kinds & 1u << WS_FAULT_leave) != 0 &&
-        ws_shape_worst(&w->shape) != WS_BEARABLE) {
         return true;
     }
     for (uint32_t i = 0; i < WI_ARRAY_LEN(causes); i++) {
@@ -95,7 +89,7 @@ static void judge_part(struct ws_world *w, uint32_t kinds,
     if (p->state != WS_FAILED) {
         return;
     }
-    if (!explains(w, kinds, p)) {
+    if (!explains(kinds, p)) {
         ws_violate(w, "outcome", "query %u fails on node %u, and why?: %s: %s",
                    p->query, p->node, weir_err_name(p->outcome.code),
                    p->outcome.message);
@@ -106,6 +100,16 @@ static void judge_part(struct ws_world *w, uint32_t kinds,
 }
 
 /* ---- agreement ----------------------------------------------------------- */
+
+static bool any_done(const struct ws_world *w, uint32_t query)
+{
+    for (uint32_t i = 0; i < w->shape.nodes; i++) {
+        if (w->part[query][i].state == WS_DONE) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* The member that decides between several causes was there all the time, and
  * nobody told the members of a cause without asking it. */
@@ -128,8 +132,10 @@ static bool has_judge(const struct ws_world *w, const struct ws_query *q)
         others += concerns(w, q, f) && !tell &&
                   ws_fault_group(f->kind) != WS_BEARABLE;
     }
+    /* Who has closed the query meanwhile tells of what it found by itself. */
+    const bool closed = any_done(w, (uint32_t)(q - w->query));
     return !w->node[first].touched && !w->node[first].crashed &&
-           (told == 0 || told + others == 1);
+           ((told == 0 && !closed) || told + others <= 1);
 }
 
 static void judge_agreement(struct ws_world *w, uint32_t query)

@@ -131,7 +131,7 @@ static bool may_fail(const struct ws_world *w, weir_err code)
                        code == WEIR_ERR_TIMEOUT || code == WEIR_ERR_NOT_FOUND ||
                        code == WEIR_ERR_NO_MEMORY || code == WEIR_ERR_BUDGET;
     const enum ws_group worst = ws_shape_worst(&w->shape);
-    if (code == WEIR_ERR_PEER_REFUSED &&
+    if (weir_err_scope(code) == WEIR_SCOPE_PEER &&
         ws_shape_has(&w->shape, WS_FAULT_leave)) {
         return true;
     }
