@@ -19,7 +19,7 @@ endmacro()
 
 weir_need(WEIR_URCU liburcu-dev liburcu-bp liburcu-cds)
 weir_need(WEIR_XXHASH libxxhash-dev libxxhash)
-weir_need(WEIR_CRYPTO libssl-dev libcrypto>=3.0)
+weir_need(WEIR_CRYPTO libssl-dev libssl>=3.0 libcrypto>=3.0)
 if(WEIR_PLAN)
   weir_need(WEIR_JANSSON libjansson-dev jansson)
 endif()

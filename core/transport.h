@@ -63,6 +63,7 @@
 #include <weir/error.h>
 
 #include "core/base/grant.h"
+#include "core/base/tls_files.h"
 
 /* Capability bits of wi_transport_ops.caps; of a composite: see rule 8. */
 enum {
@@ -104,7 +105,9 @@ struct wi_transport_params {
     const char *name;   /* name of the node, for messages */
     uint32_t max_links; /* most endpoints at a time, not counting those that
                            are not known to be peers yet */
-    void *arg;          /* transport's own (sim: the simulated network) */
+    const struct wi_tls_files
+        *tls;                 /* NULL: plain; those that cannot ignore it */
+    void *arg;                /* transport's own (sim: the simulated network) */
     const struct wi_log *log; /* for faults that no call returns; NULL: none */
 };
 
@@ -140,7 +143,9 @@ struct wi_ep {
     struct wi_transport *transport; /* constant after open */
     void *user;                     /* core's; NULL until the core sets it */
     void *proof;                    /* likewise: core/link/prove.h */
-    _Atomic uint64_t completed;     /* written by: transport, see rule 3 */
+    const char *names; /* of the peer, each with its NUL, and "": the transport
+                          is sure of them. NULL: it does not know any */
+    _Atomic uint64_t completed; /* written by: transport, see rule 3 */
 };
 
 enum wi_event_kind {
@@ -266,8 +271,7 @@ struct wi_transport_ops {
                            uint32_t access, struct wi_mem *out,
                            struct weir_error *err);
 
-    /** Give memory back; of borrowed memory, end the borrowing. Nothing in
-     *  flight may use it, and no grant of it stand. Never fails. */
+    /** Give memory back. Nothing in flight may use it, and no grant stand. */
     void (*mem_close)(struct wi_transport *t, struct wi_mem *mem);
 
     /**
@@ -371,8 +375,7 @@ struct wi_transport_ops {
                              struct weir_error *err);
 
     /**
-     * Say in one line, for people, how an address is reached, and why so.
-     *
+     * Say in one line how an address is reached, and why so.
      * @param address  with "name:"; NULL: what this node can use at all
      * @param ep       the endpoint in use; NULL: the way that connect takes
      * @param text     WI_REASON_BYTES long; begins with the transport's name,
@@ -446,8 +449,8 @@ struct wi_transport_ops {
                      struct wi_event *events, uint32_t max);
 
     /**
-     * Get ready to sleep: after WEIR_OK the descriptor of `fd` becomes
-     * readable with the next event. WEIR_AGAIN: events are there, poll first.
+     * Get ready to sleep: after WEIR_OK `fd` becomes readable with the next
+     * event. WEIR_AGAIN: events are there, poll first.
      */
     weir_err (*arm)(struct wi_transport *t);
 
@@ -459,7 +462,6 @@ struct wi_transport_ops {
 
 /**
  * Find a transport by its name or by an address that begins with "name:".
- *
  * Errors:     NULL: no such transport
  * Blocks:     never.  Threads: any.  Ownership: static
  */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include "bench/lib/weir_engine.h"
 #include "bench/opponents/mpi.h"
 #include "bench/opponents/sockets.h"
+#include "core/base/err.h"
+#include "launch/certs.h"
 
 #include <weir/identity.h>
 
@@ -32,6 +35,7 @@ enum {
     LIMIT,
     SHM_SECRET,
     TCP_SECRET,
+    TCP_TLS,
     N_KNOWN
 };
 static const char *const names[N_KNOWN + 1] = {[SHM] = "shm",
@@ -43,7 +47,8 @@ static const char *const names[N_KNOWN + 1] = {[SHM] = "shm",
                                                [AUTO] = "auto",
                                                [LIMIT] = "limit",
                                                [SHM_SECRET] = "shm-secret",
-                                               [TCP_SECRET] = "tcp-secret"};
+                                               [TCP_SECRET] = "tcp-secret",
+                                               [TCP_TLS] = "tcp-tls"};
 
 static const char *mpi_shape = "bulk"; /* set once, before the series */
 
@@ -80,6 +85,56 @@ static weir_err run_secret(const char *name,
                     seconds_out, err);
 }
 
+/* One certificate for all nodes, with all their names. */
+static weir_err make_certs(const char *dir, uint32_t nodes,
+                           struct weir_error *err)
+{
+    char file[WL_PATH_BYTES];
+    char list[256 * 28] = "";
+    size_t at = 0;
+    for (uint32_t i = 0; i < nodes; i++) {
+        at += (size_t)snprintf(list + at, sizeof(list) - at,
+                               "%sDNS:process %u of %u", i == 0 ? "" : ",", i,
+                               nodes);
+    }
+    (void)snprintf(file, sizeof(file), "%s/bench", dir);
+    const struct wl_cert cert = {file, list, -3600, 86400};
+    struct wl_authority *a = wl_authority_open(file, "Weir bench");
+    weir_err rc = a != NULL ? wl_authority_issue(a, &cert) : WEIR_ERR_SYSTEM;
+    wl_authority_close(a);
+    return rc == WEIR_OK
+               ? rc
+               : wi_fail(err, rc, "no certificates can be made in %s", dir);
+}
+
+static weir_err run_tls(const char *name, const struct wb_plan_params *params,
+                        double *seconds_out, struct weir_error *err)
+{
+    static char dir[] = "/tmp/weir-bench-XXXXXX";
+    static char file[3][WL_PATH_BYTES];
+    static const char *const ends[] = {"crt", "key", "ca"};
+    (void)name;
+    if (mkdtemp(dir) == NULL) {
+        return wi_fail(err, WEIR_ERR_SYSTEM, "no directory %s", dir);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)snprintf(file[i], sizeof(file[i]), "%s/bench.%s", dir, ends[i]);
+    }
+    const struct weir_identity identity = {.tls_cert_file = file[0],
+                                           .tls_key_file = file[1],
+                                           .tls_ca_file = file[2]};
+    struct wb_plan_params p = *params;
+    p.identity = &identity;
+    weir_err rc = make_certs(dir, p.nodes, err);
+    rc = rc == WEIR_OK ? run_weir("tcp", &p, seconds_out, err) : rc;
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)unlink(file[i]);
+    }
+    (void)rmdir(dir);
+    (void)snprintf(dir, sizeof(dir), "/tmp/weir-bench-XXXXXX");
+    return rc;
+}
+
 static weir_err run_sockets(const char *name,
                             const struct wb_plan_params *params,
                             double *seconds_out, struct weir_error *err)
@@ -110,6 +165,7 @@ static struct wb_opponent opponent(uint32_t which)
                                        : which == MPI        ? run_mpi
                                        : which == MPI_TCP    ? run_mpi
                                        : which == LIMIT      ? run_limit
+                                       : which == TCP_TLS    ? run_tls
                                        : which >= SHM_SECRET ? run_secret
                                                              : run_weir};
 }
@@ -163,7 +219,8 @@ static const struct option_row two_stage_options[] = {
              "Rows that each node makes [5000000]"),
     {"transports", 't', "LIST",
      "Whom to run: shm, tcp, verbs, auto, sockets, mpi, mpi-tcp; shm-secret "
-     "and tcp-secret: of nodes that have a secret [shm,tcp,sockets]",
+     "and tcp-secret: of nodes that have a secret; tcp-tls: of nodes that have "
+     "certificates [shm,tcp,sockets]",
      OPTION_OWN(take_opponents)},
     {"repeat", 'k', "K", "Interleaved runs of each [5]",
      OPTION_U32(struct two_stage, series.repeat, 1, WB_MAX_REPEAT)},

@@ -110,6 +110,15 @@ bool wi_link_drop_attempt(struct wi_link *l)
     return true;
 }
 
+/* Is it who it says, and the member that was meant? */
+static weir_err check_name(const struct wi_link *l,
+                           const struct wi_msg_hello *h, struct weir_error *err)
+{
+    const char *name =
+        l->outside ? h->name : wi_member_name(l->engine, l->member);
+    return wi_prove_name(l->ep, name, err);
+}
+
 weir_err wi_link_on_accept(struct wi_link *l, const union wi_msg *msg,
                            struct weir_error *err)
 {
@@ -121,6 +130,9 @@ weir_err wi_link_on_accept(struct wi_link *l, const union wi_msg *msg,
         (h->from != wi_hello_peer(l) || h->to != wi_hello_own(l))) {
         rc = wi_fail(err, WEIR_ERR_PEER_PROTOCOL, "answered as member %u",
                      h->from);
+    }
+    if (rc == WEIR_OK) {
+        rc = check_name(l, h, err);
     }
     if (rc == WEIR_OK) {
         rc = wi_hello_take(l, h, err);
@@ -343,6 +355,9 @@ void wi_link_hello(struct wi_engine *e, struct wi_ep *ep,
     uint32_t version = 0;
     uint32_t caps = 0;
     weir_err rc = wi_hello_agree(h, wi_engine_caps(e), &version, &caps, &err);
+    if (rc == WEIR_OK) {
+        rc = wi_prove_name(ep, h->name, &err);
+    }
     if (rc == WEIR_OK) {
         rc = check_hello(e, h, &err);
     }

@@ -80,6 +80,9 @@ static void take_member(struct wi_engine *e, struct wi_join *j,
 {
     struct weir_error err;
     weir_err rc = check_member(e, j, m, &err);
+    if (rc == WEIR_OK && m->idx == 0) {
+        rc = wi_prove_name(j->ep, m->name, &err); /* it is the seed */
+    }
     if (rc != WEIR_OK) {
         wi_join_finish(j, rc, err.message);
         return;

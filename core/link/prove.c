@@ -2,8 +2,25 @@
 #include "core/link/prove.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/err.h"
+#include "core/transport.h"
+
+weir_err wi_prove_name(const struct wi_ep *ep, const char *name,
+                       struct weir_error *err)
+{
+    const char *n = ep->names != NULL ? ep->names : "";
+    while (*n != '\0' && strcmp(n, name) != 0) {
+        n += strlen(n) + 1;
+    }
+    return ep->names == NULL || *n != '\0'
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                         "the peer calls itself %s, and has a certificate of "
+                         "\"%.63s\" (its first name)",
+                         name, ep->names);
+}
 
 /* ---- beginning ----------------------------------------------------------- */
 

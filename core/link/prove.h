@@ -28,6 +28,11 @@ static inline bool wi_prove_done(const struct wi_ep *ep)
     return p == NULL || p->state == WI_PROOF_DONE;
 }
 
+/** May the peer have this name? Where the transport knows its names, it is one
+ *  of them. Errors: WEIR_ERR_PEER_REFUSED */
+weir_err wi_prove_name(const struct wi_ep *ep, const char *name,
+                       struct weir_error *err);
+
 /** Connecting: what to say first. Errors: WEIR_ERR_NO_MEMORY,
  *  WEIR_ERR_SYSTEM */
 weir_err wi_prove_begin(struct wi_engine *e, struct wi_ep *ep,

@@ -6,6 +6,7 @@
 #include "core/base/err.h"
 #include "core/link/engine.h"
 #include "core/link/newcomer.h"
+#include "core/link/prove.h"
 #include "core/link/say.h"
 #include "core/link/warn.h"
 #include "core/transport.h"
@@ -116,6 +117,9 @@ void wi_seed_message(struct wi_engine *e, struct wi_ep *ep,
 {
     struct weir_error err;
     weir_err rc = check_version(e, m, &err);
+    if (rc == WEIR_OK) {
+        rc = wi_prove_name(ep, m->name, &err);
+    }
     if (rc == WEIR_OK && e->join == NULL && e->n_members == 0) {
         rc = wi_fail(&err, WEIR_ERR_STATE, "not a seed yet");
     } else if (rc == WEIR_OK) {

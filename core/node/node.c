@@ -196,7 +196,8 @@ static weir_err open_identity(struct weir_node *n,
                               struct weir_error *err)
 {
     n->engine.draw_fn = wi_secret_draw;
-    weir_err rc = wi_secret_source_open(&n->os->secret, p, err);
+    weir_err rc = wi_tls_files_check(p, err);
+    rc = rc == WEIR_OK ? wi_secret_source_open(&n->os->secret, p, err) : rc;
     if (rc == WEIR_OK && wi_secret_source_any(&n->os->secret)) {
         rc = wi_secret_source_read(&n->os->secret, &n->engine.secrets, err);
     }
@@ -206,7 +207,8 @@ static weir_err open_identity(struct weir_node *n,
 /* Whoever reaches an address of another machine can be a peer. */
 static void warn_of_strangers(const struct wi_engine *e)
 {
-    if (e->secrets.n == 0 && e->transport->networked) {
+    bool tls = e->cfg.identity != NULL && e->cfg.identity->tls_ca_file != NULL;
+    if (e->secrets.n == 0 && !tls && e->transport->networked) {
         wi_log(&e->log, WI_LOG_WARN,
                "%s takes peers from the network without asking who they are: "
                "give all nodes a secret_file",
@@ -267,6 +269,8 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
     e->ops->why(e->transport, NULL, NULL, why);
     wi_log(&e->log, WI_LOG_INFO, "%s", why);
     warn_of_strangers(e);
+    e->cfg.identity = NULL; /* the caller's, until now */
+    e->cfg.secret_file = NULL;
     return p->manual ? WEIR_OK : wi_netthread_start(n, err);
 }
 

@@ -52,23 +52,29 @@ bool wi_secret_source_any(const struct wi_secret_source *s)
 
 /* ---- files --------------------------------------------------------------- */
 
+/* Only its owner may change it, and its group read it. */
+static weir_err check_mode(const char *what, const char *name,
+                           const struct stat *st, struct weir_error *err)
+{
+    if (!S_ISREG(st->st_mode)) {
+        return wi_fail(err, WEIR_ERR_SYSTEM, "%s %.200s is not a regular file",
+                       what, name);
+    }
+    if ((st->st_mode & (S_IRWXO | S_IWGRP)) != 0) {
+        return wi_fail(err, WEIR_ERR_SYSTEM,
+                       "%s %.200s has mode %03o: others may use it, or its "
+                       "group change it: chmod 600",
+                       what, name, (unsigned)st->st_mode & 0777u);
+    }
+    return WEIR_OK;
+}
+
 static weir_err check_file(const char *name, int fd, struct weir_error *err)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0) {
-        return wi_fail_errno(err, errno, "secret_file %.200s", name);
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return wi_fail(err, WEIR_ERR_SYSTEM,
-                       "secret_file %.200s is not a regular file", name);
-    }
-    if ((st.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
-        return wi_fail(err, WEIR_ERR_SYSTEM,
-                       "secret_file %.200s has mode %03o: others may use it, "
-                       "or its group change it: chmod 600",
-                       name, (unsigned)st.st_mode & 0777u);
-    }
-    return WEIR_OK;
+    return fstat(fd, &st) != 0
+               ? wi_fail_errno(err, errno, "secret_file %.200s", name)
+               : check_mode("secret_file", name, &st, err);
 }
 
 static weir_err read_text(const char *name, int fd, char *text, size_t *len,
@@ -111,6 +117,36 @@ static weir_err read_file(const char *name, struct wi_secrets *out,
     (void)close(fd);
     wi_wipe(text, sizeof(text));
     return rc;
+}
+
+static bool has_tls(const char *transport)
+{
+    return strcmp(transport, "tcp") == 0 || strcmp(transport, "auto") == 0;
+}
+
+weir_err wi_tls_files_check(const struct weir_node_params *p,
+                            struct weir_error *err)
+{
+    const struct weir_identity *id = p->identity;
+    struct stat st;
+    if (id == NULL || (id->tls_cert_file == NULL && id->tls_key_file == NULL &&
+                       id->tls_ca_file == NULL)) {
+        return WEIR_OK;
+    }
+    if (id->tls_cert_file == NULL || id->tls_key_file == NULL ||
+        id->tls_ca_file == NULL) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "TLS needs tls_cert_file, tls_key_file and tls_ca_file");
+    }
+    if (!has_tls(p->transport)) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "TLS is for transports tcp and auto, not for %.40s",
+                       p->transport);
+    }
+    return stat(id->tls_key_file, &st) != 0
+               ? wi_fail_errno(err, errno, "tls_key_file %.200s",
+                               id->tls_key_file)
+               : check_mode("tls_key_file", id->tls_key_file, &st, err);
 }
 
 /* ---- both ---------------------------------------------------------------- */

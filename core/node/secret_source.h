@@ -21,6 +21,12 @@ weir_err wi_secret_source_open(struct wi_secret_source *s,
                                struct weir_error *err);
 void wi_secret_source_close(struct wi_secret_source *s);
 
+/** Check the files of TLS that the params name, as far as this needs no
+ *  OpenSSL. Errors: WEIR_ERR_ARG (one of three is missing, or the transport has
+ *  no TLS), WEIR_ERR_SYSTEM (others may read the key) */
+weir_err wi_tls_files_check(const struct weir_node_params *p,
+                            struct weir_error *err);
+
 /** Is there one? */
 bool wi_secret_source_any(const struct wi_secret_source *s);
 

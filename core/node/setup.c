@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weir/identity.h>
 
 #include "core/base/err.h"
 #include "core/link/engine.h"
@@ -27,12 +28,19 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
                        "no transport \"%s\"; there are: %s", name,
                        wi_transport_names());
     }
+    const struct weir_identity *id = e->cfg.identity;
+    struct wi_tls_files tls = {0};
+    if (id != NULL) {
+        tls = (struct wi_tls_files){id->tls_cert_file, id->tls_key_file,
+                                    id->tls_ca_file};
+    }
     struct wi_transport_params p = {
         .listen = e->cfg.listen,
         .advertise = e->cfg.advertise,
         .name = e->name,
         /* Old ones may still be dying, and strangers have places too. */
         .max_links = e->cfg.max_members + wi_engine_entries(e) + WI_GUESTS,
+        .tls = tls.cert != NULL ? &tls : NULL,
         .arg = e->cfg.transport_arg,
         .log = &e->log,
     };

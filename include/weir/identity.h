@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Who a node is, to its peers: that it knows the secret of its cluster.
+ * Who a node is, to its peers: that it knows the secret of its cluster, or that
+ * it has a certificate of its name, or both.
  *
  *   openssl rand -hex 32 > secret && chmod 600 secret      once, for all nodes
  *
@@ -38,11 +39,24 @@ extern "C" {
 typedef uint32_t (*weir_secret_fn)(void *arg, uint32_t which, void *bytes,
                                    uint32_t room);
 
-/** What there is beside weir_node_params.secret_file. */
+/**
+ * What there is beside weir_node_params.secret_file.
+ *
+ * With the three files of TLS everything that goes over tcp is encrypted by TLS
+ * 1.3, and peers show certificates of one authority to each other before either
+ * says a word. A certificate has the names that its node may have as DNS names
+ * (subjectAltName): a peer that calls itself otherwise is refused, so give
+ * nodes names. Files are PEM, read by weir_node_open. For tcp, and for auto,
+ * which leaves verbs out then; what goes over shm stays in the host.
+ */
 struct weir_identity {
     weir_secret_fn secret; /* instead of a file */
     void *secret_arg;
-    uint64_t reserved[10]; /* must be zero */
+    const char
+        *tls_cert_file;       /* this node's, and those above it but the last */
+    const char *tls_key_file; /* its key, which others may not read */
+    const char *tls_ca_file;  /* authorities of peers */
+    uint64_t reserved[7];     /* must be zero */
 };
 
 /**

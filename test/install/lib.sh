@@ -15,7 +15,7 @@ trap 'exit 1' HUP INT TERM
 
 # What pkg-config finds: of the packages of `tools/setup.sh lib` (and plan) all
 # that there is, and no other.
-packages="liburcu-bp liburcu-cds libxxhash libcrypto"
+packages="liburcu-bp liburcu-cds libxxhash libssl libcrypto"
 with_plan=OFF
 if [ "$kind" = plan ]; then
     packages="$packages jansson"

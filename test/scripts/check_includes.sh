@@ -42,12 +42,15 @@ cat >"$tmp/rules" <<'RULES'
                             "core/transport.h" "core/base/ OWN
 ^transport/ucx/             SYS <weir/error.h> <ucp/ <uct/ <ucs/
                             "core/transport.h" "core/base/ OWN
+^transport/tcp/             SYS <weir/error.h> <openssl/ "core/transport.h"
+                            "core/base/ OWN
 ^transport/[a-z]*/          SYS <weir/error.h> "core/transport.h" "core/base/
                             OWN
 ^operators/                 SYS <weir/ <jansson.h> "operators/
 ^services/                  SYS <weir/ <nanoarrow/ <arrow-adbc/ OWN
 ^connectors/                SYS <weir/ <nanoarrow/ <arrow-adbc/ OWN
 ^examples/                  SYS <weir/ OWN
+^launch/certs\.[ch]$         SYS <weir/ <openssl/ OWN
 ^launch/                    SYS <weir/ "core/base/ "launch/
 ^chbench/                   SYS <weir/ "operators/base/ "operators/table/
                             "chbench/
@@ -63,9 +66,12 @@ cat >"$tmp/rules" <<'RULES'
                             "launch/ "cli/ "tools/
 ^test/unit/core/            SYS <weir/ <urcu <xxhash.h> <criterion/ "core/
                             "test/
+^test/unit/transport/tcp_tls SYS <criterion/ "launch/ "transport/ "test/
 ^test/unit/transport/       SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/conformance/spi_sockets SYS <weir/ <criterion/ "bench/opponents/ "test/
 ^test/conformance/scan_     SYS <weir/ <nanoarrow/ <criterion/ "services/scan/
+                            "test/
+^test/conformance/tls_test  SYS <weir/ <openssl/ <criterion/ "launch/
                             "test/
 ^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/install/              SYS <weir/

@@ -77,6 +77,7 @@ static void accepted(struct tcp_transport *t, int fd, const union wi_inet *addr)
     t->greeting_count++;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     wi_tcp_ep_watch(ep, EPOLL_CTL_ADD, EPOLLIN);
+    (void)wi_tcp_ep_begin(ep);
 }
 
 static void accept_some(struct tcp_transport *t)
@@ -190,6 +191,7 @@ static void tcp_close(struct wi_transport *base)
             (void)close(fds[i]);
         }
     }
+    wi_tls_close(t->tls);
     free(t);
 }
 
@@ -212,6 +214,9 @@ static weir_err tcp_open(const struct wi_transport_params *params,
     weir_err rc =
         open_listener(t, params->listen ? params->listen : "127.0.0.1:0",
                       params->advertise, err);
+    if (rc == WEIR_OK && params->tls != NULL) {
+        rc = wi_tls_open(params->tls, params->name, &t->tls, err);
+    }
     if (rc == WEIR_OK) {
         rc = open_epoll(t, err);
     }
@@ -342,6 +347,9 @@ static uint32_t step(struct tcp_ep *ep, struct wi_event *events, uint32_t max)
     if (ep->state == TCP_CONNECTING) {
         ep->todo = 0;
         wi_tcp_ep_connected(ep);
+    } else if (ep->state == TCP_TLS) {
+        ep->todo = 0;
+        wi_tcp_ep_shake(ep);
     } else if (ep->state == TCP_GREETING) {
         ep->todo = 0;
         wi_tcp_ep_greeted(ep);

@@ -42,6 +42,7 @@
 #include "core/base/inet.h"
 #include "core/base/list.h"
 #include "core/transport.h"
+#include "transport/tcp/tcp_tls.h"
 
 enum {
     TCP_GREETING_BYTES = 16,
@@ -64,12 +65,14 @@ enum {
 #define TCP_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent */
 #define TCP_LINGER_NS UINT64_C(2000000000)   /* wait for the peer's end */
 #define TCP_PAUSE_NS UINT64_C(100000000)     /* between accepts without fds */
+#define TCP_REFUSED_NS UINT64_C(1000000000)  /* between lines in the log */
 
 enum tcp_record { TCP_MESSAGE = 1, TCP_WRITE, TCP_READ, TCP_READ_DATA };
 
 enum tcp_state {
     TCP_LOOKING,    /* the name is being looked up; there is no socket yet */
     TCP_CONNECTING, /* connect(2) is under way */
+    TCP_TLS,        /* certificates are shown and looked at */
     TCP_GREETING,   /* waiting for the peer's greeting */
     TCP_UP,
     TCP_DEAD,   /* CLOSED was or will be reported; out of epoll */
@@ -94,6 +97,7 @@ struct tcp_transport {
     int timer_fd;
     uint32_t max_links;
     const struct wi_log *log;
+    struct wi_tls *tls; /* NULL: plain */
     char address[WI_ADDRESS_BYTES];
 
     /* written by: engine */
@@ -101,6 +105,8 @@ struct tcp_transport {
     uint64_t paused_until_ns; /* 0: listening; else out of descriptors */
     bool pause_reported;      /* once until an accept succeeds */
     bool full_reported;       /* once until there was room for a link */
+    uint64_t refused_ns;      /* TLS: no such line in the log before that */
+    uint32_t refused;         /* since the last one */
     uint32_t links;           /* endpoints, ungreeted ones included */
     uint32_t greeting_count;
     uint32_t linger_count;
@@ -161,10 +167,11 @@ struct tcp_ep {
     struct wi_ep base;
 
     /* written by: engine */
-    struct wi_list all;        /* in one list of the transport */
-    struct wi_list ready;      /* in t->ready, or alone */
-    struct tcp_lookup *lookup; /* state LOOKING */
-    int fd;                    /* -1: none yet */
+    struct wi_list all;         /* in one list of the transport */
+    struct wi_list ready;       /* in t->ready, or alone */
+    struct tcp_lookup *lookup;  /* state LOOKING */
+    int fd;                     /* -1: none yet */
+    struct wi_tls_session *tls; /* NULL: plain */
     enum tcp_state state;
     bool accepted;
     bool hung_up;        /* the peer closed before it greeted */
@@ -246,12 +253,6 @@ void wi_tcp_ep_lose(struct tcp_ep *ep, const char *fmt, ...)
 void wi_tcp_ep_found(struct tcp_ep *ep, const union wi_inet *addr,
                      const char *why);
 
-/** Connection is there or has failed (state CONNECTING). */
-void wi_tcp_ep_connected(struct tcp_ep *ep);
-
-/** Read the peer's greeting (state GREETING). */
-void wi_tcp_ep_greeted(struct tcp_ep *ep);
-
 /** Drop what arrives (state LINGER). True if the peer's end has come. */
 bool wi_tcp_ep_linger(struct tcp_ep *ep);
 
@@ -260,6 +261,20 @@ weir_err wi_tcp_check(struct wi_transport *t, const char *address,
 weir_err wi_tcp_connect(struct wi_transport *t, const char *address,
                         struct wi_ep **ep_out, struct weir_error *err);
 void wi_tcp_disconnect(struct wi_ep *base);
+
+/* ---- tcp_greet.c --------------------------------------------------------- */
+
+/** Connection is there or has failed (state CONNECTING). */
+void wi_tcp_ep_connected(struct tcp_ep *ep);
+
+/** Begin TLS, if the node has a certificate, else greet. False: lost */
+bool wi_tcp_ep_begin(struct tcp_ep *ep);
+
+/** Go on with the handshake of TLS (state TLS). */
+void wi_tcp_ep_shake(struct tcp_ep *ep);
+
+/** Read the peer's greeting (state GREETING). */
+void wi_tcp_ep_greeted(struct tcp_ep *ep);
 
 /* ---- tcp_lookup.c: engine ------------------------------------------------ */
 

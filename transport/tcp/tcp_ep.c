@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Life of a tcp endpoint: connect or accept, greet, up, lost or disconnected.
- *
- * Each side greets with 16 bytes: "WEIR\r\n\r\n", a version, seven zero bytes.
- * The line ends are there for servers of other protocols: they take the
- * greeting for a whole request and answer, instead of waiting for more.
+ * Life of a tcp endpoint: connect, lost or disconnected; tcp_greet.c has what
+ * lies between.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -20,12 +16,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/err.h"
-#include "core/base/log.h"
 #include "transport/tcp/tcp.h"
-
-enum { MAGIC_BYTES = 8, VERSION = 1 };
-
-static const uint8_t greeting[TCP_GREETING_BYTES] = "WEIR\r\n\r\n\1";
 
 /* ---- open and close ------------------------------------------------------ */
 
@@ -58,6 +49,7 @@ void wi_tcp_ep_close(struct tcp_ep *ep)
     } else {
         t->links--;
     }
+    wi_tls_end(ep->tls);
     if (ep->fd >= 0) {
         (void)close(ep->fd);
     }
@@ -106,144 +98,6 @@ void wi_tcp_ep_lose(struct tcp_ep *ep, const char *fmt, ...)
         wi_tcp_ep_todo(ep, TCP_TODO_CLOSED);
     } else {
         wi_tcp_ep_trash(ep); /* the core never heard of it */
-    }
-}
-
-/* ---- greeting ------------------------------------------------------------ */
-
-/* A peer that was there has closed: unlike a port where nobody listens. */
-static bool is_hang_up(int why)
-{
-    return why == ECONNRESET || why == EPIPE;
-}
-
-static bool greet(struct tcp_ep *ep)
-{
-    /* A new socket has room for 16 bytes. */
-    ssize_t n = send(ep->fd, greeting, sizeof(greeting), MSG_NOSIGNAL);
-    if (n != (ssize_t)sizeof(greeting)) {
-        ep->hung_up = n < 0 && is_hang_up(errno);
-        wi_tcp_ep_lose(ep, "greeting to %s: %s", ep->peer,
-                       n < 0 ? strerror(errno) : "no room");
-        return false;
-    }
-    return true;
-}
-
-/* Connecting to a port of one's own host at which nobody listens can end in a
- * connection to oneself, if the kernel picks that port as the local one. */
-static bool is_myself(const struct tcp_ep *ep)
-{
-    struct sockaddr_storage a = {0};
-    struct sockaddr_storage b = {0};
-    socklen_t a_len = sizeof(a);
-    socklen_t b_len = sizeof(b);
-    return getsockname(ep->fd, (struct sockaddr *)&a, &a_len) == 0 &&
-           getpeername(ep->fd, (struct sockaddr *)&b, &b_len) == 0 &&
-           a_len == b_len && memcmp(&a, &b, a_len) == 0;
-}
-
-void wi_tcp_ep_connected(struct tcp_ep *ep)
-{
-    int why = 0;
-    socklen_t len = sizeof(why);
-    (void)getsockopt(ep->fd, SOL_SOCKET, SO_ERROR, &why, &len);
-    if (why == 0 && is_myself(ep)) {
-        why = ECONNREFUSED;
-    }
-    if (why != 0) {
-        ep->hung_up = is_hang_up(why); /* connected, and reset before we look */
-        wi_tcp_ep_lose(ep, "connect to %s: %s", ep->peer, strerror(why));
-        return;
-    }
-    ep->state = TCP_GREETING;
-    wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLIN);
-    (void)greet(ep);
-}
-
-static WI_COLD void lose_stranger(struct tcp_ep *ep)
-{
-    char text[TCP_GREETING_BYTES + 1] = {0};
-    uint32_t n = wi_min_u32(ep->rx.tail, TCP_GREETING_BYTES);
-    for (uint32_t i = 0; i < n; i++) {
-        int c = ep->rx.look[i];
-        text[i] = isprint(c) ? (char)c : '.';
-    }
-    wi_tcp_ep_lose(ep, "%s is not a Weir node (it answered \"%s\")", ep->peer,
-                   text);
-}
-
-/* What has come is a greeting as far as it goes. */
-static bool check_greeting(struct tcp_ep *ep)
-{
-    uint32_t have = ep->rx.tail;
-    if (memcmp(ep->rx.look, greeting, wi_min_u32(have, MAGIC_BYTES)) != 0) {
-        lose_stranger(ep);
-        return false;
-    }
-    if (have > MAGIC_BYTES && ep->rx.look[MAGIC_BYTES] != VERSION) {
-        wi_tcp_ep_lose(ep,
-                       "%s speaks version %d of the tcp transport, this "
-                       "node speaks %d: run the same release on both",
-                       ep->peer, ep->rx.look[MAGIC_BYTES], VERSION);
-        return false;
-    }
-    return true;
-}
-
-/* Once, until there is room again: the peer tries again and again. */
-static WI_COLD void say_full(const struct tcp_ep *ep)
-{
-    struct tcp_transport *t = tcp_home(ep);
-    if (!t->full_reported) {
-        wi_log(t->log, WI_LOG_WARN,
-               "no room at %s for %s: there are %u connections already "
-               "(max_members)",
-               t->address, ep->peer, t->links);
-    }
-    t->full_reported = true;
-}
-
-static void end_greeting(struct tcp_ep *ep)
-{
-    struct tcp_transport *t = tcp_home(ep);
-    if (ep->accepted) {
-        if (t->links >= t->max_links || !greet(ep)) {
-            if (ep->state == TCP_GREETING) {
-                say_full(ep);
-                wi_tcp_ep_lose(ep, "no room for %s", ep->peer);
-            }
-            return;
-        }
-        ep->until_ns = 0;
-        t->full_reported = false;
-        t->greeting_count--;
-        t->links++;
-        wi_list_remove(&ep->all);
-        wi_list_push_back(&t->eps, &ep->all);
-    }
-    ep->rx.tail = 0;
-    ep->state = TCP_UP;
-    wi_tcp_ep_todo(ep, TCP_TODO_UP | TCP_TODO_IN);
-}
-
-void wi_tcp_ep_greeted(struct tcp_ep *ep)
-{
-    struct tcp_rx *rx = &ep->rx;
-    ssize_t n = recv(ep->fd, &rx->look[rx->tail], TCP_GREETING_BYTES - rx->tail,
-                     MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-        return;
-    }
-    if (n <= 0) {
-        ep->hung_up = rx->tail == 0; /* perhaps it had no room for us */
-        wi_tcp_ep_lose(ep, "%s hung up before it greeted%s%s", ep->peer,
-                       n < 0 ? ": " : "", n < 0 ? strerror(errno) : "");
-        return;
-    }
-    rx->tail += (uint32_t)n;
-    if (check_greeting(ep) && rx->tail == TCP_GREETING_BYTES) {
-        end_greeting(ep);
     }
 }
 

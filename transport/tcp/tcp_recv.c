@@ -287,7 +287,9 @@ static WI_COLD void lose_stream(struct tcp_ep *ep, ssize_t n, int why)
 {
     /* Relaxed: a number for a text. */
     int send_why = wi_load_rlx(&ep->send_errno);
-    if (n < 0 || send_why != 0) {
+    if (n < 0 && why == EPROTO && ep->tls != NULL) {
+        wi_tcp_ep_lose(ep, "TLS with %s: %s", ep->peer, wi_tls_why(ep->tls));
+    } else if (n < 0 || send_why != 0) {
         wi_tcp_ep_lose(ep, "connection to %s: %s", ep->peer,
                        strerror(n < 0 ? why : send_why));
     } else if (ep->rx.left > 0 || ep->rx.head != ep->rx.tail) {
@@ -298,7 +300,14 @@ static WI_COLD void lose_stream(struct tcp_ep *ep, ssize_t n, int why)
     }
 }
 
-/* One readv. True if there may be more to read. */
+static ssize_t get(struct tcp_ep *ep, const struct iovec *iov, uint32_t n)
+{
+    return ep->tls != NULL ? wi_tls_get(ep->tls, iov, n)
+                           : readv(ep->fd, iov, (int)n);
+}
+
+/* One readv. True if there may be more to read: of TLS, in memory, where epoll
+ * does not see it. */
 static bool fill(struct tcp_ep *ep)
 {
     struct tcp_rx *rx = &ep->rx;
@@ -314,7 +323,7 @@ static bool fill(struct tcp_ep *ep)
     }
     ssize_t n;
     do {
-        n = left > 0 ? readv(ep->fd, iov, 2) : readv(ep->fd, iov + 1, 1);
+        n = left > 0 ? get(ep, iov, 2) : get(ep, iov + 1, 1);
     } while (n < 0 && errno == EINTR);
     if (n <= 0) {
         if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
@@ -329,7 +338,7 @@ static bool fill(struct tcp_ep *ep)
     if (left > 0 && rx->left == 0) {
         end_payload(ep);
     }
-    return (uint32_t)n == left + want;
+    return ep->tls != NULL || (uint32_t)n == left + want;
 }
 
 uint32_t wi_tcp_receive(struct tcp_ep *ep, struct wi_event *events,
@@ -346,6 +355,9 @@ uint32_t wi_tcp_receive(struct tcp_ep *ep, struct wi_event *events,
         }
         readable = fill(ep);
         n = parse(ep, events, n, max);
+    }
+    if (ep->tls != NULL && readable && ep->state == TCP_UP) {
+        wi_tcp_ep_todo(ep, TCP_TODO_IN);
     }
     return n;
 }

@@ -102,7 +102,9 @@ static ssize_t send_pieces(struct tcp_ep *ep, uint32_t first, uint32_t count)
         wi_tsan_read(iov[i].iov_base, iov[i].iov_len);
     }
     wi_tsan_reads_off();
-    ssize_t n = sendmsg(ep->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t n = ep->tls != NULL
+                    ? wi_tls_put(ep->tls, iov, count)
+                    : sendmsg(ep->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
     wi_tsan_reads_on();
     return n;
 }

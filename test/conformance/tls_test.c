@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TLS over tcp: certificates that are good, and all kinds that are not. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/certs.h"
+#include "test/support/flow.h"
+
+#include <criterion/criterion.h>
+
+enum { NODES = 2, DAY_S = 86400 };
+
+static const uint64_t second = 1000000000u;
+
+/* ---- certificates -------------------------------------------------------- */
+
+static char dir[] = "/tmp/weir-tls-XXXXXX";
+static struct wl_authority *ours;
+
+static const char *path(const char *name)
+{
+    static char text[8][WL_PATH_BYTES];
+    static unsigned at;
+    char *it = text[at++ % 8];
+    (void)snprintf(it, WL_PATH_BYTES, "%s/%s", dir, name);
+    return it;
+}
+
+static void issue(const struct wl_authority *a, const char *file,
+                  const char *names, int64_t begin_s, int64_t end_s)
+{
+    const struct wl_cert cert = {path(file), names, begin_s, end_s};
+    weir_err rc = wl_authority_issue(a, &cert);
+    cr_assert_eq(rc, WEIR_OK, "%s", file);
+}
+
+static void make_certs(void)
+{
+    cr_assert_not_null(mkdtemp(dir));
+    ours = wl_authority_open(path("ours"), "one");
+    cr_assert_not_null(ours);
+    issue(ours, "n0", "DNS:n0", -DAY_S, DAY_S);
+    issue(ours, "n1", "DNS:other,DNS:n1", -DAY_S, DAY_S);
+}
+
+static void drop_certs(void)
+{
+    char command[64];
+    wl_authority_close(ours);
+    (void)snprintf(command, sizeof(command), "rm -r %s", dir);
+    cr_assert_eq(system(command), 0);
+}
+
+/* ---- nodes --------------------------------------------------------------- */
+
+struct end {
+    weir_node *node;
+    struct weir_identity identity;
+    char text[3][WL_PATH_BYTES];
+    pthread_mutex_t lock;
+    char log[8192];
+    size_t len;
+};
+
+static struct end ends[NODES];
+
+static void hear(void *arg, weir_log_level level, const char *line)
+{
+    struct end *e = arg;
+    (void)level;
+    (void)pthread_mutex_lock(&e->lock);
+    int n = snprintf(e->log + e->len, sizeof(e->log) - e->len, "%s\n", line);
+    e->len += (size_t)n;
+    cr_assert_lt(e->len, sizeof(e->log));
+    (void)pthread_mutex_unlock(&e->lock);
+}
+
+static uint32_t said(struct end *e, const char *text)
+{
+    uint32_t n = 0;
+    (void)pthread_mutex_lock(&e->lock);
+    for (const char *at = e->log; (at = strstr(at, text)) != NULL; at++) {
+        n++;
+    }
+    (void)pthread_mutex_unlock(&e->lock);
+    return n;
+}
+
+/* cert NULL: plain. */
+static struct weir_node_params node_params(struct end *e, const char *name,
+                                           const char *cert, const char *ca)
+{
+    *e = (struct end){.lock = PTHREAD_MUTEX_INITIALIZER};
+    (void)snprintf(e->text[0], WL_PATH_BYTES, "%s/%s.crt", dir, cert);
+    (void)snprintf(e->text[1], WL_PATH_BYTES, "%s/%s.key", dir, cert);
+    (void)snprintf(e->text[2], WL_PATH_BYTES, "%s/%s.ca", dir, ca);
+    e->identity = (struct weir_identity){.tls_cert_file = e->text[0],
+                                         .tls_key_file = e->text[1],
+                                         .tls_ca_file = e->text[2]};
+    return (struct weir_node_params){.name = name,
+                                     .transport = "tcp",
+                                     .max_members = NODES,
+                                     .identity =
+                                         cert != NULL ? &e->identity : NULL,
+                                     .connect_ns = 2 * second,
+                                     .log = hear,
+                                     .log_arg = e,
+                                     .log_level = WEIR_LOG_WARN};
+}
+
+static void open_end(struct end *e, const char *name, const char *cert,
+                     const char *ca)
+{
+    struct weir_node_params p =
+        node_params(e, name, cert != NULL ? cert : "-", ca);
+    struct weir_error err = {0};
+    p.identity = cert != NULL ? p.identity : NULL;
+    weir_err rc = weir_node_open(&p, &e->node, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+}
+
+static void join_ends(const char *name1)
+{
+    const struct weir_member members[NODES] = {
+        {"n0", weir_node_address(ends[0].node), 1},
+        {name1, weir_node_address(ends[1].node), 1}};
+    struct weir_error err = {0};
+    for (uint32_t i = 0; i < NODES; i++) {
+        weir_err rc = weir_node_join(ends[i].node, members, NODES, &err);
+        cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    }
+}
+
+static void close_ends(void)
+{
+    for (uint32_t i = 0; i < NODES; i++) {
+        weir_node_close(ends[i].node);
+    }
+}
+
+/* A query over both, opened by node 0, which connects to node 1. */
+static weir_query *query(void)
+{
+    const uint32_t both[] = {1, 0};
+    const struct weir_query_params params = {
+        .id = 1, .members = both, .n_members = NODES};
+    struct weir_error err = {0};
+    weir_query *q = NULL;
+    weir_err rc = weir_query_open(ends[0].node, &params, &q, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    return q;
+}
+
+static void expect_refusal(const char *here, const char *there)
+{
+    struct weir_error err = {0};
+    weir_query *q = query();
+    uint64_t waits = 0;
+    while (weir_query_status(q, NULL) == WEIR_OK && waits++ < 60) {
+        (void)weir_worker_wait(ends[0].node, 0, second);
+    }
+    weir_err rc = weir_query_status(q, &err);
+    cr_assert_eq(weir_err_scope(rc), WEIR_SCOPE_PEER, "%s: %s",
+                 weir_err_name(rc), err.message);
+    cr_assert_not_null(strstr(err.message, here), "no \"%s\" in: %s", here,
+                       err.message);
+    weir_query_close(q);
+    close_ends();
+    cr_assert_eq(said(&ends[0], "link lost"), 1, "%s", ends[0].log);
+    cr_assert_eq(said(&ends[1], "refused"), 1, "%s", ends[1].log);
+    cr_assert_eq(said(&ends[1], there), 1, "no \"%s\" in: %s", there,
+                 ends[1].log);
+}
+
+/* ---- good ones ----------------------------------------------------------- */
+
+/* All types of rows, large rows and small rings, as over plain tcp. */
+Test(tls, rows_travel, .timeout = 300, .init = make_certs, .fini = drop_certs)
+{
+    static const struct wt_place tcp = {.transport = "tcp"};
+    const struct wt_cluster_params apart = {.nodes = NODES, .apart = true};
+    static struct wt_cluster c;
+    wt_cluster_open(&c, &tcp, &apart);
+    for (uint32_t i = 0; i < NODES; i++) {
+        char names[WT_NAME_BYTES + 8];
+        char file[16];
+        struct weir_error err = {0};
+        struct weir_node_params p = wt_node_params(&c, i);
+        (void)snprintf(names, sizeof(names), "DNS:%s", p.name);
+        (void)snprintf(file, sizeof(file), "own%u", i);
+        issue(ours, file, names, -DAY_S, DAY_S);
+        struct weir_node_params tls =
+            node_params(&ends[i], p.name, file, "ours");
+        p.identity = tls.identity;
+        p.memory_bytes = 8 << 20;
+        weir_node_close(c.node[i]);
+        weir_err rc = weir_node_open(&p, &c.node[i], &err);
+        cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    }
+    wt_cluster_join(&c);
+    for (uint64_t id = 1; id <= 3; id++) {
+        const struct wt_flow_params flow = {.n_rows = id == 1 ? 10 : 20000,
+                                            .batch_rows = 500};
+        struct wt_query q;
+        struct wt_flow f;
+        wt_query_open(&q, &c, id, NULL);
+        wt_flow_open(&f, &q, &flow);
+        bool ran = wt_cluster_run(&c);
+        cr_assert(ran, "%s", c.why);
+        wt_flow_check(&f);
+        wt_query_close(&q);
+        wt_flow_close(&f);
+    }
+    wt_cluster_close(&c);
+}
+
+struct joiner {
+    struct end *e;
+    const char *seed;
+    weir_err rc;
+    struct weir_error err;
+};
+
+static void *join(void *arg)
+{
+    struct joiner *j = arg;
+    j->rc =
+        weir_node_join_seed(j->e->node, j->seed, NODES, 10 * second, &j->err);
+    return NULL;
+}
+
+Test(tls, seeds_look_at_names, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    pthread_t thread;
+    struct joiner seed = {.e = &ends[0]};
+    open_end(&ends[0], "n0", "n0", "ours");
+    open_end(&ends[1], "n1", "n1", "ours");
+    cr_assert_eq(pthread_create(&thread, NULL, join, &seed), 0);
+    struct joiner j = {.e = &ends[1], .seed = weir_node_address(ends[0].node)};
+    (void)join(&j);
+    (void)pthread_join(thread, NULL);
+    cr_assert_eq(j.rc, WEIR_OK, "%s", j.err.message);
+    cr_assert_eq(seed.rc, WEIR_OK, "%s", seed.err.message);
+    close_ends();
+}
+
+/* ---- bad ones ------------------------------------------------------------ */
+
+static void expect_bad_cert(const char *cert1, const char *ca1,
+                            const char *here, const char *there)
+{
+    open_end(&ends[0], "n0", "n0", "ours");
+    open_end(&ends[1], "n1", cert1, ca1);
+    join_ends("n1");
+    expect_refusal(here, there);
+}
+
+Test(tls, expired_certificates_are_refused, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    issue(ours, "late", "DNS:n1", -2 * DAY_S, -DAY_S);
+    expect_bad_cert("late", "ours", "certificate has expired",
+                    "certificate expired");
+}
+
+Test(tls, certificates_to_come_are_refused, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    issue(ours, "early", "DNS:n1", DAY_S, 2 * DAY_S);
+    expect_bad_cert("early", "ours", "certificate is not yet valid",
+                    "bad certificate");
+}
+
+Test(tls, unknown_authorities_are_refused, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    struct wl_authority *theirs = wl_authority_open(path("theirs"), "two");
+    cr_assert_not_null(theirs);
+    issue(theirs, "n1", "DNS:n1", -DAY_S, DAY_S);
+    wl_authority_close(theirs);
+    expect_bad_cert("n1", "theirs",
+                    "its certificate: self-signed certificate in",
+                    "unknown ca");
+}
+
+/* All as it has to be, the authority's name included, but the signature: it is
+ * not the authority's. */
+Test(tls, altered_certificates_are_refused, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    struct wl_authority *same = wl_authority_open(path("same"), "one");
+    cr_assert_not_null(same);
+    issue(same, "forged", "DNS:n1", -DAY_S, DAY_S);
+    wl_authority_close(same);
+    expect_bad_cert("forged", "ours", "certificate signature failure",
+                    "decrypt error");
+}
+
+/* Both are of the cluster; one says that it is another one. */
+Test(tls, another_name_is_refused, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    open_end(&ends[0], "n0", "n0", "ours");
+    open_end(&ends[1], "other", "n1", "ours");
+    /* Node 0 looks for n2 where another one of the cluster answers. */
+    const struct weir_member members[NODES] = {
+        {"n0", weir_node_address(ends[0].node), 1},
+        {"n2", weir_node_address(ends[1].node), 1}};
+    struct weir_error err = {0};
+    weir_err rc = weir_node_join(ends[0].node, members, NODES, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    const struct weir_member theirs[NODES] = {
+        {"n0", weir_node_address(ends[0].node), 1},
+        {"other", weir_node_address(ends[1].node), 1}};
+    rc = weir_node_join(ends[1].node, theirs, NODES, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    weir_query *q = query();
+    while (weir_query_status(q, NULL) == WEIR_OK) {
+        (void)weir_worker_wait(ends[0].node, 0, second);
+    }
+    rc = weir_query_status(q, &err);
+    cr_assert_eq(rc, WEIR_ERR_PEER_REFUSED, "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "calls itself n2, and has a "
+                                           "certificate of \"other\""),
+                       "%s", err.message);
+    weir_query_close(q);
+    close_ends();
+}
+
+Test(tls, plain_peers_are_refused, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    open_end(&ends[0], "n0", NULL, "ours");
+    open_end(&ends[1], "n1", "n1", "ours");
+    join_ends("n1");
+    expect_refusal("the peer wants TLS", "it does not speak TLS");
+}
+
+Test(tls, peers_with_tls_are_refused_by_plain_ones, .timeout = 60,
+     .init = make_certs, .fini = drop_certs)
+{
+    open_end(&ends[0], "n0", "n0", "ours");
+    open_end(&ends[1], "n1", NULL, "ours");
+    join_ends("n1");
+    expect_refusal("TLS with ", "this node has no certificate");
+}
+
+/* Somebody that is no node connects to node 1. */
+static int dial(void)
+{
+    const char *port = strrchr(weir_node_address(ends[1].node), ':') + 1;
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)atoi(port)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+    return fd;
+}
+
+/* It is encrypted, but nobody knows who is there. */
+Test(tls, peers_without_a_certificate_are_refused, .timeout = 60,
+     .init = make_certs, .fini = drop_certs)
+{
+    open_end(&ends[1], "n1", "n1", "ours");
+    int fd = dial();
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    SSL *ssl = SSL_new(ctx);
+    char byte;
+    cr_assert_eq(SSL_set_fd(ssl, fd), 1);
+    (void)SSL_connect(ssl); /* TLS 1.3: it is told with the first read */
+    cr_assert_leq(SSL_read(ssl, &byte, 1), 0);
+    weir_node_close(ends[1].node);
+    cr_assert_eq(said(&ends[1], "refused"), 1, "%s", ends[1].log);
+    cr_assert_eq(said(&ends[1], "peer did not return a certificate"), 1, "%s",
+                 ends[1].log);
+    SSL_free(ssl);
+    SSL_CTX_free(ctx);
+    (void)close(fd);
+}
+
+/* Older protocols are none. */
+Test(tls, older_versions_are_refused, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    open_end(&ends[1], "n1", "n1", "ours");
+    int fd = dial();
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    cr_assert_eq(SSL_CTX_set_max_proto_version(ctx, TLS1_2_VERSION), 1);
+    SSL *ssl = SSL_new(ctx);
+    cr_assert_eq(SSL_set_fd(ssl, fd), 1);
+    cr_assert_leq(SSL_connect(ssl), 0);
+    weir_node_close(ends[1].node);
+    cr_assert_eq(said(&ends[1], "unsupported protocol"), 1, "%s", ends[1].log);
+    SSL_free(ssl);
+    SSL_CTX_free(ctx);
+    (void)close(fd);
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+static void expect_no_node(const struct weir_node_params *p, weir_err code,
+                           const char *text)
+{
+    struct weir_error err = {0};
+    weir_node *node = NULL;
+    weir_err rc = weir_node_open(p, &node, &err);
+    cr_assert_eq(rc, code, "%s: %s", weir_err_name(rc), err.message);
+    cr_assert_not_null(strstr(err.message, text), "%s", err.message);
+}
+
+Test(tls, files_that_do_not_fit_are_named, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    struct weir_node_params p = node_params(&ends[0], "n1", "n0", "ours");
+    expect_no_node(&p, WEIR_ERR_ARG, "is not of n1");
+    p = node_params(&ends[0], "n0", "n0", "ours");
+    p.transport = "shm";
+    expect_no_node(&p, WEIR_ERR_ARG, "for transports tcp and auto");
+    p = node_params(&ends[0], "n0", "n0", "none");
+    expect_no_node(&p, WEIR_ERR_SYSTEM, "tls_ca_file");
+    p = node_params(&ends[0], "n0", "n0", "ours");
+    ends[0].identity.tls_key_file = NULL;
+    expect_no_node(&p, WEIR_ERR_ARG, "TLS needs");
+    ends[0].identity.tls_key_file = path("n1.key");
+    expect_no_node(&p, WEIR_ERR_SYSTEM, "tls_key_file");
+    ends[0].identity.tls_key_file = path("n0.key");
+    cr_assert_eq(chmod(path("n0.key"), 0644), 0);
+    expect_no_node(&p, WEIR_ERR_SYSTEM, "has mode 644");
+}
