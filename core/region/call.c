@@ -45,7 +45,7 @@ static void send_answer(struct wi_share *s, uint32_t call, weir_err code,
     if (len != 0) {
         memcpy(m.answer.bytes, bytes, len);
     }
-    wi_link_send_soon(s->link, &m);
+    wi_link_send(s->link, &m);
 }
 
 static uint32_t number(const struct wi_call *c)

@@ -161,24 +161,31 @@ static void serve(struct weir_fetch *f, struct wi_op *op, struct wi_piece *p)
     wi_list_push_back(&f->ended, &op->on_fetch);
 }
 
-/* Start those on the list, and post what they have queued. */
+/* Start those on the list, and post what they have queued. The engine is woken
+ * only if it has to know: that costs as much as the message. */
 static void start_all(struct weir_fetch *f, struct wi_list *list)
 {
+    struct wi_engine *e = &f->node->engine;
     struct wi_link *l = NULL;
     struct wi_list *n;
     if (wi_list_empty(list)) {
         return;
     }
     wi_node_lock(f->node);
+    uint64_t tick_ns = e->tick_ns;
+    bool opens = false;
     while ((n = wi_list_take(list)) != NULL) {
         struct wi_op *op = op_of(n);
-        op->deadline_ns = wi_time_add(f->node->engine.now_ns, f->timeout_ns);
+        op->deadline_ns = wi_time_add(e->now_ns, f->timeout_ns);
         l = wi_op_start(op);
+        opens = opens || (l != NULL && l->state != WI_LINK_OPEN);
     }
     if (l != NULL && !l->self) {
         wi_link_pump(l);
     }
-    wi_engine_kick(&f->node->engine); /* timers; the link may be new */
+    if (opens || e->tick_ns < tick_ns) {
+        wi_engine_kick(e);
+    }
     wi_node_unlock(f->node);
 }
 

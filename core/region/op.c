@@ -294,7 +294,7 @@ static bool send_ask(struct wi_op *op)
         memcpy(m.ask.bytes, op->buf, op->bytes);
     }
     op->state = WI_OP_ASKING;
-    wi_link_send_soon(s->link, &m);
+    wi_link_send(s->link, &m);
     return true;
 }
 
