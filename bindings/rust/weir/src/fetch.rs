@@ -123,23 +123,46 @@ impl Fetch {
         peer: &Peer,
         name: Name,
         off: u64,
-        buffer: Vec<u8>,
+        mut buffer: Vec<u8>,
     ) -> Result<Vec<u8>> {
-        if buffer.is_empty() {
-            return Ok(buffer); // C would lend for a NULL
+        let bytes = buffer.len();
+        buffer.clear();
+        self.get_append(peer, name, off, bytes, buffer).await
+    }
+
+    /// Read bytes of a region from `off` on behind what `buffer` has, and give
+    /// it back. Room that it has is not cleared before.
+    ///
+    /// # Errors
+    /// As [`Fetch::get`]; the buffer is dropped then.
+    pub async fn get_append(
+        &self,
+        peer: &Peer,
+        name: Name,
+        off: u64,
+        bytes: usize,
+        mut buffer: Vec<u8>,
+    ) -> Result<Vec<u8>> {
+        if bytes == 0 {
+            return Ok(buffer); // C would tell the length of the region
         }
+        buffer.reserve(bytes);
         let get = sys::weir_get {
             name: name.raw(),
             off,
-            bytes: buffer.len() as u64,
+            bytes: bytes as u64,
             ..Default::default()
         };
         let (_, memory) =
             self.operate(peer, Post::Get(get, Some(buffer))).await?;
-        match memory.map(|m| m.downcast::<Vec<u8>>()) {
-            Some(Ok(buffer)) => Ok(*buffer),
-            _ => unreachable!("the buffer that was given"),
-        }
+        let Some(Ok(mut buffer)) = memory.map(|m| m.downcast::<Vec<u8>>())
+        else {
+            unreachable!("the buffer that was given")
+        };
+        // SAFETY: there was room for them, and the get has written them all:
+        // it ends well with as many bytes as were asked for, or with an error.
+        unsafe { buffer.set_len(buffer.len() + bytes) };
+        Ok(*buffer)
     }
 
     /// Write bytes into a region that was opened for it

@@ -106,16 +106,23 @@ impl Lent {
 
     /// A copy.
     pub fn to_vec(&self) -> Vec<u8> {
-        let mut copy = Vec::<u8>::with_capacity(self.len());
-        if !self.is_empty() {
-            // SAFETY: both have that many bytes. No reference to the region's
-            // is made, for its owner may write to them.
-            unsafe {
-                self.as_ptr()
-                    .copy_to_nonoverlapping(copy.as_mut_ptr(), self.len());
-                copy.set_len(self.len());
-            }
-        }
+        let mut copy = Vec::new();
+        self.append_to(&mut copy);
         copy
+    }
+
+    /// Copy them behind what `to` has.
+    pub fn append_to(&self, to: &mut Vec<u8>) {
+        if self.is_empty() {
+            return;
+        }
+        to.reserve(self.len());
+        // SAFETY: both have that many bytes. No reference to the region's is
+        // made, for its owner may write to them.
+        unsafe {
+            let end = to.as_mut_ptr().add(to.len());
+            self.as_ptr().copy_to_nonoverlapping(end, self.len());
+            to.set_len(to.len() + self.len());
+        }
     }
 }

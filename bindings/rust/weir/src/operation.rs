@@ -276,9 +276,9 @@ impl Post<'_> {
         match self {
             Self::Get(get, buffer) => {
                 get.tag = tag;
-                get.dst = buffer
-                    .as_mut()
-                    .map_or(std::ptr::null_mut(), |b| b.as_mut_ptr().cast());
+                get.dst = buffer.as_mut().map_or(std::ptr::null_mut(), |b| {
+                    b.spare_capacity_mut().as_mut_ptr().cast()
+                });
                 // SAFETY: the fetch is open, it is its worker's turn; peer and
                 // buffer are kept until the operation has ended.
                 unsafe { sys::weir_fetch_get(fetch, peer, get, 1, &mut taken) }

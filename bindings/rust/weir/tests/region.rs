@@ -117,6 +117,11 @@ async fn memory(transport: &str) {
     let buffer = vec![0; 99_999];
     let read = t.fetch.get_into(&t.peer, name, 7, buffer).await.unwrap();
     assert_eq!(read, data[7..7 + 99_999]);
+    let more = t.fetch.get_append(&t.peer, name, 5, 333, read).await.unwrap();
+    assert_eq!(more[..99_999], data[7..7 + 99_999]);
+    assert_eq!(more[99_999..], data[5..5 + 333]);
+    let same = t.fetch.get_append(&t.peer, name, 5, 0, more).await.unwrap();
+    assert_eq!(same.len(), 99_999 + 333);
     // It is larger than max_bytes, and so goes alone.
     let rest = t.fetch.get_all(&t.peer, name, 77).await.unwrap();
     assert_eq!(rest.to_vec(), data[77..]);
