@@ -2,6 +2,7 @@
 //! The consumer's side of a call: a task asks for what comes, fetches the
 //! slots, and hands the pieces to the partitions' streams, which decode them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -41,6 +42,7 @@ pub(crate) struct Producer {
     gone: Arc<AtomicBool>,
     control: DefaultChannelResolver,
     over: String, // the transport
+    maps: bool,   // it shows its memory
     _hold: AbortOnDropHandle<()>,
 }
 
@@ -74,6 +76,7 @@ impl Producer {
         let (parked, quick) = (fetch()?, fetch()?);
         let gone = Arc::new(AtomicBool::new(false));
         let hold = hold(&parked, &peer, &gone).await;
+        let over = over(node, address);
         Ok(Arc::new(Self {
             url: url.to_owned(),
             peer,
@@ -81,7 +84,8 @@ impl Producer {
             quick,
             gone,
             control: DefaultChannelResolver::default(),
-            over: over(node, address),
+            maps: over == "shm",
+            over,
             _hold: hold,
         }))
     }
@@ -219,45 +223,101 @@ impl Run {
 
     /// Take deliveries until each partition has ended.
     async fn read(&self) -> Result<()> {
-        let mut left = self.to.len();
-        while left > 0 {
+        let mut partitions = vec![Some(Vec::new()); self.to.len()];
+        while partitions.iter().any(Option::is_some) {
             let give = self.given.take_some();
             let next = Request::bytes(self.call, Kind::Next(give));
             let bytes = self.producer.ask(&self.producer.parked, &next).await?;
             let answer = Answer::decode(bytes.as_slice())
                 .map_err(|_| self.nonsense("an answer"))?;
-            let buffers = answer.deliveries.iter().map(|d| self.fetch(d));
-            let buffers = join_all(buffers).await;
-            for (delivery, buffer) in answer.deliveries.iter().zip(buffers) {
-                left -= usize::from(self.take(delivery, buffer?)?);
+            let mut by = BTreeMap::<_, Vec<_>>::new();
+            for delivery in answer.deliveries {
+                by.entry(delivery.partition).or_default().push(delivery);
+            }
+            let all = by.into_iter().map(|(i, deliveries)| {
+                let buffer = partitions.get_mut(i as usize);
+                let buffer = buffer.and_then(Option::take);
+                self.take_all(i, buffer, deliveries)
+            });
+            let all = all.collect::<Vec<_>>();
+            for outcome in join_all(all).await {
+                let (i, buffer) = outcome?;
+                partitions[i as usize] = buffer;
             }
         }
         Ok(())
     }
 
-    /// The bytes of a delivery, in memory of our own; then its place is free.
-    async fn fetch(&self, delivery: &Delivery) -> Result<Buffer> {
-        if delivery.slot == 0 {
-            return Ok(Buffer::from_vec(delivery.bytes.clone()));
+    /// Deliveries of a partition, in their order, behind what came of a batch
+    /// before. Returns that of the next one; None: the partition has ended.
+    async fn take_all(
+        &self,
+        partition: u32,
+        buffer: Option<Vec<u8>>,
+        deliveries: Vec<Delivery>,
+    ) -> Result<(u32, Option<Vec<u8>>)> {
+        let mut buffer = buffer.ok_or_else(|| self.nonsense("a partition"))?;
+        for delivery in &deliveries {
+            if matches!(delivery.what(), What::End | What::Fault) {
+                buffer.clear(); // a batch that will not be whole
+            }
+            buffer = self.fetch(delivery, buffer).await?;
+            if delivery.what() == What::Piece {
+                continue;
+            }
+            let bytes = Buffer::from_vec(std::mem::take(&mut buffer));
+            if self.take(delivery, bytes)? {
+                return Ok((partition, None));
+            }
         }
-        let producer = &self.producer;
+        Ok((partition, Some(buffer)))
+    }
+
+    /// Add the bytes of a delivery to others; then its place is free.
+    async fn fetch(
+        &self,
+        delivery: &Delivery,
+        mut buffer: Vec<u8>,
+    ) -> Result<Vec<u8>> {
+        let whole = delivery.whole.max(delivery.n_bytes) as usize;
+        buffer
+            .try_reserve_exact(whole)
+            .map_err(|_| self.nonsense("a length"))?;
+        if delivery.slot == 0 {
+            buffer.extend_from_slice(&delivery.bytes);
+            return Ok(buffer);
+        }
+        let buffer = self.copy(delivery, buffer).await;
+        let buffer =
+            buffer.map_err(|error| lost(&self.producer.url, &error))?;
+        self.given.free(delivery.id, delivery.n_bytes as usize);
+        Ok(buffer)
+    }
+
+    async fn copy(
+        &self,
+        delivery: &Delivery,
+        mut to: Vec<u8>,
+    ) -> weir::Result<Vec<u8>> {
+        let Producer { quick, peer, .. } = &*self.producer;
         let name = Name::new(SPACE, delivery.slot);
-        let to = vec![0; delivery.n_bytes as usize];
-        let (fetch, peer) = (&producer.quick, &producer.peer);
-        let bytes = fetch.get_into(peer, name, delivery.off, to).await;
-        let bytes = bytes.map_err(|error| lost(&producer.url, &error))?;
-        self.given.free(delivery.id, bytes.len());
-        Ok(Buffer::from_vec(bytes))
+        let (off, n) = (delivery.off, delivery.n_bytes);
+        if !self.producer.maps {
+            return quick.get_append(peer, name, off, n as usize, to).await;
+        }
+        // Not by the library, which copies in its worker's turn.
+        let range = off..off.saturating_add(n);
+        let lent = quick.get(peer, name, range).await?;
+        lent.append_to(&mut to);
+        Ok(to)
     }
 
     /// True: the partition has ended.
     fn take(&self, delivery: &Delivery, bytes: Buffer) -> Result<bool> {
-        let to = self.to.get(delivery.partition as usize);
-        let to = to.ok_or_else(|| self.nonsense("a partition"))?;
         let (piece, over) = match delivery.what() {
             What::Batch => {
                 self.figures.bytes.add(bytes.len());
-                let taken = Taken::new(&self.given, delivery);
+                let taken = Taken::new(&self.given, delivery.id, bytes.len());
                 (Ok(Piece::Batch(bytes, taken)), false)
             }
             What::End => {
@@ -266,7 +326,9 @@ impl Run {
                 (Ok(Piece::End), true)
             }
             What::Fault => (Err(self.fault(&bytes)), true),
+            What::Piece => unreachable!("it is kept until its batch is whole"),
         };
+        let to = &self.to[delivery.partition as usize];
         if to.send(piece).is_err() && !over {
             self.given.stop(delivery.partition);
         }

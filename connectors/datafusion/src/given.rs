@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
 
-use crate::wire::{Delivery, GIVE_BYTES, GIVES, Give};
+use crate::wire::{GIVE_BYTES, GIVES, Give};
 
 pub(crate) struct Given {
     back: Mutex<Back>,
@@ -138,9 +138,8 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    pub(crate) fn new(given: &Arc<Given>, delivery: &Delivery) -> Self {
-        let given = given.clone();
-        Self { given, id: delivery.id, bytes: delivery.n_bytes }
+    pub(crate) fn new(given: &Arc<Given>, id: u32, bytes: usize) -> Self {
+        Self { given: given.clone(), id, bytes: bytes as u64 }
     }
 }
 

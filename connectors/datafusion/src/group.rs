@@ -17,7 +17,7 @@ use datafusion::execution::memory_pool::{
 };
 use futures::{FutureExt, StreamExt};
 use prost::Message;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, TryAcquireError};
 use tokio_util::task::AbortOnDropHandle;
 use weir::{Ask, ErrorKind};
 
@@ -25,12 +25,14 @@ use crate::compact::compact;
 use crate::fault::Fault;
 use crate::slots::{Place, Places, Pool};
 use crate::wire::{
-    ANSWER_BYTES, Answer, Delivery, Give, INLINE_BYTES, WINDOW, What,
+    ANSWER_BYTES, Answer, Delivery, Give, INLINE_BYTES, PIECE_BYTES, WINDOW,
+    What,
 };
 
 pub(crate) struct Group {
     places: Places,
     room: Vec<Notify>, // by partition: its window has moved
+    slots: Semaphore,  // bytes that may go into them; closed: it is over
     state: Mutex<State>,
 }
 
@@ -46,19 +48,39 @@ struct State {
     over: bool,
 }
 
+/// A partition's way to its consumer.
+struct Sending {
+    partition: u32,
+    encoder: StreamEncoder,
+    blocked: Duration, // for credit
+}
+
+/// What of a batch was not sent yet.
+struct Rest<'a> {
+    parts: VecDeque<&'a [u8]>,
+    bytes: usize,
+}
+
 /// A delivery that the consumer has not given back.
 struct Lent {
     partition: u32,
     untaken: u64,         // bytes
+    slots: usize,         // bytes that others may use once it is freed
     place: Option<Place>, // until it is freed
 }
 
 impl Group {
-    pub(crate) fn new(pool: Arc<Pool>, partitions: usize) -> Arc<Self> {
+    /// With so many bytes of slots at a time.
+    pub(crate) fn new(
+        pool: Arc<Pool>,
+        partitions: usize,
+        slot_bytes: usize,
+    ) -> Arc<Self> {
         let under_way = vec![0; partitions];
         Arc::new(Self {
             places: Places::new(pool),
             room: (0..partitions).map(|_| Notify::new()).collect(),
+            slots: Semaphore::new(slot_bytes),
             state: Mutex::new(State { under_way, ..State::default() }),
         })
     }
@@ -98,66 +120,98 @@ impl Group {
         partition: u32,
         mut stream: SendableRecordBatchStream,
     ) -> Result<Duration, DataFusionError> {
-        let mut blocked = Duration::ZERO;
-        let mut encoder = StreamEncoder::try_new(&stream.schema())?;
-        while let Some(waited) = self.wait_for_room(partition).await {
-            blocked += waited;
+        let encoder = StreamEncoder::try_new(&stream.schema())?;
+        let mut to = Sending { partition, encoder, blocked: Duration::ZERO };
+        while self.wait_for_room(&mut to).await {
             match stream.next().await {
-                Some(batch) => self.send(partition, &mut encoder, batch?)?,
+                Some(batch) => self.send(&mut to, batch?).await?,
                 None => break,
             }
         }
-        Ok(blocked)
+        Ok(to.blocked)
     }
 
-    /// Until a partition may send: how long that took. None: nobody wants it
-    /// any more.
-    async fn wait_for_room(&self, partition: u32) -> Option<Duration> {
-        let i = partition as usize;
-        let mut begun = None;
+    /// Until a partition may send. False: nobody wants it any more.
+    async fn wait_for_room(&self, to: &mut Sending) -> bool {
+        let i = to.partition as usize;
         loop {
             {
                 let state = self.state.lock().unwrap();
-                if state.over {
-                    return None;
-                }
-                if state.under_way[i] < WINDOW {
-                    return Some(
-                        begun
-                            .map_or(Duration::ZERO, |at: Instant| at.elapsed()),
-                    );
+                if state.over || state.under_way[i] < WINDOW {
+                    return !state.over;
                 }
             }
-            begun.get_or_insert_with(Instant::now);
+            let begun = Instant::now();
             self.room[i].notified().await;
+            to.blocked += begun.elapsed();
         }
     }
 
-    fn send(
+    async fn send(
         &self,
-        partition: u32,
-        encoder: &mut StreamEncoder,
+        to: &mut Sending,
         batch: RecordBatch,
     ) -> Result<(), DataFusionError> {
-        let pieces = encoder.encode(&compact(batch)?)?;
-        let pieces = pieces.iter().map(|piece| piece.as_slice());
-        self.deliver(Delivery::of(partition, What::Batch), pieces)
-            .map_err(|error| DataFusionError::External(Box::new(error)))
+        let buffers = to.encoder.encode(&compact(batch)?)?;
+        let mut rest = Rest::new(buffers.iter().map(|b| b.as_slice()));
+        let whole = rest.bytes as u64;
+        let mut delivery = Delivery::of(to.partition, What::Batch);
+        if rest.bytes > PIECE_BYTES {
+            delivery.whole = whole;
+        }
+        while rest.bytes > PIECE_BYTES {
+            let mut piece = delivery.clone();
+            piece.set_what(What::Piece);
+            self.send_piece(to, piece, &rest.cut(PIECE_BYTES), 0).await?;
+            delivery.whole = 0;
+        }
+        let last = rest.cut(rest.bytes);
+        self.send_piece(to, delivery, &last, whole).await
+    }
+
+    /// Send what fits a slot; it ends a batch of `whole` bytes, or none.
+    async fn send_piece(
+        &self,
+        to: &mut Sending,
+        delivery: Delivery,
+        parts: &[&[u8]],
+        whole: u64,
+    ) -> Result<(), DataFusionError> {
+        let bytes = bytes_of(parts);
+        if bytes > INLINE_BYTES && !self.wait_for_slots(to, bytes).await {
+            return Ok(()); // nobody wants it any more
+        }
+        self.deliver(delivery, parts, whole).map_err(|error| {
+            self.slots.add_permits(bytes); // that it did not take
+            DataFusionError::External(Box::new(error))
+        })
+    }
+
+    /// Until so much may go into slots, which it then does. False: it is over.
+    async fn wait_for_slots(&self, to: &mut Sending, bytes: usize) -> bool {
+        let bytes = bytes as u32; // of a piece
+        let mut permit = self.slots.try_acquire_many(bytes);
+        if permit.is_err() {
+            let begun = Instant::now();
+            let closed = |_| TryAcquireError::Closed;
+            permit = self.slots.acquire_many(bytes).await.map_err(closed);
+            to.blocked += begun.elapsed();
+        }
+        permit.map(SemaphorePermit::forget).is_ok() // until it is freed
     }
 
     /// All of a partition's stream has come.
     fn end_of(&self, partition: u32, blocked: Duration) {
         let mut end = Delivery::of(partition, What::End);
         end.blocked_ns = blocked.as_nanos() as u64;
-        let _ = self.deliver(end, std::iter::empty()); // takes no slot
+        let _ = self.deliver(end, &[], 0); // takes no slot
     }
 
     /// Or it cannot.
     fn fault(&self, partition: u32, error: &DataFusionError) {
         let deliver = |fault: Fault| {
             let bytes = fault.encode_to_vec();
-            let pieces = std::iter::once(bytes.as_slice());
-            self.deliver(Delivery::of(partition, What::Fault), pieces)
+            self.deliver(Delivery::of(partition, What::Fault), &[&bytes], 0)
         };
         let fault = Fault::of(error);
         if deliver(fault.clone()).is_err() {
@@ -173,23 +227,25 @@ impl Group {
         }
     }
 
-    fn deliver<'a>(
+    /// `whole`: bytes of the batch that ends with it.
+    fn deliver(
         &self,
         mut delivery: Delivery,
-        pieces: impl Iterator<Item = &'a [u8]> + Clone,
+        parts: &[&[u8]],
+        whole: u64,
     ) -> weir::Result<()> {
-        let n_bytes = pieces.clone().map(<[u8]>::len).sum::<usize>();
+        let n_bytes = bytes_of(parts);
         delivery.n_bytes = n_bytes as u64;
         let mut place = None;
         if n_bytes <= INLINE_BYTES {
-            delivery.bytes = pieces.collect::<Vec<_>>().concat();
+            delivery.bytes = parts.concat();
         } else {
-            let filled = self.places.fill(n_bytes, pieces)?;
+            let filled = self.places.fill(n_bytes, parts)?;
             delivery.slot = filled.slot_id();
             delivery.off = filled.off();
             place = Some(filled);
         }
-        self.state.lock().unwrap().add(delivery, place);
+        self.state.lock().unwrap().add(delivery, place, whole);
         Ok(())
     }
 
@@ -199,7 +255,7 @@ impl Group {
             ask.refuse(ErrorKind::State, "a NEXT of this call waits already");
             return;
         }
-        let stopped = state.take_back(give, &self.room);
+        let stopped = state.take_back(give, self);
         state.parked = Some(ask);
         state.answer();
         drop(state);
@@ -208,7 +264,7 @@ impl Group {
 
     pub(crate) fn give(&self, give: &Give) {
         let mut state = self.state.lock().unwrap();
-        let stopped = state.take_back(give, &self.room);
+        let stopped = state.take_back(give, self);
         drop(state);
         drop(stopped);
     }
@@ -221,6 +277,7 @@ impl Group {
         let old = std::mem::replace(&mut *state, over);
         drop(state);
         self.places.close();
+        self.slots.close();
         if lost {
             let places = old.lent.values().filter_map(|l| l.place.as_ref());
             places.for_each(Place::spoil);
@@ -237,52 +294,101 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
     text.unwrap_or("no text")
 }
 
+impl<'a> Rest<'a> {
+    fn new(parts: impl Iterator<Item = &'a [u8]>) -> Self {
+        let parts = parts.collect::<VecDeque<_>>();
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        Self { parts, bytes }
+    }
+
+    /// The next so many bytes, which there are.
+    fn cut(&mut self, bytes: usize) -> Vec<&'a [u8]> {
+        let mut cut = Vec::new();
+        let mut left = bytes;
+        while left > 0 {
+            let Some(part) = self.parts.pop_front() else { break };
+            let (now, later) = part.split_at(part.len().min(left));
+            cut.push(now);
+            left -= now.len();
+            if !later.is_empty() {
+                self.parts.push_front(later);
+            }
+        }
+        self.bytes -= bytes - left;
+        cut
+    }
+}
+
+fn bytes_of(parts: &[&[u8]]) -> usize {
+    parts.iter().map(|part| part.len()).sum()
+}
+
 impl State {
-    fn add(&mut self, mut delivery: Delivery, place: Option<Place>) {
+    fn add(
+        &mut self,
+        mut delivery: Delivery,
+        place: Option<Place>,
+        whole: u64,
+    ) {
         if self.over {
             return;
         }
-        if delivery.what() == What::Batch || place.is_some() {
+        if whole > 0 || place.is_some() {
             self.last += 1;
             delivery.id = self.last;
-            if let (Some(place), Some(memory)) = (&place, &mut self.memory) {
-                memory.grow(place.bytes());
-            }
-            let partition = delivery.partition;
-            self.under_way[partition as usize] += delivery.n_bytes;
-            let lent = Lent { partition, untaken: delivery.n_bytes, place };
+            let lent = self.lend(&delivery, place, whole);
             self.lent.insert(self.last, lent);
         }
         self.ready.push_back(delivery);
         self.answer();
     }
 
+    fn lend(
+        &mut self,
+        of: &Delivery,
+        place: Option<Place>,
+        whole: u64,
+    ) -> Lent {
+        if let (Some(place), Some(memory)) = (&place, &mut self.memory) {
+            memory.grow(place.bytes());
+        }
+        let has_waited = place.is_some() && of.what() != What::Fault;
+        let slots = if has_waited { of.n_bytes as usize } else { 0 };
+        self.under_way[of.partition as usize] += whole;
+        Lent { partition: of.partition, untaken: whole, slots, place }
+    }
+
     /// What the consumer gives back. Returns tasks to be dropped.
     fn take_back(
         &mut self,
         give: &Give,
-        room: &[Notify],
+        group: &Group,
     ) -> Vec<AbortOnDropHandle<()>> {
         for id in &give.taken {
             if let Some(lent) = self.lent.get_mut(id) {
                 let i = lent.partition as usize;
                 self.under_way[i] -= std::mem::take(&mut lent.untaken);
-                room[i].notify_one();
+                group.room[i].notify_one();
                 self.forget(*id);
             }
         }
         for id in &give.freed {
-            if let Some(lent) = self.lent.get_mut(id) {
-                if let (Some(place), Some(memory)) =
-                    (lent.place.take(), &mut self.memory)
-                {
-                    memory.shrink(place.bytes());
-                }
-                self.forget(*id);
-            }
+            self.free(*id, &group.slots);
         }
         let stops = give.stops.iter();
         stops.filter_map(|i| self.tasks.remove(i)).collect()
+    }
+
+    /// The bytes of a delivery have been copied.
+    fn free(&mut self, id: u32, slots: &Semaphore) {
+        let Some(lent) = self.lent.get_mut(&id) else { return };
+        if let (Some(place), Some(memory)) =
+            (lent.place.take(), &mut self.memory)
+        {
+            memory.shrink(place.bytes());
+        }
+        slots.add_permits(std::mem::take(&mut lent.slots));
+        self.forget(id);
     }
 
     /// If it was given back altogether.
@@ -320,5 +426,25 @@ impl State {
 impl Delivery {
     fn of(partition: u32, what: What) -> Self {
         Self { partition, what: what.into(), ..Default::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_is_all_there_in_order() {
+        let parts = [&b"abc"[..], b"", b"defgh", b"i"];
+        for n in 1..10 {
+            let mut rest = Rest::new(parts.into_iter());
+            let mut all = Vec::new();
+            while rest.bytes > 0 {
+                let cut = rest.cut(n.min(rest.bytes));
+                assert!(bytes_of(&cut) == n || rest.bytes == 0);
+                all.extend(cut.concat());
+            }
+            assert_eq!(all, b"abcdefghi");
+        }
     }
 }

@@ -18,8 +18,9 @@
 //! included, get a [`WeirChannelResolver`].
 //!
 //! Memory: of each partition at most 1 MiB, or one batch that is larger, is
-//! under way or not yet taken. Slots are of the node's `memory_bytes`, and told
-//! to DataFusion's memory pool while a batch is in them.
+//! under way or not yet taken; of that, 4 MiB of a reader's partitions at most
+//! are in slots. Those are of the node's `memory_bytes`, and told to
+//! DataFusion's memory pool while rows are in them.
 
 mod client;
 mod compact;

@@ -18,7 +18,7 @@ use weir::{Ask, Asks, ErrorKind, Node};
 
 use crate::group::Group;
 use crate::slots::Pool;
-use crate::wire::{Head, Kind, Part, Request, SPACE, Task};
+use crate::wire::{Head, Kind, Part, Request, SPACE, Task, slot_bytes};
 
 /// Most bytes of an EXECUTE, and most partitions: a consumer that says more is
 /// refused.
@@ -226,9 +226,9 @@ fn begin(
     pool: Arc<Pool>,
     count: Arc<AtomicUsize>,
 ) -> Call {
-    count.fetch_add(1, Ordering::Relaxed);
+    let calls = count.fetch_add(1, Ordering::Relaxed) + 1;
     let n = request.target_partition_end - request.target_partition_start;
-    let group = Group::new(pool, n);
+    let group = Group::new(pool, n, slot_bytes(calls));
     let to = group.clone();
     let start = tokio::spawn(async move {
         let outcome =

@@ -3,7 +3,7 @@
 //! and again, so that a peer maps or registers each of them once.
 //!
 //! Small batches of one call share a slot, one behind the other; it is free
-//! when all of them are.
+//! when all of them are. A piece of a long batch has one of its own.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ const MOST: usize = 512 << 10;
 const ALIGN: usize = 64;
 
 /// So many bytes of slots are kept that nobody uses.
-const KEPT: u64 = 16 << 20;
+const KEPT: u64 = 8 << 20;
 
 /// A region that one call has. Dropped, it is free for others: its readers have
 /// said that they are done.
@@ -145,20 +145,20 @@ impl Place {
         self.slot.spoil();
     }
 
-    /// Write pieces, one behind the other; before anybody is told of it.
-    fn fill<'a>(&mut self, pieces: impl Iterator<Item = &'a [u8]>) {
+    /// Write parts, one behind the other; before anybody is told of it.
+    fn fill(&mut self, parts: &[&[u8]]) {
         let mut at = self.off;
-        for piece in pieces {
-            assert!(at + piece.len() <= self.off + self.bytes);
+        for part in parts {
+            assert!(at + part.len() <= self.off + self.bytes);
             // SAFETY: within the range, which only this place has, of a slot
             // whose memory is the region's.
             unsafe {
                 self.slot
                     .base
                     .add(at)
-                    .copy_from_nonoverlapping(piece.as_ptr(), piece.len());
+                    .copy_from_nonoverlapping(part.as_ptr(), part.len());
             }
-            at += piece.len();
+            at += part.len();
         }
     }
 }
@@ -182,14 +182,14 @@ impl Places {
         Self { pool, open: Mutex::new(open) }
     }
 
-    /// A place with these pieces in it.
-    pub(crate) fn fill<'a>(
+    /// A place with these parts in it.
+    pub(crate) fn fill(
         &self,
         bytes: usize,
-        pieces: impl Iterator<Item = &'a [u8]>,
+        parts: &[&[u8]],
     ) -> weir::Result<Place> {
         let mut place = self.reserve(bytes)?;
-        place.fill(pieces);
+        place.fill(parts);
         Ok(place)
     }
 

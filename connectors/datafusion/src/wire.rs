@@ -19,8 +19,11 @@
 //! consumer's program has not taken, so one that nobody reads holds up no
 //! other.
 //!
-//! A delivery is given back in two steps: *freed* when its bytes have been
-//! copied, and *taken* by the program, which moves its partition's window.
+//! A long batch goes in pieces, each a delivery, so that slots are small, used
+//! again at once, and still in the processor's cache when they are. A delivery
+//! is given back in two steps: *freed* when its bytes have been copied, which
+//! needs nobody who reads, and *taken* by the program, once for a batch, which
+//! moves its partition's window.
 
 use prost::{Message, Oneof};
 
@@ -33,6 +36,16 @@ pub(crate) const ASKS: u64 = 0;
 /// Bytes of a partition that are under way or not yet taken; one batch more
 /// than that may be.
 pub(crate) const WINDOW: u64 = 1 << 20;
+
+/// Longest piece of a batch.
+pub(crate) const PIECE_BYTES: usize = 256 << 10;
+
+/// Bytes of a call that are in slots at a time, when so many run as it begins:
+/// its share, but never less than two pieces, which keep both sides busy.
+pub(crate) fn slot_bytes(calls: usize) -> usize {
+    const ALL: usize = 8 << 20;
+    (ALL / calls.max(2)).max(2 * PIECE_BYTES)
+}
 
 /// A consumer gives back at the latest when it has this much.
 pub(crate) const GIVE_BYTES: u64 = WINDOW / 4;
@@ -148,6 +161,8 @@ pub(crate) struct Delivery {
     pub bytes: Vec<u8>,
     #[prost(uint64, tag = "8")]
     pub blocked_ns: u64, // End: so long its stream waited for credit
+    #[prost(uint64, tag = "9")]
+    pub whole: u64, // first of several pieces: bytes of them all
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
@@ -156,6 +171,7 @@ pub(crate) enum What {
     Batch = 0, // a piece of an Arrow IPC stream with one batch
     End = 1,
     Fault = 2, // a [`crate::fault::Fault`]
+    Piece = 3, // of a Batch, which ends it
 }
 
 impl Request {

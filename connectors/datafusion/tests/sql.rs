@@ -3,14 +3,26 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use std::sync::atomic::Ordering;
-
+use arrow::array::StringArray;
+use arrow::record_batch::RecordBatch;
 use common::*;
-use datafusion::common::DataFusionError;
+use datafusion::catalog::memory::MemorySourceConfig;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::physical_plan::displayable;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::prelude::SessionContext;
+use datafusion_distributed::{
+    ChannelResolver, ExecuteTaskRequest, MaybeEncoded, ProducerHead,
+    SetPlanRequest, TaskKey,
+};
 use futures::StreamExt;
+use futures::stream::BoxStream;
+use http::{HeaderMap, HeaderValue};
+use weir_datafusion::WeirChannelResolver;
 
 const QUERIES: &[&str] = &[
     // shuffles of an aggregation
@@ -202,4 +214,64 @@ async fn rows_that_are_kept_outlive_workers() {
         member.kill();
     }
     assert_eq!(lines(&kept), expected);
+}
+
+/// Streams of two partitions that a worker has, each of these batches.
+async fn two_partitions(
+    member: &Member,
+    transport: &str,
+    batches: Vec<RecordBatch>,
+) -> Vec<BoxStream<'static, Result<RecordBatch>>> {
+    let task_key =
+        TaskKey { query_id: uuid::Uuid::new_v4(), stage_id: 0, task_number: 0 };
+    let (schema, input) = (batches[0].schema(), [batches.clone(), batches]);
+    let plan = MemorySourceConfig::try_new_exec(&input, schema, None).unwrap();
+    let request = SetPlanRequest {
+        task_key,
+        task_count: 1,
+        plan: MaybeEncoded::Decoded(plan),
+        work_unit_feed_declarations: Vec::new(),
+        target_worker_url: member.url.clone(),
+        query_start_time_ns: 0,
+    };
+    let option = "x-datafusion-distributed-config-distributed.collect_metrics";
+    let mut headers = HeaderMap::new();
+    headers.insert(option, HeaderValue::from_static("false"));
+    let messages = futures::stream::pending().boxed();
+    let worker = &member.worker;
+    let answers = worker.coordinator_channel(headers, request, messages).await;
+    drop(answers.unwrap());
+    let resolver = WeirChannelResolver::new(node(transport));
+    let channel = resolver.get_worker_client_for_url(&member.url).await;
+    let request = ExecuteTaskRequest {
+        task_key,
+        target_partition_start: 0,
+        target_partition_end: 2,
+        producer_head: ProducerHead::None,
+    };
+    let metrics = ExecutionPlanMetricsSet::new();
+    let context = SessionContext::new().task_ctx();
+    channel
+        .unwrap()
+        .execute_task(HeaderMap::new(), request, metrics, &context)
+        .await
+        .unwrap()
+}
+
+/// Each batch is longer than all slots.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_partition_that_nobody_reads_holds_up_no_other() {
+    let text = |i| format!("{i:0>2500}");
+    let texts = StringArray::from_iter_values((0..4096).map(text));
+    let batch = RecordBatch::try_from_iter([("t", Arc::new(texts) as _)]);
+    let batches = vec![batch.unwrap(); 3];
+    for transport in ["shm", "tcp"] {
+        let member = Member::open(transport).await;
+        let streams = two_partitions(&member, transport, batches.clone()).await;
+        for stream in streams.into_iter().rev() {
+            let got = within(stream.collect::<Vec<_>>()).await;
+            let got = got.into_iter().collect::<Result<Vec<_>>>().unwrap();
+            assert_eq!(got, batches);
+        }
+    }
 }

@@ -96,6 +96,7 @@ impl std::fmt::Display for Exchange {
 
 pub struct Member {
     pub url: Url,
+    pub worker: Worker,
     control: AbortHandle,
     server: Option<Server>,
     node: Option<weir::Node>,
@@ -103,7 +104,7 @@ pub struct Member {
 }
 
 impl Member {
-    async fn open(transport: &str) -> Self {
+    pub async fn open(transport: &str) -> Self {
         let node = node(transport);
         let resolver = WeirChannelResolver::new(node.clone());
         let worker =
@@ -123,14 +124,15 @@ impl Member {
         let at = listener.local_addr().unwrap();
         let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);
         let server = Server::open(&node, worker.clone()).unwrap();
+        let service = worker.clone().into_worker_server();
         let control = tokio::spawn(async move {
-            let tonic =
-                Tonic::builder().add_service(worker.into_worker_server());
+            let tonic = Tonic::builder().add_service(service);
             tonic.serve_with_incoming(incoming).await.unwrap();
         });
         let url = Url::parse(&format!("http://{at}")).unwrap();
         Self {
             url: worker_url(&url, &node.address()),
+            worker,
             control: control.abort_handle(),
             server: Some(server),
             node: Some(node),
