@@ -211,6 +211,7 @@ void wi_out_place(struct wi_link *l)
 void wi_out_start(struct wi_link *l, struct wi_out *o)
 {
     o->link = l;
+    wi_edges_limbo(l->engine); /* units that have not come back yet */
     wi_list_push_back(&l->waiting, &o->item.on_link);
     wi_out_place(l);
 }
@@ -229,10 +230,6 @@ void wi_out_free(struct wi_out *o)
 
 static void go_quiet(struct wi_out *o)
 {
-    /* rlx: only the engine changes it, under the node's lock */
-    if (wi_load_rlx(&o->state) == WI_OUT_OPEN) {
-        o->link->live_outs--;
-    }
     wi_store_rel(&o->state, WI_OUT_QUIET); /* E7: as place_one() */
 }
 
@@ -272,6 +269,7 @@ void wi_out_release(struct wi_out *o, bool ended)
     if (l->state == WI_LINK_DEAD) {
         return; /* freed with the link */
     }
+    l->live_outs--;
     /* rlx: only the engine sets it, under the node's lock */
     if (ended && wi_load_rlx(&o->stop_all) == 0) {
         go_quiet(o);

@@ -135,7 +135,7 @@ struct wi_link {
     struct wi_list waiting; /* outs that wait for the link or for units */
     struct wi_list outs;
     struct wi_out **out; /* by first unit */
-    uint32_t live_outs;  /* in a ring and not QUIET */
+    uint32_t live_outs;  /* in a ring, their writers not closed */
     uint32_t next_epoch;
     struct wi_share *share; /* the regions': share.h; NULL: not used yet */
 
