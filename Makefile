@@ -8,7 +8,7 @@
         coverage soak clean setup setup-build setup-check setup-bench setup-vm \
         setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
         test-sql test-sql-long sql bench-sql vm test-vm bench-vm help \
-        test-upgrade mutants
+        test-upgrade mutants sim-mistakes
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -73,8 +73,10 @@ fuzz: build/fuzz/build.ninja ## feed each fuzz target for SECONDS=60
 
 MINUTES ?= 10
 SOAK_FIRST ?= $(shell date +%s)000000
-soak: release ## simulated clusters under faults, fresh seeds for MINUTES=10
+sim-mistakes: release ## does weir sim find 14 planted mistakes? builds each
 	@test/scripts/sim_mistakes.sh $(REL)
+
+soak: release ## simulated clusters under faults, fresh seeds for MINUTES=10
 	@echo "seeds from $(SOAK_FIRST) on (make soak SOAK_FIRST=$(SOAK_FIRST))"
 	@$(REL)/weir sim --seeds $(SOAK_FIRST)..$$(($(SOAK_FIRST) + 999999)) \
 	    --time $$(($(MINUTES) * 60))
