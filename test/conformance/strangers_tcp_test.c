@@ -29,6 +29,7 @@ static const uint64_t second = 1000000000u;
 struct crowd {
     const char *address[2]; /* of the nodes */
     _Atomic uint32_t came;
+    _Atomic uint32_t seen; /* queries enough have run beside them */
     pthread_t thread;
 };
 
@@ -114,7 +115,8 @@ static void *come(void *arg)
     struct crowd *c = arg;
     int held[HELD];
     memset(held, -1, sizeof(held));
-    for (uint32_t i = 0; i < STRANGERS; i++) {
+    /* rlx: no more than a wish */
+    for (uint32_t i = 0; i < STRANGERS || wi_load_rlx(&c->seen) == 0; i++) {
         uint8_t bytes[4096];
         int fd = dial(c->address[i % 2]);
         size_t n = speech(bytes, i);
@@ -213,7 +215,11 @@ Test(strangers_tcp, ten_thousand_lose_no_query, .timeout = 300)
     do {
         run_query(&c, ++queries);
         came = wi_load_rlx(&crowd.came); /* rlx: a count */
-    } while (came < STRANGERS * 99 / 100 && queries < 100000);
+        if (queries > 10) {
+            wi_store_rlx(&crowd.seen, 1); /* rlx: no more than a wish */
+        }
+    } while (queries <= 10 ||
+             (came < STRANGERS * 99 / 100 && queries < 100000));
     (void)pthread_join(crowd.thread, NULL);
     run_query(&c, ++queries);
     for (uint32_t i = 0; i < 2; i++) {
