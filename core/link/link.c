@@ -10,10 +10,30 @@
 #include "core/link/engine.h"
 #include "core/link/members.h"
 
+/* The table of a link's rings: read under RCU, so it goes as the rings do. */
+struct ins {
+    struct wi_rcu_head rcu;
+    _Atomic(struct wi_in *) in[];
+};
+
+static void free_ins(_Atomic(struct wi_in *) *in, bool readers)
+{
+    if (in == NULL) {
+        return;
+    }
+    struct ins *ins = wi_container_of(in, struct ins, in);
+    if (readers) {
+        wi_rcu_free(&ins->rcu, ins);
+    } else {
+        free(ins);
+    }
+}
+
 static weir_err alloc_tables(struct wi_link *l)
 {
     uint32_t n = l->engine->budget.n_units;
-    l->in = calloc(n, sizeof(*l->in));
+    struct ins *ins = calloc(1, sizeof(*ins) + n * sizeof(*l->in));
+    l->in = ins != NULL ? ins->in : NULL;
     l->used = calloc((n + 63) / 64, sizeof(*l->used));
     return l->in != NULL && l->used != NULL ? WEIR_OK : WEIR_ERR_NO_MEMORY;
 }
@@ -53,7 +73,7 @@ struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
     l->deadline_ns = wi_time_add(e->now_ns, e->cfg.connect_ns);
     l->patience_ns = wi_time_add(e->now_ns, e->cfg.connect_ns / 2);
     if (!l->outside && alloc_tables(l) != WEIR_OK) {
-        free(l->in);
+        free_ins(l->in, false);
         free(l->used);
         free(l);
         return NULL;
@@ -124,7 +144,7 @@ void wi_link_free(struct wi_link *l)
         wi_engine_area_close(e, l->home, &l->area);
     }
     free(l->offsets);
-    free(l->in);
+    free_ins(l->in, true);
     free(l->used);
     free(l->out);
     free(l->peer_used);
