@@ -71,10 +71,11 @@ fuzz: build/fuzz/build.ninja ## feed each fuzz target for SECONDS=60
 	@cmake --build build/fuzz -j $(JOBS) --target fuzz
 	@test/scripts/fuzz.sh build/fuzz $(SECONDS)
 
-MINUTES ?= 10
-SOAK_FIRST ?= $(shell date +%s)000000
 sim-mistakes: release ## does weir sim find 14 planted mistakes? builds each
 	@test/scripts/sim_mistakes.sh $(REL)
+
+MINUTES ?= 10
+SOAK_FIRST ?= $(shell date +%s)000000
 
 soak: release ## simulated clusters under faults, fresh seeds for MINUTES=10
 	@echo "seeds from $(SOAK_FIRST) on (make soak SOAK_FIRST=$(SOAK_FIRST))"

@@ -90,6 +90,7 @@ enum {
     WI_REASON_BYTES = 192,       /* longest reason text with its NUL */
     WI_MIN_MESSAGE_BYTES = 2048, /* every transport takes messages this long */
     WI_RMA_BYTES = 16 << 20,     /* longest write or read */
+
     /* frame_bytes of the real transports by default: a frame costs thousands of
      * instructions at both ends, and small rings make processes switch more. */
     WI_USUAL_FRAME_BYTES = 61440,
@@ -105,8 +106,7 @@ struct wi_transport_params {
     const char *name;   /* name of the node, for messages */
     uint32_t max_links; /* most endpoints at a time, not counting those that
                            are not known to be peers yet */
-    const struct wi_tls_files
-        *tls;                 /* NULL: plain; those that cannot ignore it */
+    const struct wi_tls_files *tls; /* NULL: plain. Only tcp heeds it */
     void *arg;                /* transport's own (sim: the simulated network) */
     const struct wi_log *log; /* for faults that no call returns; NULL: none */
 };
@@ -271,7 +271,8 @@ struct wi_transport_ops {
                            uint32_t access, struct wi_mem *out,
                            struct weir_error *err);
 
-    /** Give memory back. Nothing in flight may use it, and no grant stand. */
+    /** Give memory back; of borrowed memory, end the borrowing. Never fails.
+     *  Nothing in flight may use it, and no grant of it stand. */
     void (*mem_close)(struct wi_transport *t, struct wi_mem *mem);
 
     /**

@@ -177,8 +177,9 @@ static void start_all(struct weir_fetch *f, struct wi_list *list)
     while ((n = wi_list_take(list)) != NULL) {
         struct wi_op *op = op_of(n);
         op->deadline_ns = wi_time_add(e->now_ns, f->timeout_ns);
-        l = wi_op_start(op);
-        opens = opens || (l != NULL && l->state != WI_LINK_OPEN);
+        struct wi_link *on = wi_op_start(op); /* one peer's, all of them */
+        l = on != NULL ? on : l;
+        opens = opens || (on != NULL && on->state != WI_LINK_OPEN);
     }
     if (l != NULL && !l->self) {
         wi_link_pump(l);

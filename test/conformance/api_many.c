@@ -10,20 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-static void run_once(struct wt_cluster *c, uint64_t id,
-                     const struct wt_flow_params *params)
-{
-    struct wt_query q;
-    struct wt_flow f;
-    wt_query_open(&q, c, id, NULL);
-    wt_flow_open(&f, &q, params);
-    bool ran = wt_cluster_run(c);
-    cr_assert(ran, "%s", c->why);
-    wt_flow_check(&f);
-    wt_query_close(&q);
-    wt_flow_close(&f);
-}
-
 /* ---- nothing is left ----------------------------------------------- */
 
 struct held {
@@ -74,7 +60,7 @@ void wt_api_a_thousand_shuffles_leave_nothing_behind(
     struct held early = {0};
     wt_cluster_open(&c, place, NULL);
     for (uint32_t i = 1; i <= ALL; i++) {
-        run_once(&c, i, &flow);
+        wt_flow_run(&c, i, &flow);
         if (i == EARLY) {
             early = measure(&c);
         }
@@ -130,7 +116,7 @@ void wt_api_counters_add_up(const struct wt_place *place)
     struct wt_cluster c;
     struct weir_node_stats sum = {0};
     wt_cluster_open(&c, place, &cluster);
-    run_once(&c, 1, &flow);
+    wt_flow_run(&c, 1, &flow);
     for (uint32_t i = 0; i < 3; i++) {
         struct weir_node_stats st;
         weir_node_stats_get(c.node[i], &st);
@@ -343,7 +329,7 @@ void wt_api_idle_links_close_and_open_again(const struct wt_place *place)
     struct weir_node_stats st;
     wt_cluster_open(&c, place, &cluster);
     for (uint32_t i = 1; i <= 3; i++) {
-        run_once(&c, i, NULL);
+        wt_flow_run(&c, i, NULL);
         uint64_t from = now_of(&c);
         bool idle = wt_until(&c, no_links, &c);
         cr_assert(idle, "links are still open");
@@ -417,7 +403,7 @@ void wt_api_silence_between_queries_is_no_loss(const struct wt_place *place)
     struct weir_error err = {0};
     weir_query *early = NULL;
     wt_cluster_open(&c, place, &cluster);
-    run_once(&c, 1, NULL);
+    wt_flow_run(&c, 1, NULL);
     rest(&c, 20000000000u);
     cr_assert_eq(weir_query_open(c.node[0], &params, &early, &err), WEIR_OK,
                  "%s", err.message);
@@ -425,7 +411,7 @@ void wt_api_silence_between_queries_is_no_loss(const struct wt_place *place)
     weir_err rc = weir_query_status(early, &err);
     cr_assert_eq(rc, WEIR_OK, "%s", err.message);
     weir_query_close(early);
-    run_once(&c, 3, NULL);
+    wt_flow_run(&c, 3, NULL);
     wt_cluster_close(&c);
 }
 
@@ -442,7 +428,7 @@ void wt_api_query_after_a_long_rest(const struct wt_place *place)
     wt_cluster_open(&c, place, &cluster);
     rest(&c, 4500000000);
     cr_assert_eq(weir_query_open(c.node[1], &deadline, &q, &err), WEIR_OK);
-    run_once(&c, 1, NULL);
+    wt_flow_run(&c, 1, NULL);
     rest(&c, 1000000);
     weir_query_close(q);
     wt_cluster_close(&c);

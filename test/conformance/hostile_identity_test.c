@@ -353,25 +353,13 @@ Test(hostile_identity, a_hello_without_a_seal_is_refused, .timeout = 60)
 
 /* ---- those that answer in a member's place ------------------------------- */
 
-static weir_query *query_of_both(void)
-{
-    const uint32_t both[] = {1, 0}; /* a link to the first one is opened */
-    const struct weir_query_params params = {
-        .id = 1, .members = both, .n_members = 2};
-    struct weir_error err = {0};
-    weir_query *q = NULL;
-    weir_err rc = weir_query_open(lone.node, &params, &q, &err);
-    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
-    return q;
-}
-
 /* The node connects and knocks; this is what it gets. Its query ends so. */
 static void expect_end(const union wi_msg *m, uint32_t n, weir_err code,
                        const char *text)
 {
     struct weir_error err = {0};
     open_lone();
-    weir_query *q = query_of_both();
+    weir_query *q = wt_lone_query(&lone);
     struct wt_raw *raw = &lone.raws[0];
     WT_TURNS(&lone, raw->of_type[WI_MSG_KNOCK] == 1);
     for (uint32_t i = 0; i < n; i++) {

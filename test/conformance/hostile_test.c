@@ -128,25 +128,13 @@ Test(hostile, greetings_that_wait_are_bounded, .timeout = 60)
 
 /* ---- connecting to a peer that hangs up ---------------------------------- */
 
-static weir_query *query_of_both(void)
-{
-    const uint32_t both[] = {1, 0}; /* a link to the first one is opened */
-    const struct weir_query_params params = {
-        .id = 1, .members = both, .n_members = 2};
-    struct weir_error err = {0};
-    weir_query *q = NULL;
-    cr_assert_eq(weir_query_open(lone.node, &params, &q, &err), WEIR_OK, "%s",
-                 err.message);
-    return q;
-}
-
 Test(hostile, peer_that_hangs_up_is_tried_again, .timeout = 60)
 {
     const struct weir_node_params params = {.connect_ns = 1000000000};
     wt_lone_open(&lone, &params);
     wt_lone_join(&lone);
     lone.refused = 5;
-    weir_query *q = query_of_both();
+    weir_query *q = wt_lone_query(&lone);
     WT_TURNS(&lone, lone.raws[0].of_type[WI_MSG_HELLO] == 1);
     cr_assert_eq(lone.refused, 0);
     cr_assert_eq(weir_query_status(q, NULL), WEIR_OK);
@@ -165,7 +153,7 @@ Test(hostile, peer_that_hangs_up_before_hello_is_sent_is_tried_again,
     const struct weir_node_params params = {.connect_ns = 1000000000};
     wt_lone_open(&lone, &params);
     wt_lone_join(&lone);
-    weir_query *q = query_of_both();
+    weir_query *q = wt_lone_query(&lone);
     lone.refused = 1;
     uint64_t next_ns;
     (void)weir_node_step(lone.node, wi_simnet_now(lone.net), &next_ns);
@@ -188,7 +176,7 @@ Test(hostile, peer_that_always_hangs_up_is_lost_in_time, .timeout = 60)
     wt_lone_open(&lone, &params);
     wt_lone_join(&lone);
     lone.refused = UINT32_MAX;
-    weir_query *q = query_of_both();
+    weir_query *q = wt_lone_query(&lone);
     WT_TURNS(&lone, weir_query_status(q, &err) != WEIR_OK);
     uint64_t now = wi_simnet_now(lone.net);
     cr_assert_eq(err.code, WEIR_ERR_PEER_LOST);
@@ -212,7 +200,7 @@ Test(hostile, node_that_slept_does_not_blame_its_peer, .timeout = 60)
     uint64_t next_ns;
     wt_lone_open(&lone, &params);
     wt_lone_join(&lone);
-    weir_query *q = query_of_both();
+    weir_query *q = wt_lone_query(&lone);
     (void)weir_node_step(lone.node, wi_simnet_now(lone.net), &next_ns);
     lone.asleep = true;
     wt_lone_settle(&lone);

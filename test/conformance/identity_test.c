@@ -100,19 +100,6 @@ static void close_all(struct wt_cluster *c)
     }
 }
 
-static void run_query(struct wt_cluster *c, uint64_t id)
-{
-    struct wt_query q;
-    struct wt_flow f;
-    wt_query_open(&q, c, id, NULL);
-    wt_flow_open(&f, &q, NULL);
-    bool ran = wt_cluster_run(c);
-    cr_assert(ran, "%s", c->why);
-    wt_flow_check(&f);
-    wt_query_close(&q);
-    wt_flow_close(&f);
-}
-
 static bool has_failed(void *arg)
 {
     return weir_query_status(arg, NULL) != WEIR_OK;
@@ -148,8 +135,8 @@ static void one_secret_is_enough(const struct wt_place *place)
         open_node(&c, i, NEW, NULL);
     }
     wt_cluster_join(&c);
-    run_query(&c, 1);
-    run_query(&c, 2);
+    wt_flow_run(&c, 1, NULL);
+    wt_flow_run(&c, 2, NULL);
     close_all(&c);
     for (uint32_t i = 0; i < 3; i++) {
         cr_assert_str_eq(own[i].log, "");
@@ -196,7 +183,7 @@ static void secrets_change_while_queries_run(const struct wt_place *place)
         open_node(&c, i, OLD, NULL);
     }
     wt_cluster_join(&c);
-    run_query(&c, ++id);
+    wt_flow_run(&c, ++id, NULL);
     for (uint32_t stage = 0; stage < 2; stage++) {
         for (uint32_t i = 0; i < 3; i++) {
             struct weir_error err = {0};
@@ -204,7 +191,7 @@ static void secrets_change_while_queries_run(const struct wt_place *place)
             own[i].secret[1] = stage == 0 ? OLD : NULL;
             weir_err rc = weir_node_renew_secret(c.node[i], &err);
             cr_assert_eq(rc, WEIR_OK, "%s", err.message);
-            run_query(&c, ++id);
+            wt_flow_run(&c, ++id, NULL);
             /* A node that is started again has new links to all. */
             uint32_t k = (i + 1) % 3;
             open_node(&c, k, own[k].secret[0], own[k].secret[1]);
@@ -215,7 +202,7 @@ static void secrets_change_while_queries_run(const struct wt_place *place)
                 rc = weir_node_add_member(c.node[m], k, &members[k], &err);
                 cr_assert(m == k || rc == WEIR_OK, "%s", err.message);
             }
-            run_query(&c, ++id);
+            wt_flow_run(&c, ++id, NULL);
         }
     }
     close_all(&c);
@@ -264,7 +251,7 @@ static void seeds_gather_who_knows_the_secret(const struct wt_place *place)
     open_node(&c, 1, NEW, NULL);
     join_both(&c, j);
     cr_assert_eq(j[1].rc, WEIR_OK, "%s", j[1].err.message);
-    run_query(&c, 1);
+    wt_flow_run(&c, 1, NULL);
     close_all(&c);
 }
 
@@ -282,7 +269,7 @@ static void seeds_refuse_who_does_not(const struct wt_place *place)
         cr_assert_eq(j[1].rc, WEIR_ERR_PEER_REFUSED);
         cr_assert_not_null(strstr(j[1].err.message, texts[i]), "%s",
                            j[1].err.message);
-        run_query(&c, 1);
+        wt_flow_run(&c, 1, NULL);
         close_all(&c);
         cr_assert_eq(said(&own[0], texts[i]), 1, "%s", own[0].log);
     }

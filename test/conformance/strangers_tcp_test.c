@@ -158,19 +158,6 @@ static void hear(void *arg, weir_log_level level, const char *line)
     (void)wi_add_rlx(&lines, 1u); /* rlx: a count */
 }
 
-static void run_query(struct wt_cluster *c, uint64_t id)
-{
-    struct wt_query q;
-    struct wt_flow f;
-    wt_query_open(&q, c, id, NULL);
-    wt_flow_open(&f, &q, NULL);
-    bool ran = wt_cluster_run(c);
-    cr_assert(ran, "query %llu: %s", (unsigned long long)id, c->why);
-    wt_flow_check(&f);
-    wt_query_close(&q);
-    wt_flow_close(&f);
-}
-
 static bool guests_are_gone(void *arg)
 {
     weir_node *node = arg;
@@ -206,14 +193,14 @@ Test(strangers_tcp, ten_thousand_lose_no_query, .timeout = 300)
     uint64_t queries = 0;
     uint32_t came = 0;
     wt_cluster_open(&c, &tcp, &params);
-    run_query(&c, ++queries);
+    wt_flow_run(&c, ++queries, NULL);
     uint64_t before = wt_heap_bytes();
     for (uint32_t i = 0; i < 2; i++) {
         crowd.address[i] = weir_node_address(c.node[i]);
     }
     cr_assert_eq(pthread_create(&crowd.thread, NULL, come, &crowd), 0);
     do {
-        run_query(&c, ++queries);
+        wt_flow_run(&c, ++queries, NULL);
         came = wi_load_rlx(&crowd.came); /* rlx: a count */
         if (queries > 10) {
             wi_store_rlx(&crowd.seen, 1); /* rlx: no more than a wish */
@@ -221,7 +208,7 @@ Test(strangers_tcp, ten_thousand_lose_no_query, .timeout = 300)
     } while (queries <= 10 ||
              (came < STRANGERS * 99 / 100 && queries < 100000));
     (void)pthread_join(crowd.thread, NULL);
-    run_query(&c, ++queries);
+    wt_flow_run(&c, ++queries, NULL);
     for (uint32_t i = 0; i < 2; i++) {
         bool gone = wt_until(&c, guests_are_gone, c.node[i]);
         cr_assert(gone);

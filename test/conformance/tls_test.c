@@ -280,13 +280,20 @@ Test(tls, certificates_to_come_are_refused, .timeout = 60, .init = make_certs,
                     "bad certificate");
 }
 
+/* A certificate of n1 by an authority that is not ours. */
+static void issue_by_another(const char *file, const char *name,
+                             const char *cert)
+{
+    struct wl_authority *another = wl_authority_open(path(file), name);
+    cr_assert_not_null(another);
+    issue(another, cert, "DNS:n1", -DAY_S, DAY_S);
+    wl_authority_close(another);
+}
+
 Test(tls, unknown_authorities_are_refused, .timeout = 60, .init = make_certs,
      .fini = drop_certs)
 {
-    struct wl_authority *theirs = wl_authority_open(path("theirs"), "two");
-    cr_assert_not_null(theirs);
-    issue(theirs, "n1", "DNS:n1", -DAY_S, DAY_S);
-    wl_authority_close(theirs);
+    issue_by_another("theirs", "two", "n1");
     expect_bad_cert("n1", "theirs",
                     "its certificate: self-signed certificate in",
                     "unknown ca");
@@ -297,10 +304,7 @@ Test(tls, unknown_authorities_are_refused, .timeout = 60, .init = make_certs,
 Test(tls, altered_certificates_are_refused, .timeout = 60, .init = make_certs,
      .fini = drop_certs)
 {
-    struct wl_authority *same = wl_authority_open(path("same"), "one");
-    cr_assert_not_null(same);
-    issue(same, "forged", "DNS:n1", -DAY_S, DAY_S);
-    wl_authority_close(same);
+    issue_by_another("same", "one", "forged");
     expect_bad_cert("forged", "ours", "certificate signature failure",
                     "decrypt error");
 }

@@ -585,6 +585,20 @@ void wt_flow_check(const struct wt_flow *f)
     cr_assert(ok, "%s", f->cluster->why);
 }
 
+void wt_flow_run(struct wt_cluster *c, uint64_t id,
+                 const struct wt_flow_params *params)
+{
+    struct wt_query q;
+    struct wt_flow f;
+    wt_query_open(&q, c, id, NULL);
+    wt_flow_open(&f, &q, params);
+    bool ran = wt_cluster_run(c);
+    cr_assert(ran, "query %llu: %s", (unsigned long long)id, c->why);
+    wt_flow_check(&f);
+    wt_query_close(&q);
+    wt_flow_close(&f);
+}
+
 void wt_flow_end(struct wt_flow *f)
 {
     struct wt_query *q = f->query;

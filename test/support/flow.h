@@ -117,6 +117,10 @@ void wt_flow_open(struct wt_flow *f, struct wt_query *q,
 /** Frees what the test holds of it. The query was closed. */
 void wt_flow_close(struct wt_flow *f);
 
+/** A query with one flow, run to its end and checked. */
+void wt_flow_run(struct wt_cluster *c, uint64_t id,
+                 const struct wt_flow_params *params);
+
 /** Did every task end well, and every row come exactly once, where it belongs?
  *  If not, the cluster has the complaint. */
 bool wt_flow_ok(const struct wt_flow *f);

@@ -75,6 +75,18 @@ void wt_lone_join(struct wt_lone *lone)
                  err.message);
 }
 
+weir_query *wt_lone_query(struct wt_lone *lone)
+{
+    const uint32_t both[] = {1, 0}; /* a link to the first one is opened */
+    const struct weir_query_params params = {
+        .id = 1, .members = both, .n_members = 2};
+    struct weir_error err = {0};
+    weir_query *q = NULL;
+    cr_assert_eq(weir_query_open(lone->node, &params, &q, &err), WEIR_OK, "%s",
+                 err.message);
+    return q;
+}
+
 /* ---- turning ------------------------------------------------------------- */
 
 static struct wt_raw *raw_of(struct wt_lone *lone, const struct wi_ep *ep)

@@ -58,6 +58,9 @@ void wt_lone_close(struct wt_lone *lone);
 /** The node joins: itself, and "raw" as member 1. */
 void wt_lone_join(struct wt_lone *lone);
 
+/** The node opens query 1 of both members, and with it a link to "raw". */
+weir_query *wt_lone_query(struct wt_lone *lone);
+
 /** A connection to the node, that has said nothing yet. */
 struct wt_raw *wt_lone_dial(struct wt_lone *lone);
 
