@@ -211,7 +211,6 @@ void wi_out_place(struct wi_link *l)
 void wi_out_start(struct wi_link *l, struct wi_out *o)
 {
     o->link = l;
-    wi_edges_limbo(l->engine); /* first those that have ended give units back */
     wi_list_push_back(&l->waiting, &o->item.on_link);
     wi_out_place(l);
 }

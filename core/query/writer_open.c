@@ -208,6 +208,7 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     weir_err rc = w->lanes != NULL && w->views != NULL
                       ? open_fan(w, err)
                       : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
+    wi_edges_limbo(e); /* rings that have ended give their units back first */
     rc = rc == WEIR_OK ? open_lanes(w, err) : rc;
     rc = rc == WEIR_OK ? open_stages(w, err) : rc;
     if (rc == WEIR_OK && s->schema->n_lists > 0) {
