@@ -51,7 +51,10 @@ static weir_err push_step(void *arg)
         j->some.release(&j->some);
         j->pushed++;
     }
-    j->refused += rc == WEIR_AGAIN && lane == FULL_LANE;
+    if (rc == WEIR_AGAIN && lane == FULL_LANE) {
+        j->refused++;
+        wt_gate_open(&j->c, 1);
+    }
     return rc;
 }
 
@@ -69,9 +72,10 @@ static weir_err take(struct jam *j, uint32_t lane)
 static weir_err free_step(void *arg)
 {
     struct jam *j = arg;
-    weir_err rc = take(j, FREE_LANE);
+    weir_err rc = wt_gate_pass(&j->c, 1); /* the producer waits */
+    rc = rc == WEIR_DONE ? take(j, FREE_LANE) : rc;
     if (j->got_rows[FREE_LANE] == FREE_ROWS) {
-        wt_gate_open(&j->c, 1);
+        wt_gate_open(&j->c, 2);
     }
     return rc;
 }
@@ -79,7 +83,7 @@ static weir_err free_step(void *arg)
 static weir_err full_step(void *arg)
 {
     struct jam *j = arg;
-    weir_err rc = wt_gate_pass(&j->c, 1);
+    weir_err rc = wt_gate_pass(&j->c, 2);
     return rc == WEIR_DONE ? take(j, FULL_LANE) : rc;
 }
 
