@@ -41,7 +41,8 @@ CLUSTERS = "weir sim --as-is --seeds 1..600"
 # What finds most comes first, after the tests that are nearest to the file.
 SUITES = [CLUSTERS, "conformance.api_sim", "conformance.sim", "conformance.post",
           "conformance.seed", "conformance.lookup", "conformance.filter",
-          "conformance.hostile", "conformance.region_shm",
+          "conformance.hostile", "conformance.loss", "conformance.identity",
+          "conformance.hostile_identity", "conformance.region_shm",
           "conformance.region_tcp", "conformance.shm", "conformance.tcp",
           "conformance.spi_tcp", "conformance.api_shm", "conformance.api_tcp",
           "conformance.fetch_close", "conformance.storm",
@@ -63,7 +64,8 @@ def nearest(path):
         near = ["unit.transport", f"conformance.{room}",
                 f"conformance.api_{room}"]
         near += ["unit.sim_harness"] if room == "sim" else []
-        near += ["conformance.spi_tcp"] if room == "tcp" else []
+        near += ["conformance.spi_tcp", "conformance.tls",
+                 "conformance.strangers_tcp"] if room == "tcp" else []
     return near
 
 

@@ -105,6 +105,22 @@ static uint32_t cut(uint8_t *bytes, size_t at, struct iovec iov[PIECES],
     return k;
 }
 
+/* What is left of a queue after so many bytes: what was not taken comes first
+ * again. */
+static uint32_t rest(struct iovec queue[PIECES], uint32_t n, size_t bytes)
+{
+    uint32_t k = 0;
+    while (k < n && bytes >= queue[k].iov_len) {
+        bytes -= queue[k++].iov_len;
+    }
+    memmove(queue, queue + k, (n - k) * sizeof(*queue));
+    if (k < n) {
+        queue[0].iov_base = (uint8_t *)queue[0].iov_base + bytes;
+        queue[0].iov_len -= bytes;
+    }
+    return n - k;
+}
+
 static void move(uint32_t seed)
 {
     uint32_t state = seed;
@@ -116,12 +132,15 @@ static void move(uint32_t seed)
     struct iovec queue[PIECES];
     while (in < BYTES) {
         struct iovec iov[PIECES];
-        if (moved >= 0) { /* what was not taken comes first again */
+        if (n == 0) {
             n = cut(sent, out, queue, &state);
         }
         moved = n > 0 ? wi_tls_put(session[0], queue, n) : 0;
         cr_assert(moved >= 0 || errno == EAGAIN, "%s", wi_tls_why(session[0]));
-        out += moved > 0 ? (size_t)moved : 0;
+        if (moved > 0) {
+            out += (size_t)moved;
+            n = rest(queue, n, (size_t)moved);
+        }
         full += moved < 0;
         if (moved > 0 && next(&state) % 8 != 0) {
             continue; /* let it fill up */
