@@ -214,8 +214,8 @@ test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
 vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'
 
-test-aarch64: setup-cross ## unit tests of the inner loops on another processor
-	@test/scripts/aarch64.sh build/aarch64
+test-aarch64: setup-cross ## the library on another processor, emulated
+	@test/scripts/aarch64.sh $(ARGS)
 
 test-vm: setup-vm release ## the verbs transport on real drivers, siw and rxe
 	@test/vm/test.sh $(REL)

@@ -45,12 +45,12 @@ if(weir_support_sources)
   set(weir_support_library weir_test_support)
 endif()
 
-# Instrumented programs are slower by up to ten times, and run by a runner of
-# our own: Criterion's does not start under ThreadSanitizer and takes a test
-# that leaks for a good one.
+# Instrumented and emulated programs are slower by up to ten times, and run by a
+# runner of our own: Criterion's does not start under ThreadSanitizer or qemu,
+# and takes a test that leaks for a good one.
 set(weir_slowness 1)
 set(weir_runner "")
-if(WEIR_SANITIZE)
+if(WEIR_SANITIZE OR CMAKE_CROSSCOMPILING)
   set(weir_slowness 4)
   set(weir_runner test/sanitizer/runner.c)
 endif()
@@ -83,7 +83,8 @@ function(weir_criterion test label timeout)
                                              ${PROJECT_BINARY_DIR}/test)
   target_compile_definitions(
     ${target} PRIVATE WEIR_BUILD_DIR="${PROJECT_BINARY_DIR}"
-                      WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+                      WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                      $<$<BOOL:${CMAKE_CROSSCOMPILING}>:WEIR_EMULATED>)
   target_link_libraries(
     ${target} PRIVATE weir_flags ${weir_support_library} ${arg_LIBRARIES}
                       PkgConfig::WEIR_CRITERION ${CMAKE_DL_LIBS} m)
@@ -152,12 +153,14 @@ foreach(folder ${weir_unit_folders})
     string(REPLACE "." "_" target test_unit_${name})
     target_link_libraries(${target} PRIVATE weir_scan_static)
     target_include_directories(${target} SYSTEM PRIVATE ${weir_arrow_include})
-    if(EXISTS ${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so)
+    # Drivers are those of this machine.
+    if(EXISTS ${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so
+       AND NOT CMAKE_CROSSCOMPILING)
       target_compile_definitions(
         ${target}
         PRIVATE WEIR_ADBC_SQLITE="${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so")
     endif()
-    if(EXISTS ${WEIR_DUCKDB_DIR}/libduckdb.so)
+    if(EXISTS ${WEIR_DUCKDB_DIR}/libduckdb.so AND NOT CMAKE_CROSSCOMPILING)
       target_compile_definitions(
         ${target} PRIVATE WEIR_DUCKDB="${WEIR_DUCKDB_DIR}/libduckdb.so")
     endif()

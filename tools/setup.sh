@@ -28,8 +28,9 @@ vm="qemu-system-x86 busybox-static kmod cpio xz-utils gcc-12 iproute2
 scan="python3-venv"
 # tools/duckdb.sh fetches with it.
 duckdb="npm"
-# Besides the headers of Criterion and xxHash, which "build" brings.
-cross="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+# tools/sysroot.sh fetches what is linked.
+cross="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+       libstdc++-12-dev-arm64-cross qemu-user"
 
 wanted=
 for group in "${@:-build}"; do
