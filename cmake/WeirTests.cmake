@@ -178,7 +178,8 @@ endif()
 add_library(weir_suites STATIC ${weir_suite_sources})
 target_compile_definitions(
   weir_suites PRIVATE WEIR_BUILD_DIR="${PROJECT_BINARY_DIR}"
-                      WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+                      WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                      $<$<BOOL:${CMAKE_CROSSCOMPILING}>:WEIR_EMULATED>)
 target_link_libraries(
   weir_suites PRIVATE weir_flags ${weir_support_library} ${weir_kit_libraries}
                       weir_plan_static PkgConfig::WEIR_CRITERION)
@@ -194,6 +195,11 @@ foreach(source ${weir_conformance_sources})
   weir_criterion(
     conformance.${name} conformance 120 SOURCES ${source}
     LIBRARIES weir_suites ${weir_kit_libraries} weir_plan_static)
+  if(name STREQUAL "refused") # the functions of the same names after __wrap_
+    foreach(call malloc calloc realloc aligned_alloc strdup free)
+      target_link_options(test_conformance_refused PRIVATE -Wl,--wrap=${call})
+    endforeach()
+  endif()
   if(name MATCHES "^scan_")
     target_include_directories(test_conformance_${name} SYSTEM
                                PRIVATE ${weir_arrow_include})

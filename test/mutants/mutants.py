@@ -39,13 +39,13 @@ LEAST = 0.90
 # Whole clusters in the simulator: cheap, and they find most.
 CLUSTERS = "weir sim --as-is --seeds 1..600"
 # What finds most comes first, after the tests that are nearest to the file.
-SUITES = [CLUSTERS, "conformance.api_sim", "conformance.sim",
-          "conformance.post", "conformance.seed", "conformance.lookup",
-          "conformance.filter", "conformance.hostile", "conformance.loss",
-          "conformance.identity", "conformance.hostile_identity",
-          "conformance.region_shm", "conformance.region_tcp",
-          "conformance.shm", "conformance.tcp", "conformance.spi_tcp",
-          "conformance.api_shm", "conformance.api_tcp",
+SUITES = [CLUSTERS, "conformance.refused", "conformance.api_sim",
+          "conformance.sim", "conformance.post", "conformance.seed",
+          "conformance.lookup", "conformance.filter", "conformance.hostile",
+          "conformance.loss", "conformance.identity",
+          "conformance.hostile_identity", "conformance.region_shm",
+          "conformance.region_tcp", "conformance.shm", "conformance.tcp",
+          "conformance.spi_tcp", "conformance.api_shm", "conformance.api_tcp",
           "conformance.fetch_close", "conformance.storm",
           "conformance.offence", "conformance.region_sim", "unit.operators"]
 TSAN_SUITES = ["conformance.shm", "conformance.tcp", "conformance.spi_tcp",

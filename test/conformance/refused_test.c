@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each allocation of a cluster's life is refused once: what needed it says so,
+ * nobody waits for ever, nothing stays, and the next query is whole.
+ *
+ * The linker puts these functions in the place of the allocator's
+ * (--wrap=malloc and its like) in all that is linked statically; the memory of
+ * rings is not theirs. All in one thread, on the simulator. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weir/weir.h>
+
+#include "core/base/rcu.h"
+#include "test/support/rows.h"
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__real_aligned_alloc(size_t align, size_t bytes);
+char *__real_strdup(const char *text);
+void __real_free(void *it);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+void *__wrap_aligned_alloc(size_t align, size_t bytes);
+char *__wrap_strdup(const char *text);
+void __wrap_free(void *it);
+
+enum {
+    MEMBERS = 2,
+    ROWS = 3000, /* several frames to each reader */
+    BATCH = 500,
+    MS = 1000000,
+    NEVER = 0,
+};
+
+/* Both are used by the thread of the reclaimer, too. */
+static _Atomic long live;
+static _Atomic uint32_t asked;
+static uint32_t refused_at; /* the one that is refused */
+static bool spared;         /* what the test itself makes */
+
+static bool refuse(void)
+{
+    return !spared && ++asked == refused_at;
+}
+
+static void *counted(void *it)
+{
+    live += it != NULL;
+    return it;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return refuse() ? NULL : counted(__real_malloc(bytes));
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+    return refuse() ? NULL : counted(__real_calloc(n, bytes));
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    if (refuse()) {
+        return NULL;
+    }
+    void *it = __real_realloc(old, bytes);
+    live += old == NULL && it != NULL;
+    return it;
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t bytes)
+{
+    return refuse() ? NULL : counted(__real_aligned_alloc(align, bytes));
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return refuse() ? NULL : counted(__real_strdup(text));
+}
+
+void __wrap_free(void *it)
+{
+    live -= it != NULL;
+    __real_free(it);
+}
+
+/* ---- a query on two members ---------------------------------------------- */
+
+static const struct weir_field fields[] = {{"id", "l", 0}, {"text", "u", 0}};
+static const struct wt_rows rows = {.fields = fields, .n_fields = 2};
+static const uint32_t members[] = {0, 1};
+
+struct member {
+    weir_sim *sim;
+    uint32_t node;
+    weir_query *query;
+    weir_shuffle *shuffle;
+    weir_writer *writer;
+    weir_reader *reader;
+    struct ArrowArray batch;
+    uint64_t sent;
+    uint64_t got;
+    uint64_t sum; /* of what came */
+    weir_err wrote;
+    weir_err read;
+};
+
+/* Whatever fails says what, and is no fault of the caller's. */
+static weir_err fair(weir_err rc, const struct weir_error *err)
+{
+    cr_assert(rc == WEIR_OK || rc == WEIR_ERR_NO_MEMORY ||
+                  rc == WEIR_ERR_QUERY_MEMORY || rc == WEIR_ERR_PEER_LOST ||
+                  rc == WEIR_ERR_ABORTED || rc == WEIR_ERR_CANCELLED,
+              "allocation %u: %s: %s", refused_at, weir_err_name(rc),
+              err->message);
+    cr_assert(rc == WEIR_OK || err->message[0] != '\0', "allocation %u: %s",
+              refused_at, weir_err_name(rc));
+    return rc;
+}
+
+static weir_err open_member(struct member *m, uint64_t id)
+{
+    struct weir_error err = {0};
+    struct ArrowSchema schema;
+    const struct weir_query_params q = {
+        .id = id, .members = members, .n_members = MEMBERS};
+    const char *const keys[] = {"id"};
+    weir_err rc = fair(weir_schema_build(fields, 2, &schema, &err), &err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    const struct weir_shuffle_params s = {.partitioning = WEIR_HASH,
+                                          .schema = &schema,
+                                          .keys = keys,
+                                          .n_keys = 1,
+                                          .producers = members,
+                                          .n_producers = MEMBERS,
+                                          .consumers = members,
+                                          .n_consumers = MEMBERS,
+                                          .producer_workers = 1};
+    rc = weir_query_open(weir_sim_node(m->sim, m->node), &q, &m->query, &err);
+    if (rc == WEIR_OK) {
+        rc = weir_shuffle_open(m->query, &s, &m->shuffle, &err);
+    }
+    schema.release(&schema);
+    if (rc == WEIR_OK) {
+        rc = weir_writer_open(m->shuffle, 0, &m->writer, &err);
+    }
+    if (rc == WEIR_OK) {
+        rc = weir_reader_open(m->shuffle, 0, &m->reader, &err);
+    }
+    return fair(rc, &err);
+}
+
+static weir_err ended(struct member *m, weir_err rc, weir_err *end)
+{
+    struct weir_error err = {0};
+    if (rc == WEIR_OK || rc == WEIR_AGAIN) {
+        return rc;
+    }
+    *end = rc;
+    if (rc != WEIR_DONE) {
+        (void)weir_query_status(m->query, &err);
+        (void)fair(rc, &err);
+    }
+    return WEIR_DONE;
+}
+
+static weir_err write_some(void *arg, uint64_t now_ns)
+{
+    struct member *m = arg;
+    (void)now_ns;
+    if (m->sent == ROWS) {
+        weir_err rc = weir_writer_finish(m->writer);
+        return ended(m, rc == WEIR_OK ? WEIR_DONE : rc, &m->wrote);
+    }
+    if (m->batch.release == NULL) {
+        spared = true;
+        wt_rows_make(&rows, m->sent, BATCH, &m->batch);
+        spared = false;
+    }
+    weir_err rc = weir_writer_push(m->writer, &m->batch);
+    if (rc == WEIR_OK) {
+        m->batch.release(&m->batch);
+        m->sent += BATCH;
+    }
+    return ended(m, rc, &m->wrote);
+}
+
+static weir_err read_some(void *arg, uint64_t now_ns)
+{
+    struct member *m = arg;
+    struct ArrowArray batch;
+    (void)now_ns;
+    weir_err rc = weir_reader_next(m->reader, &batch);
+    if (rc == WEIR_OK) {
+        const int64_t *ids = batch.children[0]->buffers[1];
+        for (int64_t i = 0; i < batch.length; i++) {
+            m->sum += (uint64_t)ids[batch.children[0]->offset + i];
+        }
+        m->got += (uint64_t)batch.length;
+        batch.release(&batch);
+    }
+    return ended(m, rc, &m->read);
+}
+
+static bool done(const struct member *m)
+{
+    return m->wrote == WEIR_DONE && m->read == WEIR_DONE;
+}
+
+/* Does the query come to its end, with all rows or a cause? */
+static bool run_query(weir_sim *sim, uint64_t id)
+{
+    struct member m[MEMBERS] = {{.sim = sim}, {.sim = sim, .node = 1}};
+    struct weir_error err = {0};
+    bool opened = true;
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        opened &= open_member(&m[i], id) == WEIR_OK;
+    }
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        if (opened) {
+            weir_err rc = weir_sim_task(sim, i, 0, write_some, &m[i]);
+            opened &= fair(rc, &(struct weir_error){.message = "task"}) == 0;
+            rc = weir_sim_task(sim, i, 0, read_some, &m[i]);
+            opened &= fair(rc, &(struct weir_error){.message = "task"}) == 0;
+        }
+        if (!opened && m[i].query != NULL) {
+            weir_query_cancel(m[i].query, "the other one could not open it");
+        }
+    }
+    weir_err rc = weir_sim_run(sim, WEIR_FOREVER, &err);
+    bool over = rc == WEIR_ERR_NO_MEMORY; /* the simulator had none itself */
+    cr_assert(rc == WEIR_OK || over, "allocation %u: %s", refused_at,
+              err.message);
+    bool whole = opened && done(&m[0]) && done(&m[1]);
+    cr_assert(!whole || m[0].got + m[1].got == MEMBERS * ROWS,
+              "allocation %u: %llu rows", refused_at,
+              (unsigned long long)(m[0].got + m[1].got));
+    cr_assert(!whole ||
+              m[0].sum + m[1].sum == (uint64_t)MEMBERS * ROWS * (ROWS - 1) / 2);
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        if (m[i].batch.release != NULL) {
+            m[i].batch.release(&m[i].batch);
+        }
+        weir_query_close(m[i].query);
+    }
+    return whole || over;
+}
+
+static void live_once(uint32_t refuse_at)
+{
+    const struct weir_sim_params params = {.nodes = MEMBERS,
+                                           .node = {.max_shuffles = 4,
+                                                    .frame_bytes = 4096,
+                                                    .detect_ns = 50 * MS,
+                                                    .connect_ns = 50 * MS}};
+    struct weir_error err = {0};
+    weir_sim *sim = NULL;
+    long alive = live;
+    asked = 0;
+    refused_at = refuse_at;
+    if (fair(weir_sim_open(&params, &sim, &err), &err) == WEIR_OK) {
+        /* What was refused at a query's end may cost the next one its link. */
+        bool before = refuse_at == NEVER;
+        for (uint64_t id = 1; id <= 3; id++) {
+            bool was = asked >= refuse_at;
+            cr_assert(run_query(sim, id) || !before,
+                      "allocation %u: query %llu", refuse_at,
+                      (unsigned long long)id);
+            before = was;
+        }
+        weir_sim_close(sim);
+    }
+    wi_rcu_barrier();
+    cr_assert_eq(live, alive, "allocation %u: %ld are left", refuse_at,
+                 live - alive);
+}
+
+Test(refused, each_allocation_once, .timeout = 110)
+{
+    live_once(NEVER); /* what is made once and kept */
+    live_once(NEVER);
+    uint32_t all = asked;
+    cr_assert_gt(all, 200);
+    for (uint32_t i = 1; i <= all; i++) {
+        live_once(i);
+    }
+}
