@@ -312,8 +312,7 @@ static void go_on(struct wi_op *op)
     if (op->kind != WI_OP_ASK) {
         p = wi_piece_get(s, op);
         goes = p != NULL;
-        if (!goes && wi_piece_find(s, op)) { /* waits for that now */
-            op->state = WI_OP_FINDING;
+        if (!goes && wi_piece_find(s, op)) {
             return;
         }
     }
@@ -428,10 +427,11 @@ weir_err wi_op_on_answer(struct wi_share *s, const struct wi_msg_answer *m,
     s->asked_bytes -= wi_ask_charge((uint32_t)op->bytes);
     op->state = WI_OP_LANDED;
     op->incarnation = s->link->peer_incarnation;
-    if (m->code != WEIR_OK) {
-        weir_err code =
-            m->code == WEIR_AGAIN ? WEIR_ERR_BUDGET : wi_peer_code(m->code);
-        wi_op_fail(op, code, "%.*s", (int)m->len, (const char *)m->bytes);
+    if (m->code == WEIR_AGAIN) {
+        wi_op_fail(op, WEIR_ERR_BUDGET, "it has no room for more asks now");
+    } else if (m->code != WEIR_OK) {
+        wi_op_fail(op, wi_peer_code(m->code), "%.*s", (int)m->len,
+                   (const char *)m->bytes);
     } else {
         memcpy(op->buf, m->bytes, m->len);
         op->bytes = m->len;

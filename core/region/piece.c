@@ -149,12 +149,17 @@ bool wi_piece_find(struct wi_share *s, struct wi_op *op)
             wi_list_remove(&op->on_call);
             wi_list_push_back(&f->ops, &op->on_call);
             op->call = f->call;
+            op->state = WI_OP_FINDING;
             return true;
         }
     }
-    struct wi_find *f = NULL;
-    if (s->n_found == WI_CALLS_MAX || (f = calloc(1, sizeof(*f))) == NULL) {
+    if (s->n_found == WI_CALLS_MAX) {
         return false;
+    }
+    struct wi_find *f = calloc(1, sizeof(*f));
+    if (f == NULL) {
+        wi_op_fail(op, WEIR_ERR_NO_MEMORY, "no memory to look for it");
+        return true;
     }
     wi_list_init(&f->ops);
     f->name = op->name;
@@ -162,6 +167,7 @@ bool wi_piece_find(struct wi_share *s, struct wi_op *op)
     f->access = access;
     f->call = ++s->last_call;
     op->call = f->call;
+    op->state = WI_OP_FINDING;
     wi_list_remove(&op->on_call);
     wi_list_push_back(&f->ops, &op->on_call);
     wi_list_push_back(&s->finds, &f->on_share);

@@ -23,8 +23,10 @@ struct wi_piece *wi_piece_get(struct wi_share *s, const struct wi_op *op);
 void wi_piece_hold(struct wi_piece *p);
 void wi_piece_drop(struct wi_piece *p);
 
-/** Ask for the piece that the operation needs next. False: too many are asked
- *  for already. */
+/** Ask for the piece that the operation needs next, for which it waits then
+ *  (WI_OP_FINDING); or it has failed for want of memory. False: too many are
+ *  asked for already, and the end of one of them goes on with those that
+ *  wait. */
 bool wi_piece_find(struct wi_share *s, struct wi_op *op);
 
 /** The operation does not wait for its find any more. */

@@ -39,6 +39,7 @@ static _Atomic long live;
 static _Atomic uint32_t asked;
 static uint32_t refused_at; /* the one that is refused */
 static bool spared;         /* what the test itself makes */
+static bool over;           /* the simulator itself had no memory */
 
 static bool refuse(void)
 {
@@ -108,12 +109,14 @@ struct member {
     weir_err read;
 };
 
-/* Whatever fails says what, and is no fault of the caller's. */
+/* Whatever fails says what, and is no fault of the caller's. A peer without
+ * memory for an ask has no room for it (WEIR_ERR_BUDGET). */
 static weir_err fair(weir_err rc, const struct weir_error *err)
 {
     cr_assert(rc == WEIR_OK || rc == WEIR_ERR_NO_MEMORY ||
                   rc == WEIR_ERR_QUERY_MEMORY || rc == WEIR_ERR_PEER_LOST ||
-                  rc == WEIR_ERR_ABORTED || rc == WEIR_ERR_CANCELLED,
+                  rc == WEIR_ERR_ABORTED || rc == WEIR_ERR_CANCELLED ||
+                  rc == WEIR_ERR_BUDGET,
               "allocation %u: %s: %s", refused_at, weir_err_name(rc),
               err->message);
     cr_assert(rc == WEIR_OK || err->message[0] != '\0', "allocation %u: %s",
@@ -233,7 +236,7 @@ static bool run_query(weir_sim *sim, uint64_t id)
         }
     }
     weir_err rc = weir_sim_run(sim, WEIR_FOREVER, &err);
-    bool over = rc == WEIR_ERR_NO_MEMORY; /* the simulator had none itself */
+    over = rc == WEIR_ERR_NO_MEMORY;
     cr_assert(rc == WEIR_OK || over, "allocation %u: %s", refused_at,
               err.message);
     bool whole = opened && done(&m[0]) && done(&m[1]);
@@ -248,7 +251,139 @@ static bool run_query(weir_sim *sim, uint64_t id)
         }
         weir_query_close(m[i].query);
     }
-    return whole || over;
+    return whole;
+}
+
+/* ---- a region and an ask ------------------------------------------------- */
+
+enum { GET = 1, PUT = 2, ASK = 4, ALL = GET | PUT | ASK, BYTES = 100000 };
+
+static const struct weir_name name = {9, 1};
+
+struct wares {
+    weir_sim *sim;
+    weir_region *region; /* node 0's */
+    weir_asks *asks;
+    weir_peer *peer; /* node 1's */
+    weir_fetch *fetch;
+    uint32_t posted;
+    uint32_t well;
+    uint32_t ended;
+    uint8_t put[1000];
+};
+
+static weir_err open_wares(struct wares *w)
+{
+    struct weir_error err = {0};
+    weir_node *owner = weir_sim_node(w->sim, 0);
+    const struct weir_region_params params = {.bytes = BYTES, .writable = 1};
+    weir_err rc = weir_region_open(owner, &params, &w->region, &err);
+    if (rc == WEIR_OK) {
+        memset(weir_region_base(w->region), 7, BYTES);
+        rc = weir_region_publish(w->region, &name, &err);
+    }
+    if (rc == WEIR_OK) {
+        rc = weir_asks_open(owner, name.space, 0, &w->asks, &err);
+    }
+    weir_node *other = weir_sim_node(w->sim, 1);
+    if (rc == WEIR_OK) {
+        rc = weir_peer_open(other, weir_node_address(owner), &w->peer, &err);
+    }
+    if (rc == WEIR_OK) {
+        rc = weir_fetch_open(other, NULL, &w->fetch, &err);
+    }
+    return fair(rc, &err);
+}
+
+static void note(struct wares *w, uint32_t what, weir_err rc, const char *why)
+{
+    struct weir_error err = {0};
+    (void)strncpy(err.message, why, sizeof(err.message) - 1);
+    w->ended |= what;
+    w->well |= fair(rc, &err) == WEIR_OK ? what : 0;
+}
+
+/* One operation after the other: what is not taken has failed. */
+static void post(struct wares *w)
+{
+    uint32_t taken = 0;
+    uint32_t what = w->posted + 1; /* 1, 2, 4 */
+    weir_err rc;
+    if (what == GET) {
+        const struct weir_get get = {name, 1, BYTES / 2, NULL, GET};
+        rc = weir_fetch_get(w->fetch, w->peer, &get, 1, &taken);
+    } else if (what == PUT) {
+        const struct weir_put put = {name, 5, sizeof(w->put), w->put, PUT};
+        rc = weir_fetch_put(w->fetch, w->peer, &put, 1, &taken);
+    } else {
+        what = ASK;
+        const struct weir_name call = {name.space, 2};
+        rc = weir_fetch_ask(w->fetch, w->peer, &call, "?", 1, ASK);
+    }
+    w->posted |= what;
+    if (rc != WEIR_OK) {
+        note(w, what, rc, "post");
+    }
+}
+
+static weir_err trade(void *arg, uint64_t now_ns)
+{
+    struct wares *w = arg;
+    struct weir_got got;
+    struct weir_ask ask;
+    (void)now_ns;
+    while (weir_asks_next(w->asks, &ask) == WEIR_OK) {
+        weir_err rc = weir_ask_answer(&ask, WEIR_OK, "!", 1);
+        (void)fair(rc, &(struct weir_error){.message = "answer"});
+    }
+    while (weir_fetch_next(w->fetch, &got) == WEIR_OK) {
+        note(w, (uint32_t)got.tag, got.code, weir_fetch_error(w->fetch));
+        if (got.code == WEIR_OK && got.tag == GET) {
+            cr_assert_eq(got.bytes, BYTES / 2);
+            cr_assert_eq(((const uint8_t *)got.ptr)[BYTES / 2 - 1], 7);
+        }
+        if (got.lent != 0) {
+            weir_fetch_release(w->fetch, &got);
+        }
+    }
+    if (w->ended == w->posted) {
+        if (w->ended == ALL) {
+            return WEIR_DONE;
+        }
+        post(w);
+    }
+    weir_sim_busy(w->sim, 10000);
+    return WEIR_OK;
+}
+
+/* Does all of it go well, or end with a cause? */
+static bool run_wares(weir_sim *sim)
+{
+    struct wares w = {.sim = sim};
+    struct weir_error err = {0};
+    bool well = open_wares(&w) == WEIR_OK;
+    if (well) {
+        weir_err rc = weir_sim_task(sim, 1, 0, trade, &w);
+        well = fair(rc, &(struct weir_error){.message = "task"}) == WEIR_OK;
+        rc = weir_sim_run(sim, WEIR_FOREVER, &err);
+        over = rc == WEIR_ERR_NO_MEMORY;
+        cr_assert(rc == WEIR_OK || over, "allocation %u: %s", refused_at,
+                  err.message);
+        well = well && w.well == ALL;
+    }
+    weir_fetch_close(w.fetch);
+    weir_peer_close(w.peer);
+    weir_asks_close(w.asks);
+    weir_region_close(w.region);
+    return well;
+}
+
+/* ---- again and again ----------------------------------------------------- */
+
+static bool run_all(weir_sim *sim, uint64_t id)
+{
+    bool whole = run_query(sim, id);
+    return !over && run_wares(sim) && whole;
 }
 
 static void live_once(uint32_t refuse_at)
@@ -264,12 +399,13 @@ static void live_once(uint32_t refuse_at)
     asked = 0;
     refused_at = refuse_at;
     if (fair(weir_sim_open(&params, &sim, &err), &err) == WEIR_OK) {
-        /* What was refused at a query's end may cost the next one its link. */
+        /* What was refused at a round's end may cost the next one its link. */
         bool before = refuse_at == NEVER;
-        for (uint64_t id = 1; id <= 3; id++) {
+        over = false;
+        for (uint64_t id = 1; id <= 3 && !over; id++) {
             bool was = asked >= refuse_at;
-            cr_assert(run_query(sim, id) || !before,
-                      "allocation %u: query %llu", refuse_at,
+            cr_assert(run_all(sim, id) || over || !before,
+                      "allocation %u: round %llu", refuse_at,
                       (unsigned long long)id);
             before = was;
         }
