@@ -16,28 +16,26 @@
 
 #include <stdatomic.h>
 
-#define wi_load_rlx(p) atomic_load_explicit((p), memory_order_relaxed)
-#define wi_load_acq(p) atomic_load_explicit((p), memory_order_acquire)
-#define wi_load_sc(p) atomic_load_explicit((p), memory_order_seq_cst)
-#define wi_store_rlx(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
-#define wi_store_rel(p, v) atomic_store_explicit((p), (v), memory_order_release)
-#define wi_store_sc(p, v) atomic_store_explicit((p), (v), memory_order_seq_cst)
-#define wi_xchg_ar(p, v)                                                       \
-    atomic_exchange_explicit((p), (v), memory_order_acq_rel)
-#define wi_xchg_sc(p, v)                                                       \
-    atomic_exchange_explicit((p), (v), memory_order_seq_cst)
-#define wi_add_rlx(p, v)                                                       \
-    atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
-#define wi_add_ar(p, v)                                                        \
-    atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
-#define wi_add_sc(p, v)                                                        \
-    atomic_fetch_add_explicit((p), (v), memory_order_seq_cst)
-#define wi_or_sc(p, v) atomic_fetch_or_explicit((p), (v), memory_order_seq_cst)
-#define wi_and_sc(p, v)                                                        \
-    atomic_fetch_and_explicit((p), (v), memory_order_seq_cst)
+#include "core/base/preempt.h"
+
+#define wi_load_rlx(p) WI_ATOMIC(load, (p), memory_order_relaxed)
+#define wi_load_acq(p) WI_ATOMIC(load, (p), memory_order_acquire)
+#define wi_load_sc(p) WI_ATOMIC(load, (p), memory_order_seq_cst)
+#define wi_store_rlx(p, v) WI_ATOMIC(store, (p), (v), memory_order_relaxed)
+#define wi_store_rel(p, v) WI_ATOMIC(store, (p), (v), memory_order_release)
+#define wi_store_sc(p, v) WI_ATOMIC(store, (p), (v), memory_order_seq_cst)
+#define wi_xchg_ar(p, v) WI_ATOMIC(exchange, (p), (v), memory_order_acq_rel)
+#define wi_xchg_sc(p, v) WI_ATOMIC(exchange, (p), (v), memory_order_seq_cst)
+#define wi_add_rlx(p, v) WI_ATOMIC(fetch_add, (p), (v), memory_order_relaxed)
+#define wi_add_ar(p, v) WI_ATOMIC(fetch_add, (p), (v), memory_order_acq_rel)
+#define wi_add_sc(p, v) WI_ATOMIC(fetch_add, (p), (v), memory_order_seq_cst)
+#define wi_or_sc(p, v) WI_ATOMIC(fetch_or, (p), (v), memory_order_seq_cst)
+#define wi_and_sc(p, v) WI_ATOMIC(fetch_and, (p), (v), memory_order_seq_cst)
 #define wi_cas_ar(p, expected, v)                                              \
-    atomic_compare_exchange_strong_explicit(                                   \
-        (p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
+    WI_ATOMIC(compare_exchange_strong, (p), (expected), (v),                   \
+              memory_order_acq_rel, memory_order_acquire)
+#define WI_ATOMIC(what, ...)                                                   \
+    (wi_preempt(), atomic_##what##_explicit(__VA_ARGS__))
 #if defined(__x86_64__) || defined(__i386__)
 #define wi_cpu_relax() __builtin_ia32_pause()
 #elif defined(__aarch64__)
