@@ -77,10 +77,15 @@ sim-mistakes: release ## does weir sim find 14 planted mistakes? builds each
 MINUTES ?= 10
 SOAK_FIRST ?= $(shell date +%s)000000
 
-soak: release ## simulated clusters under faults, fresh seeds for MINUTES=10
+# Half of the time simulated clusters, a quarter each processes over shm, tcp.
+soak: release ## clusters under faults, fresh seeds, for MINUTES=10
 	@echo "seeds from $(SOAK_FIRST) on (make soak SOAK_FIRST=$(SOAK_FIRST))"
 	@$(REL)/weir sim --seeds $(SOAK_FIRST)..$$(($(SOAK_FIRST) + 999999)) \
-	    --time $$(($(MINUTES) * 60))
+	    --time $$(($(MINUTES) * 30))
+	@for transport in shm tcp; do \
+	    $(REL)/test/soak --seed $(SOAK_FIRST) --transport $$transport \
+	        --rounds 1000000 --seconds $$(($(MINUTES) * 15)) || exit 1; \
+	done
 
 tidy: setup-check release ## clang-tidy over the library
 	@test/scripts/tidy.sh $(REL) $(JOBS)

@@ -230,6 +230,20 @@ if(TARGET weir_tool)
   add_dependencies(weir_checked weir_tool)
 endif()
 
+# Real faults, round after round: a few of them in every run of the tests, and
+# as many as there is time for in `make soak`.
+add_executable(test_soak test/soak/soak.c test/soak/soak_member.c)
+set_target_properties(
+  test_soak PROPERTIES OUTPUT_NAME soak RUNTIME_OUTPUT_DIRECTORY
+                                        ${PROJECT_BINARY_DIR}/test)
+target_link_libraries(test_soak PRIVATE weir_flags ${weir_support_library}
+                                        ${weir_test_libraries})
+foreach(transport shm tcp)
+  add_test(NAME integration.soak_${transport}
+           COMMAND test_soak --transport ${transport} --rounds 24 --seconds 30)
+  weir_test_properties(integration.soak_${transport} integration 240)
+endforeach()
+
 # What test/vm runs on several machines at a time.
 if(WEIR_RDMA_FOUND)
   add_executable(test_vm_member test/vm/member.c)
