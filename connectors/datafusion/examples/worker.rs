@@ -9,7 +9,7 @@
 use std::error::Error;
 
 use datafusion::common::DataFusionError;
-use datafusion_distributed::{DistributedExt, Worker, WorkerQueryContext};
+use datafusion_distributed::{Worker, WorkerQueryContext};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
@@ -29,14 +29,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let node = node.open()?;
 
     let resolver = WeirChannelResolver::new(node.clone());
+    let sessions = resolver.clone();
     let worker =
         Worker::from_session_builder(move |context: WorkerQueryContext| {
-            let builder = context
-                .builder
-                .with_distributed_channel_resolver(resolver.clone());
+            let builder = sessions.worker_session(context);
             async move { Ok::<_, DataFusionError>(builder.build()) }
         });
-    let _rows = Server::open(&node, worker.clone())?;
+    let _rows = Server::open(&resolver, worker.clone())?;
     let listener = TcpListener::bind(control).await?;
     let control = Url::parse(&format!("http://{}", listener.local_addr()?))?;
     println!("{}", worker_url(&control, &node.address()));

@@ -2,7 +2,6 @@
 //! The producer's side of a call: one task per partition runs its stream as
 //! far as its window goes, and what comes of it waits for the next NEXT.
 
-use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
@@ -23,6 +22,7 @@ use weir::{Ask, ErrorKind};
 
 use crate::compact::compact;
 use crate::fault::Fault;
+use crate::push::text_of;
 use crate::slots::{Place, Places, Pool};
 use crate::wire::{
     ANSWER_BYTES, Answer, Delivery, Give, INLINE_BYTES, PIECE_BYTES, WINDOW,
@@ -285,13 +285,6 @@ impl Group {
         self.room.iter().for_each(Notify::notify_one);
         drop(old); // its tasks may drop what takes the lock
     }
-}
-
-/// What a panic says.
-fn text_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("no text")
 }
 
 impl<'a> Rest<'a> {

@@ -25,13 +25,16 @@
 mod client;
 mod compact;
 mod fault;
+mod gather;
 mod given;
 mod group;
+mod push;
 mod resolver;
 mod server;
 mod slots;
+mod source;
 mod stream;
 mod wire;
 
-pub use resolver::{WeirChannelResolver, worker_url};
+pub use resolver::{WeirChannelResolver, push_header, worker_url};
 pub use server::Server;

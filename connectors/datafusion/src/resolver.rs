@@ -7,26 +7,40 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::TaskContext;
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::execution::{SessionStateBuilder, TaskContext};
+use datafusion::physical_plan::metrics::{
+    ExecutionPlanMetricsSet, MetricBuilder,
+};
 use datafusion_distributed::grpc::DefaultChannelResolver;
 use datafusion_distributed::{
-    ChannelResolver, CoordinatorToWorkerMsg, ExecuteTaskRequest,
-    GetWorkerInfoRequest, GetWorkerInfoResponse, ProducerHead, SetPlanRequest,
-    WorkerChannel, WorkerToCoordinatorMsg,
+    ChannelResolver, CoordinatorToWorkerMsg, DistributedExt,
+    ExecuteTaskRequest, GetWorkerInfoRequest, GetWorkerInfoResponse,
+    ProducerHead, SetPlanRequest, Worker, WorkerChannel,
+    WorkerPlanRewriteEvent, WorkerQueryContext, WorkerToCoordinatorMsg,
 };
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::Mutex;
 use url::Url;
 use weir::Node;
 
-use crate::client::{Producer, execute};
+use crate::client::{self, Producer};
+use crate::source::{Cut, execute};
 use crate::wire::{Empty, Head, Task};
 
 /// Where a worker's URL says at what address its node is.
 const ADDRESS: &str = "weir";
+
+/// Says to a worker that its readers come over Weir.
+const PUSH: &str = "x-weir-push";
+
+/// The header that a plan for a worker goes with, so that its rows are pushed to
+/// their readers. A coordinator's [`WeirChannelResolver`] adds it; a program
+/// that gives a worker its plans by itself has to.
+pub fn push_header() -> (HeaderName, HeaderValue) {
+    (HeaderName::from_static(PUSH), HeaderValue::from_static("1"))
+}
 
 /// The URL of a worker whose control messages go to `control`, an `http` URL,
 /// and whose rows come from the node at `address` (`weir::Node::address`).
@@ -47,6 +61,20 @@ pub struct WeirChannelResolver {
 struct Rows {
     node: Node,
     producers: Mutex<HashMap<String, Arc<Producer>>>, // by address
+    local: Arc<Served>,
+    nobody: Worker,
+}
+
+/// The worker that is served over the node, while it is.
+type Served = std::sync::Mutex<Option<Worker>>;
+
+/// Keeps a worker served. Dropped, it is no more.
+pub(crate) struct Local(Arc<Served>);
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap() = None;
+    }
 }
 
 impl WeirChannelResolver {
@@ -55,8 +83,47 @@ impl WeirChannelResolver {
         let producers = Mutex::default();
         Self {
             control: DefaultChannelResolver::default(),
-            rows: Arc::new(Rows { node, producers }),
+            rows: Arc::new(Rows {
+                node,
+                producers,
+                local: Arc::default(),
+                nobody: Worker::default(),
+            }),
         }
+    }
+
+    /// What a worker's session is built from: it gets this resolver, and if its
+    /// coordinator has one, too, its task's rows are pushed.
+    pub fn worker_session(
+        &self,
+        query: WorkerQueryContext,
+    ) -> SessionStateBuilder {
+        let resolver = self.clone();
+        let builder = query.builder.with_distributed_channel_resolver(resolver);
+        if !query.headers.contains_key(PUSH) {
+            return builder;
+        }
+        let cut = Arc::new(Cut::default());
+        // Calls within the worker come here, too: not past what is pushed.
+        let nowhere = Url::parse("weir:nowhere").expect("it is a URL");
+        let nobody = self.rows.nobody.to_local_worker_context(nowhere);
+        let mut builder = builder.with_distributed_local_worker_context(nobody);
+        let config = builder.config().get_or_insert_default();
+        config.set_extension(cut.clone());
+        builder.with_distributed_worker_plan_rewrite_handler(
+            move |event: WorkerPlanRewriteEvent<'_>| cut.cut(event),
+        )
+    }
+
+    /// The node that rows come to.
+    pub fn node(&self) -> &Node {
+        &self.rows.node
+    }
+
+    pub(crate) fn serve(&self, worker: Worker) -> Local {
+        let local = &self.rows.local;
+        *local.lock().unwrap() = Some(worker);
+        Local(local.clone())
     }
 }
 
@@ -93,6 +160,13 @@ impl ChannelResolver for WeirChannelResolver {
         let Some((_, address)) = pairs else {
             return self.control.get_worker_client_for_url(url).await;
         };
+        let local = self.rows.local.lock().unwrap().clone();
+        if let Some(worker) = local
+            && address == self.rows.node.address()
+        {
+            let control = self.control.get_worker_client_for_url(url).await?;
+            return Ok(Box::new(Within { control, worker }));
+        }
         let producer = self.rows.producer(url, &address).await?;
         let control = producer.control().get_worker_client_for_url(url).await?;
         Ok(Box::new(Channel { control, producer }))
@@ -108,12 +182,13 @@ struct Channel {
 impl WorkerChannel for Channel {
     async fn coordinator_channel(
         &mut self,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
         set_plan_request: SetPlanRequest,
         c2w_stream: BoxStream<'static, CoordinatorToWorkerMsg>,
         metrics: ExecutionPlanMetricsSet,
         task_ctx: &Arc<TaskContext>,
     ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
+        headers.extend([push_header()]);
         let name = self.producer.url().to_owned();
         let of_it = move |error: DataFusionError| {
             error.context(format!("worker {name}"))
@@ -140,7 +215,58 @@ impl WorkerChannel for Channel {
         task_ctx: &Arc<TaskContext>,
     ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
         let task = task_of(request, task_ctx)?;
-        let streams = execute(self.producer.clone(), &task, &metrics);
+        let streams =
+            client::execute(self.producer.clone(), &task, &metrics);
+        Ok(streams.into_iter().map(StreamExt::boxed).collect())
+    }
+
+    async fn get_worker_info(
+        &mut self,
+        request: GetWorkerInfoRequest,
+    ) -> Result<GetWorkerInfoResponse> {
+        self.control.get_worker_info(request).await
+    }
+}
+
+/// A channel from a worker to itself.
+struct Within {
+    control: Box<dyn WorkerChannel>,
+    worker: Worker,
+}
+
+#[async_trait]
+impl WorkerChannel for Within {
+    async fn coordinator_channel(
+        &mut self,
+        mut headers: HeaderMap,
+        set_plan_request: SetPlanRequest,
+        c2w_stream: BoxStream<'static, CoordinatorToWorkerMsg>,
+        metrics: ExecutionPlanMetricsSet,
+        task_ctx: &Arc<TaskContext>,
+    ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
+        headers.extend([push_header()]);
+        let control = &mut self.control;
+        control
+            .coordinator_channel(
+                headers,
+                set_plan_request,
+                c2w_stream,
+                metrics,
+                task_ctx,
+            )
+            .await
+    }
+
+    async fn execute_task(
+        &mut self,
+        _headers: HeaderMap,
+        request: ExecuteTaskRequest,
+        metrics: ExecutionPlanMetricsSet,
+        _task_ctx: &Arc<TaskContext>,
+    ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
+        let calls = MetricBuilder::new(&metrics);
+        calls.global_counter("local_connections_used").add(1);
+        let (streams, _) = execute(&self.worker, request).await?;
         Ok(streams.into_iter().map(StreamExt::boxed).collect())
     }
 

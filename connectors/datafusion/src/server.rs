@@ -14,10 +14,12 @@ use datafusion_distributed::{
 };
 use prost::Message;
 use tokio_util::task::AbortOnDropHandle;
-use weir::{Ask, Asks, ErrorKind, Node};
+use weir::{Ask, Asks, ErrorKind};
 
 use crate::group::Group;
+use crate::resolver::{Local, WeirChannelResolver};
 use crate::slots::Pool;
+use crate::source::execute;
 use crate::wire::{Head, Kind, Part, Request, SPACE, Task, slot_bytes};
 
 /// Most bytes of an EXECUTE, and most partitions: a consumer that says more is
@@ -29,6 +31,7 @@ const PARTITIONS: u64 = 1 << 16;
 pub struct Server {
     calls: Arc<AtomicUsize>,
     _task: AbortOnDropHandle<()>,
+    _local: Local,
 }
 
 /// A node that executes tasks here.
@@ -55,11 +58,17 @@ struct Serving {
 }
 
 impl Server {
-    /// Serve a worker's tasks. Asks are taken by worker 0 of the node.
+    /// Serve a worker's tasks over the node of the resolver that the worker's
+    /// sessions have. Asks are taken by worker 0 of the node.
     ///
     /// # Errors
     /// `Duplicate`: the node serves already; `NoMemory`.
-    pub fn open(node: &Node, worker: Worker) -> weir::Result<Self> {
+    pub fn open(
+        resolver: &WeirChannelResolver,
+        worker: Worker,
+    ) -> weir::Result<Self> {
+        let node = resolver.node();
+        let local = resolver.serve(worker.clone());
         let mut serving = Serving {
             worker,
             asks: node.asks(SPACE, 0)?,
@@ -73,7 +82,8 @@ impl Server {
                 serving.take(ask);
             }
         });
-        Ok(Self { calls, _task: AbortOnDropHandle::new(task) })
+        let task = AbortOnDropHandle::new(task);
+        Ok(Self { calls, _task: task, _local: local })
     }
 
     /// How many calls run: ranges of partitions that somebody reads.
@@ -232,7 +242,7 @@ fn begin(
     let to = group.clone();
     let start = tokio::spawn(async move {
         let outcome =
-            tokio::spawn(async move { worker.execute_task(request).await });
+            tokio::spawn(async move { execute(&worker, request).await });
         match AbortOnDropHandle::new(outcome).await {
             Ok(Ok((streams, context))) => {
                 to.run(streams, &context.runtime_env().memory_pool);

@@ -94,14 +94,18 @@ pub struct Member {
 
 impl Member {
     pub async fn open(exchange: Exchange) -> Result<Self> {
-        let node = exchange.node()?;
-        let resolver = Resolver::new(node.clone());
+        let resolver = exchange.node()?.map(WeirChannelResolver::new);
+        let sessions = resolver.clone();
         let worker =
             Worker::from_session_builder(move |query: WorkerQueryContext| {
-                let builder = query
-                    .builder
-                    .with_distributed_channel_resolver(resolver.clone())
-                    .with_distributed_compression(exchange.compression());
+                let builder = match &sessions {
+                    Some(resolver) => resolver.worker_session(query),
+                    None => query.builder.with_distributed_channel_resolver(
+                        DefaultChannelResolver::default(),
+                    ),
+                };
+                let compression = exchange.compression();
+                let builder = builder.with_distributed_compression(compression);
                 async move { Ok(builder?.build()) }
             });
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -109,9 +113,9 @@ impl Member {
         let mut url = Url::parse(&format!("http://{at}"))
             .map_err(|error| exec_datafusion_err!("{error}"))?;
         let mut rows = None;
-        if let Some(node) = node {
-            url = worker_url(&url, &node.address());
-            let server = Server::open(&node, worker.clone())
+        if let Some(resolver) = resolver {
+            url = worker_url(&url, &resolver.node().address());
+            let server = Server::open(&resolver, worker.clone())
                 .map_err(|error| DataFusionError::External(Box::new(error)))?;
             rows = Some(server);
         }

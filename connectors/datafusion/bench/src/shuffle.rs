@@ -218,6 +218,7 @@ fn headers() -> HeaderMap {
     let name = "x-datafusion-distributed-config-distributed.collect_metrics";
     let mut headers = HeaderMap::new();
     headers.insert(name, HeaderValue::from_static("false"));
+    headers.extend([weir_datafusion::push_header()]); // gRPC's ignore it
     headers
 }
 

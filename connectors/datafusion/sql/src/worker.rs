@@ -12,7 +12,7 @@ use datafusion::execution::disk_manager::{
 };
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion_distributed::{DistributedExt, Worker, WorkerQueryContext};
+use datafusion_distributed::{Worker, WorkerQueryContext};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -46,8 +46,9 @@ pub async fn run(args: WorkerArgs) -> Result<()> {
         )));
     }
     let node = open_node(&args, host)?;
-    let worker = worker(&node, &args)?;
-    let rows = Server::open(&node, worker.clone()).map_err(Fail::failed)?;
+    let resolver = WeirChannelResolver::new(node.clone());
+    let worker = worker(&resolver, &node, &args)?;
+    let rows = Server::open(&resolver, worker.clone()).map_err(Fail::failed)?;
     say(&format!("{LISTENING}{host}:{}", at.port()))?;
     let outcome = serve(listener, worker, leave(args.child)?).await;
     drop(rows);
@@ -94,16 +95,16 @@ pub fn builder(common: &Common) -> weir::NodeBuilder {
         .max_peers(512_u64)
 }
 
-fn worker(node: &weir::Node, args: &WorkerArgs) -> Result<Worker> {
-    let resolver = WeirChannelResolver::new(node.clone());
+fn worker(
+    resolver: &WeirChannelResolver,
+    node: &weir::Node,
+    args: &WorkerArgs,
+) -> Result<Worker> {
+    let resolver = resolver.clone();
     let runtime = runtime(args.common.memory, args.spill.clone())?;
     let build = move |context: WorkerQueryContext| {
-        let resolver = resolver.clone();
-        async move {
-            let builder = context.builder;
-            let builder = builder.with_distributed_channel_resolver(resolver);
-            Ok::<_, DataFusionError>(builder.build())
-        }
+        let builder = resolver.worker_session(context);
+        async move { Ok::<_, DataFusionError>(builder.build()) }
     };
     Ok(Worker::from_session_builder(build)
         .with_runtime_env(runtime)

@@ -107,11 +107,10 @@ impl Member {
     pub async fn open(transport: &str) -> Self {
         let node = node(transport);
         let resolver = WeirChannelResolver::new(node.clone());
+        let sessions = resolver.clone();
         let worker =
             Worker::from_session_builder(move |context: WorkerQueryContext| {
-                let mut builder = context
-                    .builder
-                    .with_distributed_channel_resolver(resolver.clone());
+                let mut builder = sessions.worker_session(context);
                 let known = builder.scalar_functions();
                 known.get_or_insert_default().extend(functions());
                 async move { Ok::<_, DataFusionError>(builder.build()) }
@@ -123,7 +122,7 @@ impl Member {
             tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);
-        let server = Server::open(&node, worker.clone()).unwrap();
+        let server = Server::open(&resolver, worker.clone()).unwrap();
         let service = worker.clone().into_worker_server();
         let control = tokio::spawn(async move {
             let tonic = Tonic::builder().add_service(service);
