@@ -12,6 +12,7 @@ use datafusion::common::{DataFusionError, exec_datafusion_err};
 use datafusion::physical_plan::metrics::{
     Count, ExecutionPlanMetricsSet, MetricBuilder, Time,
 };
+use datafusion_distributed::TaskKey;
 use datafusion_distributed::grpc::DefaultChannelResolver;
 use futures::future::{join_all, poll_fn};
 use prost::Message;
@@ -110,6 +111,11 @@ impl Producer {
         let name = Name::new(SPACE, ASKS);
         let answer = fetch.ask(&self.peer, name, bytes).await;
         answer.map_err(|error| lost(&self.url, &error))
+    }
+
+    /// The query of a task is over. If the producer is gone, all is anyway.
+    pub(crate) async fn say_over(&self, task: &TaskKey) {
+        let _ = self.say(0, Kind::Over(Task::of(task))).await;
     }
 
     async fn say(&self, call: u64, kind: Kind) -> Result<()> {

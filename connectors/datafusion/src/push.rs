@@ -45,7 +45,7 @@ pub(crate) struct Push {
     shared: Arc<Shared>,
     claimed: Vec<OnceLock<()>>, // by partition
     begin: Mutex<Option<Vec<Input>>>,
-    tasks: OnceLock<Vec<AbortOnDropHandle<()>>>,
+    tasks: Mutex<Vec<AbortOnDropHandle<()>>>,
 }
 
 /// A partition of the input.
@@ -135,7 +135,7 @@ impl Push {
         Ok(Self {
             begin: Mutex::new(Some(begin.collect::<Result<_>>()?)),
             claimed: vec![OnceLock::new(); partitions],
-            tasks: OnceLock::new(),
+            tasks: Mutex::default(),
             shared,
         })
     }
@@ -170,12 +170,23 @@ impl Push {
     }
 
     fn begin(&self) {
-        let Some(inputs) = self.begin.lock().unwrap().take() else { return };
+        let mut begin = self.begin.lock().unwrap();
+        let Some(inputs) = begin.take() else { return };
         let spawn = |input: Input| {
             let task = tokio::spawn(input.run());
             AbortOnDropHandle::new(task)
         };
-        let _ = self.tasks.set(inputs.into_iter().map(spawn).collect());
+        let tasks = inputs.into_iter().map(spawn).collect();
+        *self.tasks.lock().unwrap() = tasks;
+    }
+
+    /// Nobody wants anything any more; who reads yet has an error.
+    pub(crate) fn close(&self) {
+        let inputs = self.begin.lock().unwrap().take();
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap());
+        drop((inputs, tasks));
+        let over = DataFusionError::Execution("the query is over".into());
+        self.shared.end_all(over);
     }
 }
 
@@ -240,12 +251,19 @@ impl Shared {
         }
     }
 
+    /// Nobody reads a partition any more.
     fn leave(&self, partition: usize) {
+        self.forget(partition);
+        self.state.lock().unwrap().wanted -= 1;
+        self.moved.notify_waiters();
+    }
+
+    /// All that there is of a partition, and that comes.
+    fn forget(&self, partition: usize) {
         let gather = self.gathers[partition].lock().unwrap().take();
         let mut state = self.state.lock().unwrap();
         let held = std::mem::take(&mut state.held[partition]);
         state.waits[partition] = false;
-        state.wanted -= 1;
         for batch in &held {
             if let Held::Memory(_, bytes) = batch {
                 state.bytes -= bytes;
@@ -256,8 +274,17 @@ impl Shared {
             self.memory.shrink(gather.told());
         }
         drop(state);
+    }
+
+    /// All readers have this.
+    fn end_all(&self, error: DataFusionError) {
+        let mut state = self.state.lock().unwrap();
+        state.error.get_or_insert_with(|| Arc::new(error));
+        state.over = true;
+        drop(state);
+        (0..self.gathers.len()).for_each(|i| self.forget(i));
         self.moved.notify_waiters();
-        drop((held, gather));
+        self.news.iter().for_each(Notify::notify_one);
     }
 
     /// Until an input may go on. False: nobody wants anything any more.
@@ -335,16 +362,14 @@ impl Shared {
             Ok(()) if last => self.finish_all(),
             outcome => outcome,
         };
-        let mut state = self.state.lock().unwrap();
-        if let Err(error) = outcome {
-            state.error.get_or_insert_with(|| Arc::new(error));
-        } else if !last {
-            return;
+        match outcome {
+            Err(error) => self.end_all(error),
+            Ok(()) if last => {
+                self.state.lock().unwrap().over = true;
+                self.news.iter().for_each(Notify::notify_one);
+            }
+            Ok(()) => {}
         }
-        state.over = true;
-        drop(state);
-        self.moved.notify_waiters();
-        self.news.iter().for_each(Notify::notify_one);
     }
 
     fn finish_all(&self) -> Result<()> {

@@ -15,7 +15,7 @@ use datafusion_distributed::grpc::DefaultChannelResolver;
 use datafusion_distributed::{
     ChannelResolver, CoordinatorToWorkerMsg, DistributedExt,
     ExecuteTaskRequest, GetWorkerInfoRequest, GetWorkerInfoResponse,
-    ProducerHead, SetPlanRequest, Worker, WorkerChannel,
+    ProducerHead, SetPlanRequest, TaskKey, Worker, WorkerChannel,
     WorkerPlanRewriteEvent, WorkerQueryContext, WorkerToCoordinatorMsg,
 };
 use futures::StreamExt;
@@ -26,20 +26,34 @@ use url::Url;
 use weir::Node;
 
 use crate::client::{self, Producer};
-use crate::source::{Cut, execute};
+use crate::source::{Tasks, execute};
 use crate::wire::{Empty, Head, Task};
 
 /// Where a worker's URL says at what address its node is.
 const ADDRESS: &str = "weir";
 
-/// Says to a worker that its readers come over Weir.
+/// Says to a worker which task a plan is of, and that its readers come over
+/// Weir: QUERY/STAGE/TASK.
 const PUSH: &str = "x-weir-push";
 
-/// The header that a plan for a worker goes with, so that its rows are pushed to
-/// their readers. A coordinator's [`WeirChannelResolver`] adds it; a program
-/// that gives a worker its plans by itself has to.
-pub fn push_header() -> (HeaderName, HeaderValue) {
-    (HeaderName::from_static(PUSH), HeaderValue::from_static("1"))
+/// The header that a task's plan goes to its worker with, so that its rows are
+/// pushed to their readers. A coordinator's [`WeirChannelResolver`] adds it; a
+/// program that gives a worker its plans by itself has to.
+pub fn push_header(task: &TaskKey) -> (HeaderName, HeaderValue) {
+    let TaskKey { query_id, stage_id, task_number } = task;
+    let value = format!("{query_id}/{stage_id}/{task_number}");
+    let value = HeaderValue::from_str(&value).expect("digits and signs");
+    (HeaderName::from_static(PUSH), value)
+}
+
+fn task_of_header(value: &HeaderValue) -> Option<TaskKey> {
+    let mut parts = value.to_str().ok()?.split('/');
+    let task = TaskKey {
+        query_id: parts.next()?.parse().ok()?,
+        stage_id: parts.next()?.parse().ok()?,
+        task_number: parts.next()?.parse().ok()?,
+    };
+    parts.next().is_none().then_some(task)
 }
 
 /// The URL of a worker whose control messages go to `control`, an `http` URL,
@@ -61,19 +75,18 @@ pub struct WeirChannelResolver {
 struct Rows {
     node: Node,
     producers: Mutex<HashMap<String, Arc<Producer>>>, // by address
-    local: Arc<Served>,
+    local: std::sync::Mutex<Option<Worker>>, // served over the node
     nobody: Worker,
+    tasks: Arc<Tasks>, // that run here
 }
 
-/// The worker that is served over the node, while it is.
-type Served = std::sync::Mutex<Option<Worker>>;
-
 /// Keeps a worker served. Dropped, it is no more.
-pub(crate) struct Local(Arc<Served>);
+pub(crate) struct Local(Arc<Rows>);
 
 impl Drop for Local {
     fn drop(&mut self) {
-        *self.0.lock().unwrap() = None;
+        *self.0.local.lock().unwrap() = None;
+        self.0.tasks.all_over();
     }
 }
 
@@ -86,8 +99,9 @@ impl WeirChannelResolver {
             rows: Arc::new(Rows {
                 node,
                 producers,
-                local: Arc::default(),
+                local: std::sync::Mutex::default(),
                 nobody: Worker::default(),
+                tasks: Arc::default(),
             }),
         }
     }
@@ -100,10 +114,9 @@ impl WeirChannelResolver {
     ) -> SessionStateBuilder {
         let resolver = self.clone();
         let builder = query.builder.with_distributed_channel_resolver(resolver);
-        if !query.headers.contains_key(PUSH) {
-            return builder;
-        }
-        let cut = Arc::new(Cut::default());
+        let task = query.headers.get(PUSH).and_then(task_of_header);
+        let Some(task) = task else { return builder };
+        let cut = self.rows.tasks.begin(task);
         // Calls within the worker come here, too: not past what is pushed.
         let nowhere = Url::parse("weir:nowhere").expect("it is a URL");
         let nobody = self.rows.nobody.to_local_worker_context(nowhere);
@@ -120,10 +133,13 @@ impl WeirChannelResolver {
         &self.rows.node
     }
 
+    pub(crate) fn tasks(&self) -> &Arc<Tasks> {
+        &self.rows.tasks
+    }
+
     pub(crate) fn serve(&self, worker: Worker) -> Local {
-        let local = &self.rows.local;
-        *local.lock().unwrap() = Some(worker);
-        Local(local.clone())
+        *self.rows.local.lock().unwrap() = Some(worker);
+        Local(self.rows.clone())
     }
 }
 
@@ -165,7 +181,8 @@ impl ChannelResolver for WeirChannelResolver {
             && address == self.rows.node.address()
         {
             let control = self.control.get_worker_client_for_url(url).await?;
-            return Ok(Box::new(Within { control, worker }));
+            let tasks = self.rows.tasks.clone();
+            return Ok(Box::new(Within { control, worker, tasks }));
         }
         let producer = self.rows.producer(url, &address).await?;
         let control = producer.control().get_worker_client_for_url(url).await?;
@@ -188,7 +205,10 @@ impl WorkerChannel for Channel {
         metrics: ExecutionPlanMetricsSet,
         task_ctx: &Arc<TaskContext>,
     ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
-        headers.extend([push_header()]);
+        let task = set_plan_request.task_key;
+        headers.extend([push_header(&task)]);
+        let producer = self.producer.clone();
+        let over = async move { producer.say_over(&task).await };
         let name = self.producer.url().to_owned();
         let of_it = move |error: DataFusionError| {
             error.context(format!("worker {name}"))
@@ -198,7 +218,7 @@ impl WorkerChannel for Channel {
             .coordinator_channel(
                 headers,
                 set_plan_request,
-                c2w_stream,
+                until_over(c2w_stream, over),
                 metrics,
                 task_ctx,
             )
@@ -232,6 +252,7 @@ impl WorkerChannel for Channel {
 struct Within {
     control: Box<dyn WorkerChannel>,
     worker: Worker,
+    tasks: Arc<Tasks>,
 }
 
 #[async_trait]
@@ -244,13 +265,16 @@ impl WorkerChannel for Within {
         metrics: ExecutionPlanMetricsSet,
         task_ctx: &Arc<TaskContext>,
     ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
-        headers.extend([push_header()]);
+        let task = set_plan_request.task_key;
+        headers.extend([push_header(&task)]);
+        let tasks = self.tasks.clone();
+        let over = async move { tasks.over(&task) };
         let control = &mut self.control;
         control
             .coordinator_channel(
                 headers,
                 set_plan_request,
-                c2w_stream,
+                until_over(c2w_stream, over),
                 metrics,
                 task_ctx,
             )
@@ -292,11 +316,36 @@ fn task_of(
         }
     };
     Ok(Task {
-        query: request.task_key.query_id.as_bytes().to_vec(),
-        stage: request.task_key.stage_id as u64,
-        task: request.task_key.task_number as u64,
         start: request.target_partition_start as u64,
         end: request.target_partition_end as u64,
         head: Some(head),
+        ..Task::of(&request.task_key)
     })
+}
+
+/// What a coordinator says to a task, and behind it that the query is over.
+fn until_over(
+    messages: BoxStream<'static, CoordinatorToWorkerMsg>,
+    over: impl Future<Output = ()> + Send + 'static,
+) -> BoxStream<'static, CoordinatorToWorkerMsg> {
+    let over = futures::stream::once(over).filter_map(async |()| None);
+    messages.chain(over).boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_go_with_headers() {
+        let query_id = uuid::Uuid::new_v4();
+        let task = TaskKey { query_id, stage_id: 7, task_number: 12 };
+        let (name, value) = push_header(&task);
+        assert_eq!(name, PUSH);
+        assert_eq!(task_of_header(&value), Some(task));
+        for wrong in ["1", "1/2/3", &format!("{query_id}/7/12/0")] {
+            let wrong = HeaderValue::from_str(wrong).unwrap();
+            assert_eq!(task_of_header(&wrong), None);
+        }
+    }
 }

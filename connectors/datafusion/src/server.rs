@@ -10,7 +10,7 @@ use std::task::Poll;
 
 use datafusion::common::{DataFusionError, exec_datafusion_err};
 use datafusion_distributed::{
-    ExecuteTaskRequest, MaybeEncoded, ProducerHead, TaskKey, Worker,
+    ExecuteTaskRequest, MaybeEncoded, ProducerHead, Worker,
 };
 use prost::Message;
 use tokio_util::task::AbortOnDropHandle;
@@ -19,7 +19,7 @@ use weir::{Ask, Asks, ErrorKind};
 use crate::group::Group;
 use crate::resolver::{Local, WeirChannelResolver};
 use crate::slots::Pool;
-use crate::source::execute;
+use crate::source::{Tasks, execute};
 use crate::wire::{Head, Kind, Part, Request, SPACE, Task, slot_bytes};
 
 /// Most bytes of an EXECUTE, and most partitions: a consumer that says more is
@@ -51,6 +51,7 @@ enum Call {
 
 struct Serving {
     worker: Worker,
+    tasks: Arc<Tasks>,
     asks: Asks,
     pool: Arc<Pool>,
     calls: Arc<AtomicUsize>,
@@ -71,6 +72,7 @@ impl Server {
         let local = resolver.serve(worker.clone());
         let mut serving = Serving {
             worker,
+            tasks: resolver.tasks().clone(),
             asks: node.asks(SPACE, 0)?,
             pool: Pool::new(node.clone()),
             calls: Arc::default(),
@@ -165,6 +167,12 @@ impl Serving {
                 }
                 _ => ask.refuse(ErrorKind::NotFound, "no such call"),
             },
+            Kind::Over(task) => {
+                if let Some(key) = task.key() {
+                    self.tasks.over(&key);
+                }
+                drop(ask.answer(&[]));
+            }
             Kind::Hold(_) => unreachable!("see above"),
         }
     }
@@ -205,16 +213,12 @@ impl Consumer {
 }
 
 fn request_of(task: Task) -> Option<ExecuteTaskRequest> {
-    let query = task.query.try_into().ok()?;
+    let task_key = task.key()?;
     if task.end.checked_sub(task.start)? > PARTITIONS {
         return None;
     }
     Some(ExecuteTaskRequest {
-        task_key: TaskKey {
-            query_id: uuid::Uuid::from_bytes(query),
-            stage_id: task.stage as usize,
-            task_number: task.task as usize,
-        },
+        task_key,
         target_partition_start: task.start as usize,
         target_partition_end: task.end as usize,
         producer_head: match task.head? {

@@ -8,6 +8,7 @@
 //! that do run it (over gRPC) the source is not there at all. The first one
 //! decides for all.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, Weak};
@@ -23,11 +24,15 @@ use datafusion::physical_plan::{
     PlanProperties, ReplaceChildrenOptions,
 };
 use datafusion_distributed::{
-    BroadcastExec, ExecuteTaskRequest, MaybeEncoded, ProducerHead, Worker,
+    BroadcastExec, ExecuteTaskRequest, MaybeEncoded, ProducerHead, TaskKey, Worker,
     WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse,
 };
 
 use crate::push::Push;
+
+/// The tasks of a worker whose rows may be pushed.
+#[derive(Default)]
+pub(crate) struct Tasks(Mutex<HashMap<TaskKey, Weak<Cut>>>);
 
 /// Extension of a task's session: where its plan is cut. The plan itself has
 /// the session, so this must not hold it.
@@ -44,9 +49,48 @@ enum Mode {
     None,
     Pulled, // executed as the plan that it covers
     Pushed(Arc<Push>),
+    Over,
+}
+
+impl Tasks {
+    /// A task that a session is made for.
+    pub(crate) fn begin(&self, task: TaskKey) -> Arc<Cut> {
+        let cut = Arc::new(Cut::default());
+        let mut tasks = self.0.lock().unwrap();
+        tasks.retain(|_, cut| cut.strong_count() > 0);
+        tasks.insert(task, Arc::downgrade(&cut));
+        cut
+    }
+
+    /// Nobody wants its rows any more. Its plan goes when DataFusion Distributed
+    /// comes to it; what was made of it, and what feeds it, goes now.
+    pub(crate) fn over(&self, task: &TaskKey) {
+        let cut = self.0.lock().unwrap().remove(task);
+        if let Some(cut) = cut.and_then(|cut| cut.upgrade()) {
+            cut.close();
+        }
+    }
+
+    /// Of all tasks.
+    pub(crate) fn all_over(&self) {
+        let all = std::mem::take(&mut *self.0.lock().unwrap());
+        all.values().filter_map(Weak::upgrade).for_each(|cut| cut.close());
+    }
 }
 
 impl Cut {
+    fn source(&self) -> Option<Arc<Source>> {
+        self.0.lock().unwrap().upgrade()
+    }
+
+    fn close(&self) {
+        let Some(source) = self.source() else { return };
+        let mode = &mut *source.mode.lock().unwrap();
+        if let Mode::Pushed(push) = std::mem::replace(mode, Mode::Over) {
+            push.close();
+        }
+    }
+
     /// Cut a task's plan, where its rows may be hashed.
     pub(crate) fn cut(
         &self,
@@ -94,8 +138,7 @@ pub(crate) async fn execute(
     };
     let (_, context) = worker.execute_task(none).await?;
     let cut = context.session_config().get_extension::<Cut>();
-    let source = cut.and_then(|cut| cut.0.lock().unwrap().upgrade());
-    if let Some(source) = source {
+    if let Some(source) = cut.and_then(|cut| cut.source()) {
         let range = first..request.target_partition_end;
         let streams = source.push(partitioning.clone(), range, &context)?;
         if let Some(streams) = streams {
@@ -122,6 +165,7 @@ impl Source {
             let mut mode = self.mode.lock().unwrap();
             match &*mode {
                 Mode::Pulled => return Ok(None),
+                Mode::Over => return exec_err!("the query is over"),
                 Mode::Pushed(push) => push.clone(),
                 // Its rows are not to wait until a batch is full.
                 Mode::None if self.is_endless() => return Ok(None),
@@ -211,12 +255,16 @@ impl ExecutionPlan for Source {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let mut mode = self.mode.lock().unwrap();
-        if let Mode::Pushed(_) = *mode {
-            return exec_err!(
-                "the rows of this task go to readers over Weir, not by gRPC"
-            );
+        match *mode {
+            Mode::None | Mode::Pulled => *mode = Mode::Pulled,
+            Mode::Over => return exec_err!("the query is over"),
+            Mode::Pushed(_) => {
+                return exec_err!(
+                    "the rows of this task go to its readers over Weir, but \
+                     this one comes by gRPC"
+                );
+            }
         }
-        *mode = Mode::Pulled;
         drop(mode);
         self.covers.execute(partition, context)
     }

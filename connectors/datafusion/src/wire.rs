@@ -12,6 +12,7 @@
 //!   (gets of the places that they name)
 //!   GIVE     call, what is given back ---->  when a NEXT is parked already
 //!   END      call ------------------------>  streams dropped, slots free
+//!   OVER     task ------------------------>  its query is: nobody calls again
 //! ```
 //!
 //! A *call* is one `execute_task`: a range of partitions of one task, numbered
@@ -25,6 +26,7 @@
 //! needs nobody who reads, and *taken* by the program, once for a batch, which
 //! moves its partition's window.
 
+use datafusion_distributed::TaskKey;
 use prost::{Message, Oneof};
 
 /// First word of all names here: "DATAFUS1".
@@ -66,7 +68,7 @@ pub(crate) const GIVES: usize = 180;
 pub(crate) struct Request {
     #[prost(uint64, tag = "1")]
     pub call: u64,
-    #[prost(oneof = "Kind", tags = "2, 3, 4, 5, 6")]
+    #[prost(oneof = "Kind", tags = "2, 3, 4, 5, 6, 7")]
     pub kind: Option<Kind>,
 }
 
@@ -82,6 +84,8 @@ pub(crate) enum Kind {
     Give(Give),
     #[prost(message, tag = "6")]
     End(Empty),
+    #[prost(message, tag = "7")]
+    Over(Task),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -96,7 +100,7 @@ pub(crate) struct Part {
     pub last: bool,
 }
 
-/// What is to be executed.
+/// What is to be executed; of an OVER the first three fields.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Task {
     #[prost(bytes = "vec", tag = "1")]
@@ -172,6 +176,25 @@ pub(crate) enum What {
     End = 1,
     Fault = 2, // a [`crate::fault::Fault`]
     Piece = 3, // of a Batch, which ends it
+}
+
+impl Task {
+    pub(crate) fn of(key: &TaskKey) -> Self {
+        Self {
+            query: key.query_id.as_bytes().to_vec(),
+            stage: key.stage_id as u64,
+            task: key.task_number as u64,
+            ..Default::default()
+        }
+    }
+
+    pub(crate) fn key(&self) -> Option<TaskKey> {
+        Some(TaskKey {
+            query_id: uuid::Uuid::from_slice(&self.query).ok()?,
+            stage_id: self.stage as usize,
+            task_number: self.task as usize,
+        })
+    }
 }
 
 impl Request {

@@ -171,7 +171,7 @@ impl Fixture {
                 .boxed();
         let answers = member
             .worker
-            .coordinator_channel(headers(), request, messages)
+            .coordinator_channel(headers(&key(query, task)), request, messages)
             .await?;
         Ok(Set { _end: end, _answers: answers })
     }
@@ -214,11 +214,11 @@ impl Fixture {
 }
 
 /// What a coordinator says with a plan; without any the worker has no options.
-fn headers() -> HeaderMap {
+fn headers(task: &TaskKey) -> HeaderMap {
     let name = "x-datafusion-distributed-config-distributed.collect_metrics";
     let mut headers = HeaderMap::new();
     headers.insert(name, HeaderValue::from_static("false"));
-    headers.extend([weir_datafusion::push_header()]); // gRPC's ignore it
+    headers.extend([weir_datafusion::push_header(task)]); // gRPC's ignores it
     headers
 }
 

@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use datafusion_distributed::{
-    DistributedExt, SessionStateBuilderExt, Worker, WorkerQueryContext,
+    ChannelResolver, DistributedExt, SessionStateBuilderExt, Worker, WorkerQueryContext,
     WorkerResolver,
 };
 use tokio::task::AbortHandle;
@@ -63,13 +63,13 @@ impl MemoryPool for Exchange {
     }
 
     fn grow(&self, reservation: &MemoryReservation, bytes: usize) {
-        if reservation.consumer().name() == "weir exchange" {
+        if reservation.consumer().name().starts_with("weir ") {
             self.0.fetch_add(bytes, Ordering::Relaxed);
         }
     }
 
     fn shrink(&self, reservation: &MemoryReservation, bytes: usize) {
-        if reservation.consumer().name() == "weir exchange" {
+        if reservation.consumer().name().starts_with("weir ") {
             self.0.fetch_sub(bytes, Ordering::Relaxed);
         }
     }
@@ -105,12 +105,22 @@ pub struct Member {
 
 impl Member {
     pub async fn open(transport: &str) -> Self {
+        Self::open_that(transport, true).await
+    }
+
+    /// One whose rows are pushed, or pulled through a `RepartitionExec`.
+    pub async fn open_that(transport: &str, pushes: bool) -> Self {
         let node = node(transport);
         let resolver = WeirChannelResolver::new(node.clone());
         let sessions = resolver.clone();
         let worker =
             Worker::from_session_builder(move |context: WorkerQueryContext| {
-                let mut builder = sessions.worker_session(context);
+                let mut builder = if pushes {
+                    sessions.worker_session(context)
+                } else {
+                    let builder = context.builder;
+                    builder.with_distributed_channel_resolver(sessions.clone())
+                };
                 let known = builder.scalar_functions();
                 known.get_or_insert_default().extend(functions());
                 async move { Ok::<_, DataFusionError>(builder.build()) }
@@ -139,6 +149,7 @@ impl Member {
         }
     }
 
+    pub fn held(&self) -> usize { self.memory.reserved() }
     /// It is gone, as far as its rows go.
     pub fn kill(&mut self) {
         self.server = None;
@@ -172,6 +183,14 @@ impl Cluster {
         for _ in 0..n {
             members.push(Member::open(transport).await);
         }
+        Self::of(members, transport, tables).await
+    }
+
+    pub async fn of(
+        members: Vec<Member>,
+        transport: &str,
+        tables: &Path,
+    ) -> Self {
         let urls = members.iter().map(|m| m.url.clone()).collect();
         let session = session(transport, urls, tables).await;
         Self { members, session }
@@ -200,14 +219,21 @@ pub async fn session(
     urls: Vec<Url>,
     tables: &Path,
 ) -> SessionContext {
+    let resolver = WeirChannelResolver::new(node(transport));
+    session_with(resolver, urls, tables).await
+}
+
+pub async fn session_with(
+    resolver: impl ChannelResolver + Send + Sync + 'static,
+    urls: Vec<Url>,
+    tables: &Path,
+) -> SessionContext {
     let state = SessionStateBuilder::new()
         .with_default_features()
         .with_config(SessionConfig::new().with_target_partitions(3))
         .with_distributed_planner()
         .with_distributed_worker_resolver(Urls(urls))
-        .with_distributed_channel_resolver(WeirChannelResolver::new(node(
-            transport,
-        )))
+        .with_distributed_channel_resolver(resolver)
         .with_distributed_file_scan_config_bytes_per_partition(1)
         .unwrap()
         .build();
