@@ -3,13 +3,15 @@
 //! it is told to what it has, so that a row is copied once between the batch
 //! that it comes in and the one that it goes in.
 //!
-//! Columns without a layout that can be appended to (dictionaries, unions, runs
-//! and list views, and what contains them) are taken batch by batch and put
-//! together at the end: twice copied, of dictionaries only the keys.
+//! Of dictionaries the keys are gathered; where batches have different ones,
+//! Arrow puts them together at the end. Columns without a layout that can be
+//! appended to (unions, runs and list views, and what contains them) are taken
+//! batch by batch, and copied once more.
 
 use arrow::array::{
     Array, ArrayData, ArrayRef, BooleanBufferBuilder, ByteView,
     NullBufferBuilder, RecordBatchOptions, UInt32Array, make_array,
+    new_empty_array,
 };
 use arrow::buffer::{Buffer, MutableBuffer, NullBuffer, ScalarBuffer};
 use arrow::datatypes::{ArrowNativeType, DataType, FieldRef, SchemaRef};
@@ -50,7 +52,15 @@ enum Values {
     LongList(Offsets<i64>, Box<Column>),
     Lists(usize, Box<Column>), // values of each
     Struct(Vec<Column>),
+    Kinds(Kinds),
     Taken(Vec<ArrayRef>),
+}
+
+/// Keys of a dictionary, behind arrays of those before it.
+struct Kinds {
+    parts: Vec<ArrayRef>,
+    keys: Box<Column>,
+    of: Option<ArrayData>,
 }
 
 /// Ends of values, behind a zero.
@@ -200,6 +210,7 @@ impl Column {
                 }
                 Values::Lists(_, of) => of.bytes(),
                 Values::Struct(of) => of.iter().map(Self::bytes).sum(),
+                Values::Kinds(kinds) => kinds.bytes(),
                 Values::Taken(parts) => {
                     parts.iter().map(|p| p.get_array_memory_size()).sum()
                 }
@@ -208,6 +219,9 @@ impl Column {
 
     fn append(&mut self, from: &ArrayData, rows: &[u32]) -> Result<()> {
         self.len += rows.len();
+        if let Values::Kinds(kinds) = &mut self.values {
+            return kinds.append(&self.of, from, rows);
+        }
         match from.nulls() {
             Some(nulls) => append_nulls(&mut self.nulls, nulls, rows),
             None => self.nulls.append_n_non_nulls(rows.len()),
@@ -217,12 +231,19 @@ impl Column {
 
     fn finish(&mut self) -> Result<ArrayRef> {
         let len = std::mem::take(&mut self.len);
-        if let Values::Taken(parts) = &mut self.values {
-            let parts = std::mem::take(parts);
+        let parts = match &mut self.values {
+            Values::Taken(parts) => Some(std::mem::take(parts)),
+            Values::Kinds(kinds) => {
+                kinds.finish(&self.of)?;
+                Some(std::mem::take(&mut kinds.parts))
+            }
+            _ => None,
+        };
+        if let Some(parts) = parts {
             let parts = parts.iter().map(|part| part.as_ref());
             let parts = parts.collect::<Vec<_>>();
             return match parts.as_slice() {
-                [] => Ok(arrow::array::new_empty_array(&self.of)),
+                [] => Ok(new_empty_array(&self.of)),
                 parts => concat(parts),
             };
         }
@@ -256,8 +277,7 @@ fn append_nulls(to: &mut NullBufferBuilder, from: &NullBuffer, rows: &[u32]) {
 /// Must columns of it be taken?
 fn is_taken(of: &DataType) -> bool {
     match of {
-        DataType::Dictionary(..)
-        | DataType::Union(..)
+        DataType::Union(..)
         | DataType::RunEndEncoded(..)
         | DataType::ListView(_)
         | DataType::LargeListView(_) => true,
@@ -267,6 +287,63 @@ fn is_taken(of: &DataType) -> bool {
         | DataType::FixedSizeList(of, _) => is_taken(of.data_type()),
         DataType::Struct(of) => of.iter().any(|f| is_taken(f.data_type())),
         _ => false,
+    }
+}
+
+impl Kinds {
+    fn new(keys: &DataType) -> Self {
+        let keys = Box::new(Column::new(keys));
+        Self { parts: Vec::new(), keys, of: None }
+    }
+
+    fn append(
+        &mut self,
+        column: &DataType,
+        from: &ArrayData,
+        rows: &[u32],
+    ) -> Result<()> {
+        let of = &from.child_data()[0];
+        if !self.of.as_ref().is_some_and(|old| old.ptr_eq(of)) {
+            self.finish(column)?;
+            self.of = Some(of.clone());
+        }
+        // The keys, which are all that a dictionary's array has itself.
+        let keys = ArrayData::builder(self.keys.of.clone()).len(from.len());
+        let keys = keys.offset(from.offset()).nulls(from.nulls().cloned());
+        let keys = keys.add_buffer(from.buffers()[0].clone());
+        // SAFETY: those of a valid array.
+        let keys = unsafe { keys.build_unchecked() };
+        self.keys.append(&keys, rows)
+    }
+
+    /// The part of the present dictionary, if there is one.
+    fn finish(&mut self, column: &DataType) -> Result<()> {
+        if self.keys.len == 0 {
+            return Ok(());
+        }
+        let Some(of) = self.of.take() else { return Ok(()) };
+        let keys = self.keys.finish_data()?;
+        let part = keys.into_builder().data_type(column.clone());
+        let part = part.add_child_data(of);
+        // SAFETY: its keys are those of arrays with that dictionary.
+        self.parts.push(make_array(unsafe { part.build_unchecked() }));
+        Ok(())
+    }
+
+    /// With as many values of dictionaries as rows may need.
+    fn bytes(&self) -> usize {
+        let needs = |rows: usize, of: &ArrayData| {
+            let all = of.get_slice_memory_size().unwrap_or(0);
+            all / of.len().max(1) * rows.min(of.len())
+        };
+        let parts = self.parts.iter().map(|part| {
+            let data = part.to_data();
+            data.buffers()[0].len() + needs(data.len(), &data.child_data()[0])
+        });
+        let of = self.of.as_ref();
+        parts.sum::<usize>()
+            + self.keys.bytes()
+            + of.map_or(0, |of| needs(self.keys.len, of))
     }
 }
 
@@ -299,6 +376,7 @@ impl Values {
             DataType::FixedSizeList(of, n) => {
                 Self::Lists(*n as usize, column(of))
             }
+            DataType::Dictionary(keys, _) => Self::Kinds(Kinds::new(keys)),
             DataType::Struct(of) => {
                 let of = of.iter().map(|f| Column::new(f.data_type()));
                 Self::Struct(of.collect())
@@ -354,6 +432,7 @@ impl Values {
                     to.append(&from.slice(at, len), rows)?;
                 }
             }
+            Self::Kinds(_) => unreachable!("see Column::append"),
             Self::Taken(_) => unreachable!("see Gather::append"),
         }
         Ok(())
@@ -393,7 +472,9 @@ impl Values {
                 let of = of.iter_mut().map(Column::finish_data);
                 (vec![], of.collect::<Result<_>>()?)
             }
-            Self::Taken(_) => unreachable!("see Column::finish"),
+            Self::Kinds(_) | Self::Taken(_) => {
+                unreachable!("see Column::finish")
+            }
         })
     }
 }
@@ -522,7 +603,6 @@ fn append_views(
     }
     Ok(())
 }
-
 
 #[cfg(test)]
 mod tests;

@@ -14,8 +14,11 @@
 //!
 //! A worker opens a [`weir::Node`], a [`Server`] on it, and a tonic server for
 //! the same [`Worker`](datafusion_distributed::Worker); its URL, made by
-//! [`worker_url`], says both addresses. Sessions, those of the workers
-//! included, get a [`WeirChannelResolver`].
+//! [`worker_url`], says both addresses. Sessions get a [`WeirChannelResolver`],
+//! those of the workers by its
+//! [`worker_session`](WeirChannelResolver::worker_session), with which shuffles
+//! are pushed: hashed and gathered by the worker instead of a
+//! `RepartitionExec`.
 //!
 //! Memory: of each partition at most 1 MiB, or one batch that is larger, is
 //! under way or not yet taken; of that, 4 MiB of a reader's partitions at most

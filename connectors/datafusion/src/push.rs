@@ -456,6 +456,5 @@ pub(crate) fn text_of(panic: &(dyn Any + Send)) -> &str {
     text.unwrap_or("no text")
 }
 
-
 #[cfg(test)]
 mod tests;

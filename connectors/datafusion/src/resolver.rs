@@ -75,7 +75,7 @@ pub struct WeirChannelResolver {
 struct Rows {
     node: Node,
     producers: Mutex<HashMap<String, Arc<Producer>>>, // by address
-    local: std::sync::Mutex<Option<Worker>>, // served over the node
+    local: std::sync::Mutex<Option<Worker>>,          // served over the node
     nobody: Worker,
     tasks: Arc<Tasks>, // that run here
 }
@@ -235,8 +235,7 @@ impl WorkerChannel for Channel {
         task_ctx: &Arc<TaskContext>,
     ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
         let task = task_of(request, task_ctx)?;
-        let streams =
-            client::execute(self.producer.clone(), &task, &metrics);
+        let streams = client::execute(self.producer.clone(), &task, &metrics);
         Ok(streams.into_iter().map(StreamExt::boxed).collect())
     }
 

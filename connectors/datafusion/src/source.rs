@@ -24,8 +24,8 @@ use datafusion::physical_plan::{
     PlanProperties, ReplaceChildrenOptions,
 };
 use datafusion_distributed::{
-    BroadcastExec, ExecuteTaskRequest, MaybeEncoded, ProducerHead, TaskKey, Worker,
-    WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse,
+    BroadcastExec, ExecuteTaskRequest, MaybeEncoded, ProducerHead, TaskKey,
+    Worker, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse,
 };
 
 use crate::push::Push;

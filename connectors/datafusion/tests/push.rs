@@ -98,7 +98,10 @@ async fn answers(members: Vec<Member>, transport: &str, tables: &Path) {
     within(cluster.quiet()).await;
 }
 
-async fn members<const N: usize>(transport: &str, push: [bool; N]) -> Vec<Member> {
+async fn members<const N: usize>(
+    transport: &str,
+    push: [bool; N],
+) -> Vec<Member> {
     let mut members = Vec::new();
     for pushes in push {
         members.push(Member::open_that(transport, pushes).await);

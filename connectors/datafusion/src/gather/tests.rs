@@ -73,8 +73,11 @@ fn columns(n: usize, some: bool) -> Vec<ArrayRef> {
         Field::new("keys", DataType::Utf8, false),
         Field::new("values", DataType::Int32, true),
     ]);
-    let entries =
-        StructArray::new(entry.clone(), vec![Arc::new(keys), ints.clone()], None);
+    let entries = StructArray::new(
+        entry.clone(),
+        vec![Arc::new(keys), ints.clone()],
+        None,
+    );
     let entry = Field::new("entries", DataType::Struct(entry), false);
     let ends = OffsetBuffer::from_lengths(vec![1; n]);
     let map =

@@ -176,7 +176,8 @@ async fn inputs_wait_for_readers() {
     }
     assert!((1..8 << 20).contains(&before), "{before} bytes are held");
     drop(one);
-    let rows = all(other).await.iter().map(RecordBatch::num_rows).sum::<usize>();
+    let rows =
+        all(other).await.iter().map(RecordBatch::num_rows).sum::<usize>();
     assert!(rows > 500 * 8192 / 3, "{rows} rows");
     assert_eq!(pool.reserved(), 0);
 }
@@ -185,8 +186,7 @@ async fn inputs_wait_for_readers() {
 #[tokio::test]
 async fn errors_reach_all_readers() {
     let context = context(Arc::new(UnboundedMemoryPool::default()), 100);
-    let wrong: Vec<Arc<dyn PhysicalExpr>> =
-        vec![Arc::new(Column::new("i", 7))];
+    let wrong: Vec<Arc<dyn PhysicalExpr>> = vec![Arc::new(Column::new("i", 7))];
     let plan: Arc<dyn ExecutionPlan> = MemorySourceConfig::try_new_exec(
         &[vec![batch(0, 100)]],
         batch(0, 0).schema(),

@@ -22,8 +22,8 @@ use datafusion::logical_expr::{
 };
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use datafusion_distributed::{
-    ChannelResolver, DistributedExt, SessionStateBuilderExt, Worker, WorkerQueryContext,
-    WorkerResolver,
+    ChannelResolver, DistributedExt, SessionStateBuilderExt, Worker,
+    WorkerQueryContext, WorkerResolver,
 };
 use tokio::task::AbortHandle;
 use tonic::transport::Server as Tonic;
@@ -149,7 +149,9 @@ impl Member {
         }
     }
 
-    pub fn held(&self) -> usize { self.memory.reserved() }
+    pub fn held(&self) -> usize {
+        self.memory.reserved()
+    }
     /// It is gone, as far as its rows go.
     pub fn kill(&mut self) {
         self.server = None;
