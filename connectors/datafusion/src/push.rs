@@ -40,6 +40,10 @@ use crate::wire::WINDOW;
 /// So much may be held that nobody waits for.
 const AHEAD: usize = 2 << 20;
 
+/// A partition's batch that is being gathered may have so much more than the
+/// memory pool was told.
+const TELL: usize = 32 << 10;
+
 /// A task's partitions. Dropped, its inputs end.
 pub(crate) struct Push {
     shared: Arc<Shared>,
@@ -318,7 +322,7 @@ impl Shared {
             let bytes = gather.bytes();
             if gather.rows() >= self.batch_rows || bytes >= WINDOW as usize {
                 self.finish(partition, gather)?;
-            } else {
+            } else if bytes >= gather.told() + TELL {
                 let told = gather.tell(bytes);
                 self.memory.grow(bytes - told);
             }

@@ -2,11 +2,11 @@
 //! Where a task's plan is cut, so that its rows are pushed.
 //!
 //! DataFusion Distributed puts a `RepartitionExec` on a task's plan with the
-//! first request for its rows. A [`Source`] stands below it in the place of the
-//! plan that it covers, and looks like that one to all who look: readers of ours
-//! ask it for partitions, and the `RepartitionExec` is never run; to readers
-//! that do run it (over gRPC) the source is not there at all. The first one
-//! decides for all.
+//! first request for its rows. A [`Source`] stands below it in the place of
+//! the plan that it covers, and looks like that one to all who look: readers
+//! of ours ask it for partitions, and the `RepartitionExec` is never run; to
+//! readers that do run it (over gRPC) the source is not there at all. The
+//! first one decides for all.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -62,8 +62,8 @@ impl Tasks {
         cut
     }
 
-    /// Nobody wants its rows any more. Its plan goes when DataFusion Distributed
-    /// comes to it; what was made of it, and what feeds it, goes now.
+    /// Nobody wants its rows any more. Its plan goes when DataFusion
+    /// Distributed comes to it; what was made of it, and what feeds it, now.
     pub(crate) fn over(&self, task: &TaskKey) {
         let cut = self.0.lock().unwrap().remove(task);
         if let Some(cut) = cut.and_then(|cut| cut.upgrade()) {

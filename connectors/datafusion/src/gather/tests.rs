@@ -9,6 +9,7 @@ use arrow::datatypes::*;
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
+use super::values::Offsets;
 use super::*;
 
 /// Null for one of five, if they may be.
