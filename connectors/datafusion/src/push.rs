@@ -379,10 +379,10 @@ impl Shared {
     fn finish_all(&self) -> Result<()> {
         for (partition, gather) in self.gathers.iter().enumerate() {
             let mut gather = gather.lock().unwrap();
-            if let Some(gather) = gather.as_mut()
+            if let Some(mut gather) = gather.take()
                 && gather.rows() > 0
             {
-                self.finish(partition, gather)?;
+                self.finish(partition, &mut gather)?;
             }
         }
         Ok(())
