@@ -178,7 +178,7 @@ static bool is_outsider(const struct wi_msg_hello *h)
 /* A member that left may come back for the queries that it is part of. */
 static bool may_be_here(const struct wi_engine *e, uint32_t member)
 {
-    return wi_member_here(e, member) || e->up->needs(e, member);
+    return wi_member_here(e, member) || e->up->knows(e, member);
 }
 
 bool wi_link_unknown(const struct wi_engine *e, const struct wi_msg_hello *h)

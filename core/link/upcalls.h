@@ -50,7 +50,11 @@ struct wi_upcalls {
     void (*link_gone)(const struct wi_link *l);
     /** Is a member part of a query that is open and has not failed? */
     bool (*needs)(const struct wi_engine *e, uint32_t member);
-    /** Does such a query wait for rings of a member that have not come? */
+    /** Is it part of a query that is open here, or that was and may be open
+     *  there? */
+    bool (*knows)(const struct wi_engine *e, uint32_t member);
+    /** Does such a query, which has not failed, wait for rings of a member that
+     *  have not come? */
     bool (*expects)(const struct wi_engine *e, uint32_t member);
 };
 

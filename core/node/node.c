@@ -26,8 +26,9 @@
 #include "core/node/setup.h"
 #include "core/node/stager.h"
 #include "core/node/step.h"
+#include "core/query/judge.h"
+#include "core/query/lost.h"
 #include "core/query/query.h"
-#include "core/query/query_fail.h"
 #include "core/region/regions.h"
 #include "core/transport.h"
 
@@ -344,6 +345,22 @@ static bool links_gone(struct wi_engine *e)
     return gone;
 }
 
+/* What failed a closed query is decided by another member, soon. */
+static void await_judges(struct weir_node *n)
+{
+    struct wi_engine *e = &n->engine;
+    uint64_t until = wi_time_add(wi_clock_now(), e->cfg.detect_ns / 2);
+    struct timespec ts = {.tv_sec = (time_t)(until / SECOND),
+                          .tv_nsec = (long)(until % SECOND)};
+    bool late = false;
+    n->os->waiters++;
+    while (e->tombs->n_asking != 0 && n->os->thread_runs && !late) {
+        late = pthread_cond_timedwait(&n->os->moved, &n->lock, &ts) != 0;
+    }
+    n->os->waiters--;
+    wi_judge_close(e);
+}
+
 static void drain_links(struct weir_node *n)
 {
     struct wi_engine *e = &n->engine;
@@ -352,6 +369,7 @@ static void drain_links(struct weir_node *n)
     struct timespec ts = {.tv_sec = (time_t)(until / SECOND),
                           .tv_nsec = (long)(until % SECOND)};
     wi_node_lock(n);
+    await_judges(n);
     e->closing = true;
     for (uint32_t i = 0; i < e->n_members; i++) {
         if (e->members[i].link != NULL) {

@@ -19,7 +19,7 @@
 #include "core/link/warn.h"
 #include "core/link/worker.h"
 #include "core/node/stall.h"
-#include "core/query/query_fail.h"
+#include "core/query/lost.h"
 #include "core/query/ring_fail.h"
 #include "core/region/regions.h"
 #include "core/transport.h"

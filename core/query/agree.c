@@ -11,6 +11,7 @@
 #include "core/link/send.h"
 #include "core/link/warn.h"
 #include "core/query/describe.h"
+#include "core/query/judge.h"
 #include "core/query/query_fail.h"
 #include "core/query/reader.h"
 #include "core/query/tomb.h"
@@ -52,8 +53,7 @@ void wi_query_announce(struct wi_link *l)
     wi_list_each(n, &l->engine->queries)
     {
         const struct weir_query *q = wi_query_of(n);
-        if (q->failing || q->report.code != WEIR_OK ||
-            !wi_query_has(q, l->member)) {
+        if (q->failing || wi_query_asks(q) || !wi_query_has(q, l->member)) {
             continue;
         }
         wi_list_each(k, &q->shuffles)
@@ -114,6 +114,21 @@ void wi_query_turn_away(struct wi_link *l, uint64_t id)
     wi_query_answer(l, id, &why);
 }
 
+bool wi_query_without(struct wi_link *l, uint64_t id)
+{
+    struct wi_engine *e = l->engine;
+    struct weir_error why;
+    if (wi_member_here(e, l->member)) {
+        return false;
+    }
+    (void)wi_fail(&why, WEIR_ERR_PEER_REFUSED,
+                  "member %u, %s, was removed from the list of %s, which opens "
+                  "no query with it: query %" PRIu64,
+                  l->member, wi_member_name(e, l->member), e->name, id);
+    wi_query_answer(l, id, &why);
+    return true;
+}
+
 /* ---- hearing ------------------------------------------------------------- */
 
 /* The sender is a member of the closed query, and has opened a shuffle. */
@@ -121,7 +136,7 @@ static void over_without(struct wi_link *l, struct wi_tomb *t, uint32_t shuffle)
 {
     struct wi_engine *e = l->engine;
     char text[WI_TEXT_BYTES];
-    if (t->code == WEIR_OK && !wi_tomb_ended(t, shuffle)) {
+    if (wi_tomb_went_well(t) && !wi_tomb_ended(t, shuffle)) {
         (void)snprintf(
             text, sizeof(text),
             "%s (member %u) closed the query without opening shuffle "
@@ -171,10 +186,13 @@ static void answer_closed(struct wi_link *l, const struct wi_msg_shuffle *m)
         struct weir_error why = {.code = t->code};
         wi_text_put(why.message, WI_TEXT_BYTES, t->text);
         wi_query_answer(l, t->id, &why);
-    } else if (t != NULL && wi_tomb_unserved(t, l->member)) {
+    } else if (t != NULL && wi_tomb_went_well(t) &&
+               wi_tomb_unserved(t, l->member)) {
         over_unserved(l, t);
     } else if (t != NULL) {
         over_without(l, t, m->shuffle); /* tells all, the peer too */
+    } else {
+        (void)wi_query_without(l, m->query);
     }
 }
 
@@ -248,7 +266,7 @@ static void on_differ(struct wi_link *l, const struct wi_msg_differ *m)
                           sizeof(text) - (size_t)at);
     if (q != NULL && wi_query_has(q, l->member)) {
         wi_query_report(q, WEIR_ERR_MISMATCH, text);
-    } else if (q == NULL && t != NULL && t->code == WEIR_OK &&
+    } else if (q == NULL && t != NULL && wi_tomb_went_well(t) &&
                wi_tomb_has(t, l->member)) {
         wi_tomb_fail(e, t, WEIR_ERR_MISMATCH, text);
     }

@@ -40,6 +40,10 @@ void wi_shuffle_differ(struct wi_link *l, const struct weir_shuffle *s);
  *  it was opened here: tell the peer alone. */
 void wi_query_turn_away(struct wi_link *l, uint64_t id);
 
+/** Was the peer removed from the list of members here? Then this node opens no
+ *  query with it any more: the peer is told of that one. */
+bool wi_query_without(struct wi_link *l, uint64_t id);
+
 /** An edge comes for a query that is not open here. True: the query is over,
  *  nobody will read the edge; if its shuffle never ended here, the query
  *  fails. */

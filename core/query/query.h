@@ -5,6 +5,8 @@
  *   query.c           find, ask, count holds
  *   query_open.c      open, cancel, close
  *   query_fail.c      fail: on every member, and for one cause
+ *   judge.c           which cause, where several members find one
+ *   lost.c            peers that are lost, deadlines
  *   query_upcalls.c   what links tell and ask
  *   agree.c           what its members tell each other while it goes well
  *   tomb.c            what is kept of queries that are over or not yet open
@@ -55,7 +57,7 @@ struct weir_query {
     _Atomic int32_t code; /* weir_err; written once, after `error` (E8) */
     struct weir_error error;
     bool failing;              /* error is being or was written */
-    struct weir_error report;  /* told to the judge (query_fail.h), */
+    struct weir_error report;  /* told to the judge (judge.h), */
     uint64_t answer_ns;        /* which decides until then */
     struct weir_error differs; /* fails it then, if nobody has before: */
     uint64_t differs_ns;

@@ -4,12 +4,11 @@
  *
  *   found by one member (cancel, abort)      wi_query_call_off(): tells all
  *   found by several at once (a lost peer)   wi_query_report(): asks the judge
+ *                                            (judge.h)
  *   told by another member                   wi_query_fail(): passes it on
  *
- * The judge of a query is its first member that is not lost. Of causes that
- * several members find at about the same time, it takes the first that it hears
- * of, and tells all. Until it has, or its time is up, a query goes on here.
- * Engine only, under the node's lock.
+ * What nobody says, as the loss of a peer, is in lost.h. Engine only, under the
+ * node's lock.
  */
 #ifndef WI_QUERY_FAIL_H
 #define WI_QUERY_FAIL_H
@@ -25,12 +24,8 @@ void wi_query_fail(struct weir_query *q, weir_err code, const char *text);
 void wi_query_call_off(struct weir_query *q, weir_err code, const char *text);
 
 /** `what` was closed too early, `why` says what is missing: fail it on all
- *  members. */
+ *  members, unless it is about to fail for what the judge says. */
 void wi_query_abort(struct weir_query *q, const char *what, const char *why);
-
-/** Fail it for a cause that several members may find at once: the judge
- *  decides. */
-void wi_query_report(struct weir_query *q, weir_err code, const char *text);
 
 /** Fail a query that is closed here, for the members that have it open. */
 void wi_tomb_fail(struct wi_engine *e, struct wi_tomb *t, weir_err code,
@@ -51,24 +46,8 @@ void wi_query_tell_failed(struct wi_link *l);
 /** FAIL came. */
 void wi_query_on_fail(struct wi_link *l, const struct wi_msg_fail *m);
 
-/** A link is lost, and its peer with it: every query that the peer belongs to
- *  fails, here as soon as the query's judge says so. */
-void wi_query_peer_lost(const struct wi_link *l, weir_err code,
-                        const char *why);
-
-/** A link is gone, lost or not: ask the peer again if it owes an answer, and
- *  repeat what may not have been delivered. */
-void wi_query_unlinked(const struct wi_link *l);
-
-/** This node closes and opens no more queries: fail those that have edges to it
- *  and that it has not opened. */
-void wi_query_decline(struct wi_link *l);
-
 /** Stop producers that have an edge to a query that is not open here, any more
  *  or yet. */
 void wi_query_stop_strays(struct wi_engine *e, uint64_t id);
-
-/** Deadlines; returns the next one. */
-uint64_t wi_query_deadlines(struct wi_engine *e, uint64_t now_ns);
 
 #endif /* WI_QUERY_FAIL_H */

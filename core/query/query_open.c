@@ -14,6 +14,7 @@
 #include "core/link/link.h"
 #include "core/link/lock.h"
 #include "core/query/agree.h"
+#include "core/query/judge.h"
 #include "core/query/missing.h"
 #include "core/query/query.h"
 #include "core/query/query_fail.h"
@@ -264,18 +265,19 @@ void weir_query_close(weir_query *query)
     struct wi_engine *e = query->engine;
     wi_node_lock(node);
     char why[WI_TEXT_BYTES];
-    if (query->report.code != WEIR_OK || unfinished(query, why, sizeof(why))) {
+    if (unfinished(query, why, sizeof(why))) {
         wi_query_abort(query, "the query", why);
     }
     close_ends(query);
     wi_query_stop_strays(e, query->id);
-    if (!query->failing) {
+    if (!query->failing && !wi_query_asks(query)) {
         wi_query_tell_closed(query);
     }
     query->closed = true;
     wi_list_remove(&query->on_engine);
     rest_links(query);
     e->stats.queries_open--;
+    wi_judge_make_room(e);
     wi_tomb_close(query);
     wi_query_drop(query);
     wi_engine_kick(e);

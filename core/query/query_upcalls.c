@@ -8,6 +8,8 @@
 #include "core/query/agree.h"
 #include "core/query/attach.h"
 #include "core/query/filter.h"
+#include "core/query/judge.h"
+#include "core/query/lost.h"
 #include "core/query/query.h"
 #include "core/query/query_fail.h"
 #include "core/query/reader.h"
@@ -32,7 +34,8 @@ static void edge_opened(struct wi_in *in)
     struct weir_query *q = wi_query_find(l->engine, in->query_id);
     if (q != NULL) {
         wi_query_attach(in, q);
-    } else if (wi_query_over(l, in->query_id, in->shuffle_id)) {
+    } else if (wi_query_over(l, in->query_id, in->shuffle_id) ||
+               wi_query_without(l, in->query_id)) {
         wi_in_refuse(in);
     } else if (l->engine->closing) {
         wi_query_decline(l);
@@ -59,6 +62,7 @@ static void edge_failed(struct wi_out *o, weir_err code, const char *why)
 static void link_opened(struct wi_link *l)
 {
     wi_query_tell_failed(l);
+    wi_judge_repeat(l);
     wi_query_announce(l);
 }
 
@@ -69,6 +73,23 @@ static bool needs(const struct wi_engine *e, uint32_t member)
         /* E8 acquire: as in weir_query_status() */
         if (wi_load_acq(&wi_query_of(n)->code) == WEIR_OK &&
             wi_query_has(wi_query_of(n), member)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool knows(const struct wi_engine *e, uint32_t member)
+{
+    wi_list_each(n, &e->queries)
+    {
+        if (wi_query_has(wi_query_of(n), member)) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < wi_tombs(e); i++) {
+        const struct wi_tomb *t = wi_tomb_at(e, i);
+        if (t->members != NULL && wi_tomb_has(t, member)) {
             return true;
         }
     }
@@ -113,5 +134,6 @@ const struct wi_upcalls wi_query_upcalls = {
     .peer_lost = wi_query_peer_lost,
     .link_gone = wi_query_unlinked,
     .needs = needs,
+    .knows = knows,
     .expects = expects,
 };

@@ -25,9 +25,15 @@ uint32_t wi_tombs(const struct wi_engine *e)
     return wi_min_u32(e->tombs->n, WI_TOMBS);
 }
 
-const struct wi_tomb *wi_tomb_at(const struct wi_engine *e, uint32_t i)
+struct wi_tomb *wi_tomb_at(const struct wi_engine *e, uint32_t i)
 {
     return &e->tombs->ring[i];
+}
+
+struct wi_tomb *wi_tomb_oldest(const struct wi_engine *e)
+{
+    struct wi_tombs *all = e->tombs;
+    return all->n >= WI_TOMBS ? &all->ring[all->n % WI_TOMBS] : NULL;
 }
 
 struct wi_tomb *wi_tomb_find(const struct wi_engine *e, uint64_t id)
@@ -43,6 +49,7 @@ struct wi_tomb *wi_tomb_find(const struct wi_engine *e, uint64_t id)
 static void empty(struct wi_tomb *t)
 {
     free(t->members);
+    free(t->lost);
     free(t->shuffles);
     free(t->unserved);
     memset(t, 0, sizeof(*t));
@@ -60,15 +67,22 @@ void wi_tomb_close(struct weir_query *q)
 {
     struct wi_tomb *t = wi_tomb_add(q->engine, q->id);
     t->members = q->members;
+    t->lost = q->lost;
     t->n_members = q->n_members;
     t->shuffles = q->opened;
     t->n_shuffles = q->n_opened;
     q->members = NULL;
+    q->lost = NULL;
     q->n_members = 0;
     q->opened = NULL;
     if (q->failing) {
         t->code = q->error.code;
         wi_text_put(t->text, WI_TEXT_BYTES, q->error.message);
+    } else if (q->report.code != WEIR_OK) {
+        t->report = q->report.code;
+        t->answer_ns = q->answer_ns;
+        wi_text_put(t->text, WI_TEXT_BYTES, q->report.message);
+        q->engine->tombs->n_asking++;
     }
 }
 

@@ -23,14 +23,18 @@ struct weir_query;
 struct wi_tomb {
     uint64_t id;
     uint32_t *members; /* NULL: it was never open here */
+    bool *lost;        /* one for each member, as it was closed or, while the
+                          judge is asked, since */
     uint32_t n_members;
     uint32_t *shuffles; /* that ended here */
     uint32_t n_shuffles;
     uint32_t *unserved; /* members to whom rows were under way when the link to
                            them was lost, after the query was closed */
     uint32_t n_unserved;
-    weir_err code; /* what failed it, or WEIR_OK */
-    char text[WI_TEXT_BYTES];
+    weir_err code;      /* what failed it, or WEIR_OK */
+    weir_err report;    /* it was closed while the judge is asked (judge.h), */
+    uint64_t answer_ns; /* which decides until then; code is WEIR_OK */
+    char text[WI_TEXT_BYTES]; /* of code, or of report */
 };
 #define WI_TOMBS 512u
 
@@ -52,6 +56,7 @@ struct wi_notes {
 /** Of one engine. */
 struct wi_tombs {
     uint32_t n;             /* tombs ever made */
+    uint32_t n_asking;      /* of those that are kept: with a report */
     uint64_t n_notes;       /* notes, the same */
     struct wi_notes *notes; /* one for each member, max_members */
     struct wi_tomb ring[WI_TOMBS];
@@ -62,15 +67,26 @@ weir_err wi_tombs_init(struct wi_engine *e);
 
 /** How many tombs there are, and each of them. */
 uint32_t wi_tombs(const struct wi_engine *e);
-const struct wi_tomb *wi_tomb_at(const struct wi_engine *e, uint32_t i);
+struct wi_tomb *wi_tomb_at(const struct wi_engine *e, uint32_t i);
+
+/** The one that the next takes the place of; NULL: there is room. */
+struct wi_tomb *wi_tomb_oldest(const struct wi_engine *e);
 
 struct wi_tomb *wi_tomb_find(const struct wi_engine *e, uint64_t id);
 
-/** A query that this node has never opened and never will. */
+/** A query that this node has never opened and never will. First
+ *  wi_judge_make_room(). */
 struct wi_tomb *wi_tomb_add(struct wi_engine *e, uint64_t id);
 
-/** A query that is closed: takes its lists of members and shuffles. */
+/** A query that is closed: takes its lists of members and shuffles, and what
+ *  the judge was asked. First wi_judge_make_room(). */
 void wi_tomb_close(struct weir_query *q);
+
+/** Has it not failed, as far as is known here? */
+static inline bool wi_tomb_went_well(const struct wi_tomb *t)
+{
+    return t->code == WEIR_OK && t->report == WEIR_OK;
+}
 
 bool wi_tomb_has(const struct wi_tomb *t, uint32_t member);
 

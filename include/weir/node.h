@@ -235,7 +235,7 @@ WEIR_API weir_err weir_node_add_member(weir_node *node, uint32_t idx,
 
 /**
  * A member leaves: queries that are opened from now on cannot have it. Those
- * that are open keep it, and its link while they need it.
+ * that are open, here or there, keep it, and its link while they need it.
  *
  * Errors:     WEIR_ERR_NOT_FOUND (no such member), WEIR_ERR_ARG (this node)
  * Blocks:     never

@@ -16,8 +16,13 @@
  *   failed by the program   what it says, with the member's name
  *
  * How a member was lost looks different from each of the others: the message
- * says who saw what, the logs have the rest. Members that lost each other may
- * end with different causes if the query's first member is lost, too.
+ * says who saw what, the logs have the rest. Of causes that several members
+ * find at about the same time, the query's first member that is not lost
+ * decides which; a member that has closed the query meanwhile still asks it.
+ * Two things come without being asked for: a cancel, and a member that closes
+ * the query, or a writer of it, before its end. If one of these happens while
+ * another cause is on its way, members may end with either. So may members that
+ * lost each other if the query's first member is lost, too.
  *
  * Other queries on the same links go on.
  */

@@ -140,6 +140,7 @@
     X(suite, place, node_rests_while_its_peer_takes_nothing)                   \
     X(suite, place, nodes_that_close_together_do_not_wait)                     \
     X(suite, place, nodes_that_close_in_a_circle_do_not_wait)                  \
+    X(suite, place, cause_of_a_node_that_closes_is_told)                       \
     X(suite, place, node_that_closes_declines_queries_to_come)                 \
     X(suite, place, producer_that_leaves_before_it_opens_is_lost)              \
     X(suite, place, strangers_that_only_greet_keep_nobody_out)                 \

@@ -245,7 +245,19 @@ static weir_err cancel_then(void *arg)
     return WEIR_DONE;
 }
 
-static void cancel_across(const struct wt_place *place, uint64_t at_ns)
+/* The same with a cause that the first member is asked about. */
+static weir_err fail_then(void *arg)
+{
+    struct crossing *x = arg;
+    weir_err rc = find_fault(arg);
+    if (rc == WEIR_DONE) {
+        weir_query_close(x->query);
+    }
+    return rc;
+}
+
+static void end_across(const struct wt_place *place, uint64_t at_ns,
+                       weir_err (*end)(void *arg), weir_err code)
 {
     const struct wt_cluster_params cluster = {
         .node = {.idle_close_ns = 20000000,
@@ -257,14 +269,14 @@ static void cancel_across(const struct wt_place *place, uint64_t at_ns)
     weir_query *late = NULL;
     wt_cluster_open(&x.c, place, &cluster);
     cr_assert_eq(weir_query_open(x.c.node[1], &query, &x.query, NULL), WEIR_OK);
-    wt_task(&x.c, 1, 0, cancel_then, &x);
+    wt_task(&x.c, 1, 0, end, &x);
     bool ran = wt_cluster_run(&x.c);
     cr_assert(ran && x.c.task[0].end == WEIR_DONE, "%s", x.c.why);
     cr_assert_eq(weir_query_open(x.c.node[0], &query, &late, NULL), WEIR_OK);
     bool heard = wt_until(&x.c, failed, late);
-    cr_assert(heard, "cancelled at %llu us: nobody told node 0",
+    cr_assert(heard, "%s at %llu us: nobody told node 0", weir_err_name(code),
               (unsigned long long)at_ns / 1000);
-    cr_assert_eq(weir_query_status(late, NULL), WEIR_ERR_CANCELLED);
+    cr_assert_eq(weir_query_status(late, NULL), code);
     weir_query_close(late);
     wt_cluster_close(&x.c);
 }
@@ -272,7 +284,8 @@ static void cancel_across(const struct wt_place *place, uint64_t at_ns)
 void wt_api_cancel_that_crosses_a_goodbye_is_heard(const struct wt_place *place)
 {
     for (uint64_t us = 20000; us < 34000; us += 250) {
-        cancel_across(place, us * 1000);
+        end_across(place, us * 1000, cancel_then, WEIR_ERR_CANCELLED);
+        end_across(place, us * 1000, fail_then, WEIR_ERR_QUERY_DATA);
     }
 }
 
@@ -327,6 +340,31 @@ void wt_api_nodes_that_close_in_a_circle_do_not_wait(
         wt_cluster_close(&c);
         cr_assert_eq(gave_up, 0, "%u nodes gave up", gave_up);
     }
+}
+
+/* Node 1 fails its query, closes it and itself, all at once. */
+void wt_api_cause_of_a_node_that_closes_is_told(const struct wt_place *place)
+{
+    const struct weir_query_params query = {.id = 1};
+    const struct weir_error cause = {WEIR_ERR_QUERY_DATA, "no such file"};
+    struct weir_error err = {0};
+    struct wt_cluster c;
+    weir_query *q[2];
+    wt_cluster_open(&c, place, NULL);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert_eq(weir_query_open(c.node[i], &query, &q[i], &err), WEIR_OK);
+    }
+    cr_assert_eq(weir_query_fail(q[1], &cause), WEIR_OK);
+    weir_query_close(q[1]);
+    weir_node_close(c.node[1]);
+    c.node[1] = NULL;
+    bool ended = wt_until(&c, failed, q[0]);
+    cr_assert(ended, "nobody notices");
+    weir_err rc = weir_query_status(q[0], &err);
+    cr_assert_eq(rc, WEIR_ERR_QUERY_DATA, "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "no such file"), "%s", err.message);
+    weir_query_close(q[0]);
+    wt_cluster_close(&c);
 }
 
 /* Node 1 closes before it has opened the query that node 0 writes to. */

@@ -29,8 +29,7 @@ static const struct cause causes[] = {
     {WEIR_ERR_ABORTED,
      1u << WS_FAULT_close | 1u << WS_FAULT_restart | OF_MEMORY},
     {WEIR_ERR_PEER_LOST, LOSSES | OF_MEMORY},
-    /* A link that is not open cannot be had of who has left. */
-    {WEIR_ERR_PEER_REFUSED, OF_MEMORY | 1u << WS_FAULT_leave},
+    {WEIR_ERR_PEER_REFUSED, OF_MEMORY},
     {WEIR_ERR_NO_MEMORY, OF_MEMORY},
     {WEIR_ERR_QUERY_MEMORY, OF_MEMORY | 1u << WS_FAULT_damage},
     {WEIR_ERR_INTEGRITY, 1u << WS_FAULT_damage},
@@ -68,8 +67,19 @@ static uint32_t faults_of(const struct ws_world *w, const struct ws_query *q)
     return kinds;
 }
 
+/* A node that was started again does not know of the query that a member which
+ * has left still has. */
+static bool forgets(uint32_t kinds)
+{
+    const uint32_t both = 1u << WS_FAULT_leave | 1u << WS_FAULT_restart;
+    return (kinds & both) == both;
+}
+
 static bool explains(uint32_t kinds, const struct ws_part *p)
 {
+    if (p->outcome.code == WEIR_ERR_PEER_REFUSED && forgets(kinds)) {
+        return true;
+    }
     if ((kinds & 1u << WS_FAULT_hostile) != 0 ||
         ((kinds & 1u << WS_FAULT_damage) != 0 &&
          p->outcome.code == WEIR_ERR_DEADLINE)) {
@@ -101,16 +111,6 @@ static void judge_part(struct ws_world *w, uint32_t kinds,
 
 /* ---- agreement ----------------------------------------------------------- */
 
-static bool any_done(const struct ws_world *w, uint32_t query)
-{
-    for (uint32_t i = 0; i < w->shape.nodes; i++) {
-        if (w->part[query][i].state == WS_DONE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The member that decides between several causes was there all the time, and
  * nobody told the members of a cause without asking it. */
 static bool has_judge(const struct ws_world *w, const struct ws_query *q)
@@ -132,10 +132,8 @@ static bool has_judge(const struct ws_world *w, const struct ws_query *q)
         others += concerns(w, q, f) && !tell &&
                   ws_fault_group(f->kind) != WS_BEARABLE;
     }
-    /* Who has closed the query meanwhile tells of what it found by itself. */
-    const bool closed = any_done(w, (uint32_t)(q - w->query));
     return !w->node[first].touched && !w->node[first].crashed &&
-           ((told == 0 && !closed) || told + others <= 1);
+           (told == 0 || told + others <= 1);
 }
 
 static void judge_agreement(struct ws_world *w, uint32_t query)

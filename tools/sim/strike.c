@@ -258,7 +258,6 @@ void ws_strike_leaves(struct ws_world *w)
         }
         w->node[i].there = false;
         w->node[i].gone = true;
-        w->node[i].alone = true; /* it gets no new links */
         for (uint32_t k = 0; k < w->shape.nodes; k++) {
             weir_node *other = weir_sim_node(w->sim, k);
             if (other != NULL && k != i && w->node[k].there) {
