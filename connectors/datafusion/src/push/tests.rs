@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use arrow::array::{ArrayRef, AsArray, Int64Array, StringViewArray};
+use arrow::array::{
+    ArrayRef, AsArray, DictionaryArray, Int32Array, Int64Array, StringViewArray,
+};
 use arrow::datatypes::Int64Type;
 use datafusion::catalog::memory::MemorySourceConfig;
 use datafusion::execution::memory_pool::{
@@ -153,6 +155,31 @@ async fn what_is_held_goes_to_disk_if_it_must() {
     assert!(pushed.spills() > 0);
     drop(pushed);
     assert_eq!(pool.reserved(), 0);
+}
+
+/// Batches that share a dictionary, which is longer than their keys, count it
+/// once: it does not cut what is gathered.
+#[tokio::test]
+async fn a_dictionary_is_no_reason_for_small_batches() {
+    let text = |i| format!("{i:0>1000}");
+    let of = StringViewArray::from_iter_values((0..1000).map(text));
+    let of: ArrayRef = Arc::new(of);
+    let one = |i: i32| {
+        let keys = (0..100).map(|row| (row * 7 + i) % 1000);
+        let keys = Int32Array::from_iter_values(keys);
+        let kinds = DictionaryArray::new(keys, of.clone());
+        RecordBatch::try_from_iter([("k", Arc::new(kinds) as ArrayRef)])
+    };
+    let input = (0..80).map(|i| one(i).unwrap()).collect::<Vec<_>>();
+    let schema = input[0].schema();
+    let mut gather = Gather::new(&schema);
+    let rows = (0..100).collect::<Vec<u32>>();
+    for batch in &input {
+        let from = Source::new(&schema, batch).unwrap();
+        gather.append(&from, &rows).unwrap();
+    }
+    assert!(gather.bytes() < 2 << 20, "{} bytes", gather.bytes());
+    assert_eq!(gather.finish().unwrap().num_rows(), 8000);
 }
 
 /// As long as nobody reads, little is made.
