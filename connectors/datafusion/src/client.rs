@@ -17,6 +17,7 @@ use datafusion_distributed::grpc::DefaultChannelResolver;
 use futures::future::{join_all, poll_fn};
 use prost::Message;
 use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use weir::{Fetch, Name, Node, Peer};
 
@@ -160,11 +161,13 @@ async fn hold(
 }
 
 /// Execute a task at a producer: a stream for each partition. Nothing is sent
-/// before one of them is polled, or all are dropped.
+/// before one of them is polled, or all are dropped. When its reader's query is
+/// over, streams that are left have an error.
 pub(crate) fn execute(
     producer: Arc<Producer>,
     task: &Task,
     metrics: &ExecutionPlanMetricsSet,
+    over: CancellationToken,
 ) -> Vec<Stream> {
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let n = (task.end - task.start) as u32;
@@ -172,7 +175,10 @@ pub(crate) fn execute(
     let (to, from): (Vec<_>, Vec<_>) =
         (0..n).map(|_| mpsc::unbounded_channel()).unzip();
     let figures = Figures::new(metrics, &producer.over);
-    let run = Run { producer, call, to, given: given.clone(), figures };
+    let run = {
+        let given = given.clone();
+        Run { producer, call, to, given, figures, over }
+    };
     tokio::spawn(run.run(task.encode_to_vec()));
     let stream = |(i, from)| {
         let partition = task.start as usize + i;
@@ -190,11 +196,16 @@ struct Run {
     to: Vec<mpsc::UnboundedSender<Result<Piece>>>,
     given: Arc<Given>,
     figures: Figures,
+    over: CancellationToken,
 }
 
 impl Run {
     async fn run(self, task: Vec<u8>) {
-        self.given.wanted().await;
+        let over = || exec_datafusion_err!("the query is over");
+        tokio::select! {
+            () = self.given.wanted() => {}
+            () = self.over.cancelled() => return self.fail(over()),
+        }
         if let Err(error) = self.execute(&task).await {
             return self.fail(error);
         }
@@ -202,6 +213,7 @@ impl Run {
             outcome = self.read() => outcome,
             outcome = self.give() => outcome,
             () = self.given.nobody() => Ok(()),
+            () = self.over.cancelled() => Err(over()),
         };
         if let Err(error) = outcome {
             self.fail(error);

@@ -26,7 +26,7 @@ use url::Url;
 use weir::Node;
 
 use crate::client::{self, Producer};
-use crate::source::{Tasks, execute};
+use crate::source::{Cut, Tasks, execute};
 use crate::wire::{Empty, Head, Task};
 
 /// Where a worker's URL says at what address its node is.
@@ -235,7 +235,8 @@ impl WorkerChannel for Channel {
         task_ctx: &Arc<TaskContext>,
     ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
         let task = task_of(request, task_ctx)?;
-        let streams = client::execute(self.producer.clone(), &task, &metrics);
+        let (producer, over) = (self.producer.clone(), Cut::over(task_ctx));
+        let streams = client::execute(producer, &task, &metrics, over);
         Ok(streams.into_iter().map(StreamExt::boxed).collect())
     }
 

@@ -27,6 +27,7 @@ use datafusion_distributed::{
     BroadcastExec, ExecuteTaskRequest, MaybeEncoded, ProducerHead, TaskKey,
     Worker, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::push::Push;
 
@@ -37,7 +38,10 @@ pub(crate) struct Tasks(Mutex<HashMap<TaskKey, Weak<Cut>>>);
 /// Extension of a task's session: where its plan is cut. The plan itself has
 /// the session, so this must not hold it.
 #[derive(Default)]
-pub(crate) struct Cut(Mutex<Weak<Source>>);
+pub(crate) struct Cut {
+    source: Mutex<Weak<Source>>,
+    over: CancellationToken,
+}
 
 pub(crate) struct Source {
     covers: Arc<dyn ExecutionPlan>,
@@ -80,10 +84,19 @@ impl Tasks {
 
 impl Cut {
     fn source(&self) -> Option<Arc<Source>> {
-        self.0.lock().unwrap().upgrade()
+        self.source.lock().unwrap().upgrade()
     }
 
+    /// Ends with the query of a task.
+    pub(crate) fn over(context: &TaskContext) -> CancellationToken {
+        let cut = context.session_config().get_extension::<Self>();
+        cut.map(|cut| cut.over.clone()).unwrap_or_default()
+    }
+
+    /// What the plan reads ends, too: it may keep streams for as long as it is
+    /// kept itself.
     fn close(&self) {
+        self.over.cancel();
         let Some(source) = self.source() else { return };
         let mode = &mut *source.mode.lock().unwrap();
         if let Mode::Pushed(push) = std::mem::replace(mode, Mode::Over) {
@@ -102,7 +115,7 @@ impl Cut {
                 metrics: ExecutionPlanMetricsSet::new(),
                 mode: Mutex::new(Mode::None),
             });
-            *self.0.lock().unwrap() = Arc::downgrade(&source);
+            *self.source.lock().unwrap() = Arc::downgrade(&source);
             source as Arc<dyn ExecutionPlan>
         };
         let plan = event.plan;

@@ -267,10 +267,11 @@ impl Values {
         Ok(())
     }
 
-    /// Buffers and children of an array. What comes next will be about as long.
+    /// Buffers and children of an array. What comes next will be about as long,
+    /// so there is room for somewhat more.
     pub(super) fn finish(&mut self) -> Result<(Vec<Buffer>, Vec<ArrayData>)> {
         let taken = |bytes: &mut MutableBuffer| {
-            let next = MutableBuffer::with_capacity(bytes.len());
+            let next = MutableBuffer::with_capacity(bytes.len() / 8 * 9);
             Buffer::from(std::mem::replace(bytes, next))
         };
         Ok(match self {
@@ -310,7 +311,7 @@ impl Values {
 
 /// What is there, with room in its place for as much.
 fn again<T>(of: &mut Vec<T>) -> Vec<T> {
-    let next = Vec::with_capacity(of.len());
+    let next = Vec::with_capacity(of.len() / 8 * 9);
     std::mem::replace(of, next)
 }
 
