@@ -115,8 +115,8 @@ static void judge_part(struct ws_world *w, uint32_t kinds,
  * nobody told the members of a cause without asking it. */
 static bool has_judge(const struct ws_world *w, const struct ws_query *q)
 {
-    const uint32_t tells =
-        1u << WS_FAULT_cancel | 1u << WS_FAULT_close | 1u << WS_FAULT_damage;
+    const uint32_t tells = 1u << WS_FAULT_cancel | 1u << WS_FAULT_close |
+                           1u << WS_FAULT_damage | 1u << WS_FAULT_leave;
     const uint32_t first = (uint32_t)__builtin_ctz(q->members);
     uint32_t told = 0;
     uint32_t others = 0;

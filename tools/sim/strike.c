@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/sim/strike.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tools/sim/hostile.h"
@@ -71,15 +72,19 @@ static void restart(struct ws_world *w, uint32_t node)
 static void join(struct ws_world *w, const struct ws_fault *f, bool end)
 {
     struct weir_error err = {0};
-    weir_node *node = weir_sim_node(w->sim, f->node);
     struct ws_node *n = &w->node[f->node];
-    if (node == NULL || n->gone || end != n->there) {
+    char name[16];
+    char address[16];
+    /* Those that hear later do so although it has crashed meanwhile. */
+    const bool dead = weir_sim_node(w->sim, f->node) == NULL;
+    if ((dead && !end) || n->gone || end != n->there) {
         return;
     }
+    (void)snprintf(name, sizeof(name), "n%u", f->node);
+    (void)snprintf(address, sizeof(address), "sim:%u", f->node);
     weir_err rc = end ? WEIR_OK : wi_sim_join(w->sim, f->node, &err);
-    const struct weir_member m = {.name = weir_node_name(node),
-                                  .address = weir_node_address(node),
-                                  .workers = w->shape.workers};
+    const struct weir_member m = {
+        .name = name, .address = address, .workers = w->shape.workers};
     for (uint32_t i = 0; i < w->shape.nodes && rc == WEIR_OK; i++) {
         weir_node *other = weir_sim_node(w->sim, i);
         if (i != f->node && other != NULL && (end || i % 2 == 0) &&
