@@ -80,9 +80,13 @@ static bool explains(uint32_t kinds, const struct ws_part *p)
     if (p->outcome.code == WEIR_ERR_PEER_REFUSED && forgets(kinds)) {
         return true;
     }
+    /* Deadlines are short where a fault of the run may need them, so that a
+     * jump passes them. */
+    const bool is_short = ws_shape_worst(&p->world->shape) == WS_DAMAGING;
+    const uint32_t late =
+        1u << WS_FAULT_damage | (is_short ? 1u << WS_FAULT_jump : 0);
     if ((kinds & 1u << WS_FAULT_hostile) != 0 ||
-        ((kinds & 1u << WS_FAULT_damage) != 0 &&
-         p->outcome.code == WEIR_ERR_DEADLINE)) {
+        ((kinds & late) != 0 && p->outcome.code == WEIR_ERR_DEADLINE)) {
         return true;
     }
     for (uint32_t i = 0; i < WI_ARRAY_LEN(causes); i++) {
