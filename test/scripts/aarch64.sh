@@ -9,6 +9,6 @@ cd "$(dirname "$0")/../.."
 tools/sysroot.sh build/sysroot-aarch64
 [ -e build/aarch64/build.ninja ] || cmake --preset aarch64
 cmake --build build/aarch64 -j "$(nproc)" --target weir_checked
-# Not those that are about other things than this processor, and long.
+# Not those that are long and about other things, or in virtual time.
 test/scripts/run_tests.sh build/aarch64 -L 'unit|conformance' \
-    -E 'auto|chbench|offence|scan|seed|sockets|strangers|storm' "$@"
+    -E '_sim$|auto|chbench|offence|scan|seed|sockets|strangers|storm' "$@"
