@@ -93,15 +93,17 @@ exact() {
     fi
 }
 
-# refused <what both versions look like> <transport> <builds>
+# refused <lowest> <highest> <lowest> <highest> <transport> <builds>: the wire
+# versions of the two that have none in common. Either of them may be the one
+# that looks first and says so; the other one is told its text.
 refused() {
-    versions=$1
-    shift
+    one="speaks wire versions $1 to $2, this node $3 to $4"
+    two="speaks wire versions $3 to $4, this node $1 to $2"
+    shift 4
     if members "$@"; then
         verdict FAILED "$*: must be refused"
-    elif grep -q "$versions" "$work"/said.?; then
-        text=$(grep -ho "$versions" "$work"/said.? | head -n 1)
-        verdict ok "$*: refused: $text"
+    elif text=$(grep -hoe "$one" -e "$two" "$work"/said.?); then
+        verdict ok "$*: refused: $(echo "$text" | head -n 1)"
     else
         verdict FAILED "$*: must be refused with both versions named"
     fi
@@ -131,11 +133,9 @@ for transport in shm tcp; do
         exact $transport now previous now
         exact $transport previous now previous
     else
-        refused "speaks wire versions [0-9]* to [0-9]*, this node [0-9]* to" \
-            $transport now previous now
+        refused "$@" $transport now previous now
     fi
-    refused "speaks wire versions 77 to 77, this node $1 to $2" \
-        $transport now now other
+    refused "$1" "$2" 77 77 $transport now now other
 done
 [ $bad -eq 0 ] && echo "all as they must be" || echo "FAILED"
 exit $bad
