@@ -101,13 +101,13 @@ struct wi_log;
 /** What the core tells a transport when it opens it. */
 struct wi_transport_params {
     const char *listen; /* address to listen at, without "name:"; NULL = any */
-    const char
-        *advertise;     /* what peers are told instead; NULL: as it listens */
-    const char *name;   /* name of the node, for messages */
-    uint32_t max_links; /* most endpoints at a time, not counting those that
+    const char *advertise; /* what peers are told instead [as it listens] */
+    const char *name;      /* name of the node, for messages */
+    uint32_t max_links;    /* most endpoints at a time, not counting those that
                            are not known to be peers yet */
     const struct wi_tls_files *tls; /* NULL: plain. Only tcp heeds it */
-    void *arg;                /* transport's own (sim: the simulated network) */
+    uint64_t silent_ns; /* of a peer that is lost, also at rest [never]; tcp */
+    void *arg;          /* transport's own (sim: the simulated network) */
     const struct wi_log *log; /* for faults that no call returns; NULL: none */
 };
 

@@ -195,6 +195,12 @@ static void tcp_close(struct wi_transport *base)
     free(t);
 }
 
+static uint32_t silent_ms(uint64_t ns)
+{
+    uint64_t ms = wi_max_u64(ns / 1000000, TCP_SILENT_MS);
+    return ns == 0 ? 0 : (uint32_t)wi_min_u64(ms, INT32_MAX);
+}
+
 static weir_err tcp_open(const struct wi_transport_params *params,
                          struct wi_transport **out, struct weir_error *err)
 {
@@ -205,6 +211,7 @@ static weir_err tcp_open(const struct wi_transport_params *params,
     t->base.ops = &wi_tcp_ops;
     t->epoll_fd = t->listen_fd = t->timer_fd = -1;
     t->max_links = params->max_links ? params->max_links : DEFAULT_LINKS;
+    t->silent_ms = silent_ms(params->silent_ns);
     t->log = params->log;
     wi_list_init(&t->eps);
     wi_list_init(&t->greeting);

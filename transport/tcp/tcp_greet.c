@@ -8,6 +8,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -137,9 +138,31 @@ static void begin_greeting(struct tcp_ep *ep)
     }
 }
 
+/* The core asks a silent peer while it needs the link only. At rest the kernel
+ * does: else the next query would find both ends of a wire that was cut and is
+ * well again waiting for each other, for as long as it was cut (a packet that
+ * is not acknowledged is sent again after twice the time, each time), or one
+ * end that knows no more of the link. (tcp(7): TCP_USER_TIMEOUT, TCP_KEEPIDLE;
+ * they count in seconds.) */
+static void watch_silence(const struct tcp_ep *ep)
+{
+    const int on = 1;
+    const int ms = (int)tcp_home(ep)->silent_ms;
+    const int idle = (int)wi_max_u32(1, (uint32_t)ms / 2000);
+    const int again = (int)wi_max_u32(1, (uint32_t)ms / 4000);
+    if (ms == 0) {
+        return;
+    }
+    (void)setsockopt(ep->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
+    (void)setsockopt(ep->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    (void)setsockopt(ep->fd, IPPROTO_TCP, TCP_KEEPINTVL, &again, sizeof(again));
+    (void)setsockopt(ep->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
 bool wi_tcp_ep_begin(struct tcp_ep *ep)
 {
     struct wi_tls *tls = tcp_home(ep)->tls;
+    watch_silence(ep);
     if (tls == NULL) {
         begin_greeting(ep);
         return true;
