@@ -67,14 +67,14 @@ void wi_query_peer_lost(const struct wi_link *l, weir_err code, const char *why)
     char text[WI_TEXT_BYTES];
     weir_err scoped =
         weir_err_scope(code) == WEIR_SCOPE_PEER ? code : WEIR_ERR_PEER_LOST;
-    bool was_open = l->counted && scoped == WEIR_ERR_PEER_LOST;
+    bool was_open = l->counted;
     int at =
         snprintf(text, sizeof(text), "peer %s (member %u, %.80s): ", m->name,
                  l->member, m->address);
     (void)snprintf(text + at, sizeof(text) - (size_t)at, "%s%s%s%s",
                    was_open ? "lost to " : "", was_open ? e->name : "",
                    was_open ? ": " : "", why);
-    if (was_open) {
+    if (was_open && scoped == WEIR_ERR_PEER_LOST) {
         add_remedy(text);
     }
     wi_judge_lost(e, l->member, scoped, text);

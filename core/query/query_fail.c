@@ -8,6 +8,7 @@
 #include "core/link/edge.h"
 #include "core/link/life.h"
 #include "core/link/link.h"
+#include "core/link/members.h"
 #include "core/link/send.h"
 #include "core/link/stream.h"
 #include "core/link/worker.h"
@@ -226,8 +227,22 @@ static weir_err sane_code(int32_t came)
     return known && ours ? code : WEIR_ERR_ABORTED;
 }
 
+/* FAIL of a peer that does not say why. */
+static void take_wordless(struct wi_link *l, const struct wi_msg_fail *m)
+{
+    struct wi_msg_fail named = *m;
+    (void)snprintf(named.text, sizeof(named.text),
+                   "%s (member %u) tells of a failure, and not why",
+                   wi_member_name(l->engine, l->member), l->member);
+    wi_query_on_fail(l, &named);
+}
+
 void wi_query_on_fail(struct wi_link *l, const struct wi_msg_fail *m)
 {
+    if (m->text[0] == '\0') {
+        take_wordless(l, m);
+        return;
+    }
     struct wi_engine *e = l->engine;
     weir_err code = sane_code(m->code);
     struct weir_query *q = wi_query_find(e, m->query);

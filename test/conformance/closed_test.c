@@ -10,6 +10,7 @@
 #include "core/link/lock.h"
 #include "core/query/judge.h"
 #include "core/query/tomb.h"
+#include "transport/sim/harness.h"
 
 enum { NODES = 3, LATENCY = 1000000, MS = 1000000 };
 
@@ -275,6 +276,24 @@ Test(closed, a_question_is_settled_before_it_is_forgotten, .timeout = 60)
     pass(5 * LATENCY);
     assert_failed(0, WEIR_ERR_QUERY_DATA, "second");
     assert_failed(1, WEIR_ERR_QUERY_DATA, "second");
+    close_sim();
+}
+
+/* What fails a query has a message, whatever a member says. */
+Test(closed, a_failure_without_a_word_names_who_told_of_it, .timeout = 60)
+{
+    union wi_msg m;
+    open_sim(3600000000000u);
+    open_everywhere();
+    wi_msg_init(&m, WI_MSG_FAIL);
+    m.fail.code = WEIR_ERR_QUERY_DATA;
+    m.fail.query = 1;
+    cr_assert(wi_simnet_inject(wi_sim_net(sim), 2, 0, &m, m.head.len));
+    pass(5 * LATENCY);
+    assert_failed(0, WEIR_ERR_QUERY_DATA,
+                  weir_node_name(weir_sim_node(sim, 2)));
+    assert_failed(1, WEIR_ERR_QUERY_DATA,
+                  weir_node_name(weir_sim_node(sim, 2)));
     close_sim();
 }
 

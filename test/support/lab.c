@@ -2,6 +2,7 @@
 #include "test/support/lab.h"
 
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -19,10 +20,23 @@ static const uint64_t second_ns = 1000000000u;
 
 /* ---- opening ------------------------------------------------------------- */
 
+static const char *const names[WT_LAB_NODES] = {"ann", "bob"};
+
+static void note_name(struct wt_lab *lab, const char *line)
+{
+    for (uint32_t i = 0; i < WT_LAB_NODES; i++) {
+        if (strncmp(line, names[i], strlen(names[i])) == 0 &&
+            strstr(line, lab->rogue.name) != NULL) {
+            (void)atomic_fetch_add(&lab->named[i], 1);
+        }
+    }
+}
+
 static void note_log(void *arg, weir_log_level level, const char *line)
 {
     struct wt_lab *lab = arg;
     (void)level;
+    note_name(lab, line);
     WT_MUST(strpbrk(line, "\n\r\x1b") == NULL, "a log line of several: %s",
             line);
     if (!lab->tcp) { /* else from several threads */
@@ -33,7 +47,6 @@ static void note_log(void *arg, weir_log_level level, const char *line)
 static void open_node(struct wt_lab *lab, uint32_t i,
                       const struct wt_lab_params *params)
 {
-    static const char *const names[WT_LAB_NODES] = {"ann", "bob"};
     struct wi_simport_ref ref = {.net = lab->net, .port = i};
     struct weir_node_params p = {.name = names[i],
                                  .transport = lab->tcp ? "tcp" : "sim",

@@ -42,7 +42,9 @@ struct wt_lab {
     weir_err end[2][WT_LAB_NODES]; /* WEIR_AGAIN: still runs */
     struct weir_error error[2][WT_LAB_NODES];
     uint64_t id[2];
-    char log[512];          /* the last line that a node logged */
+    char log[512]; /* the last line that a node logged */
+    /* of each node's log: lines that have the rogue's name */
+    _Atomic uint32_t named[WT_LAB_NODES];
     struct wt_wares *wares; /* NULL: no regions (wares.h) */
 };
 

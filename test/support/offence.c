@@ -2,6 +2,7 @@
 /* How an offence is tried: queries at work before, exact ones after. */
 #include "test/support/offence.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "test/support/wares.h"
@@ -29,6 +30,9 @@ static void set_up(struct wt_lab *lab, const struct wt_offence *o)
     wt_lab_begin(lab, WT_LAB_SHARED, SHARED_ROWS);
     WT_MUST(wt_lab_until(lab, at_work, PATIENCE_S) && !lab->link[0]->closed,
             "%s: no rows come to the rogue before", o->name);
+    for (uint32_t i = 0; i < WT_LAB_NODES; i++) {
+        atomic_store(&lab->named[i], 0);
+    }
 }
 
 /* ---- what comes of it ---------------------------------------------------- */
@@ -82,6 +86,27 @@ static void expect_outcome(struct wt_lab *lab, const struct wt_offence *o)
     }
 }
 
+static bool is_named(struct wt_lab *lab)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < WT_LAB_NODES; i++) {
+        all = all && atomic_load(&lab->named[i]) != 0;
+    }
+    return all;
+}
+
+/* What ends its link or its query stands in the log of everybody who has a
+ * query with it, with its name. */
+static void check_logs(struct wt_lab *lab, const struct wt_offence *o)
+{
+    bool ends = o->outcome == WT_LINK_ENDS || o->outcome == WT_QUERY_FAILS;
+    if (ends && !o->nameless) {
+        WT_MUST(wt_lab_until(lab, is_named, PATIENCE_S),
+                "%s: it is named in %u and %u lines of the logs", o->name,
+                atomic_load(&lab->named[0]), atomic_load(&lab->named[1]));
+    }
+}
+
 /* ---- after --------------------------------------------------------------- */
 
 static void check_message(struct wt_lab *lab, const struct wt_offence *o)
@@ -93,6 +118,10 @@ static void check_message(struct wt_lab *lab, const struct wt_offence *o)
                 weir_err_name(lab->end[WT_LAB_SHARED][i]));
         WT_MUST(o->nameless || strstr(e->message, lab->rogue.name) != NULL,
                 "%s: node %u names nobody: %s", o->name, i, e->message);
+        WT_MUST(o->outcome != WT_LINK_ENDS ||
+                    e->code != WEIR_ERR_PEER_PROTOCOL ||
+                    strstr(e->message, "lost to ") != NULL,
+                "%s: nobody says who saw it: %s", o->name, e->message);
         for (const char *c = e->message; *c != '\0'; c++) {
             WT_MUST((unsigned char)*c >= ' ', "%s: control character in: %s",
                     o->name, e->message);
@@ -133,6 +162,7 @@ void wt_offend(struct wt_lab *lab, const struct wt_offence *o)
     set_up(lab, o);
     o->play(lab, o);
     expect_outcome(lab, o);
+    check_logs(lab, o);
     WT_MUST(wt_lab_until(lab, wt_lab_honest_ended, PATIENCE_S),
             "%s: the honest query hangs", o->name);
     wt_lab_exact(lab, o->name);
