@@ -106,8 +106,12 @@ mistake checksum_that_is_not_compared 2000 core/format/frame_check.c \
 
 mistake failure_that_is_not_passed_on 1000 core/query/query_fail.c \
     wi_query_fail 's/tell_members(q, code, text);//' --faults cancel,fail,cut
-mistake every_member_a_judge 2000 core/query/query_fail.c ask \
-    's/judge(q);/q->engine->self;/' --faults cut,crash
+mistake every_member_a_judge 2000 core/query/judge.c ask_for \
+    's/judge(q->members, q->lost)/q->engine->self/' --faults cut,crash
+mistake cause_of_who_has_closed 5000 core/query/query_open.c weir_query_close \
+    's/ \!wi_query_asks(query)/ (\!wi_query_asks(query) ||\
+    (wi_query_call_off(query, query->report.code, query->report.message),\
+    false))/' --faults cut --plan random
 mistake late_member_that_is_not_told 4000 core/query/agree.c answer_closed \
     's/over_unserved(l, t);/(void)over_unserved;/' --faults drop,cut \
     --plan random
@@ -122,6 +126,37 @@ mistake silence_that_nobody_notices 500 core/link/life.c tick_open \
 mistake memory_beyond_the_cap 2000 core/link/engine.c wi_engine_area_open \
     's/e->mem_bytes + bytes > e->budget.rings_cap_bytes/false/' \
     --faults cut
+
+mistake link_refused_to_who_has_left 10000 core/link/handshake.c may_be_here \
+    's/e->up->knows/e->up->needs/' --faults leave,stop
+
+# ---- of peers that break the rules -------------------------------------------
+
+mistake credit_of_what_was_not_sent 5000 core/link/edge_out.c \
+    wi_out_on_credit 's/m->pos > tail ||//' --faults hostile
+mistake credit_that_goes_back 5000 core/link/edge_out.c wi_out_on_credit \
+    's/|| m->pos < had//' --faults hostile
+mistake notice_beyond_the_credit 5000 core/link/edge_in.c wi_in_on_notify \
+    's/m->pos - head > in->size/false/' --faults hostile
+mistake notice_that_goes_back 5000 core/link/edge_in.c wi_in_on_notify \
+    's/m->pos < tail ||//' --faults hostile
+mistake ring_over_another 5000 core/link/edge_in.c check_open \
+    's/ || wi_bitmap_test(l->used, i)//' --faults hostile
+mistake ring_beyond_the_area 5000 core/link/edge_in.c check_open \
+    's/end > l->area.bytes ||/false ||/
+    s/i >= b->n_units ||//' --faults hostile
+mistake edge_of_no_unit 5000 core/link/edge_out.c wi_out_on_closed \
+    's/m->edge < l->peer_units ? l->out\[m->edge\] : NULL/l->out[m->edge]/' \
+    --faults hostile
+mistake failure_told_by_no_member 5000 core/query/query_fail.c \
+    wi_query_on_fail 's/q != NULL && wi_query_has(q, l->member)/q != NULL/' \
+    --faults hostile
+mistake loss_that_is_not_logged 500 core/link/life.c report_loss \
+    's/wi_warn(e, l->member, WI_CAUSE_LOST,/(void)snprintf(NULL, 0,/' \
+    --faults hostile
+mistake loss_without_a_name 500 core/query/lost.c wi_query_peer_lost \
+    's/"peer %s (member %u, %.80s): ", m->name,/"(member %u, %.80s): ",/' \
+    --faults hostile
 
 echo "$((made - missed)) of $made mistakes found"
 [ $missed -eq 0 ]

@@ -2,11 +2,15 @@
 #include "tools/sim/judge.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/cc.h"
+#include "core/link/engine.h"
+#include "core/link/lock.h"
 #include "tools/sim/exec.h"
+#include "tools/sim/hostile.h"
 
 /* ---- outcomes ------------------------------------------------------------ */
 
@@ -110,6 +114,57 @@ static void judge_part(struct ws_world *w, uint32_t kinds,
     } else if (p->outcome.message[0] == '\0' && !p->own) {
         ws_violate(w, "outcome", "query %u fails on node %u with %s, no word",
                    p->query, p->node, weir_err_name(p->outcome.code));
+    }
+}
+
+/* ---- blame --------------------------------------------------------------- */
+
+/* "n1", and not "n12". */
+static bool has_name(const char *text, const char *name)
+{
+    const size_t len = strlen(name);
+    const char *at = strstr(text, name);
+    while (at != NULL && at[len] >= '0' && at[len] <= '9') {
+        at = strstr(at + len, name);
+    }
+    return at != NULL;
+}
+
+static bool names_hostile(const struct ws_world *w, const char *text)
+{
+    char name[16];
+    bool named = false;
+    for (uint32_t i = 0; i < w->shape.nodes; i++) {
+        (void)snprintf(name, sizeof(name), "n%u", i);
+        named = named || (w->node[i].hostile && has_name(text, name));
+    }
+    return named;
+}
+
+/* Where hostile nodes alone break anything, what an honest member reports has
+ * the name of one, unless it was a hostile node that told of it: that the query
+ * has failed, or that somebody has refused its link. A deadline names who was
+ * waited for. */
+static void judge_blame(struct ws_world *w, const struct ws_part *p)
+{
+    if (p->state == WS_FAILED && !p->own && !w->node[p->node].hostile &&
+        p->outcome.code != WEIR_ERR_DEADLINE &&
+        p->outcome.code != WEIR_ERR_PEER_REFUSED && !w->false_fail &&
+        ws_hostile_alone(w) && !names_hostile(w, p->outcome.message)) {
+        ws_violate(w, "blame", "query %u fails on node %u: %s: %s", p->query,
+                   p->node, weir_err_name(p->outcome.code), p->outcome.message);
+    }
+}
+
+/* Who has lost a link says so in its log, with the member's name. */
+static void judge_logs(struct ws_world *w)
+{
+    for (uint32_t i = 0; i < w->shape.nodes; i++) {
+        const weir_node *n = weir_sim_node(w->sim, i);
+        if (n != NULL && ws_hostile_alone(w) && n->engine.stats.links_lost &&
+            w->node[i].losses == 0) {
+            ws_violate(w, "blame", "node %u lost a link, and logs nothing", i);
+        }
     }
 }
 
@@ -272,6 +327,7 @@ static void judge_answer(struct ws_world *w, uint32_t query)
 
 void ws_judge(struct ws_world *w, struct ws_result *out)
 {
+    judge_logs(w);
     for (uint32_t q = 0; q < WS_QUERIES && !ws_violated(w); q++) {
         if (!w->begun[q]) {
             continue;
@@ -279,6 +335,7 @@ void ws_judge(struct ws_world *w, struct ws_result *out)
         const uint32_t kinds = faults_of(w, &w->query[q]);
         for (uint32_t i = 0; i < w->shape.nodes; i++) {
             judge_part(w, kinds, &w->part[q][i]);
+            judge_blame(w, &w->part[q][i]);
             out->failed += w->part[q][i].state == WS_FAILED;
             out->done += w->part[q][i].state == WS_DONE;
         }

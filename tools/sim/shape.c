@@ -258,8 +258,14 @@ enum ws_group ws_shape_worst(const struct ws_shape *shape)
 static void set_deadlines(struct ws_shape *s)
 {
     const uint64_t detect = s->sim.node.detect_ns;
-    const bool damaged = ws_shape_worst(s) == WS_DAMAGING;
+    uint32_t damaging = 0;
+    for (uint32_t i = 0; i < s->schedule.n; i++) {
+        const struct ws_fault *f = &s->schedule.fault[i];
+        const bool damages = ws_fault_group(f->kind) == WS_DAMAGING;
+        damaging |= damages ? 1u << f->node : 0;
+    }
     for (uint32_t i = 0; i < s->n_queries; i++) {
+        const bool damaged = (s->query[i].members & damaging) != 0;
         s->query[i].deadline_ns = damaged ? 8 * detect : 20000000000u;
     }
 }

@@ -42,6 +42,7 @@ struct site {
     const struct wi_link *link;
     const struct wi_in *in;
     const struct wi_out *out;
+    bool lies; /* the peer: what it says is not to be compared */
 };
 
 static void complain(const struct site *s, const char *rule, const char *what,
@@ -174,7 +175,7 @@ static void look_in(const struct site *s)
         mark_of(s, in->shuffle_id, in->producer_worker, in->consumer_worker);
     look_grown(s, in, in->query_id, mark ^ in->opened_ns << 8, pos);
     look_held(s, head);
-    for (uint32_t i = 0; i < in->n_streams; i++) {
+    for (uint32_t i = 0; i < in->n_streams && !s->lies; i++) {
         look_stream(s, &in->streams[i]);
     }
 }
@@ -237,7 +238,9 @@ static void look_out(const struct site *s)
     const uint64_t mark =
         mark_of(s, out->shuffle_id, out->producer_worker, out->consumer_worker);
     look_grown(s, out, out->query_id, mark, pos);
-    look_both(s, credit);
+    if (!s->lies) {
+        look_both(s, credit);
+    }
 }
 
 /* ---- a node -------------------------------------------------------------- */
@@ -303,10 +306,8 @@ static void look(void *arg, uint32_t node)
     look_budget(w, node, &n->engine);
     for (uint32_t i = 0; i < n->engine.n_members; i++) {
         s.link = n->engine.members[i].link;
-        const bool lies =
-            i < WS_NODES &&
-            (w->node[i].hostile || w->node[node].hostile || w->node[i].damages);
-        if (s.link != NULL && !lies) {
+        s.lies = i < WS_NODES && (w->node[i].hostile || w->node[i].damages);
+        if (s.link != NULL && !w->node[node].hostile) {
             look_link(&s);
         }
     }
@@ -331,8 +332,8 @@ static void on_write(void *arg, uint32_t from, uint32_t to, const uint8_t *at,
 {
     struct ws_world *w = arg;
     weir_node *n = weir_sim_node(w->sim, to);
-    if (n == NULL || w->node[from].hostile || ws_violated(w) ||
-        from >= n->engine.n_members) {
+    if (n == NULL || w->node[from].hostile || w->node[to].hostile ||
+        ws_violated(w) || from >= n->engine.n_members) {
         return;
     }
     struct site s = {.w = w, .node = to, .link = n->engine.members[from].link};
@@ -409,24 +410,21 @@ static const char *left_off(const struct wi_engine *e)
 const char *ws_watch_left(struct ws_world *w, uint32_t node, uint32_t *peer)
 {
     weir_node *n = weir_sim_node(w->sim, node);
-    bool lies = w->node[node].hostile;
     *peer = node;
-    if (n == NULL) {
+    if (n == NULL || w->node[node].hostile) {
         return NULL;
     }
     const struct wi_engine *e = &n->engine;
     if (!wi_list_empty(&e->queries) || e->open_shuffles != 0) {
         return "queries";
     }
-    for (uint32_t i = 0; i < w->shape.nodes; i++) {
-        lies = lies || w->node[i].hostile;
-    }
-    for (*peer = 0; !lies && *peer < e->n_members; ++*peer) {
+    for (*peer = 0; *peer < e->n_members; ++*peer) {
         const struct wi_link *l = e->members[*peer].link;
-        const char *what = l != NULL ? left_on(l) : NULL;
+        const bool lies = *peer < WS_NODES && w->node[*peer].hostile;
+        const char *what = l != NULL && !lies ? left_on(l) : NULL;
         if (what != NULL) {
             return what;
         }
     }
-    return lies ? NULL : left_off(e);
+    return left_off(e);
 }

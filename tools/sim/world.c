@@ -9,6 +9,7 @@
 
 #include "core/base/cc.h"
 #include "tools/sim/exec.h"
+#include "tools/sim/hostile.h"
 #include "tools/sim/judge.h"
 #include "tools/sim/part.h"
 #include "tools/sim/strike.h"
@@ -43,10 +44,30 @@ void ws_violate(struct ws_world *w, const char *rule, const char *fmt, ...)
 
 /* ---- opening and closing ------------------------------------------------- */
 
+/* A node logs that it has lost a link. Where nobody but hostile nodes breaks
+ * anything, it is the link to one of these. */
+static void look_loss(struct ws_world *w, const char *line)
+{
+    unsigned node = 0;
+    unsigned peer = 0;
+    /* Who is looked for by its address has no name until it says so. */
+    if ((sscanf(line, "n%u: link lost: peer n%u ", &node, &peer) != 2 &&
+         sscanf(line, "n%u: link lost: peer sim:%u ", &node, &peer) != 2) ||
+        node >= WS_NODES || peer >= WS_NODES) {
+        return;
+    }
+    w->node[node].losses++;
+    if (ws_hostile_alone(w) && !w->node[node].hostile &&
+        !w->node[peer].hostile) {
+        ws_violate(w, "innocent", "between honest nodes: %s", line);
+    }
+}
+
 static void take_line(void *arg, weir_log_level level, const char *line)
 {
-    const struct ws_world *w = arg;
+    struct ws_world *w = arg;
     (void)level;
+    look_loss(w, line);
     if (w->shape.log) {
         (void)fprintf(stderr, "%12" PRIu64 " %s\n",
                       w->sim != NULL ? weir_sim_now(w->sim) : 0, line);
@@ -60,7 +81,10 @@ static void open_world(struct ws_world *w)
     const uint32_t at_first = w->shape.nodes - w->shape.late;
     params.node.log = take_line;
     params.node.log_arg = w;
-    params.node.log_level = w->shape.log ? WEIR_LOG_DEBUG : WEIR_LOG_ERROR;
+    params.node.log_level = w->shape.log ? WEIR_LOG_DEBUG
+                            : ws_shape_has(&w->shape, WS_FAULT_hostile)
+                                ? WEIR_LOG_WARN
+                                : WEIR_LOG_ERROR;
     for (uint32_t i = 0; i < WS_QUERIES; i++) {
         w->query[i] = w->shape.query[i];
     }
@@ -73,6 +97,7 @@ static void open_world(struct ws_world *w)
         ws_violate(w, "machine", "cannot open: %s", err.message);
         return;
     }
+    ws_hostile_open(w);
     ws_wares_open(w);
     ws_exec_open(w);
 }
@@ -88,6 +113,7 @@ static void close_world(struct ws_world *w)
     weir_sim_close(w->sim);
     ws_wares_free(w);
     ws_exec_close(w);
+    ws_hostile_close(w);
     if (w->schema.release != NULL) {
         w->schema.release(&w->schema);
     }

@@ -35,6 +35,7 @@ struct ws_world;
 struct ws_part;
 struct ws_watch;
 struct ws_ware;
+struct ws_heard;
 
 /** A batch that a worker keeps. */
 struct ws_kept {
@@ -107,17 +108,18 @@ struct ws_answer {
 };
 
 struct ws_node {
-    bool there;    /* it is a member */
-    bool gone;     /* was removed, for good */
-    bool leaving;  /* is to be removed as soon as nobody opens a query */
-    bool crashed;  /* or restarted: parts of before have died */
-    bool down;     /* crashed */
-    bool hostile;  /* it breaks the protocol */
-    bool damages;  /* its frames come damaged */
-    bool alone;    /* without memory, or still for long: it may have lost all
+    bool there;      /* it is a member */
+    bool gone;       /* was removed, for good */
+    bool leaving;    /* is to be removed as soon as nobody opens a query */
+    bool crashed;    /* or restarted: parts of before have died */
+    bool down;       /* crashed */
+    bool hostile;    /* it breaks the protocol */
+    bool damages;    /* its frames come damaged */
+    bool alone;      /* without memory, or still for long: it may have lost all
                       links at once, the first member's, too */
-    bool touched;  /* a fault may have made it, or a link of it, lost */
-    uint32_t life; /* how often it was restarted */
+    uint32_t losses; /* of links, that its log has */
+    bool touched;    /* a fault may have made it, or a link of it, lost */
+    uint32_t life;   /* how often it was restarted */
     uint64_t hold_until_ns;
 };
 
@@ -125,6 +127,8 @@ struct ws_node {
 struct ws_tamper {
     uint32_t write;   /* the bit that is turned in a write, and 1 */
     uint32_t message; /* the same, in a message */
+    uint32_t field;   /* how a field of a message is changed, and 1 */
+    uint32_t frame;   /* the same, of a frame's head */
     bool repeat;      /* a message comes twice */
 };
 
@@ -149,6 +153,8 @@ struct ws_world {
     struct ws_watch *watch;
     struct ws_ware *wares; /* one of each node, or NULL */
     struct ws_tamper tamper[WS_NODES][WS_NODES];
+    struct ws_heard *heard; /* of each node by each, or NULL */
+    bool false_fail;        /* a hostile node said that a query failed */
     struct ArrowSchema schema;
     uint64_t tick_ns; /* time is to pass until then */
     struct ws_finding finding;
