@@ -71,7 +71,7 @@ fuzz: build/fuzz/build.ninja ## feed each fuzz target for SECONDS=60
 	@cmake --build build/fuzz -j $(JOBS) --target fuzz
 	@test/scripts/fuzz.sh build/fuzz $(SECONDS)
 
-sim-mistakes: release ## does weir sim find 14 planted mistakes? builds each
+sim-mistakes: release ## does weir sim find 26 planted mistakes? builds each
 	@test/scripts/sim_mistakes.sh $(REL)
 
 MINUTES ?= 10

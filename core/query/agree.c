@@ -122,9 +122,10 @@ bool wi_query_without(struct wi_link *l, uint64_t id)
         return false;
     }
     (void)wi_fail(&why, WEIR_ERR_PEER_REFUSED,
-                  "member %u, %s, was removed from the list of %s, which opens "
-                  "no query with it: query %" PRIu64,
-                  l->member, wi_member_name(e, l->member), e->name, id);
+                  "%s (member %u) has not opened query %" PRIu64
+                  ", and opens none with members that were removed from its "
+                  "list",
+                  e->name, e->self, id); /* the same to each of them */
     wi_query_answer(l, id, &why);
     return true;
 }

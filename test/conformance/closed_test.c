@@ -345,7 +345,7 @@ Test(closed, a_member_that_left_is_refused_new_queries, .timeout = 60)
     open_query(1, 2, two, 2);
     open_shuffle(1, 1, 0);
     pass(20 * LATENCY);
-    assert_failed(1, WEIR_ERR_PEER_REFUSED, "was removed from the list");
+    assert_failed(1, WEIR_ERR_PEER_REFUSED, "that were removed from its list");
     cr_assert_eq(weir_query_status(old, NULL), WEIR_OK);
     weir_query_close(old);
     close_sim();

@@ -3,7 +3,7 @@
 # Does `weir sim` find what it is there for? One mistake at a time is made in a
 # copy of a source, the `weir` command is linked with it, and a bounded number
 # of seeds has to fail. Takes a build folder (ninja) and perhaps the names of
-# mistakes; a minute or two.
+# mistakes; some ten minutes on two processors.
 set -eu
 build=$(cd "${1:?usage: $(basename "$0") BUILD_DIR [NAME]...}" && pwd)
 shift
@@ -138,13 +138,13 @@ mistake credit_that_goes_back 5000 core/link/edge_out.c wi_out_on_credit \
     's/|| m->pos < had//' --faults hostile
 mistake notice_beyond_the_credit 5000 core/link/edge_in.c wi_in_on_notify \
     's/m->pos - head > in->size/false/' --faults hostile
-mistake notice_that_goes_back 5000 core/link/edge_in.c wi_in_on_notify \
+mistake notice_that_goes_back 10000 core/link/edge_in.c wi_in_on_notify \
     's/m->pos < tail ||//' --faults hostile
 mistake ring_over_another 5000 core/link/edge_in.c check_open \
     's/ || wi_bitmap_test(l->used, i)//' --faults hostile
 mistake ring_beyond_the_area 5000 core/link/edge_in.c check_open \
     's/end > l->area.bytes ||/false ||/
-    s/i >= b->n_units ||//' --faults hostile
+    s/i < m->edge + units/i < m->edge + 1/' --faults hostile
 mistake edge_of_no_unit 5000 core/link/edge_out.c wi_out_on_closed \
     's/m->edge < l->peer_units ? l->out\[m->edge\] : NULL/l->out[m->edge]/' \
     --faults hostile

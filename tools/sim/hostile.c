@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/sim/hostile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,22 @@ static uint32_t make_forged(struct ws_world *w, const struct ws_fault *f,
     return h->len[type];
 }
 
+/* That a query has failed, perhaps one that is none of its business. */
+static uint32_t make_fail(struct ws_random *r, uint32_t node, uint8_t *bytes)
+{
+    static const weir_err codes[] = {WEIR_ERR_CANCELLED, WEIR_ERR_PEER_LOST,
+                                     WEIR_ERR_QUERY_DATA, WEIR_ERR_ARG};
+    char text[WI_TEXT_BYTES];
+    union wi_msg m;
+    wi_msg_init(&m, WI_MSG_FAIL);
+    (void)snprintf(text, sizeof(text), "n%u: says the hostile one", node);
+    m.fail.code = codes[ws_pick(r, 4)];
+    m.fail.query = 1 + ws_pick(r, WS_QUERIES);
+    wi_text_put(m.fail.text, WI_TEXT_BYTES, text);
+    memcpy(bytes, &m, m.head.len);
+    return m.head.len;
+}
+
 /* ---- strikes ------------------------------------------------------------- */
 
 /* FAIL may say anything about a query, and is believed. */
@@ -156,7 +173,7 @@ void ws_hostile_strike(struct ws_world *w, const struct ws_fault *f)
         return;
     }
     w->node[f->node].hostile = true;
-    switch (ws_pick(&r, 12)) {
+    switch (ws_pick(&r, 14)) {
     case 0:
         send(w, f, bytes, make_message(&r, bytes));
         break;
@@ -175,6 +192,9 @@ void ws_hostile_strike(struct ws_world *w, const struct ws_fault *f)
     case 5:
     case 6:
         t->field = 1 + (uint32_t)f->value;
+        break;
+    case 7:
+        send(w, f, bytes, make_fail(&r, f->node, bytes));
         break;
     default:
         send(w, f, bytes, make_forged(w, f, &r, bytes));
@@ -195,22 +215,25 @@ static void remember(struct ws_heard *h, const uint8_t *bytes, uint32_t len)
     }
 }
 
-/* One of the messages of a packet. */
-static void forge_one(struct ws_world *w, uint32_t to, uint32_t how,
+/* The first message of a type that is drawn, so that the rare ones have their
+ * turn, too: false if the packet has none. Or the first of all. */
+static bool forge_one(struct ws_world *w, uint32_t to, uint32_t how,
                       uint8_t *bytes, uint32_t len)
 {
-    struct ws_random r = ws_random_of(how, len);
+    struct ws_random r = ws_random_of(how, 0);
     const struct wi_engine *e = engine_of(w, to);
+    const uint32_t type = 1 + ws_pick(&r, WI_MSG_TYPES - 1);
+    const bool any = ws_pick(&r, 3) == 0;
     uint32_t at = 0;
     uint32_t n = ws_forge_next(bytes, len, at);
-    while (n != 0 && ws_forge_next(bytes, len, at + n) != 0 &&
-           ws_pick(&r, 2) == 0) {
+    while (n != 0 && !any && bytes[at] != type) {
         at += n;
         n = ws_forge_next(bytes, len, at);
     }
     if (n != 0 && e != NULL) {
         ws_forge_message(&r, e, bytes + at, n);
     }
+    return n != 0;
 }
 
 static void tamper_message(struct ws_world *w, uint32_t from, uint32_t to,
@@ -228,8 +251,7 @@ static void tamper_message(struct ws_world *w, uint32_t from, uint32_t to,
         t->message = 0;
         note_fail(w, bytes, len);
     }
-    if (t->field != 0) {
-        forge_one(w, to, t->field, bytes, len);
+    if (t->field != 0 && forge_one(w, to, t->field, bytes, len)) {
         t->field = 0;
         note_fail(w, bytes, len);
     }
