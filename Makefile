@@ -6,9 +6,9 @@
 .PHONY: release demo test test-sanitizers check bench bench-two-stage \
         bench-query bench-scan install install-all docs format fuzz tidy \
         coverage soak clean setup setup-build setup-check setup-bench setup-vm \
-        setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
-        test-sql test-sql-long sql bench-sql vm test-vm bench-vm help \
-        test-upgrade mutants sim-mistakes
+        setup-coverage setup-cross setup-scan setup-duckdb test-aarch64 \
+        test-rust test-adbc test-sql test-sql-long sql bench-sql vm test-vm \
+        bench-vm help test-upgrade mutants sim-mistakes
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -21,7 +21,8 @@ setup: ## install all Debian packages
 setup: setup-build setup-check setup-bench setup-vm setup-cross setup-scan \
        setup-duckdb
 
-setup-build setup-check setup-bench setup-vm setup-cross: setup-%:
+setup-build setup-check setup-bench setup-vm setup-coverage \
+setup-cross: setup-%:
 	@tools/setup.sh $*
 
 setup-scan: setup-build ## fetch nanoarrow and adbc.h for libweir-scan
@@ -83,15 +84,15 @@ soak: release ## clusters under faults, fresh seeds, for MINUTES=10
 	@$(REL)/weir sim --seeds $(SOAK_FIRST)..$$(($(SOAK_FIRST) + 999999)) \
 	    --time $$(($(MINUTES) * 30))
 	@for transport in shm tcp; do \
-	    $(REL)/test/soak --seed $(SOAK_FIRST) --transport $$transport \
-	        --rounds 1000000 --seconds $$(($(MINUTES) * 15)) || exit 1; \
+	    $(REL)/test/soak --transport $$transport --seed $(SOAK_FIRST) \
+	        --rounds 1000000 --time $$(($(MINUTES) * 15)) || exit 1; \
 	done
 
 tidy: setup-check release ## clang-tidy over the library
 	@test/scripts/tidy.sh $(REL) $(JOBS)
 
-coverage: ## lines executed by unit and conformance tests
-coverage: build/coverage/build.ninja
+coverage: ## lines and branches that unit and conformance tests execute
+coverage: setup-coverage build/coverage/build.ninja
 	@cmake --build build/coverage -j $(JOBS)
 	@test/scripts/run_tests.sh build/coverage -L 'unit|conformance'
 	@test/scripts/coverage.sh build/coverage

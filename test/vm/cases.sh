@@ -75,6 +75,13 @@ doctor_measures_a_peer() {
         wait $other
 }
 
+# Processes that live long, and real faults. The guest has few processors, so
+# silence lasts longer than elsewhere.
+soak() {
+    "$BUILD/test/soak" --transport verbs --listen "$address:0" --members 3 \
+        --detect-ms 3000 --rounds "$1" --seed 1
+}
+
 # ---- faults, with the shell's means -----------------------------------------
 
 # fails_with <pattern> <command>...: it ends with an error that says so

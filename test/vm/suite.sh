@@ -77,6 +77,7 @@ for DRIVER; do
     test_on 180 "two-stage plan, 4 processes" two_stage 4 50000
     test_on 180 "two-stage plan, 8 processes" two_stage 8 20000
     test_on 180 "join query, 3 processes" query_gives_what_shm_gives 3
+    test_on 600 "soak, 3 processes, 40 rounds" soak 40
     test_on 60 "weir doctor" doctor_is_content
     test_on 120 "weir doctor --peer" doctor_measures_a_peer
     test_on 120 "memlock of 64 KiB" little_memlock
