@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [lib|plan|verbs|build|check|bench|vm|cross|scan|duckdb]...: install
-# the Debian packages that Weir needs and that are missing: lib for libweir
-# alone, plan for libweir-plan, verbs for the transport over RDMA, build for all
-# three and everything that is made of them. When none is, this takes
+# setup.sh [lib|plan|verbs|build|check|bench|vm|coverage|cross|scan|duckdb]...:
+# install the Debian packages that Weir needs and that are missing: lib for
+# libweir alone, plan for libweir-plan, verbs for the transport over RDMA, build
+# for all three and everything that is made of them. When none is, this takes
 # milliseconds and touches nothing.
 set -eu
 
@@ -24,6 +24,7 @@ bench="openmpi-bin libopenmpi-dev iperf3 ucx-utils python3-venv
 # what Debian builds the kernel with.
 vm="qemu-system-x86 busybox-static kmod cpio xz-utils gcc-12 iproute2
     ibverbs-providers ibverbs-utils rdmacm-utils perftest"
+coverage="gcovr"
 # tools/arrow.sh fetches what libweir-scan is made with.
 scan="python3-venv"
 # tools/duckdb.sh fetches with it.
@@ -42,13 +43,14 @@ for group in "${@:-build}"; do
     check) wanted="$wanted $check" ;;
     bench) wanted="$wanted $bench" ;;
     vm) wanted="$wanted $vm" ;;
+    coverage) wanted="$wanted $coverage" ;;
     cross) wanted="$wanted $cross" ;;
     scan) wanted="$wanted $scan" ;;
     duckdb) wanted="$wanted $duckdb" ;;
     *)
         echo "setup.sh: no group '$group'" \
-            "(lib, plan, verbs, build, check, bench, vm, cross, scan," \
-            "duckdb)" >&2
+            "(lib, plan, verbs, build, check, bench, vm, coverage, cross," \
+            "scan, duckdb)" >&2
         exit 2
         ;;
     esac

@@ -262,14 +262,13 @@ static void tamper_write(struct ws_world *w, uint32_t from, uint32_t to,
 {
     struct ws_tamper *t = &w->tamper[from][to];
     const struct wi_engine *e = engine_of(w, to);
-    if (t->write != 0) {
-        bytes[(t->write - 1) / 8 % len] ^= (uint8_t)(1u << (t->write - 1) % 8);
-        t->write = 0;
-    }
     if (t->frame != 0 && e != NULL) {
         struct ws_random r = ws_random_of(t->frame, len);
         ws_forge_frame(&r, e, bytes, len);
         t->frame = 0;
+    } else if (t->write != 0) { /* a forged one has no checksum to tell of it */
+        bytes[(t->write - 1) / 8 % len] ^= (uint8_t)(1u << (t->write - 1) % 8);
+        t->write = 0;
     }
 }
 
