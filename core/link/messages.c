@@ -13,6 +13,8 @@
 #include "core/link/send.h"
 #include "core/transport.h"
 
+enum { MOST_POLLS = 16 };
+
 static weir_err on_ping(struct wi_link *l, const union wi_msg *m,
                         struct weir_error *err)
 {
@@ -149,7 +151,7 @@ static bool may_close(const struct wi_link *l)
     return l->state == WI_LINK_CLOSING || l->state == WI_LINK_READY;
 }
 
-void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
+static void take_event(struct wi_engine *e, const struct wi_event *ev)
 {
     struct wi_link *l = ev->ep->user;
     if (l == NULL) {
@@ -175,4 +177,26 @@ void wi_link_event(struct wi_engine *e, const struct wi_event *ev)
         wi_link_pump(l);
         break;
     }
+}
+
+uint32_t wi_link_events(struct wi_engine *e, uint32_t enough)
+{
+    struct wi_event events[WI_EVENTS];
+    uint32_t total = 0;
+    for (uint32_t k = 0; k < MOST_POLLS; k++) {
+        uint32_t n = e->ops->poll(e->transport, e->now_ns, events, WI_EVENTS);
+        e->events = events;
+        e->n_events = n;
+        for (uint32_t i = 0; i < n; i++) {
+            if (events[i].ep != NULL) {
+                take_event(e, &events[i]);
+            }
+        }
+        e->n_events = 0;
+        total += n;
+        if (n < enough) {
+            break;
+        }
+    }
+    return total;
 }

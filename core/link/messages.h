@@ -10,8 +10,11 @@
 #include "core/link/engine.h"
 #include "core/link/link.h"
 
-/** Take one event of the transport. */
-void wi_link_event(struct wi_engine *e, const struct wi_event *ev);
+enum { WI_EVENTS = 64 };
+
+/** Take what the transport has: polls it until it has fewer events than
+ *  `enough`, at most WI_EVENTS, but not for long. Returns how many there were. */
+uint32_t wi_link_events(struct wi_engine *e, uint32_t enough);
 
 /** Take one message, of the peer or, over the self link, of this node itself.
  *  An error: the peer broke the protocol, the link cannot go on. */

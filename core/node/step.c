@@ -22,33 +22,6 @@
 #include "core/query/lost.h"
 #include "core/query/ring_fail.h"
 #include "core/region/regions.h"
-#include "core/transport.h"
-
-#define EVENTS_PER_POLL 64u
-#define POLLS_PER_STEP 16u
-
-static uint32_t take_events(struct wi_engine *e)
-{
-    struct wi_event events[EVENTS_PER_POLL];
-    uint32_t total = 0;
-    for (uint32_t k = 0; k < POLLS_PER_STEP; k++) {
-        uint32_t n =
-            e->ops->poll(e->transport, e->now_ns, events, EVENTS_PER_POLL);
-        e->events = events;
-        e->n_events = n;
-        for (uint32_t i = 0; i < n; i++) {
-            if (events[i].ep != NULL) {
-                wi_link_event(e, &events[i]);
-            }
-        }
-        e->n_events = 0;
-        total += n;
-        if (n < EVENTS_PER_POLL) {
-            break;
-        }
-    }
-    return total;
-}
 
 static uint32_t take_failures(struct wi_engine *e)
 {
@@ -127,7 +100,7 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
     /* E11 sc: cleared before the queues are looked at; pairs with E11 sc in
      * wi_engine_kick() */
     bool kicked = wi_xchg_sc(&e->kick, 0) != 0;
-    uint32_t n = take_events(e);
+    uint32_t n = wi_link_events(e, WI_EVENTS);
     if (kicked || n != 0) {
         n += take_failures(e) + take_inbox(e) + take_self_msgs(e);
         n += wi_regions_step(e);

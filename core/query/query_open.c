@@ -13,6 +13,7 @@
 #include "core/link/life.h"
 #include "core/link/link.h"
 #include "core/link/lock.h"
+#include "core/link/messages.h"
 #include "core/query/agree.h"
 #include "core/query/judge.h"
 #include "core/query/missing.h"
@@ -170,9 +171,12 @@ weir_err weir_query_open(weir_node *node,
         return given;
     }
     wi_node_lock(node);
+    /* A link whose end is known to the system, and not yet to the engine, would
+     * fail the query: a member that died may be back already. */
+    uint32_t n = wi_link_events(&node->engine, 1);
     weir_err rc = open_locked(node, params, query_out, err);
-    if (rc == WEIR_OK) {
-        wi_engine_kick(&node->engine); /* a new deadline */
+    if (rc == WEIR_OK || n != 0) { /* a new deadline; what the events left */
+        wi_engine_kick(&node->engine);
     }
     wi_node_unlock(node);
     return rc;

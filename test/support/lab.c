@@ -2,10 +2,10 @@
 #include "test/support/lab.h"
 
 #include <malloc.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
+#include "core/base/atomic.h"
 #include "core/base/rcu.h"
 #include "core/link/engine.h"
 #include "core/link/link.h"
@@ -27,7 +27,7 @@ static void note_name(struct wt_lab *lab, const char *line)
     for (uint32_t i = 0; i < WT_LAB_NODES; i++) {
         if (strncmp(line, names[i], strlen(names[i])) == 0 &&
             strstr(line, lab->rogue.name) != NULL) {
-            (void)atomic_fetch_add(&lab->named[i], 1);
+            (void)wi_add_rlx(&lab->named[i], 1);
         }
     }
 }

@@ -2,9 +2,9 @@
 /* How an offence is tried: queries at work before, exact ones after. */
 #include "test/support/offence.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 
+#include "core/base/atomic.h"
 #include "test/support/wares.h"
 
 enum {
@@ -31,7 +31,7 @@ static void set_up(struct wt_lab *lab, const struct wt_offence *o)
     WT_MUST(wt_lab_until(lab, at_work, PATIENCE_S) && !lab->link[0]->closed,
             "%s: no rows come to the rogue before", o->name);
     for (uint32_t i = 0; i < WT_LAB_NODES; i++) {
-        atomic_store(&lab->named[i], 0);
+        wi_store_rlx(&lab->named[i], 0);
     }
 }
 
@@ -90,7 +90,7 @@ static bool is_named(struct wt_lab *lab)
 {
     bool all = true;
     for (uint32_t i = 0; i < WT_LAB_NODES; i++) {
-        all = all && atomic_load(&lab->named[i]) != 0;
+        all = all && wi_load_rlx(&lab->named[i]) != 0;
     }
     return all;
 }
@@ -103,7 +103,7 @@ static void check_logs(struct wt_lab *lab, const struct wt_offence *o)
     if (ends && !o->nameless) {
         WT_MUST(wt_lab_until(lab, is_named, PATIENCE_S),
                 "%s: it is named in %u and %u lines of the logs", o->name,
-                atomic_load(&lab->named[0]), atomic_load(&lab->named[1]));
+                wi_load_rlx(&lab->named[0]), wi_load_rlx(&lab->named[1]));
     }
 }
 
