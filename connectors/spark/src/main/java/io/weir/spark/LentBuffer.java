@@ -41,6 +41,11 @@ final class LentBuffer extends ManagedBuffer {
     return Unpooled.wrappedBuffer(nioByteBuffer());
   }
 
+  /** Abstract from Spark 4.0 on. */
+  public Object convertToNettyForSsl() throws IOException {
+    return convertToNetty();
+  }
+
   @Override
   public ManagedBuffer retain() {
     holds.incrementAndGet();
