@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Order of the array of numbers that open() takes; Native.java has the same. */
@@ -232,6 +234,9 @@ static jlong publish(JNIEnv *env, weir_node *node,
     struct weir_error err;
     weir_region *r = NULL;
     if (weir_region_open(node, p, &r, &err) != WEIR_OK) {
+        if (p->release != NULL) {
+            p->release(p->release_arg);
+        }
         throw_error(env, &err);
         return 0;
     }
@@ -241,6 +246,45 @@ static jlong publish(JNIEnv *env, weir_node *node,
         return 0;
     }
     return (jlong)(intptr_t)r;
+}
+
+/* A file's pages, which go over a network without a copy. Spark removes its
+ * files, and never shortens them. */
+struct mapped {
+    void *base;
+    size_t bytes;
+};
+
+static void unmap(void *arg)
+{
+    struct mapped *m = arg;
+    (void)munmap(m->base, m->bytes);
+    free(m);
+}
+
+static struct mapped *map_file(const char *path, size_t bytes)
+{
+    struct stat st;
+    struct mapped *m = malloc(sizeof(*m));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (m != NULL && fd >= 0 && fstat(fd, &st) == 0 &&
+        (size_t)st.st_size < bytes) {
+        errno = ENODATA;
+    } else if (m != NULL && fd >= 0) {
+        *m = (struct mapped){mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0),
+                             bytes};
+        if (m->base != MAP_FAILED) {
+            (void)close(fd);
+            return m;
+        }
+    }
+    int why = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    free(m);
+    errno = why;
+    return NULL;
 }
 
 JNIEXPORT jlong JNICALL
@@ -253,19 +297,20 @@ Java_io_weir_spark_Native_publishFile(JNIEnv *env, jclass c, jlong h,
     if (chars == NULL) {
         return 0;
     }
-    int fd = open(chars, O_RDONLY | O_CLOEXEC);
+    struct mapped *m = map_file(chars, (size_t)bytes);
     int why = errno;
     (*env)->ReleaseStringUTFChars(env, path, chars);
-    if (fd < 0) {
+    if (m == NULL) {
         wj_throw(env, WEIR_ERR_SYSTEM, strerror(why));
         return 0;
     }
-    struct weir_region_params p = {
-        .kind = WEIR_REGION_FILE, .fd = fd, .bytes = (uint64_t)bytes};
+    struct weir_region_params p = {.kind = WEIR_REGION_BORROWED,
+                                   .base = m->base,
+                                   .bytes = (uint64_t)bytes,
+                                   .release = unmap,
+                                   .release_arg = m};
     struct weir_name name = {(uint64_t)space, (uint64_t)id};
-    jlong r = publish(env, wj_handle(h)->node, &p, &name);
-    (void)close(fd);
-    return r;
+    return publish(env, wj_handle(h)->node, &p, &name);
 }
 
 JNIEXPORT jlong JNICALL Java_io_weir_spark_Native_publishMemory(

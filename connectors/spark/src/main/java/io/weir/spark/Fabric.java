@@ -53,7 +53,7 @@ final class Fabric implements AutoCloseable {
             },
             secret);
     address = Native.address(handle);
-    outputs = new Outputs(handle, nonce);
+    outputs = new Outputs(handle, nonce, options.mostInMemory());
     delivery = new Delivery(options, Native.fetch(handle));
     flight = new Flight(handle, options);
     poller = new Thread(this::poll, "weir-fetch");
@@ -164,10 +164,11 @@ final class Fabric implements AutoCloseable {
   private static int locate(Request r, Index x) {
     int found = 0;
     for (Request.Block b : r.blocks) {
-      long[] o = x.of(b.mapId);
-      if (o != null && b.to < o.length) {
-        b.off = o[b.from];
-        b.bytes = o[b.to] - b.off;
+      Index.Output o = x.of(b.mapId);
+      if (o != null && b.to < o.offsets.length) {
+        b.region = o.region;
+        b.off = o.offsets[b.from];
+        b.bytes = o.offsets[b.to] - b.off;
         found++;
       } else {
         b.off = -1;

@@ -50,7 +50,7 @@ final class Flight {
       this.request = r;
       this.blocks = blocks;
       this.space = space;
-      this.id = Outputs.dataId(last.mapId);
+      this.id = Outputs.dataId(last.region);
       this.off = blocks[0].off;
       this.bytes = last.off + last.bytes - off;
     }
@@ -112,7 +112,7 @@ final class Flight {
 
   private static boolean follows(Request.Block first, Request.Block before, Request.Block b) {
     return b.off >= 0
-        && b.mapId == before.mapId
+        && b.region == before.region
         && b.off == before.off + before.bytes
         && b.off + b.bytes - first.off <= RUN_BYTES;
   }

@@ -24,7 +24,7 @@ final class Index {
   List<Request> waiting = new ArrayList<>();
 
   private int parsed = Outputs.HEAD_BYTES;
-  private final Map<Long, long[]> offsets = new HashMap<>();
+  private final Map<Long, Output> outputs = new HashMap<>();
 
   Index(Remote remote, int shuffleId, int partitions) {
     this.remote = remote;
@@ -32,8 +32,19 @@ final class Index {
     this.partitions = partitions;
   }
 
-  long[] of(long mapId) {
-    return offsets.get(mapId);
+  /** Where a map output lies: region, and the offsets of its partitions in it; or null. */
+  Output of(long mapId) {
+    return outputs.get(mapId);
+  }
+
+  static final class Output {
+    final long region;
+    final long[] offsets;
+
+    private Output(long region, long[] offsets) {
+      this.region = region;
+      this.offsets = offsets;
+    }
   }
 
   long space() {
@@ -62,14 +73,18 @@ final class Index {
   }
 
   private long entry(ByteBuffer bytes, int at, long used) throws WeirException {
-    long n = used - at < Outputs.HEAD_BYTES ? -1 : bytes.getLong(at + 8);
+    long n = used - at < Outputs.ENTRY_HEAD_BYTES ? -1 : bytes.getLong(at + 8);
     check(n == partitions && Outputs.entryBytes(partitions) <= used - at, "an entry");
+    long base = bytes.getLong(at + 24);
+    long before = 0;
     long[] o = new long[partitions + 1];
     for (int i = 0; i < o.length; i++) {
-      o[i] = bytes.getLong(at + 16 + 8 * i);
-      check(i == 0 ? o[i] == 0 : o[i] >= o[i - 1], "an offset");
+      long next = bytes.getLong(at + Outputs.ENTRY_HEAD_BYTES + 8 * i);
+      check(base >= 0 && next >= before && base + next >= next, "an offset");
+      o[i] = base + next;
+      before = next;
     }
-    offsets.put(bytes.getLong(at), o);
+    outputs.put(bytes.getLong(at), new Output(bytes.getLong(at + 16), o));
     return Outputs.entryBytes(partitions);
   }
 

@@ -38,7 +38,8 @@ public final class Metrics {
     for (String name :
         new String[] {
           "bytesShm", "bytesNetwork", "blocks", "blocksCopied", "blocksLent", "gets", "indexGets",
-          "registrations", "registrationsRefused", "regions", "fetchNs", "lent"
+          "registrations", "registrationsRefused", "outputsInMemory",
+          "outputsMapped", "regions", "fetchNs", "lent"
         }) {
       counters.put(name, new LongAdder());
     }

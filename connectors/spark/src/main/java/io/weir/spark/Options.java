@@ -5,6 +5,8 @@ import org.apache.spark.SparkConf;
 
 /** spark.weir.*: docs/spark.md has the table. */
 final class Options {
+  private static final long RINGS_BYTES = 8 << 20;
+
   final boolean enabled;
   final String transport;
   final String listen;
@@ -26,7 +28,7 @@ final class Options {
     listen = conf.get("spark.weir.listen", null);
     advertise = conf.get("spark.weir.advertise", null);
     library = conf.get("spark.weir.library", null);
-    memoryBytes = conf.getSizeAsBytes("spark.weir.memory", "512m");
+    memoryBytes = conf.getSizeAsBytes("spark.weir.memory", "1g");
     maxBytesInFlight = conf.getSizeAsBytes("spark.weir.maxBytesInFlight", "256m");
     copyBelow = (int) conf.getSizeAsBytes("spark.weir.copyBelow", "32k");
     timeoutNs = conf.getTimeAsMs("spark.weir.timeout", "30s") * 1_000_000L;
@@ -36,6 +38,12 @@ final class Options {
       throw new IllegalArgumentException(
           "spark.weir.transport is " + transport + "; it can be auto, shm, tcp or verbs");
     }
+  }
+
+  /** Of map outputs; peers of the host read them there. The rest is for what has to be copied. */
+  long mostInMemory() {
+    boolean host = transport.equals("shm") || transport.equals("auto");
+    return host ? memoryBytes / 4 * 3 - RINGS_BYTES : 0;
   }
 
   /** The same, but for the transport. */

@@ -44,6 +44,7 @@ final class Request {
     final long mapId;
     final int from;
     final int to;
+    long region;
     long off;
     long bytes;
 

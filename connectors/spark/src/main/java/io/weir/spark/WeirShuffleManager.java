@@ -113,7 +113,7 @@ public final class WeirShuffleManager extends SortShuffleManager {
           status.mapId(),
           lengths,
           shuffleBlockResolver().getDataFile(shuffleId, status.mapId()));
-    } catch (WeirException e) {
+    } catch (IOException e) {
       refused(e);
     }
     BlockManagerId at = status.location();
@@ -126,7 +126,7 @@ public final class WeirShuffleManager extends SortShuffleManager {
             Option.apply(f.topology(before.isDefined() ? before.get() : null))));
   }
 
-  private synchronized void refused(WeirException e) {
+  private synchronized void refused(IOException e) {
     Metrics.ME.add("registrationsRefused", 1);
     if (!refusalTold) {
       refusalTold = true;
