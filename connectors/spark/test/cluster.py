@@ -96,7 +96,9 @@ class App:
              .config("spark.ui.showConsoleProgress", "false")
              .config("spark.ui.liveUpdate.period", "0")
              .config("spark.shuffle.readHostLocalDisk", "false")
+             # Reducers go anywhere; what asks for metrics goes where it must.
              .config("spark.locality.wait", "30s")
+             .config("spark.shuffle.reduceLocality.enabled", "false")
              .config("spark.cleaner.periodicGC.interval", "1h")
              .config("spark.sql.shuffle.partitions", "8"))
         for name, value in options.items():
