@@ -3,12 +3,14 @@
  * io.weir.spark.Native: gets and what has ended, many in one call. They travel
  * as 64-bit words in a direct buffer of the Java side:
  *
- *   get   space, id, off, bytes, tag
+ *   get   space, id, off, bytes, dst, tag
  *   got   tag, code, ptr, bytes, lent, mapped
  */
 #include "handle.h"
 
-enum { GET_WORDS = 5, GOT_WORDS = 6, AT_ONCE = 64 };
+#include <stdlib.h>
+
+enum { GET_WORDS = 6, GOT_WORDS = 6, AT_ONCE = 64 };
 
 JNIEXPORT jint JNICALL Java_io_weir_spark_Native_get(JNIEnv *env, jclass c,
                                                      jlong h, jlong peer,
@@ -26,7 +28,8 @@ JNIEXPORT jint JNICALL Java_io_weir_spark_Native_get(JNIEnv *env, jclass c,
             .name = {(uint64_t)w[0], (uint64_t)w[1]},
             .off = (uint64_t)w[2],
             .bytes = (uint64_t)w[3],
-            .tag = (uint64_t)w[4],
+            .dst = (void *)(intptr_t)w[4],
+            .tag = (uint64_t)w[5],
         };
     }
     weir_err rc =
@@ -101,4 +104,21 @@ JNIEXPORT jobject JNICALL Java_io_weir_spark_Native_wrap(JNIEnv *env, jclass c,
 {
     (void)c;
     return (*env)->NewDirectByteBuffer(env, (void *)(intptr_t)ptr, bytes);
+}
+
+JNIEXPORT jlong JNICALL Java_io_weir_spark_Native_allocate(JNIEnv *env,
+                                                           jclass c,
+                                                           jlong bytes)
+{
+    (void)env;
+    (void)c;
+    return (jlong)(intptr_t)malloc((size_t)bytes);
+}
+
+JNIEXPORT void JNICALL Java_io_weir_spark_Native_free(JNIEnv *env, jclass c,
+                                                      jlong ptr)
+{
+    (void)env;
+    (void)c;
+    free((void *)(intptr_t)ptr);
 }

@@ -89,6 +89,9 @@ class App:
                      "io.weir.spark.WeirShuffleManager")
              .config("spark.plugins", "io.weir.spark.WeirPlugin")
              .config("spark.driver.host", HOSTS[0])
+             # A peer that is gone is soon given up.
+             .config("spark.shuffle.io.retryWait", "200ms")
+             .config("spark.shuffle.io.maxRetries", "1")
              .config("spark.executor.memory", "600m")
              .config("spark.executor.cores", "1")
              .config("spark.cores.max", "2")

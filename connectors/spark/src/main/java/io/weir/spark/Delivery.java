@@ -27,6 +27,7 @@ final class Delivery implements Lent.Lender {
   private static final int MOST_LENT = Native.MAX_OPS / 2 - Native.AT_ONCE;
 
   private final long fetch;
+  private final Pool pool;
   private final int copyBelow;
   private final long mostBytes;
   private final AtomicLong lentBytes = new AtomicLong();
@@ -41,8 +42,9 @@ final class Delivery implements Lent.Lender {
             return t;
           });
 
-  Delivery(Options options, long fetch) {
+  Delivery(Options options, long fetch, Pool pool) {
     this.fetch = fetch;
+    this.pool = pool;
     this.copyBelow = options.copyBelow;
     this.mostBytes = options.maxBytesInFlight / 2;
   }
@@ -103,10 +105,18 @@ final class Delivery implements Lent.Lender {
     if (l != null) {
       l.drop();
     } else {
-      Native.release(fetch, d.lent);
+      giveBack(d.lent, d.pooled);
     }
     for (int i = 0; i < buffers.length; i++) {
       tell(d, i, buffers[i]);
+    }
+  }
+
+  private void giveBack(long number, long pooled) {
+    if (pooled != 0) {
+      pool.give(pooled);
+    } else {
+      Native.release(fetch, number);
     }
   }
 
@@ -133,7 +143,7 @@ final class Delivery implements Lent.Lender {
     if (lent.size() >= MOST_LENT || lentBytes.get() + d.bytes > mostBytes) {
       return null;
     }
-    Lent l = new Lent(this, d.lent, Native.wrap(d.ptr, d.bytes));
+    Lent l = new Lent(this, d.lent, d.pooled, Native.wrap(d.ptr, d.bytes));
     lentBytes.addAndGet(d.bytes);
     lent.add(l);
     Metrics.ME.add("lent", 1);
@@ -156,7 +166,7 @@ final class Delivery implements Lent.Lender {
     lent.remove(l);
     lentBytes.addAndGet(-l.size());
     Metrics.ME.add("lent", -1);
-    Native.release(fetch, l.number());
+    giveBack(l.number(), l.pooled());
   }
 
   /** After the fetch, before the node: nobody reads what is lent any more. */

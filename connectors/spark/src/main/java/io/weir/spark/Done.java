@@ -15,6 +15,10 @@ final class Done {
   long ptr;
   long bytes;
   long lent;
+
+  /** Of the pool, instead of lent; 0: not. */
+  long pooled;
+
   boolean mapped;
 
   private Done(

@@ -29,6 +29,7 @@ final class Fabric implements AutoCloseable {
 
   private final long handle;
   private final ReentrantLock lock = new ReentrantLock();
+  private final Pool pool = new Pool();
   private final Flight flight;
   private final Delivery delivery;
   private final Map<String, Remote> remotes = new ConcurrentHashMap<>();
@@ -54,8 +55,8 @@ final class Fabric implements AutoCloseable {
             secret);
     address = Native.address(handle);
     outputs = new Outputs(handle, nonce, options.mostInMemory());
-    delivery = new Delivery(options, Native.fetch(handle));
-    flight = new Flight(handle, options);
+    delivery = new Delivery(options, Native.fetch(handle), pool);
+    flight = new Flight(handle, options, pool);
     poller = new Thread(this::poll, "weir-fetch");
     poller.setDaemon(true);
     poller.start();
@@ -289,6 +290,7 @@ final class Fabric implements AutoCloseable {
     outputs.close();
     Native.closeFetch(handle);
     delivery.close();
+    pool.close();
     for (Remote r : Set.copyOf(remotes.values())) {
       if (r.peer != 0) {
         Native.closePeer(r.peer);

@@ -31,6 +31,7 @@ final class Flight {
     final long off;
     final long bytes;
     long ptr;
+    long pooled;
 
     private Op(Index index) {
       this.remote = index.remote;
@@ -67,6 +68,8 @@ final class Flight {
 
   private final long handle;
   private final long fetch;
+  private final Pool pool;
+  private final int pooledFrom;
   private final long mostBytes;
   private final ArrayDeque<Op> ready = new ArrayDeque<>();
   private final Op[] ops = new Op[MOST];
@@ -76,8 +79,10 @@ final class Flight {
   private final ByteBuffer gets = words(Native.AT_ONCE * Native.GET_WORDS);
   private final ByteBuffer gots = words(Native.AT_ONCE * Native.GOT_WORDS);
 
-  Flight(long handle, Options options) {
+  Flight(long handle, Options options, Pool pool) {
     this.handle = handle;
+    this.pool = pool;
+    this.pooledFrom = options.copyBelow;
     this.fetch = Native.fetch(handle);
     this.mostBytes = options.maxBytesInFlight / 2;
     for (int i = 0; i < MOST; i++) {
@@ -153,8 +158,11 @@ final class Flight {
         break;
       }
       sum += op.bytes;
+      if (op.pooled == 0 && remote.streams && op.index == null && op.bytes >= pooledFrom) {
+        op.pooled = pool.take(op.bytes);
+      }
       gets.putLong(op.space).putLong(op.id).putLong(op.off).putLong(op.bytes);
-      gets.putLong(free[frees - 1 - n]);
+      gets.putLong(op.pooled).putLong(free[frees - 1 - n]);
       n++;
     }
     return n;
@@ -178,6 +186,7 @@ final class Flight {
   }
 
   private void fail(Op op, WeirException e, List<Done> done) {
+    pool.give(op.pooled);
     if (op.index != null) {
       failures.add(op);
       failure = e;
@@ -219,15 +228,17 @@ final class Flight {
     long lent = gots.getLong(at + 32);
     boolean mapped = gots.getLong(at + 40) != 0;
     if (op.index != null) {
+      op.remote.streams = e == null && !mapped && !op.remote.address.contains("verbs");
       indexed.take(op, e, done);
       Native.release(fetch, lent);
     } else if (e != null) {
-      done.add(Done.failed(op.request, op.blocks, e));
+      fail(op, e, done);
     } else {
       Done d = Done.came(op.request, op.blocks);
       d.ptr = op.ptr;
       d.bytes = op.bytes;
       d.lent = lent;
+      d.pooled = op.pooled;
       d.mapped = mapped;
       done.add(d);
     }

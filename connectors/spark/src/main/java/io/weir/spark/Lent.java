@@ -6,13 +6,14 @@ import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Bytes that libweir has lent: memory of the owner (shm), or of the library. Several blocks may be
+ * Bytes that libweir has lent, memory of the owner (shm) or of the library, or the pool's. Several blocks may be
  * in it. A stream over it may outlive its release, as Spark has threads that read on while their
  * task is ended by another; so each read takes the monitor and looks whether it is still there.
  */
 final class Lent {
   private final Lender lender;
   private final long number;
+  private final long pooled;
   private final ByteBuffer bytes;
   private final AtomicInteger users = new AtomicInteger(1);
   private boolean gone;
@@ -22,14 +23,20 @@ final class Lent {
     void giveBack(Lent lent);
   }
 
-  Lent(Lender lender, long number, ByteBuffer bytes) {
+  /** By its number in the fetch, or pooled. */
+  Lent(Lender lender, long number, long pooled, ByteBuffer bytes) {
     this.lender = lender;
     this.number = number;
+    this.pooled = pooled;
     this.bytes = bytes;
   }
 
   long number() {
     return number;
+  }
+
+  long pooled() {
+    return pooled;
   }
 
   int size() {

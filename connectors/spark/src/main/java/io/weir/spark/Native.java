@@ -14,7 +14,7 @@ import java.nio.file.StandardCopyOption;
  */
 final class Native {
   /** Words of a get, and of what has ended, in direct buffers. */
-  static final int GET_WORDS = 5;
+  static final int GET_WORDS = 6;
 
   static final int GOT_WORDS = 6;
 
@@ -104,6 +104,11 @@ final class Native {
   static native void copy(long ptr, byte[] to, int at, int bytes);
 
   static native ByteBuffer wrap(long ptr, long bytes);
+
+  /** Any thread; 0: there is none. */
+  static native long allocate(long bytes);
+
+  static native void free(long ptr);
 
   /** True: sleep() may be called now, without the lock. */
   static native boolean arm(long handle);

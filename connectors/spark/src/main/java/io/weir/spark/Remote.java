@@ -19,6 +19,9 @@ final class Remote {
   /** Of libweir; 0: not opened yet. */
   long peer;
 
+  /** What it has is not mapped, and goes where we say without another copy. */
+  boolean streams;
+
   boolean refused;
   boolean lost;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.spark;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +16,7 @@ import scala.collection.Iterator;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
 import scala.reflect.ClassTag$;
+import scala.runtime.AbstractFunction1;
 
 /**
  * The {@link Metrics} of all executors, asked for from the driver by a small job. From Python:
@@ -35,23 +37,35 @@ public final class Report {
         places.add(new Tuple2<>(places.size(), seq("executor_" + id.host() + "_" + id.executorId())));
       }
     }
-    RDD<Integer> rdd =
-        sc.makeRDD(JavaConverters.asScalaBuffer(places).toSeq(), ClassTag$.MODULE$.apply(Integer.class));
     Map<String, Map<String, Long>> all = new TreeMap<>();
-    for (Tuple2<String, Map<String, Long>> one :
-        rdd.toJavaRDD().map(i -> ofThisExecutor()).collect()) {
-      all.put(one._1(), one._2());
+    for (Object one : (Object[]) at(sc, places).map(new Look(), ClassTag$.MODULE$.AnyRef()).collect()) {
+      @SuppressWarnings("unchecked")
+      Tuple2<String, Map<String, Long>> t = (Tuple2<String, Map<String, Long>>) one;
+      all.put(t._1(), t._2());
     }
     return all;
   }
 
-  private static Seq<String> seq(String one) {
-    return JavaConverters.asScalaBuffer(List.of(one)).toSeq();
+  /** Lines of Spark differ in whose Seq it is. */
+  @SuppressWarnings({"unchecked", "rawtypes"})
+  private static RDD<Integer> at(SparkContext sc, List<Tuple2<Integer, Seq<String>>> places) {
+    scala.collection.immutable.Seq all = JavaConverters.asScalaBuffer((List) places).toList();
+    return sc.makeRDD(all, ClassTag$.MODULE$.apply(Integer.class));
   }
 
-  private static Tuple2<String, Map<String, Long>> ofThisExecutor() {
-    Map<String, Long> m = new TreeMap<>(Metrics.ofThisProcess());
-    m.put("pid", ProcessHandle.current().pid());
-    return new Tuple2<>(SparkEnv.get().executorId(), m);
+  private static Seq<String> seq(String one) {
+    return JavaConverters.asScalaBuffer(List.of(one)).toList();
+  }
+
+  private static final class Look extends AbstractFunction1<Integer, Object>
+      implements Serializable {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public Object apply(Integer place) {
+      Map<String, Long> m = new TreeMap<>(Metrics.ofThisProcess());
+      m.put("pid", ProcessHandle.current().pid());
+      return new Tuple2<>(SparkEnv.get().executorId(), m);
+    }
   }
 }
