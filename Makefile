@@ -3,12 +3,13 @@
 # `make test` are enough: they install what is missing, build, and run.
 
 .DEFAULT_GOAL := release
-.PHONY: build/spark/lib release demo test test-sanitizers check bench bench-two-stage \
-        bench-query bench-scan install install-all docs format fuzz tidy \
+.PHONY: build/spark/lib release demo test test-sanitizers check bench \
+        bench-two-stage bench-query bench-scan install install-all docs format fuzz tidy \
         coverage soak clean setup setup-build setup-check setup-bench setup-vm \
         setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
         test-sql test-sql-long sql bench-sql vm test-vm bench-vm help \
-        test-upgrade mutants sim-mistakes setup-spark spark test-spark bench-spark
+        test-upgrade mutants sim-mistakes setup-spark spark test-spark \
+        bench-spark
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -21,7 +22,8 @@ setup: ## install all Debian packages
 setup: setup-build setup-check setup-bench setup-vm setup-cross setup-scan \
        setup-duckdb setup-spark
 
-setup-build setup-check setup-bench setup-vm setup-cross setup-spark: setup-%:
+setup-build setup-check setup-bench setup-vm setup-cross \
+        setup-spark: setup-%:
 	@tools/setup.sh $*
 
 setup-scan: setup-build ## fetch nanoarrow and adbc.h for libweir-scan
@@ -226,13 +228,15 @@ build/spark/lib: setup-spark $(REL)/spark.configured
 
 spark: build/spark/lib ## build/spark/LINE/*.jar, the shuffle manager for Spark
 	@connectors/spark/build.sh $(REL) \
-	    $$(for v in 3.5.9 4.3.0; do connectors/spark/test/spark.sh $$v; done | \
+	    $$(for v in 3.5.9 4.3.0; do \
+	        connectors/spark/test/spark.sh $$v; done | \
 	    sed 's,$$,/lib/python3*/site-packages/pyspark/jars,')
 
 test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (8 minutes)
 	@connectors/spark/test/run.sh $(REL) $(ARGS)
 
-bench-spark: setup-spark build/bench/build.ninja ## transfer of blocks, 2 minutes
+bench-spark: ## blocks of Spark over Weir and Netty, 2 minutes
+bench-spark: setup-spark build/bench/build.ninja
 	@cmake --preset bench >/dev/null
 	@cmake --build build/bench -j $(JOBS) --target weir_spark
 	@connectors/spark/bench/run.sh build/bench $(ARGS)

@@ -44,7 +44,8 @@ find_path(
   NO_CMAKE_FIND_ROOT_PATH)
 if(WEIR_JNI_INCLUDE)
   weir_glob(weir_spark_sources connectors/spark/native/*.c)
-  set(weir_spark_exports ${PROJECT_SOURCE_DIR}/connectors/spark/native/exports.map)
+  set(weir_spark_exports
+      ${PROJECT_SOURCE_DIR}/connectors/spark/native/exports.map)
   add_library(weir_spark MODULE EXCLUDE_FROM_ALL ${weir_spark_sources})
   set_target_properties(
     weir_spark

@@ -11,7 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=$(cd "$here/../../.." && pwd)/build/spark
 JAVA_HOME=${JAVA_HOME:-$(echo /usr/lib/jvm/java-17-openjdk-*)}
 spark=${SPARK:-3.5.9}
-jars=$(echo "$("$here/../test/spark.sh" "$spark")"/lib/python3*/site-packages/pyspark/jars)
+venv=$("$here/../test/spark.sh" "$spark")
+jars=$(echo "$venv"/lib/python3*/site-packages/pyspark/jars)
 "$here/../build.sh" "$build" "$jars"
 
 classes=$out/${spark%.*}/classes

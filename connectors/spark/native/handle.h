@@ -12,7 +12,6 @@
 #ifndef WEIR_SPARK_HANDLE_H
 #define WEIR_SPARK_HANDLE_H
 
-#include <jni.h>
 #include <stdint.h>
 
 #include <weir/weir.h>
@@ -24,12 +23,13 @@ struct wj_handle {
     int wake_fd;
 };
 
-static inline struct wj_handle *wj_handle(jlong h)
+static inline struct wj_handle *wj_handle(int64_t h)
 {
     return (struct wj_handle *)(intptr_t)h;
 }
 
-/** Throw a WeirException with a code and its message. */
-void wj_throw(JNIEnv *env, weir_err code, const char *message);
+/** Throw a WeirException with a code and its message. env is a JNIEnv: this
+ *  header compiles without Java's. */
+void wj_throw(void *env, weir_err code, const char *message);
 
 #endif /* WEIR_SPARK_HANDLE_H */

@@ -3,10 +3,11 @@
  * io.weir.spark.Native: the node of an executor, its regions and its peers.
  * Nothing here keeps a reference to a Java object.
  */
-#include "handle.h"
+#include "connectors/spark/native/handle.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jni.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,9 @@ struct secret {
     uint8_t bytes[256];
 };
 
-void wj_throw(JNIEnv *env, weir_err code, const char *message)
+void wj_throw(void *env_in, weir_err code, const char *message)
 {
+    JNIEnv *env = env_in;
     jclass c = (*env)->FindClass(env, "io/weir/spark/WeirException");
     if (c == NULL) {
         return; /* that is thrown then */
@@ -287,10 +289,9 @@ static struct mapped *map_file(const char *path, size_t bytes)
     return NULL;
 }
 
-JNIEXPORT jlong JNICALL
-Java_io_weir_spark_Native_publishFile(JNIEnv *env, jclass c, jlong h,
-                                      jstring path, jlong bytes, jlong space,
-                                      jlong id)
+JNIEXPORT jlong JNICALL Java_io_weir_spark_Native_publishFile(
+    JNIEnv *env, jclass c, jlong h, jstring path, jlong bytes, jlong space,
+    jlong id)
 {
     (void)c;
     const char *chars = (*env)->GetStringUTFChars(env, path, NULL);

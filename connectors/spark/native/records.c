@@ -6,8 +6,9 @@
  *   get   space, id, off, bytes, dst, tag
  *   got   tag, code, ptr, bytes, lent, mapped
  */
-#include "handle.h"
+#include "connectors/spark/native/handle.h"
 
+#include <jni.h>
 #include <stdlib.h>
 
 enum { GET_WORDS = 6, GOT_WORDS = 6, AT_ONCE = 64 };

@@ -17,11 +17,12 @@ for spark in ${LINES:-3.5.9 4.3.0}; do
     jars=$(echo "$venv"/lib/python3*/site-packages/pyspark/jars)
     "$here/../build.sh" "$build" "$jars"
     export WEIR_SPARK_JAR
-    WEIR_SPARK_JAR=$(echo "$here/../../../build/spark/${spark%.*}"/weir-spark-*.jar)
+    out=$here/../../../build/spark/${spark%.*}
+    WEIR_SPARK_JAR=$(echo "$out"/weir-spark-*.jar)
     export PYSPARK_PYTHON="$venv/bin/python"
     echo "Spark $spark"
     cd "$here"
-    log=$here/../../../build/spark/${spark%.*}/test.log
+    log=$out/test.log
     if ! timeout --signal=ABRT 300 "$venv/bin/python" test_spark.py "$@" \
         2>"$log"; then
         tail -n 100 "$log"

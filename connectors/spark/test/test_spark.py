@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in under a Spark: answers, what travelled over what, what is left."""
+"""The plug-in under a Spark: answers, what went over what, what is left."""
 
 import os
 import signal
