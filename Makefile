@@ -4,12 +4,12 @@
 
 .DEFAULT_GOAL := release
 .PHONY: build/spark/lib release demo test test-sanitizers check bench \
-        bench-two-stage bench-query bench-scan install install-all docs format fuzz tidy \
-        coverage soak clean setup setup-build setup-check setup-bench setup-vm \
-        setup-cross setup-scan setup-duckdb test-aarch64 test-rust test-adbc \
-        test-sql test-sql-long sql bench-sql vm test-vm bench-vm help \
-        test-upgrade mutants sim-mistakes setup-spark spark test-spark \
-        bench-spark
+        bench-two-stage bench-query bench-scan install install-all docs \
+        format fuzz tidy coverage soak clean setup setup-build setup-check \
+        setup-bench setup-vm setup-cross setup-scan setup-duckdb \
+        test-aarch64 test-rust test-adbc test-sql test-sql-long sql \
+        bench-sql vm test-vm bench-vm help test-upgrade mutants sim-mistakes \
+        setup-spark spark test-spark bench-spark
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local

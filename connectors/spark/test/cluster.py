@@ -12,6 +12,7 @@ import time
 import urllib.request
 
 import pyspark
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 HOME = os.path.dirname(pyspark.__file__)
@@ -75,6 +76,14 @@ class Cluster:
         self.dir.cleanup()
 
 
+def start_driver(jar):
+    """The driver's process, once. It keeps for all applications the options
+    that it is started with, so these are none."""
+    os.environ["PYSPARK_SUBMIT_ARGS"] = \
+        f"--driver-class-path {jar} pyspark-shell"
+    SparkContext._ensure_initialized()
+
+
 class App:
     """An application, `with` ends it; without a cluster on one of its own,
     all of whose executors are of one host."""
@@ -83,7 +92,6 @@ class App:
         master = cluster.url if cluster else "local-cluster[2,1,1024]"
         b = (SparkSession.builder.master(master).appName("weir")
              .config("spark.jars", jar)
-             .config("spark.driver.extraClassPath", jar)
              .config("spark.executor.extraClassPath", jar)
              .config("spark.shuffle.manager",
                      "io.weir.spark.WeirShuffleManager")
@@ -104,6 +112,7 @@ class App:
              .config("spark.shuffle.reduceLocality.enabled", "false")
              .config("spark.cleaner.periodicGC.interval", "1h")
              .config("spark.sql.shuffle.partitions", "8"))
+        start_driver(jar)
         for name, value in options.items():
             b = b.config("spark." + name.replace("__", "."), value)
         self.spark = b.getOrCreate()
@@ -117,8 +126,6 @@ class App:
 
     def __exit__(self, *_):
         self.spark.stop()
-        # Options are per application, and stay in the session otherwise.
-        SparkSession.builder._options.clear()
         shutil.rmtree(os.path.join(HOME, "work"), ignore_errors=True)
 
     def running(self):

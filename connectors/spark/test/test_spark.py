@@ -56,9 +56,9 @@ def combine(app):
 
 
 def empty(app):
-    """200 partitions for 3 keys: most blocks are empty."""
+    """60 partitions for 3 keys: most blocks are empty."""
     got = (app.spark.range(0, 3000, 1, 4).selectExpr("id % 3 k")
-           .repartition(200, "k").groupBy("k").count().collect())
+           .repartition(60, "k").groupBy("k").count().collect())
     assert sorted(tuple(r) for r in got) == [(k, 1000) for k in range(3)]
     nothing = app.spark.range(0, 100, 1, 4).where("id < 0").repartition(5)
     assert nothing.count() == 0
@@ -166,7 +166,7 @@ class Spark(unittest.TestCase):
 
     def test_a_refused_registration_is_no_error(self):
         # The node opens, and has no room for any index.
-        with self.app(weir__memory="700k") as app:
+        with self.app(weir__memory="700k", weir__transport="auto") as app:
             repartition(app)
             self.assertGreater(app.total("registrationsRefused"), 0)
             self.assertGreater(app.total("fallback.not-published"), 0)

@@ -13,7 +13,7 @@ import scala.collection.Seq;
 /** Where blocks lie, as the tracker says; on the way it tells the fabric of its peers. */
 final class Addresses
     extends AbstractIterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> {
-  private final Fabric fabric;
+  private final Fabric fabric; /* null: there is none */
   private final Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> from;
 
   Addresses(
@@ -32,7 +32,7 @@ final class Addresses
   public Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>> next() {
     Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>> t = from.next();
     Option<String> topology = t._1().topologyInfo();
-    if (topology.isDefined()) {
+    if (fabric != null && topology.isDefined()) {
       fabric.meet(t._1().executorId(), topology.get());
     }
     return t;

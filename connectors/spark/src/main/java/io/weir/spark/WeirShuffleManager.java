@@ -148,12 +148,15 @@ public final class WeirShuffleManager extends SortShuffleManager {
     @SuppressWarnings("unchecked")
     BaseShuffleHandle<K, Object, C> h = (BaseShuffleHandle<K, Object, C>) handle;
     Fabric f = fabric();
-    if (f == null || h.dependency().isShuffleMergeFinalizedMarked()) {
+    if (SparkEnv.get().blockManager().blockManagerId().isDriver()
+        || h.dependency().isShuffleMergeFinalizedMarked()) {
       return super.getReader(
           handle, startMap, endMap, startPartition, endPartition, context, metrics);
     }
     MapOutputTracker tracker = SparkEnv.get().mapOutputTracker();
-    f.expect(handle.shuffleId(), h.dependency().partitioner().numPartitions());
+    if (f != null) {
+      f.expect(handle.shuffleId(), h.dependency().partitioner().numPartitions());
+    }
     return new WeirShuffleReader<>(
         h.dependency(),
         new WeirShuffleReader.Source(
