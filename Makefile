@@ -232,7 +232,7 @@ spark: build/spark/lib ## build/spark/LINE/*.jar, the shuffle manager for Spark
 	        connectors/spark/test/spark.sh $$v; done | \
 	    sed 's,$$,/lib/python3*/site-packages/pyspark/jars,')
 
-test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (8 minutes)
+test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (10 minutes)
 	@connectors/spark/test/run.sh $(REL) $(ARGS)
 
 bench-spark: ## blocks of Spark over Weir and Netty, 2 minutes

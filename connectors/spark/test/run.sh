@@ -23,7 +23,7 @@ for spark in ${LINES:-3.5.9 4.3.0}; do
     echo "Spark $spark"
     cd "$here"
     log=$out/test.log
-    if ! timeout --signal=ABRT 300 "$venv/bin/python" test_spark.py "$@" \
+    if ! timeout --signal=ABRT 480 "$venv/bin/python" test_spark.py "$@" \
         2>"$log"; then
         tail -n 100 "$log"
         exit 1

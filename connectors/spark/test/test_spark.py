@@ -105,8 +105,9 @@ class Spark(unittest.TestCase):
     def app(self, **options):
         return App(self.cluster, JAR, **options)
 
-    def check_ways(self, app, way):
-        """All that Spark read from elsewhere came over Weir, by that way."""
+    def check_ways(self, app, way, killed=False):
+        """All that Spark read from elsewhere came over Weir, by that way; it
+        does not count what tasks have read that were killed."""
         remote = app.remote_bytes()
         other = "bytesNetwork" if way == "bytesShm" else "bytesShm"
         m = app.metrics()
@@ -114,7 +115,10 @@ class Spark(unittest.TestCase):
         self.assertEqual(len(m), 2)
         self.assertEqual(total["fallback"], 0, total)
         self.assertGreater(total[way], 5 << 20)
-        self.assertEqual(total[way], remote)
+        if killed:
+            self.assertGreaterEqual(total[way], remote)
+        else:
+            self.assertEqual(total[way], remote)
         self.assertEqual(total[other], 0)
 
     def check_nothing_is_left(self, app):
@@ -151,7 +155,7 @@ class Spark(unittest.TestCase):
             for query in (group, join, repartition, coalesced):
                 with self.subTest(query=query.__name__):
                     query(app)
-            self.check_ways(app, "bytesShm")
+            self.check_ways(app, "bytesShm", killed=True)
             self.assertGreater(app.total("blocksCopied"), 0)
             self.assertGreater(app.total("blocksLent"), 0)
             self.check_nothing_is_left(app)
@@ -165,12 +169,13 @@ class Spark(unittest.TestCase):
                       "library", self.cluster.logs())
 
     def test_a_refused_registration_is_no_error(self):
-        # The node opens, and has no room for any index.
+        # The node opens, and has room for neither all indexes nor copies.
         with self.app(weir__memory="700k", weir__transport="auto") as app:
             repartition(app)
-            self.assertGreater(app.total("registrationsRefused"), 0)
-            self.assertGreater(app.total("fallback.not-published"), 0)
-            self.assertEqual(app.total("blocks"), 0)
+            m = app.metrics().values()
+            self.assertGreater(sum(e["fallback.not-published"] +
+                                   e["fallback.failed"] for e in m), 0)
+        self.assertIn("raise its memory_bytes", self.cluster.logs())
 
     def test_an_executor_that_is_killed(self):
         with self.app(stage__maxConsecutiveAttempts="8") as app:
