@@ -3,12 +3,13 @@
 # `make test` are enough: they install what is missing, build, and run.
 
 .DEFAULT_GOAL := release
-.PHONY: release demo test test-sanitizers check bench bench-two-stage \
-        bench-query bench-scan install install-all docs format fuzz tidy \
-        coverage soak clean setup setup-build setup-check setup-bench setup-vm \
-        setup-coverage setup-cross setup-scan setup-duckdb test-aarch64 \
-        test-rust test-adbc test-sql test-sql-long sql bench-sql vm test-vm \
-        bench-vm help test-upgrade mutants sim-mistakes
+.PHONY: build/spark/lib release demo test test-sanitizers check bench \
+        bench-two-stage bench-query bench-scan install install-all docs \
+        format fuzz tidy coverage soak clean setup setup-build setup-check \
+        setup-bench setup-vm setup-coverage setup-cross setup-scan \
+        setup-duckdb setup-spark test-aarch64 test-rust test-adbc test-sql \
+        test-sql-long sql bench-sql vm test-vm bench-vm help test-upgrade \
+        mutants sim-mistakes spark test-spark bench-spark
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -19,10 +20,10 @@ help: ## list these names
 
 setup: ## install all Debian packages
 setup: setup-build setup-check setup-bench setup-vm setup-cross setup-scan \
-       setup-duckdb
+       setup-duckdb setup-spark
 
-setup-build setup-check setup-bench setup-vm setup-coverage \
-setup-cross: setup-%:
+setup-build setup-check setup-bench setup-vm setup-coverage setup-cross \
+        setup-spark: setup-%:
 	@tools/setup.sh $*
 
 setup-scan: setup-build ## fetch nanoarrow and adbc.h for libweir-scan
@@ -216,6 +217,29 @@ bench-sql: setup-bench build/bench/build.ninja $(SQL_TPCH)
 
 test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
 	@connectors/adbc/test/run.sh $(REL) $(ARGS)
+
+# Configured again where the JDK has come later than the build.
+$(REL)/spark.configured: $(REL)/build.ninja | setup-spark
+	@cmake --preset release >/dev/null
+	@touch $@
+
+build/spark/lib: setup-spark $(REL)/spark.configured
+	@cmake --build $(REL) -j $(JOBS) --target weir_spark
+
+spark: build/spark/lib ## build/spark/LINE/*.jar, the shuffle manager for Spark
+	@connectors/spark/build.sh $(REL) \
+	    $$(for v in 3.5.9 4.3.0; do \
+	        connectors/spark/test/spark.sh $$v; done | \
+	    sed 's,$$,/lib/python3*/site-packages/pyspark/jars,')
+
+test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (10 minutes)
+	@connectors/spark/test/run.sh $(REL) $(ARGS)
+
+bench-spark: ## blocks of Spark over Weir and Netty, 2 minutes
+bench-spark: setup-spark build/bench/build.ninja
+	@cmake --preset bench >/dev/null
+	@cmake --build build/bench -j $(JOBS) --target weir_spark
+	@connectors/spark/bench/run.sh build/bench $(ARGS)
 
 vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'

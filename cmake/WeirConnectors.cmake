@@ -33,3 +33,30 @@ if(WEIR_SCAN_FOUND)
     target_link_options(weir_adbc_driver PRIVATE --coverage)
   endif()
 endif()
+
+# connectors/spark: libweir_spark.so, which goes into the plug-in's jar. Built
+# by `make spark` alone, where there is a JDK; the machine's own headers of Java
+# do for other processors, too.
+file(GLOB weir_jdks /usr/lib/jvm/*17*/include /usr/lib/jvm/*/include)
+find_path(
+  WEIR_JNI_INCLUDE jni.h
+  HINTS $ENV{JAVA_HOME}/include ${weir_jdks}
+  NO_CMAKE_FIND_ROOT_PATH)
+if(WEIR_JNI_INCLUDE)
+  weir_glob(weir_spark_sources connectors/spark/native/*.c)
+  set(weir_spark_exports
+      ${PROJECT_SOURCE_DIR}/connectors/spark/native/exports.map)
+  add_library(weir_spark MODULE EXCLUDE_FROM_ALL ${weir_spark_sources})
+  set_target_properties(
+    weir_spark
+    PROPERTIES LINK_DEPENDS ${weir_spark_exports}
+               LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_include_directories(weir_spark SYSTEM PRIVATE
+                             ${WEIR_JNI_INCLUDE} ${WEIR_JNI_INCLUDE}/linux)
+  target_link_libraries(weir_spark PRIVATE weir_flags weir_static)
+  target_link_options(weir_spark PRIVATE -Wl,-z,nodelete
+                      -Wl,--version-script=${weir_spark_exports})
+  if(NOT WEIR_SANITIZE)
+    target_link_options(weir_spark PRIVATE -Wl,-z,defs)
+  endif()
+endif()

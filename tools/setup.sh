@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [lib|plan|verbs|build|check|bench|vm|coverage|cross|scan|duckdb]...:
-# install the Debian packages that Weir needs and that are missing: lib for
+# setup.sh [lib|plan|verbs|build|check|bench|vm|coverage|cross|scan|duckdb|
+#           spark]...: install the Debian packages that Weir needs and that are missing: lib for
 # libweir alone, plan for libweir-plan, verbs for the transport over RDMA, build
 # for all three and everything that is made of them. When none is, this takes
 # milliseconds and touches nothing.
@@ -29,6 +29,8 @@ coverage="gcovr"
 scan="python3-venv"
 # tools/duckdb.sh fetches with it.
 duckdb="npm"
+# connectors/spark: its tests fetch Spark itself.
+spark="openjdk-17-jdk-headless maven python3-venv"
 # tools/sysroot.sh fetches what is linked.
 cross="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross
        libstdc++-12-dev-arm64-cross qemu-user"
@@ -47,10 +49,11 @@ for group in "${@:-build}"; do
     cross) wanted="$wanted $cross" ;;
     scan) wanted="$wanted $scan" ;;
     duckdb) wanted="$wanted $duckdb" ;;
+    spark) wanted="$wanted $spark" ;;
     *)
         echo "setup.sh: no group '$group'" \
             "(lib, plan, verbs, build, check, bench, vm, coverage, cross," \
-            "scan, duckdb)" >&2
+            "scan, duckdb, spark)" >&2
         exit 2
         ;;
     esac

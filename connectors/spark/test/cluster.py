@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A standalone master, with workers on 127.0.0.1 and 127.0.0.2, which are two
+hosts to Spark, and applications on it."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+import pyspark
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+HOME = os.path.dirname(pyspark.__file__)
+HOSTS = ["127.0.0.1", "127.0.0.2"]
+
+
+class Cluster:
+    def __init__(self, cores=2):
+        self.dir = tempfile.TemporaryDirectory(prefix="weir-spark-")
+        self.processes = []
+        self.url = None
+        log = self._start("master", "org.apache.spark.deploy.master.Master",
+                          "--host", HOSTS[0], "--port", "0",
+                          "--webui-port", "0")
+        self.url = self._wait(log, "Starting Spark master at ").strip()
+        for host in HOSTS:
+            log = self._start(host, "org.apache.spark.deploy.worker.Worker",
+                              "--host", host, "--webui-port", "0", "--cores",
+                              str(cores), "--memory", "4g", "--work-dir",
+                              os.path.join(self.dir.name, "work-" + host),
+                              self.url)
+            self._wait(log, "Successfully registered with master")
+
+    def _start(self, name, *args):
+        path = os.path.join(self.dir.name, name + ".log")
+        env = dict(os.environ, SPARK_LOCAL_IP=HOSTS[0], SPARK_HOME=HOME,
+                   SPARK_NO_DAEMONIZE="1", SPARK_DAEMON_MEMORY="256m")
+        with open(path, "w", encoding="utf-8") as out:
+            self.processes.append(subprocess.Popen(
+                [os.path.join(HOME, "bin", "spark-class"), *args], stdout=out,
+                stderr=subprocess.STDOUT, env=env))
+        return path
+
+    @staticmethod
+    def _wait(path, text):
+        """What follows the text in a line of a log."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            with open(path, encoding="utf-8") as log:
+                for line in log:
+                    if text in line and line.endswith("\n"):
+                        return line.split(text, 1)[1]
+            time.sleep(0.05)
+        raise TimeoutError(f"{path} does not say '{text}'")
+
+    def logs(self):
+        """What all executors have said."""
+        text = ""
+        for base, _, files in os.walk(self.dir.name):
+            if "stderr" in files:
+                with open(os.path.join(base, "stderr"), encoding="utf-8",
+                          errors="replace") as log:
+                    text += log.read()
+        return text
+
+    def close(self):
+        for p in reversed(self.processes):
+            p.send_signal(signal.SIGTERM)
+        for p in self.processes:
+            p.wait(30)
+        self.dir.cleanup()
+
+
+def start_driver(jar):
+    """The driver's process, once. It keeps for all applications the options
+    that it is started with, so these are none."""
+    os.environ["PYSPARK_SUBMIT_ARGS"] = \
+        f"--driver-class-path {jar} pyspark-shell"
+    SparkContext._ensure_initialized()
+
+
+class App:
+    """An application, `with` ends it; without a cluster on one of its own,
+    all of whose executors are of one host."""
+
+    def __init__(self, cluster, jar, **options):
+        master = cluster.url if cluster else "local-cluster[2,1,1024]"
+        b = (SparkSession.builder.master(master).appName("weir")
+             .config("spark.jars", jar)
+             .config("spark.executor.extraClassPath", jar)
+             .config("spark.shuffle.manager",
+                     "io.weir.spark.WeirShuffleManager")
+             .config("spark.plugins", "io.weir.spark.WeirPlugin")
+             .config("spark.driver.host", HOSTS[0])
+             # A peer that is gone is soon given up.
+             .config("spark.shuffle.io.retryWait", "200ms")
+             .config("spark.shuffle.io.maxRetries", "1")
+             .config("spark.executor.memory", "600m")
+             .config("spark.executor.cores", "1")
+             .config("spark.cores.max", "2")
+             .config("spark.ui.port", "0")
+             .config("spark.ui.showConsoleProgress", "false")
+             .config("spark.ui.liveUpdate.period", "0")
+             .config("spark.shuffle.readHostLocalDisk", "false")
+             # Reducers go anywhere; what asks for metrics goes where it must.
+             .config("spark.locality.wait", "30s")
+             .config("spark.shuffle.reduceLocality.enabled", "false")
+             .config("spark.cleaner.periodicGC.interval", "1h")
+             .config("spark.sql.shuffle.partitions", "8"))
+        start_driver(jar)
+        for name, value in options.items():
+            b = b.config("spark." + name.replace("__", "."), value)
+        self.spark = b.getOrCreate()
+        self.sc = self.spark.sparkContext
+        self.jsc = self.sc._jsc.sc()
+        self.executors = int(options.get("cores__max", 2))
+
+    def __enter__(self):
+        self.ready(self.executors)
+        return self
+
+    def __exit__(self, *_):
+        self.spark.stop()
+        shutil.rmtree(os.path.join(HOME, "work"), ignore_errors=True)
+
+    def running(self):
+        return self.jsc.getExecutorMemoryStatus().size() - 1
+
+    def ready(self, n):
+        end = time.monotonic() + 60
+        while self.running() < n:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{self.running()} of {n} executors")
+            time.sleep(0.05)
+
+    def metrics(self):
+        """Of each executor."""
+        report = self.sc._jvm.io.weir.spark.Report.ofExecutors(self.sc._jsc)
+        return {e: dict(m) for e, m in dict(report).items()}
+
+    def total(self, name):
+        return sum(m[name] for m in self.metrics().values())
+
+    def remote_bytes(self):
+        """What Spark has counted as read from other executors."""
+        self.jsc.listenerBus().waitUntilEmpty()
+        url = (f"{self.sc.uiWebUrl}/api/v1/applications/"
+               f"{self.sc.applicationId}/stages")
+        with urllib.request.urlopen(url) as reply:
+            return sum(s["shuffleRemoteBytesRead"] for s in json.load(reply))
+
+    def forget_shuffles(self):
+        """As Spark does when nothing refers to them any more."""
+        for i in range(200):
+            self.jsc.cleaner().get().doCleanupShuffle(i, True)

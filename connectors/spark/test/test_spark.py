@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plug-in under a Spark: answers, what went over what, what is left."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import unittest
+
+from cluster import App, Cluster
+
+JAR = os.environ["WEIR_SPARK_JAR"]
+ROWS = 200000
+# A row is its number, a key, and some text that does not compress away.
+ROW = ("id", "id % 1000 k", "sha2(string(id), 256) t")
+
+
+def rows(app, parts=6, n=ROWS):
+    return app.spark.range(0, n, 1, parts).selectExpr(*ROW)
+
+
+def group(app):
+    got = (rows(app).groupBy("k").agg({"id": "sum", "t": "max"})
+           .selectExpr("sum(`sum(id)`)", "count(*)").collect()[0])
+    assert tuple(got) == (ROWS * (ROWS - 1) // 2, 1000), got
+
+
+def sort(app):
+    got = [r.t for r in rows(app).select("t").sort("t").collect()]
+    assert len(got) == ROWS and got == sorted(got)
+
+
+def join(app):
+    a = rows(app)
+    b = rows(app, 4).selectExpr("id * 2 id", "t u").hint("merge")
+    got = (a.join(b, "id").selectExpr("count(*)", "sum(id)").collect()[0])
+    n = ROWS // 2
+    assert tuple(got) == (n, n * (n - 1)), got
+
+
+def repartition(app):
+    """Every byte arrives: a sum over all of the text."""
+    sums = [d.selectExpr("sum(crc32(t))", "count(*)").collect()[0]
+            for d in (rows(app), rows(app).repartition(7))]
+    assert sums[0] == sums[1], sums
+
+
+def combine(app):
+    """RDDs: combined on the map side, and sorted by key."""
+    pairs = app.sc.parallelize(range(20000), 4).map(lambda x: (x % 100, x))
+    assert dict(pairs.reduceByKey(lambda a, b: a + b, 5).collect()) == {
+        k: sum(range(k, 20000, 100)) for k in range(100)}
+    keys = [k for k, _ in pairs.sortByKey(numPartitions=5).collect()]
+    assert keys == sorted(keys) and len(keys) == 20000
+
+
+def empty(app):
+    """60 partitions for 3 keys: most blocks are empty."""
+    got = (app.spark.range(0, 3000, 1, 4).selectExpr("id % 3 k")
+           .repartition(60, "k").groupBy("k").count().collect())
+    assert sorted(tuple(r) for r in got) == [(k, 1000) for k in range(3)]
+    nothing = app.spark.range(0, 100, 1, 4).where("id < 0").repartition(5)
+    assert nothing.count() == 0
+
+
+def coalesced(app):
+    """AQE makes few partitions of many: ranges of blocks are fetched."""
+    app.spark.conf.set("spark.sql.shuffle.partitions", "60")
+    try:
+        grouped = rows(app).groupBy("k").count()
+        assert grouped.where("count != 200").count() == 0
+        assert grouped.rdd.getNumPartitions() < 60
+    finally:
+        app.spark.conf.set("spark.sql.shuffle.partitions", "8")
+
+
+def skewed(app):
+    """AQE splits a skewed partition by map outputs."""
+    for name, value in (("skewedPartitionThresholdInBytes", "200k"),
+                        ("skewedPartitionFactor", "1.5")):
+        app.spark.conf.set("spark.sql.adaptive.skewJoin." + name, value)
+    app.spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes",
+                       "100k")
+    a = rows(app).selectExpr("if(id % 10 = 0, id % 1000, 7) k", "t")
+    b = app.spark.range(0, 1000, 1, 4).selectExpr("id k", "id v")
+    joined = a.hint("merge").join(b.hint("merge"), "k")
+    got = joined.groupBy().agg({"v": "sum", "t": "count"}).collect()[0]
+    one = sum(7 if i % 10 else i % 1000 for i in range(ROWS))
+    assert sorted(tuple(got)) == sorted((ROWS, one)), got
+
+
+QUERIES = (group, sort, join, repartition, combine, empty, coalesced, skewed)
+
+
+class Spark(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.close()
+
+    def app(self, **options):
+        return App(self.cluster, JAR, **options)
+
+    def check_ways(self, app, way, killed=False):
+        """All that Spark read from elsewhere came over Weir, by that way; it
+        does not count what tasks have read that were killed."""
+        remote = app.remote_bytes()
+        other = "bytesNetwork" if way == "bytesShm" else "bytesShm"
+        m = app.metrics()
+        total = {n: sum(e[n] for e in m.values()) for n in m["0"]}
+        self.assertEqual(len(m), 2)
+        self.assertEqual(total["fallback"], 0, total)
+        self.assertGreater(total[way], 5 << 20)
+        if killed:
+            self.assertGreaterEqual(total[way], remote)
+        else:
+            self.assertEqual(total[way], remote)
+        self.assertEqual(total[other], 0)
+
+    def check_nothing_is_left(self, app):
+        self.assertGreater(app.total("regions"), 0)
+        app.forget_shuffles()
+        self.assertEqual(app.total("regions"), 0)
+        self.assertEqual(app.total("lent"), 0)
+
+    def test_shm_and_lz4(self):
+        with self.app(weir__transport="auto") as app:
+            for query in QUERIES:
+                with self.subTest(query=query.__name__):
+                    query(app)
+            self.check_ways(app, "bytesShm")
+            self.check_nothing_is_left(app)
+
+    def test_tcp_zstd_and_encryption(self):
+        # Spark's own small cluster has the secret, too.
+        with App(None, JAR, weir__transport="tcp", authenticate="true",
+                 authenticate__secret="s3cret", io__encryption__enabled="true",
+                 io__compression__codec="zstd") as app:
+            for query in (group, sort, repartition, empty, coalesced, skewed):
+                with self.subTest(query=query.__name__):
+                    query(app)
+            self.check_ways(app, "bytesNetwork")
+            self.check_nothing_is_left(app)
+
+    def test_small_budgets_snappy_and_speculation(self):
+        # Little may be lent or under way: gets wait, and blocks are copied.
+        with self.app(io__compression__codec="snappy", speculation="true",
+                      speculation__quantile="0.1", weir__copyBelow="1k",
+                      speculation__multiplier="1.01",
+                      weir__maxBytesInFlight="1m") as app:
+            for query in (group, join, repartition, coalesced):
+                with self.subTest(query=query.__name__):
+                    query(app)
+            self.check_ways(app, "bytesShm", killed=True)
+            self.assertGreater(app.total("blocksCopied"), 0)
+            self.assertGreater(app.total("blocksLent"), 0)
+            self.check_nothing_is_left(app)
+
+    def test_no_library_is_no_error(self):
+        with self.app(weir__library="/nonexistent") as app:
+            group(app)
+            self.assertEqual(app.total("blocks"), 0)
+            self.assertGreater(app.total("fallback.unavailable"), 0)
+        self.assertIn("all blocks come over Spark's own transfer: no native "
+                      "library", self.cluster.logs())
+
+    def test_a_refused_registration_is_no_error(self):
+        # The node opens, and has room for neither all indexes nor copies.
+        with self.app(weir__memory="700k", weir__transport="auto") as app:
+            repartition(app)
+            m = app.metrics().values()
+            self.assertGreater(sum(e["fallback.not-published"] +
+                                   e["fallback.failed"] for e in m), 0)
+        self.assertIn("raise its memory_bytes", self.cluster.logs())
+
+    def test_an_executor_that_is_killed(self):
+        with self.app(stage__maxConsecutiveAttempts="8") as app:
+            pairs = app.sc.parallelize(range(60000), 6).map(
+                lambda x: (x % 100, x)).groupByKey(6)
+            want = {k: sum(range(k, 60000, 100)) for k in range(100)}
+            self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
+            before = app.metrics()
+            victim = sorted(before)[0]
+            os.kill(before[victim]["pid"], signal.SIGKILL)
+            # The map outputs of the first job are used again.
+            self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
+            app.ready(2)
+            group(app)
+            app.forget_shuffles()
+            self.assertEqual(app.total("regions"), 0)
+
+    def test_killed_in_the_middle(self):
+        with self.app(stage__maxConsecutiveAttempts="8") as app:
+            for delay in (0.3, 1.2):
+                pid = max(app.metrics().values(), key=lambda m: m["pid"])["pid"]
+                killer = threading.Timer(delay, os.kill, (pid, signal.SIGKILL))
+                killer.start()
+                join(app)
+                killer.join()
+                app.ready(2)
+            app.forget_shuffles()
+            self.assertEqual(app.total("regions"), 0)
+
+    def test_decommissioned(self):
+        with self.app(decommission__enabled="true",
+                      storage__decommission__enabled="true",
+                      storage__decommission__shuffleBlocks__enabled="true",
+                      storage__decommission__replicationReattemptInterval="1s"
+                      ) as app:
+            pairs = app.sc.parallelize(range(60000), 6).map(
+                lambda x: (x % 100, x)).groupByKey(6)
+            want = {k: sum(range(k, 60000, 100)) for k in range(100)}
+            self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
+            info = app.sc._jvm.org.apache.spark.scheduler \
+                .ExecutorDecommissionInfo("test", app.sc._jvm.scala.Option
+                                          .empty())
+            gone = sorted(app.metrics())[0]
+            app.jsc.schedulerBackend().decommissionExecutor(
+                gone, info, False, False)
+            end = time.monotonic() + 60
+            while gone in app.metrics() and time.monotonic() < end:
+                time.sleep(0.5)
+            self.assertNotIn(gone, app.metrics())
+            self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
+
+    def test_dynamic_allocation(self):
+        with self.app(dynamicAllocation__enabled="true",
+                      dynamicAllocation__shuffleTracking__enabled="true",
+                      dynamicAllocation__initialExecutors="2",
+                      dynamicAllocation__minExecutors="1",
+                      dynamicAllocation__executorIdleTimeout="1s") as app:
+            group(app)
+            app.forget_shuffles()
+            end = time.monotonic() + 60
+            while app.running() > 1 and time.monotonic() < end:
+                time.sleep(0.2)
+            self.assertEqual(app.running(), 1)
+            repartition(app)
+            group(app)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.argv.append("-v")
+    unittest.main(failfast=False)
