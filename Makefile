@@ -218,12 +218,8 @@ bench-sql: setup-bench build/bench/build.ninja $(SQL_TPCH)
 test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
 	@connectors/adbc/test/run.sh $(REL) $(ARGS)
 
-# Configured again where the JDK has come later than the build.
-$(REL)/spark.configured: $(REL)/build.ninja | setup-spark
-	@cmake --preset release >/dev/null
-	@touch $@
-
-build/spark/lib: setup-spark $(REL)/spark.configured
+build/spark/lib: setup-spark release
+	@cmake --preset release -DWEIR_SPARK=ON >/dev/null
 	@cmake --build $(REL) -j $(JOBS) --target weir_spark
 
 spark: build/spark/lib ## build/spark/LINE/*.jar, the shuffle manager for Spark
@@ -237,7 +233,7 @@ test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (10 minutes)
 
 bench-spark: ## blocks of Spark over Weir and Netty, 2 minutes
 bench-spark: setup-spark build/bench/build.ninja
-	@cmake --preset bench >/dev/null
+	@cmake --preset bench -DWEIR_SPARK=ON >/dev/null
 	@cmake --build build/bench -j $(JOBS) --target weir_spark
 	@connectors/spark/bench/run.sh build/bench $(ARGS)
 

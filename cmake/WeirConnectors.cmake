@@ -34,15 +34,16 @@ if(WEIR_SCAN_FOUND)
   endif()
 endif()
 
-# connectors/spark: libweir_spark.so, which goes into the plug-in's jar. Built
-# by `make spark` alone, where there is a JDK; the machine's own headers of Java
-# do for other processors, too.
-file(GLOB weir_jdks /usr/lib/jvm/*17*/include /usr/lib/jvm/*/include)
-find_path(
-  WEIR_JNI_INCLUDE jni.h
-  HINTS $ENV{JAVA_HOME}/include ${weir_jdks}
-  NO_CMAKE_FIND_ROOT_PATH)
-if(WEIR_JNI_INCLUDE)
+# connectors/spark: libweir_spark.so, which goes into the plug-in's jar. `make
+# spark` asks for it. The machine's own headers of Java do for other processors,
+# too.
+option(WEIR_SPARK "Make libweir_spark.so; needs a JDK" OFF)
+if(WEIR_SPARK)
+  file(GLOB weir_jdks /usr/lib/jvm/*17*/include /usr/lib/jvm/*/include)
+  find_path(
+    WEIR_JNI_INCLUDE jni.h REQUIRED
+    HINTS $ENV{JAVA_HOME}/include ${weir_jdks}
+    NO_CMAKE_FIND_ROOT_PATH)
   weir_glob(weir_spark_sources connectors/spark/native/*.c)
   set(weir_spark_exports
       ${PROJECT_SOURCE_DIR}/connectors/spark/native/exports.map)

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # setup.sh [lib|plan|verbs|build|check|bench|vm|coverage|cross|scan|duckdb|
-#           spark]...: install the Debian packages that Weir needs and that are missing: lib for
-# libweir alone, plan for libweir-plan, verbs for the transport over RDMA, build
-# for all three and everything that is made of them. When none is, this takes
-# milliseconds and touches nothing.
+#           spark]...: install the Debian packages that Weir needs and that are
+# missing: lib for libweir alone, plan for libweir-plan, verbs for the transport
+# over RDMA, build for all three and everything that is made of them. When none
+# is, this takes milliseconds and touches nothing.
 set -eu
 
 # libjemalloc2 is loaded at run time; util-linux has setarch.

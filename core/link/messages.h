@@ -13,7 +13,7 @@
 enum { WI_EVENTS = 64 };
 
 /** Take what the transport has: polls it until it has fewer events than
- *  `enough`, at most WI_EVENTS, but not for long. Returns how many there were. */
+ *  `enough`, at most WI_EVENTS, but not for long. Returns how many came. */
 uint32_t wi_link_events(struct wi_engine *e, uint32_t enough);
 
 /** Take one message, of the peer or, over the self link, of this node itself.

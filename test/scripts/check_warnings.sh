@@ -11,10 +11,13 @@ flags="$flags -Wsign-conversion -std=gnu11 -Iinclude -I. -D_GNU_SOURCE"
 flags="$flags -D_LGPL_SOURCE -DWEIR_VERSION=\"0\" -DWEIR_BUILD_DIR=\".\""
 flags="$flags -DWEIR_SOURCE_DIR=\".\""
 
-# MPI hides its headers.
-mpi=$(pkg-config --cflags-only-I ompi-c 2>/dev/null |
-    sed 's/-I\([^ ]*\)/-isystem \1/g') || mpi=
-flags="$flags $mpi"
+# MPI hides its headers, and so does Java.
+hidden=$(pkg-config --cflags-only-I ompi-c 2>/dev/null |
+    sed 's/-I\([^ ]*\)/-isystem \1/g') || hidden=
+for java in /usr/lib/jvm/*17*/include; do
+    hidden="$hidden -isystem $java -isystem $java/linux"
+done
+flags="$flags $hidden"
 
 # Without others' headers (make setup-scan) libweir-scan is not built either.
 arrow=
@@ -28,10 +31,11 @@ fi
 have() {
     # shellcheck disable=SC2086 # flags are words
     printf '#include <%s>\n' "$1" |
-        clang $mpi -x c -fsyntax-only - 2>/dev/null
+        clang $hidden -x c -fsyntax-only - 2>/dev/null
 }
 unread=
-for header in criterion/criterion.h mpi.h csv.h jansson.h infiniband/verbs.h; do
+for header in criterion/criterion.h mpi.h csv.h jansson.h infiniband/verbs.h \
+    jni.h; do
     have "$header" || unread="$unread $header"
 done
 
