@@ -50,13 +50,19 @@ static void look_loss(struct ws_world *w, const char *line)
 {
     unsigned node = 0;
     unsigned peer = 0;
-    /* Who is looked for by its address has no name until it says so. */
-    if ((sscanf(line, "n%u: link lost: peer n%u ", &node, &peer) != 2 &&
-         sscanf(line, "n%u: link lost: peer sim:%u ", &node, &peer) != 2) ||
-        node >= WS_NODES || peer >= WS_NODES) {
+    char first = 0;
+    if (sscanf(line, "n%u: link lost: peer %c", &node, &first) != 2 ||
+        node >= WS_NODES) {
         return;
     }
     w->node[node].losses++;
+    /* Who is looked for by its address has no name until it says so; who comes
+     * from outside may have any. */
+    if ((sscanf(line, "n%u: link lost: peer n%u ", &node, &peer) != 2 &&
+         sscanf(line, "n%u: link lost: peer sim:%u ", &node, &peer) != 2) ||
+        peer >= WS_NODES) {
+        return;
+    }
     if (ws_hostile_alone(w) && !w->node[node].hostile &&
         !w->node[peer].hostile) {
         ws_violate(w, "innocent", "between honest nodes: %s", line);
