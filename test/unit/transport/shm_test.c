@@ -455,20 +455,24 @@ enum { STREAM = 60000 };
 struct stream {
     struct wi_ep *ep;
     int wake[2]; /* the poller wakes the sender */
+    int full[2]; /* the sender has no room: the poller begins */
 };
 
 /* Sends numbers; after AGAIN it sleeps until the poller saw SENDABLE. */
 static void *send_stream(void *arg)
 {
     struct stream *s = arg;
+    bool full = false;
     for (uint64_t i = 0; i < STREAM; i++) {
         uint64_t m[16] = {i};
         while (ops->send(s->ep, m, (uint32_t)(8 + i % 120)) == WEIR_AGAIN) {
             char c;
             (void)ops->kick(s->ep);
-            if (read(s->wake[0], &c, 1) != 1) {
+            if ((!full && write(s->full[1], "!", 1) != 1) ||
+                read(s->wake[0], &c, 1) != 1) {
                 return NULL;
             }
+            full = true;
         }
         if (i % 5 == 0) {
             (void)ops->kick(s->ep);
@@ -492,9 +496,12 @@ Test(shm, sender_and_poller_in_two_threads, .timeout = 120)
     wt_node_init(&b, "listener", 4);
     struct stream s = {.ep = wt_link(&a, &b)};
     cr_assert_eq(pipe(s.wake), 0);
+    cr_assert_eq(pipe(s.full), 0);
     pthread_t sender;
     cr_assert_eq(pthread_create(&sender, NULL, send_stream, &s), 0);
     uint64_t next = 0;
+    char full;
+    cr_assert_eq(read(s.full[0], &full, 1), 1);
     while (next < STREAM) {
         struct wi_event ev[WT_EVENTS];
         uint32_t sent = a.n_sendable;
@@ -525,6 +532,8 @@ Test(shm, sender_and_poller_in_two_threads, .timeout = 120)
     cr_assert_eq(pthread_join(sender, &done), 0);
     cr_assert(a.n_sendable > 0, "there was no back-pressure to test");
     close(s.wake[0]);
+    close(s.full[0]);
+    close(s.full[1]);
     ops->disconnect(s.ep);
     ops->disconnect(b.accepted);
     ops->close(a.t);
