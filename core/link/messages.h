@@ -10,10 +10,10 @@
 #include "core/link/engine.h"
 #include "core/link/link.h"
 
-enum { WI_EVENTS = 64 };
+enum { WI_EVENTS = 64 }; /* most of one poll */
 
-/** Take what the transport has: polls it until it has fewer events than
- *  `enough`, at most WI_EVENTS, but not for long. Returns how many came. */
+/** Poll the transport and take its events, until a poll has fewer than
+ *  `enough`, at most 16 times. Returns how many there were. */
 uint32_t wi_link_events(struct wi_engine *e, uint32_t enough);
 
 /** Take one message, of the peer or, over the self link, of this node itself.

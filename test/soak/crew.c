@@ -18,11 +18,6 @@
 static const uint64_t patience_ns = 60 * 1000000000ull;
 static const uint64_t report_ns = 1000000000u;
 
-static uint64_t bit(uint32_t k)
-{
-    return UINT64_C(1) << k;
-}
-
 void wt_crew_open(struct wt_crew *c, const struct wt_crew_params *params)
 {
     *c = (struct wt_crew){.params = *params};
@@ -86,8 +81,8 @@ void wt_crew_start(struct wt_crew *c, uint32_t k)
     c->pid[k] = pid;
     c->say_fd[k] = say[0];
     c->go_fd[k] = go[1];
-    c->busy |= bit(k);
-    c->gone &= ~bit(k);
+    c->busy |= wt_bit(k);
+    c->gone &= ~wt_bit(k);
 }
 
 void wt_crew_go(struct wt_crew *c, uint32_t k)
@@ -98,8 +93,8 @@ void wt_crew_go(struct wt_crew *c, uint32_t k)
 
 void wt_crew_order(struct wt_crew *c, uint32_t k)
 {
-    c->busy |= bit(k);
-    c->hit &= ~bit(k);
+    c->busy |= wt_bit(k);
+    c->hit &= ~wt_bit(k);
     wt_crew_go(c, k);
 }
 
@@ -110,14 +105,14 @@ static void hear(struct wt_crew *c, uint32_t k)
     char mark[16];
     ssize_t n = read(c->say_fd[k], mark, sizeof(mark));
     if (n <= 0) {
-        c->gone |= bit(k);
+        c->gone |= wt_bit(k);
         return;
     }
     for (ssize_t i = 0; i < n; i++) {
         if (mark[i] == 'h') {
-            c->hit |= bit(k);
+            c->hit |= wt_bit(k);
         } else {
-            c->busy &= ~bit(k);
+            c->busy &= ~wt_bit(k);
         }
     }
 }
@@ -138,7 +133,7 @@ bool wt_crew_look(struct wt_crew *c, uint64_t until, bool moments, uint64_t ns)
         struct timespec ts = {.tv_sec = (time_t)(left / 1000000000u),
                               .tv_nsec = (long)(left % 1000000000u)};
         for (uint32_t k = 0; k < c->params.n; k++) {
-            bool there = c->pid[k] != 0 && (c->gone & bit(k)) == 0;
+            bool there = c->pid[k] != 0 && (c->gone & wt_bit(k)) == 0;
             fds[k] = (struct pollfd){.fd = there ? c->say_fd[k] : -1,
                                      .events = POLLIN};
         }
@@ -172,7 +167,7 @@ static void complain(struct wt_crew *c, uint64_t late)
 static void check_gone(struct wt_crew *c, uint32_t k)
 {
     int status = 0;
-    if ((c->gone & bit(k)) != 0) {
+    if ((c->gone & wt_bit(k)) != 0) {
         (void)waitpid(c->pid[k], &status, 0);
         wt_soak_violation("member %u ended by itself, %s %d: %s", k,
                           WIFSIGNALED(status) ? "signal" : "exit code",
@@ -185,10 +180,10 @@ static void check_gone(struct wt_crew *c, uint32_t k)
 void wt_crew_await(struct wt_crew *c, uint64_t members)
 {
     for (uint32_t k = 0; k < c->params.n; k++) {
-        if ((members & bit(k)) == 0) {
+        if ((members & wt_bit(k)) == 0) {
             continue;
         }
-        if (!wt_crew_look(c, bit(k), false, patience_ns)) {
+        if (!wt_crew_look(c, wt_bit(k), false, patience_ns)) {
             complain(c, members & c->busy);
         }
         check_gone(c, k);
@@ -219,9 +214,9 @@ void wt_crew_end(struct wt_crew *c, uint32_t k, int signal_number)
     if (signal_number != 0) {
         wt_crew_signal(c, k, signal_number);
     } else {
-        c->busy |= bit(k); /* its pipe's end is waited for, no 'd' */
-        if (!wt_crew_look(c, bit(k), false, patience_ns)) {
-            complain(c, bit(k));
+        c->busy |= wt_bit(k); /* its pipe's end is waited for, no 'd' */
+        if (!wt_crew_look(c, wt_bit(k), false, patience_ns)) {
+            complain(c, wt_bit(k));
         }
     }
     (void)waitpid(c->pid[k], &status, 0);
@@ -235,6 +230,6 @@ void wt_crew_end(struct wt_crew *c, uint32_t k, int signal_number)
     (void)close(c->say_fd[k]);
     (void)close(c->go_fd[k]);
     c->pid[k] = 0;
-    c->busy &= ~bit(k);
-    c->gone |= bit(k);
+    c->busy &= ~wt_bit(k);
+    c->gone |= wt_bit(k);
 }

@@ -97,6 +97,12 @@ struct wt_crew {
     uint64_t gone; /* members whose pipe has ended */
 };
 
+/** Member k, in a set of members. */
+static inline uint64_t wt_bit(uint32_t k)
+{
+    return UINT64_C(1) << k;
+}
+
 /** What member k has said last. */
 static inline const struct wt_answer *wt_crew_answer(const struct wt_crew *c,
                                                      uint32_t k)

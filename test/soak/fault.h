@@ -71,11 +71,6 @@ struct wt_soak {
 /** Rows that each member makes. */
 extern const uint64_t wt_rows_of[WT_SIZES];
 
-static inline uint64_t wt_bit(uint32_t k)
-{
-    return UINT64_C(1) << k;
-}
-
 static inline uint64_t wt_fault_all(const struct wt_soak *s)
 {
     return wt_bit(s->crew.params.n) - 1;

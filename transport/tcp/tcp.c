@@ -195,9 +195,10 @@ static void tcp_close(struct wi_transport *base)
     free(t);
 }
 
+/* A second at least: an acknowledgement may be late, or sent once more. */
 static uint32_t silent_ms(uint64_t ns)
 {
-    uint64_t ms = wi_max_u64(ns / 1000000, TCP_SILENT_MS);
+    uint64_t ms = wi_max_u64(ns / 1000000, 1000);
     return ns == 0 ? 0 : (uint32_t)wi_min_u64(ms, INT32_MAX);
 }
 

@@ -65,10 +65,7 @@ enum {
 #define TCP_GREETING_NS UINT64_C(5000000000) /* a stranger may be silent */
 #define TCP_LINGER_NS UINT64_C(2000000000)   /* wait for the peer's end */
 #define TCP_PAUSE_NS UINT64_C(100000000)     /* between accepts without fds */
-#define TCP_SILENT_MS                                                          \
-    1000u /* least: less is an acknowledgement that was
-                               sent late, or once more */
-#define TCP_REFUSED_NS UINT64_C(1000000000) /* between lines in the log */
+#define TCP_REFUSED_NS UINT64_C(1000000000)  /* between lines in the log */
 
 enum tcp_record { TCP_MESSAGE = 1, TCP_WRITE, TCP_READ, TCP_READ_DATA };
 

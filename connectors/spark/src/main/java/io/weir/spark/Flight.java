@@ -133,7 +133,7 @@ final class Flight {
       Op first = ready.peek();
       if (first.remote.lost) {
         ready.remove();
-        fail(first, new WeirException(-200, "its peer is lost"), done);
+        fail(first, new WeirException(WeirException.PEER_LOST, "its peer is lost"), done);
         moved = true;
         continue;
       }

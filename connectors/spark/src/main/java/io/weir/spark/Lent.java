@@ -6,8 +6,8 @@ import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Bytes that libweir has lent, memory of the owner (shm) or of the library, or the pool's. Several blocks may be
- * in it. A stream over it may outlive its release, as Spark has threads that read on while their
+ * Bytes that libweir has lent, memory of the owner (shm) or of the library, or the pool's. Several
+ * blocks may be in it. A stream over it may outlive its release, as Spark has threads that read on while their
  * task is ended by another; so each read takes the monitor and looks whether it is still there.
  */
 final class Lent {

@@ -8,6 +8,7 @@ public final class WeirException extends IOException {
   private static final long serialVersionUID = 1L;
 
   static final int NOT_FOUND = -3;
+  static final int PEER_LOST = -200;
 
   private final int code;
 
