@@ -9,6 +9,7 @@
  */
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -242,7 +243,10 @@ static void check_query_a(struct wt_procs *ps, uint32_t k, enum phase phase)
 static void check_hearer(struct wt_procs *ps, uint32_t k, weir_err code)
 {
     const struct wt_team *t = wt_procs_shared(ps);
-    bool from_2 = strstr(t->outcome[k][A].message, t->name[0]) != NULL;
+    char of_0[128];
+    (void)snprintf(of_0, sizeof(of_0), "peer %s (", t->name[0]);
+    /* What follows names who lost it, too. */
+    bool from_2 = strncmp(t->outcome[k][A].message, of_0, strlen(of_0)) == 0;
     wt_team_failed(ps, A, k, from_2 ? WEIR_ERR_PEER_LOST : code,
                    from_2 ? 0 : VICTIM, detect_ns);
 }
