@@ -45,7 +45,9 @@ LEAST = 0.90
 CLUSTERS = "weir sim --as-is --seeds 1..600"
 FEW_CLUSTERS = "weir sim --as-is --seeds 1..60"
 # What finds most comes first, until this run knows better.
-SUITES = [FEW_CLUSTERS, CLUSTERS, "conformance.refused", "conformance.api_sim",
+SUITES = [FEW_CLUSTERS, "unit.args", "unit.core.link", "unit.core.query",
+          "unit.core.node", "unit.core.rows", "unit.core.ring",
+          "unit.core.base", CLUSTERS, "conformance.refused", "conformance.api_sim",
           "conformance.sim", "conformance.post", "conformance.seed",
           "conformance.lookup", "conformance.filter", "conformance.hostile",
           "conformance.loss", "conformance.identity",
@@ -53,7 +55,9 @@ SUITES = [FEW_CLUSTERS, CLUSTERS, "conformance.refused", "conformance.api_sim",
           "conformance.region_tcp", "conformance.shm", "conformance.tcp",
           "conformance.spi_tcp", "conformance.api_shm", "conformance.api_tcp",
           "conformance.fetch_close", "conformance.storm",
-          "conformance.offence", "conformance.region_sim", "unit.operators"]
+          "conformance.offence", "conformance.region_sim", "unit.operators",
+          "unit.core.format", "conformance.region_auto",
+          "conformance.api_auto", "conformance.closed"]
 TSAN_SUITES = ["conformance.shm", "conformance.tcp", "conformance.spi_tcp",
                "conformance.region_shm", "conformance.region_tcp",
                "conformance.api_shm", "conformance.api_tcp",

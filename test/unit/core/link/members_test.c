@@ -51,3 +51,64 @@ Test(members, no_memory_for_a_name_is_an_error_and_join_may_be_tried_again)
     cr_expect_str_eq(wi_member_name(&node->engine, 1), "n1");
     weir_node_close(node);
 }
+
+/* ---- what a member may be ------------------------------------------------ */
+
+static weir_node *open_alone(void)
+{
+    const struct weir_node_params params = {
+        .name = "n0", .transport = "tcp", .listen = "127.0.0.1:0"};
+    struct weir_error err;
+    weir_node *node = NULL;
+    weir_err rc = weir_node_open(&params, &node, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    return node;
+}
+
+static weir_err check(weir_node *node, const char *name, const char *address,
+                      uint32_t workers, struct weir_error *err)
+{
+    const struct weir_member m = {name, address, workers};
+    return wi_member_check(&node->engine, 1, &m, err);
+}
+
+static void expect_bad(weir_node *node, const char *name, const char *address,
+                       uint32_t workers, const char *what)
+{
+    struct weir_error err = {0};
+    weir_err rc = check(node, name, address, workers, &err);
+    cr_expect_eq(rc, WEIR_ERR_ARG, "%s", what);
+    cr_expect_not_null(strstr(err.message, "needs a name (< 64 bytes)"),
+                       "%s: %s", what, err.message);
+}
+
+Test(members, each_field_is_checked_at_its_bound)
+{
+    static const char good[] = "tcp:127.0.0.1:9";
+    char name[WI_NAME_BYTES + 1];
+    char address[WI_ADDRESS_BYTES + 1];
+    struct weir_error err = {0};
+    weir_node *node = open_alone();
+    memset(name, 'n', sizeof(name));
+    name[WI_NAME_BYTES] = '\0';
+    expect_bad(node, name, good, 1, "a name that is one byte too long");
+    name[WI_NAME_BYTES - 1] = '\0';
+    cr_expect_eq(check(node, name, good, 1, &err), WEIR_OK, "%s", err.message);
+    name[1] = '\0';
+    cr_expect_eq(check(node, name, good, 1, &err), WEIR_OK, "%s", err.message);
+    expect_bad(node, "", good, 1, "no name");
+    expect_bad(node, NULL, good, 1, "a name that is NULL");
+    expect_bad(node, "n1", NULL, 1, "an address that is NULL");
+    memset(address, 'a', sizeof(address));
+    address[WI_ADDRESS_BYTES] = '\0';
+    expect_bad(node, "n1", address, 1, "an address that is too long");
+    /* This one is the transport's to refuse. */
+    address[WI_ADDRESS_BYTES - 1] = '\0';
+    cr_expect_eq(check(node, "n1", address, 1, &err), WEIR_ERR_ARG);
+    cr_expect_null(strstr(err.message, "needs a name"), "%s", err.message);
+    expect_bad(node, "n1", good, 0, "no worker");
+    expect_bad(node, "n1", good, WI_WORKERS_MAX + 1, "one worker too many");
+    cr_expect_eq(check(node, "n1", good, WI_WORKERS_MAX, &err), WEIR_OK, "%s",
+                 err.message);
+    weir_node_close(node);
+}
