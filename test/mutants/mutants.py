@@ -9,12 +9,14 @@ simulator tests until one of them fails. What none notices is a survivor.
                                 +--> tests, until one fails --> killed, or not
 
 The tests that are nearest to the file come first, then what has killed most per
-second so far. Weakened memory orders are run under ThreadSanitizer, the rest
-plainly. Results are kept in build/mutants/results.jsonl: a run that was broken
-off goes on where it stopped, and what survived an older commit is tried again.
-The survivors are listed in build/mutants/report.md; those in
-test/mutants/explained.txt (a line `key | reason`) change nothing that a test
-could see. Exit status 1: fewer than 90 in 100 were killed.
+second so far. All mutants are tried by the quick programs (QUICK_S seconds)
+first, those that survive by the slow ones after that. Weakened memory orders
+are run under ThreadSanitizer, the rest plainly. Results are kept in
+build/mutants/results.jsonl: a run that was broken off goes on where it stopped,
+and what survived an older commit is tried again. The survivors are listed in
+build/mutants/report.md; those in test/mutants/explained.txt (a line `key |
+reason`) change nothing that a test could see. Exit status 1: fewer than 90 in
+100 were killed.
 """
 
 import argparse
@@ -41,22 +43,24 @@ SECONDS = WORK / "seconds.json"
 SHARES = {"comparison": 25, "off by one": 12, "store": 20, "wake": 10,
           "check": 23, "order": 10}
 LEAST = 0.90
+QUICK_S = 3
 # Whole clusters in the simulator: cheap, and they find most.
 CLUSTERS = "weir sim --as-is --seeds 1..600"
 FEW_CLUSTERS = "weir sim --as-is --seeds 1..60"
 # What finds most comes first, until this run knows better.
 SUITES = [FEW_CLUSTERS, "unit.args", "unit.core.link", "unit.core.query",
           "unit.core.node", "unit.core.rows", "unit.core.ring",
-          "unit.core.base", CLUSTERS, "conformance.refused", "conformance.api_sim",
-          "conformance.sim", "conformance.post", "conformance.seed",
+          "unit.core.base", CLUSTERS, "conformance.refused",
+          "conformance.api_sim", "conformance.sim", "conformance.post",
+          "conformance.seed",
           "conformance.lookup", "conformance.filter", "conformance.hostile",
           "conformance.loss", "conformance.identity",
           "conformance.hostile_identity", "conformance.region_shm",
           "conformance.region_tcp", "conformance.shm", "conformance.tcp",
           "conformance.spi_tcp", "conformance.api_shm", "conformance.api_tcp",
           "conformance.fetch_close", "conformance.storm",
-          "conformance.offence", "conformance.region_sim", "unit.operators",
-          "unit.core.format", "conformance.region_auto",
+          "conformance.offence", "conformance.region_sim",
+          "unit.operators", "unit.core.format", "conformance.region_auto",
           "conformance.api_auto", "conformance.closed"]
 TSAN_SUITES = ["conformance.shm", "conformance.tcp", "conformance.spi_tcp",
                "conformance.region_shm", "conformance.region_tcp",
@@ -279,14 +283,17 @@ def report():
     known = [r for r in left if r["key"] in reasons]
     counted = len(tried) - len(known)
     share = len(killed) / counted if counted else 0
+    open_ones = sum(not r.get("whole", True) for r in left)
     text = [f"# {len(killed)} of {counted} mutants killed, {100 * share:.1f} %",
-            "", f"{len(known)} more change nothing that a test could see."]
+            "", f"{len(known)} more change nothing that a test could see. Of "
+            f"the survivors {open_ones} were not tried by slow programs yet."]
     for kind in SHARES:
         of_kind = [r for r in tried if r["kind"] == kind]
         dead = [r for r in of_kind if r["killer"]]
         text.append(f"- {kind}: {len(dead)} of {len(of_kind)}")
     text += ["", "## Survivors", ""]
     text += [f"- {r['kind']}, line {r['line'] + 1}: `{r['key']}`"
+             + ("" if r.get("whole", True) else " (by quick programs)")
              + (f" ({reasons[r['key']]})" if r in known else "") for r in left]
     (WORK / "report.md").write_text("\n".join(text) + "\n")
     print(text[0][2:])
@@ -311,34 +318,56 @@ def in_turns(by_kind, count):
                 open_kinds.remove(kind)
 
 
-def try_one(m, builds, done, head):
+def is_quick(build, test):
+    return build.limit(test) is not None and build.seconds[test] <= QUICK_S
+
+
+def try_one(m, builds, done, head, quick):
+    """Run the quick programs; or, of a survivor of these, all others."""
     preset = "tsan" if m.kind == "order" else "dev"
     if preset not in builds:
         builds[preset] = Build(preset)
+    build = builds[preset]
     kills = collections.Counter(r["killer"] for r in done.values())
     begin = time.monotonic()
-    killer = killer_of(m, builds[preset], order_of(m, builds[preset], kills))
+    suites = [s for s in order_of(m, build, kills)
+              if is_quick(build, s) == quick]
+    killer = killer_of(m, build, suites)
     done[m.key] = {"key": m.key, "kind": m.kind, "line": m.line,
-                   "killer": killer, "head": head}
+                   "killer": killer, "head": head,
+                   "whole": killer is not None or not quick}
     with RESULTS.open("a") as f:
         f.write(json.dumps(done[m.key]) + "\n")
-    print(f"{killer or 'SURVIVES':24} {time.monotonic() - begin:4.0f} s "
-          f"{m.key}", flush=True)
+    says = killer or ("survives, so far" if quick else "SURVIVES")
+    print(f"{says:24} {time.monotonic() - begin:4.0f} s {m.key}", flush=True)
 
 
-def try_all(by_kind, count, deadline, head):
+def try_quick(by_kind, count, deadline, head):
+    """Returns all that were drawn, for the slow programs."""
     done = read_results()
     builds = {}
+    drawn = []
     turns = in_turns(by_kind, count)
     m = next(turns, None)
     while m is not None and time.monotonic() < deadline:
         old = done.get(m.key)
         if old is None or (old["killer"] is None and old["head"] != head):
-            try_one(m, builds, done, head)
+            try_one(m, builds, done, head, True)
+        drawn.append(m)
         try:
             m = turns.send(done[m.key]["killer"] not in ("same", "broken"))
         except StopIteration:
             break
+    return drawn, builds, done
+
+
+def try_all(by_kind, count, deadline, head):
+    drawn, builds, done = try_quick(by_kind, count, deadline, head)
+    for m in drawn:
+        if time.monotonic() > deadline:
+            break
+        if not done[m.key].get("whole", True):
+            try_one(m, builds, done, head, False)
 
 
 def main():
