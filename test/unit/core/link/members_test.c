@@ -112,3 +112,73 @@ Test(members, each_field_is_checked_at_its_bound)
                  err.message);
     weir_node_close(node);
 }
+
+/* ---- members that come, move and go -------------------------------------- */
+
+static void expect_refused(weir_node *node, uint32_t idx,
+                           const struct weir_member *m, weir_err code,
+                           const char *what)
+{
+    struct weir_error err = {0};
+    weir_err rc = weir_node_add_member(node, idx, m, &err);
+    cr_expect_eq(rc, code, "%s: %s", what, weir_err_name(rc));
+    cr_expect_not_null(strstr(err.message, what), "no \"%s\" in: %s", what,
+                       err.message);
+}
+
+Test(members, who_comes_takes_no_name_and_no_number_of_another)
+{
+    const struct weir_member n1 = {"n1", "tcp:127.0.0.1:9", 1};
+    const struct weir_member n2 = {"n2", "tcp:127.0.0.1:10", 1};
+    const struct weir_member wider = {"n1", "tcp:127.0.0.1:9", 2};
+    const struct weir_member moved = {"n1", "tcp:127.0.0.1:11", 1};
+    const struct weir_member self = {"n0", "tcp:127.0.0.1:9", 1};
+    struct weir_error err = {0};
+    weir_node *node = open_alone();
+    expect_refused(node, 2, &n2, WEIR_ERR_STATE, "has not joined");
+    cr_assert_eq(join(node, &err), WEIR_OK, "%s", err.message);
+    expect_refused(node, 8, &n2, WEIR_ERR_BUDGET, "max_members = 8");
+    expect_refused(node, 2, &n1, WEIR_ERR_ARG, "member 1 is already called n1");
+    expect_refused(node, 1, &n2, WEIR_ERR_ARG, "number 1 is that of n1");
+    expect_refused(node, 1, &wider, WEIR_ERR_ARG, "has 1 workers, not 2");
+    expect_refused(node, 0, &self, WEIR_ERR_ARG, "member 0, n0, is this node");
+    cr_assert_eq(weir_node_members(node), 2);
+    cr_assert_eq(weir_node_add_member(node, 1, &n1, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(weir_node_add_member(node, 1, &moved, &err), WEIR_OK, "%s",
+                 err.message);
+    struct weir_member seen;
+    cr_assert_eq(weir_node_member(node, 1, &seen), WEIR_OK);
+    cr_assert_str_eq(seen.address, moved.address);
+    cr_assert_eq(weir_node_add_member(node, 7, &n2, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(weir_node_members(node), 8, "one above the highest number");
+    cr_assert_eq(weir_node_remove_member(node, 1, &err), WEIR_OK, "%s",
+                 err.message);
+    expect_refused(node, 1, &n1, WEIR_ERR_ARG, "number 1 was that of n1");
+    expect_refused(node, 3, &n1, WEIR_ERR_ARG, "is gone, and was called n1");
+    weir_node_close(node);
+}
+
+Test(members, no_memory_for_who_comes_or_moves)
+{
+    const struct weir_member n2 = {"n2", "tcp:127.0.0.1:10", 1};
+    const struct weir_member moved = {"n1", "tcp:127.0.0.1:11", 1};
+    struct weir_error err = {0};
+    struct weir_member seen;
+    weir_node *node = open_alone();
+    cr_assert_eq(join(node, &err), WEIR_OK, "%s", err.message);
+    copies_left = 0;
+    expect_refused(node, 1, &moved, WEIR_ERR_NO_MEMORY, "no memory");
+    for (uint32_t n = 0; n < 2; n++) {
+        copies_left = n;
+        expect_refused(node, 2, &n2, WEIR_ERR_NO_MEMORY, "no memory");
+    }
+    copies_left = UINT32_MAX;
+    cr_assert_eq(weir_node_members(node), 2);
+    cr_assert_eq(weir_node_member(node, 1, &seen), WEIR_OK);
+    cr_assert_str_eq(seen.address, "tcp:127.0.0.1:9");
+    cr_assert_eq(weir_node_add_member(node, 2, &n2, &err), WEIR_OK, "%s",
+                 err.message);
+    weir_node_close(node);
+}
