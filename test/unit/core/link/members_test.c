@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/link/engine.h"
+#include "core/link/join_list.h"
 #include "core/link/lock.h"
 #include "core/link/members.h"
 
@@ -180,5 +181,35 @@ Test(members, no_memory_for_who_comes_or_moves)
     cr_assert_str_eq(seen.address, "tcp:127.0.0.1:9");
     cr_assert_eq(weir_node_add_member(node, 2, &n2, &err), WEIR_OK, "%s",
                  err.message);
+    weir_node_close(node);
+}
+
+/* ---- in messages --------------------------------------------------------- */
+
+Test(members, entries_of_a_list_say_everything)
+{
+    union wi_msg m;
+    struct weir_error err = {0};
+    weir_node *node = open_alone();
+    cr_assert_eq(join(node, &err), WEIR_OK, "%s", err.message);
+    memset(&m, 0xff, sizeof(m));
+    wi_join_fill_entry(&node->engine, 1, &m);
+    cr_expect_eq(m.head.type, WI_MSG_MEMBER);
+    cr_expect_eq(m.member.magic, WI_WIRE_MAGIC);
+    cr_expect_eq(m.member.version_min, WI_WIRE_VERSION_MIN);
+    cr_expect_eq(m.member.version_max, WI_WIRE_VERSION_MAX);
+    cr_expect_eq(m.member.idx, 1);
+    cr_expect_eq(m.member.workers, 1);
+    cr_expect_str_eq(m.member.name, "n1");
+    cr_expect_str_eq(m.member.address, "tcp:127.0.0.1:9");
+    wi_join_fill_entry(&node->engine, 2, &m);
+    cr_expect_eq(m.member.idx, 2);
+    cr_expect_eq(m.member.workers, 0, "nobody has the number");
+    cr_expect_str_eq(m.member.name, "");
+    wi_join_fill_self(&node->engine, &m.member);
+    cr_expect_eq(m.member.version_min, WI_WIRE_VERSION_MIN);
+    cr_expect_eq(m.member.version_max, WI_WIRE_VERSION_MAX);
+    cr_expect_str_eq(m.member.name, "n0");
+    cr_expect_str_eq(m.member.address, weir_node_address(node));
     weir_node_close(node);
 }
