@@ -61,7 +61,8 @@ SUITES = [FEW_CLUSTERS, "unit.args", "unit.core.link", "unit.core.query",
           "conformance.fetch_close", "conformance.storm",
           "conformance.offence", "conformance.region_sim",
           "unit.operators", "unit.core.format", "conformance.region_auto",
-          "conformance.api_auto", "conformance.closed"]
+          "conformance.api_auto", "conformance.closed",
+          "conformance.offsets"]
 TSAN_SUITES = ["conformance.shm", "conformance.tcp", "conformance.spi_tcp",
                "conformance.region_shm", "conformance.region_tcp",
                "conformance.api_shm", "conformance.api_tcp",
