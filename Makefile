@@ -94,7 +94,7 @@ tidy: setup-check release ## clang-tidy over the library
 
 coverage: ## lines and branches that unit and conformance tests execute
 coverage: setup-coverage build/coverage/build.ninja
-	@cmake --build build/coverage -j $(JOBS)
+	@cmake --build build/coverage -j $(JOBS) --target weir_checked
 	@test/scripts/run_tests.sh build/coverage -L 'unit|conformance'
 	@test/scripts/coverage.sh build/coverage
 

@@ -304,7 +304,6 @@ static void fill_nodes(struct job *j, size_t stats_bytes)
         .params =
             {
                 .transport = p->transport,
-                .secret_file = p->secret_file,
                 .workers = p->workers,
                 .memory_bytes = p->ring_bytes,
                 .max_shuffles = weir_run_shuffles(p->plan),
@@ -313,6 +312,7 @@ static void fill_nodes(struct job *j, size_t stats_bytes)
                 .idle_close_ns = LINK_IDLE_NS,
             },
     };
+    identity_use(&p->identity, &j->nodes.params);
 }
 
 weir_err run_job_run(const struct run_job *params, struct run_op *ops_out,

@@ -15,6 +15,7 @@
 #include <weir/plan.h>
 #include <weir/run.h>
 
+#include "cli/identity.h"
 #include "cli/progress.h"
 #include "cli/rows_out.h"
 
@@ -23,11 +24,11 @@ struct run_job {
     uint32_t nodes;
     uint32_t workers;
     const char *transport;
-    const char *secret_file; /* of the nodes [none] */
-    uint64_t memory_bytes;   /* of operators, per node [the library's] */
-    uint64_t ring_bytes;     /* of each node's rings [the library's] */
-    uint64_t timeout_ns;     /* 0: none */
-    uint64_t stopped_ns;     /* as of wl_group_params */
+    struct identity identity; /* of all nodes; without a name */
+    uint64_t memory_bytes;    /* of operators, per node [the library's] */
+    uint64_t ring_bytes;      /* of each node's rings [the library's] */
+    uint64_t timeout_ns;      /* 0: none */
+    uint64_t stopped_ns;      /* as of wl_group_params */
     enum rows_format format;
     FILE *to;          /* where the rows go; nothing is buffered yet */
     weir_rows_fn rows; /* takes them instead, in the process of member 0;

@@ -32,8 +32,9 @@ if(WEIR_SANITIZE STREQUAL "thread")
     weir_flags INTERFACE -fno-builtin-memcpy -fno-builtin-memset
                          -fno-builtin-memmove)
 endif()
-if(WEIR_COVERAGE)
-  target_compile_options(weir_flags INTERFACE --coverage)
+if(WEIR_COVERAGE) # atomic: counts that threads write at a time went below zero
+  target_compile_options(weir_flags INTERFACE --coverage
+                                              -fprofile-update=atomic)
   target_link_options(weir_flags INTERFACE --coverage)
 endif()
 

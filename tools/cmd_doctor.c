@@ -12,7 +12,17 @@
 #include "cli/status.h"
 #include "tools/doctor.h"
 
-enum { KEY_JSON = 256, KEY_ROOT, KEY_ONCE, KEY_TIMEOUT, KEY_SECRET };
+enum {
+    KEY_JSON = 256,
+    KEY_ROOT,
+    KEY_ONCE,
+    KEY_TIMEOUT,
+    KEY_SECRET,
+    KEY_CERT,
+    KEY_TLS_KEY,
+    KEY_CA,
+    KEY_NAME
+};
 
 struct doctor_args {
     const char *peer;
@@ -41,6 +51,10 @@ static const struct argp_option options[] = {
      0},
     {"secret-file", KEY_SECRET, "FILE", 0,
      "The secret of the nodes that are opened; both ends need it", 0},
+    {"tls-cert", KEY_CERT, "FILE", 0, IDENTITY_CERT_DOC, 0},
+    {"tls-key", KEY_TLS_KEY, "FILE", 0, IDENTITY_KEY_DOC, 0},
+    {"tls-ca", KEY_CA, "FILE", 0, IDENTITY_CA_DOC, 0},
+    {"name", KEY_NAME, "NAME", 0, IDENTITY_NAME_DOC, 0},
     {"timeout", KEY_TIMEOUT, "S", 0, "Seconds for a peer to answer [5]", 0},
     {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
     {"sysroot", KEY_ROOT, "DIR", OPTION_HIDDEN, NULL, 0},
@@ -56,6 +70,41 @@ static uint64_t seconds(struct argp_state *state, const char *text)
                    text);
     }
     return (uint64_t)(s * 1e9);
+}
+
+/* False: it is none of these. */
+static bool take_identity(int key, const char *arg, struct identity *id)
+{
+    switch (key) {
+    case KEY_SECRET:
+        id->secret_file = arg;
+        return true;
+    case KEY_CERT:
+        id->tls.tls_cert_file = arg;
+        return true;
+    case KEY_TLS_KEY:
+        id->tls.tls_key_file = arg;
+        return true;
+    case KEY_CA:
+        id->tls.tls_ca_file = arg;
+        return true;
+    case KEY_NAME:
+        id->name = arg;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void check(struct argp_state *state, const struct doctor_args *a)
+{
+    if ((a->peer != NULL) + (a->why != NULL) + (a->listen != NULL) > 1) {
+        argp_error(state, "--peer, --listen and --why exclude each other");
+    }
+    if ((a->once || a->doctor.advertise != NULL) && a->listen == NULL) {
+        argp_error(state, "--once and --advertise belong to --listen");
+    }
+    identity_check(state, &a->doctor.identity);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -83,9 +132,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TIMEOUT:
         a->doctor.timeout_ns = seconds(state, arg);
         return 0;
-    case KEY_SECRET:
-        a->doctor.secret_file = arg;
-        return 0;
     case KEY_JSON:
         a->json = true;
         return 0;
@@ -96,15 +142,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument \"%s\"", arg);
         return 0;
     case ARGP_KEY_END:
-        if ((a->peer != NULL) + (a->why != NULL) + (a->listen != NULL) > 1) {
-            argp_error(state, "--peer, --listen and --why exclude each other");
-        }
-        if ((a->once || a->doctor.advertise != NULL) && a->listen == NULL) {
-            argp_error(state, "--once and --advertise belong to --listen");
-        }
+        check(state, a);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return take_identity(key, arg, &a->doctor.identity) ? 0
+                                                            : ARGP_ERR_UNKNOWN;
     }
 }
 

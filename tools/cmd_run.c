@@ -52,7 +52,10 @@ static const struct option_row rows[] = {
      OPTION_WORD(struct run_args, job.transport, option_transports)},
     {"secret-file", 0, "FILE",
      "The processes prove to each other that they know the secret in it",
-     OPTION_TEXT(struct run_args, job.secret_file)},
+     OPTION_TEXT(struct run_args, job.identity.secret_file)},
+    {IDENTITY_CERT(struct run_args, job.identity)},
+    {IDENTITY_KEY(struct run_args, job.identity)},
+    {IDENTITY_CA(struct run_args, job.identity)},
     {"data", 'd', "DIR", "Where relative paths of the plan begin [.]",
      OPTION_TEXT(struct run_args, data)},
     {"memory", 'm', "BYTES",
@@ -83,10 +86,19 @@ static const char doc[] =
     "header; a null is a field without anything, \"\" an empty text. json: an "
     "object per line; decimals, dates and times are texts.\n"
     "\n"
+    "With --tls-cert the names in the certificate are \"process 0 of N\" to "
+    "\"process N-1 of N\".\n"
+    "\n"
     "Exit status: 0 done; 1 the run failed; 2 wrong use; 3 bad input (a "
     "mistake in the plan, a file that is not there, a value that cannot be "
     "read or computed); 141 (128 + SIGPIPE) whoever reads the rows has closed "
     "the pipe: the run ends, and nothing is said.";
+
+static void check_args(struct argp_state *state, void *args)
+{
+    const struct run_args *a = args;
+    identity_check(state, &a->job.identity);
+}
 
 /* ---- steps --------------------------------------------------------------- */
 
@@ -173,7 +185,8 @@ int cmd_run(int argc, char **argv)
     static const struct options options = {
         .rows = rows,
         .doc = doc,
-        OPTION_OPERAND("PLAN", struct run_args, file)};
+        OPTION_OPERAND("PLAN", struct run_args, file),
+        .check = check_args};
     struct run_args a = {
         .data = ".",
         .job = {.nodes = 1, .workers = 1, .transport = "shm", .to = stdout},

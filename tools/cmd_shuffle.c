@@ -37,7 +37,7 @@ struct shuffle_args {
     uint32_t nodes;
     uint32_t workers;
     const char *transport;
-    const char *secret_file;
+    struct identity identity;
     uint64_t memory_bytes;
     uint64_t stopped_ns;
 };
@@ -56,7 +56,10 @@ static const struct option_row rows[] = {
      OPTION_WORD(struct shuffle_args, transport, option_transports)},
     {"secret-file", 0, "FILE",
      "The processes prove to each other that they know the secret in it",
-     OPTION_TEXT(struct shuffle_args, secret_file)},
+     OPTION_TEXT(struct shuffle_args, identity.secret_file)},
+    {IDENTITY_CERT(struct shuffle_args, identity)},
+    {IDENTITY_KEY(struct shuffle_args, identity)},
+    {IDENTITY_CA(struct shuffle_args, identity)},
     {"memory", 'm', "BYTES",
      "Cap on the buffers that travel, for each process; K, M, G may follow "
      "[512M]",
@@ -87,6 +90,9 @@ static const char doc[] =
     "\n"
     "A run that fails leaves no output.\n"
     "\n"
+    "With --tls-cert the names in the certificate are \"process 0 of N\" to "
+    "\"process N-1 of N\".\n"
+    "\n"
     "Exit status: 0 done; 1 the run failed; 2 wrong use (an option, an "
     "unknown column, a DIR that is not empty); 3 bad input (no such file, a "
     "malformed line).";
@@ -100,6 +106,7 @@ static void check_args(struct argp_state *state, void *args)
     if (a->out == NULL) {
         argp_error(state, "no --out: say where to write");
     }
+    identity_check(state, &a->identity);
     if (a->nodes * a->workers > MAX_PARTS) {
         argp_error(state, "%u nodes x %u workers are over %d partitions",
                    a->nodes, a->workers, (int)MAX_PARTS);
@@ -210,7 +217,7 @@ static int run(const struct shuffle_args *a, struct csv_plan *plan,
         .plan = plan,
         .progress = progress,
         .transport = a->transport,
-        .secret_file = a->secret_file,
+        .identity = a->identity,
         .nodes = a->nodes,
         .workers = a->workers,
         .memory_bytes = a->memory_bytes,

@@ -12,6 +12,7 @@
 
 #include <weir/error.h>
 
+#include "cli/identity.h"
 #include "cli/progress.h"
 #include "tools/csv_dir.h"
 #include "tools/csv_plan.h"
@@ -21,7 +22,7 @@ struct csv_job {
     const struct csv_dir *dir;
     struct progress *progress; /* a counter per node: rows sent */
     const char *transport;
-    const char *secret_file;
+    struct identity identity; /* of all nodes; without a name */
     uint32_t nodes;
     uint32_t workers;      /* of each node */
     uint64_t memory_bytes; /* of each node; 0: the library's default */

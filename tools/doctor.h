@@ -20,6 +20,8 @@
 
 #include <weir/weir.h>
 
+#include "cli/identity.h"
+
 enum doctor_level {
     DOCTOR_OK,
     DOCTOR_NOTE, /* not wrong; worth knowing */
@@ -29,11 +31,11 @@ enum doctor_level {
 enum { DOCTOR_TEXT_BYTES = 512, DOCTOR_NAMES = 64, DOCTOR_NAME_BYTES = 64 };
 
 struct doctor {
-    const char *root;        /* "" or a directory that stands for "/" */
-    const char *transport;   /* that nodes are opened with */
-    const char *advertise;   /* of the listening end; NULL: as it listens */
-    const char *secret_file; /* of the nodes; NULL: none */
-    uint64_t timeout_ns;     /* for a peer to answer */
+    const char *root;         /* "" or a directory that stands for "/" */
+    const char *transport;    /* that nodes are opened with */
+    const char *advertise;    /* of the listening end; NULL: as it listens */
+    struct identity identity; /* of the nodes */
+    uint64_t timeout_ns;      /* for a peer to answer */
     FILE *out;
     json_t *findings;    /* NULL: lines are printed as they are found */
     unsigned problems;   /* so far */

@@ -70,7 +70,6 @@ static weir_err open_end(struct end *e, const struct doctor *d,
                                  .transport = d->transport,
                                  .listen = listen,
                                  .advertise = d->advertise,
-                                 .secret_file = d->secret_file,
                                  .max_members = 2,
                                  .max_shuffles = 2,
                                  .log_level = WEIR_LOG_INFO,
@@ -80,6 +79,7 @@ static weir_err open_end(struct end *e, const struct doctor *d,
     (void)gethostname(host, sizeof(host) - 1);
     (void)snprintf(name, sizeof(name), "%.30s-%ld-%u", host, (long)getpid(),
                    serial++);
+    identity_use(&d->identity, &p);
     return weir_node_open(&p, &e->node, err);
 }
 

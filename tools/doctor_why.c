@@ -89,10 +89,10 @@ static weir_node *open_node(struct doctor *d, const char *transport)
 {
     char name[64];
     struct weir_error err = {.code = WEIR_OK};
-    struct weir_node_params p = {
-        .name = name, .transport = transport, .secret_file = d->secret_file};
+    struct weir_node_params p = {.name = name, .transport = transport};
     weir_node *node = NULL;
     (void)snprintf(name, sizeof(name), "doctor-%ld", (long)getpid());
+    identity_use(&d->identity, &p);
     if (weir_node_open(&p, &node, &err) != WEIR_OK) {
         doctor_say(d, DOCTOR_PROBLEM, "transports", NULL,
                    "a node on %s does not open: %s", transport, err.message);
@@ -114,10 +114,16 @@ void doctor_node(struct doctor *d)
     (void)weir_node_why(node, NULL, why, sizeof(why));
     doctor_say(d, DOCTOR_OK, "transports", NULL, "%s", why);
     weir_node_close(node);
-    if (d->secret_file != NULL) {
+    if (d->identity.secret_file != NULL) {
         doctor_say(d, DOCTOR_OK, "identity", NULL,
-                   "%s: a secret that others cannot read", d->secret_file);
-    } else {
+                   "%s: a secret that others cannot read",
+                   d->identity.secret_file);
+    }
+    if (identity_has_tls(&d->identity)) {
+        doctor_say(d, DOCTOR_OK, "identity", NULL,
+                   "%s: a certificate of this name, with its key",
+                   d->identity.tls.tls_cert_file);
+    } else if (d->identity.secret_file == NULL) {
         doctor_say(d, DOCTOR_NOTE, "identity", DOCTOR_MAKE_SECRET,
                    "nodes that listen beyond 127.0.0.1 without secret_file "
                    "take whoever reaches them for a peer");

@@ -126,10 +126,11 @@ WEIR_API weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
  * Errors:     WEIR_ERR_SCHEMA, WEIR_ERR_DATA (a row over max_row_bytes; utf8 or
  *             binary offsets that descend or are negative), WEIR_ERR_ARG
  *             (WEIR_VECTOR), WEIR_ERR_STATE (another batch is not taken yet; or
- *             after weir_writer_finish), and what failed the query;
+ *             after weir_writer_finish), WEIR_ERR_NO_MEMORY (columns of lists:
+ *             nothing was taken, push again), and what failed the query;
  *             weir_writer_error has the message
  * Blocks:     never.  Cost: no syscall unless a consumer sleeps or the
- *             transport needs one, no allocation
+ *             transport needs one, no allocation but for lists
  * Threads:    the worker's thread
  * Ownership:  batch stays the caller's
  */

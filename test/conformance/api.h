@@ -220,6 +220,7 @@
     X(suite, place, broken_ring_outlives_its_query)                            \
     X(suite, place, edge_from_outside_the_query_harms_nobody)                  \
     X(suite, place, refused_frames_leave_nothing_behind)                       \
+    X(suite, place, dispatchers_refuse_frames_too)                             \
     X(suite, place, rewritten_rows_keep_their_lengths)                         \
     X(suite, place, writes_are_kept_off_published_rows)                        \
     X(suite, place, report_names_the_consumer_that_takes_nothing)              \

@@ -532,6 +532,48 @@ void wt_api_refused_frames_leave_nothing_behind(const struct wt_place *place)
     refused_frames(place, true);
 }
 
+/* As damage_step, but of frames' heads, which dispatchers look at: what a frame
+ * is, or to whom it goes. */
+static weir_err behead_step(void *arg)
+{
+    struct wt_source *s = arg;
+    struct wi_out *o = s->writer->lanes[0].out;
+    const uint32_t at = s->flow->query->id % 2 != 0
+                            ? offsetof(struct wi_frame_header, magic)
+                            : offsetof(struct wi_frame_header, worker);
+    uint64_t before = o->tail;
+    weir_err rc = wt_source_step(s);
+    if (rc == WEIR_OK) {
+        rc = weir_writer_flush(s->writer);
+    }
+    if (o->tail != before) {
+        o->mem[before % o->size + at] ^= 64;
+    }
+    return rc;
+}
+
+static void behead(const struct wt_place *place, uint64_t id, const char *what)
+{
+    const struct wt_flow_params params = to_node_0();
+    struct stage s;
+    open_cluster(&s, place, 2, true);
+    wt_query_open(&s.q, &s.c, id, NULL);
+    wt_flow_open(&s.f, &s.q, &params);
+    for (uint32_t w = 0; w < 2; w++) {
+        s.f.source[OFFENDER][w]->task->step = behead_step;
+    }
+    be_late(&s);
+    run(&s);
+    check_blamed(&s, what);
+    end(&s);
+}
+
+void wt_api_dispatchers_refuse_frames_too(const struct wt_place *place)
+{
+    behead(place, 1, "magic");
+    behead(place, 2, "a frame for a worker that does not take part");
+}
+
 static bool has_strays(void *arg)
 {
     const struct wi_engine *e = arg;

@@ -245,13 +245,13 @@ Test(hostile, attempt_that_was_given_up_is_no_loss, .timeout = 60)
 
 /* ---- the log ------------------------------------------------------------- */
 
-Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)
+static void warn_often(uint32_t times, const char *summary)
 {
     union wi_msg m;
     wt_lone_open(&lone, NULL);
     wt_lone_join(&lone);
     wi_msg_init(&m, WI_MSG_BYE); /* neither HELLO nor JOIN */
-    for (uint32_t i = 0; i < 1000; i++) {
+    for (uint32_t i = 0; i < times; i++) {
         struct wt_raw *raw = wt_lone_dial(&lone);
         wt_raw_say(raw, &m);
         WT_TURNS(&lone, raw->closed);
@@ -259,12 +259,22 @@ Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)
     }
     cr_assert_eq(lone.lines, 1, "%s", lone.log);
     WT_TURNS(&lone, lone.lines == 2);
-    cr_assert(logged("strangers: link refused: 999 more like this"), "%s",
-              lone.log);
+    cr_assert(logged(summary), "%s", lone.log);
     uint64_t now = wi_simnet_now(lone.net);
     cr_assert(now >= 1000000000 && now < 1300000000, "at %llu ns",
               (unsigned long long)now);
     wt_lone_close(&lone);
+}
+
+Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)
+{
+    warn_often(1000, "strangers: link refused: 999 more like this");
+}
+
+/* Nothing else makes the node look at its log. */
+Test(hostile, few_warnings_are_summed_up_in_time, .timeout = 60)
+{
+    warn_often(2, "strangers: link refused: 1 more like this");
 }
 
 /* A member that takes itself for one of a query is told so each time. */

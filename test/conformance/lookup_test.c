@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +14,20 @@
 #include "test/support/flow.h"
 
 static const struct wt_place tcp = {.transport = "tcp"};
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void __libc_free(void *p);
+
+/* What is used after it was freed is seen to be: nothing of it is left. */
+void free(void *p)
+{
+    if (p != NULL) {
+        memset(p, 0x5a, malloc_usable_size(p));
+        __asm__ volatile("" ::"r"(p) : "memory"); /* not left out */
+    }
+    __libc_free(p);
+}
+#endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
@@ -150,5 +165,32 @@ Test(lookup, name_that_is_not_found_fails_the_query, .timeout = 60)
                  err.message);
     cr_assert_not_null(strstr(err.message, "no0.slow"), "%s", err.message);
     weir_query_close(q);
+    wt_cluster_close(&c);
+}
+
+/* The endpoint goes while a thread is at work for it; the node stays, and hears
+ * of it when that thread is done. */
+Test(lookup, link_is_given_up_while_a_name_hangs, .timeout = 60)
+{
+    const struct weir_node_params node = {.connect_ns = 2000000000,
+                                          .detect_ns = 30000000000};
+    const uint32_t both[] = {0, 1};
+    const struct weir_query_params params = {
+        .id = 1, .members = both, .n_members = 2};
+    struct weir_error err = {0};
+    struct wt_cluster c;
+    weir_query *q;
+    open_named(&c, "host", &node);
+    cr_assert_eq(weir_query_open(c.node[1], &params, &q, &err), WEIR_OK, "%s",
+                 err.message);
+    wait_for_hanging(true);
+    bool ended = wt_until(&c, failed, q);
+    cr_assert(ended);
+    cr_assert_eq(weir_query_status(q, &err), WEIR_ERR_PEER_LOST, "%s",
+                 err.message);
+    weir_query_close(q);
+    release();
+    wait_for_hanging(false);
+    wt_flow_run(&c, 2, NULL);
     wt_cluster_close(&c);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ten thousand connections of strangers while queries run: none of the queries
- * is lost, and nothing of the strangers stays. */
+/* Thousands of connections of strangers while queries run, at nodes with a
+ * secret and at nodes with TLS: none of the queries is lost, and nothing of the
+ * strangers stays. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +18,22 @@
 #include "core/format/wire.h"
 #include "core/link/guest.h"
 #include "core/link/lock.h"
+#include "launch/certs.h"
 #include "test/support/flow.h"
 #include "test/support/lab.h"
 
 #include <criterion/criterion.h>
 
-enum { STRANGERS = 10000, HELD = 64 };
+enum { STRANGERS = 10000, TLS_STRANGERS = 2000, HELD = 64, DAY_S = 86400 };
 
-static const uint64_t second = 1000000000u;
+#define SECOND UINT64_C(1000000000)
 
 /* ---- strangers ----------------------------------------------------------- */
 
 struct crowd {
     const char *address[2]; /* of the nodes */
+    uint32_t strangers;
+    void (*speak)(int fd, uint32_t i);
     _Atomic uint32_t came;
     _Atomic uint32_t seen; /* queries enough have run beside them */
     pthread_t thread;
@@ -110,18 +116,25 @@ static size_t speech(uint8_t *at, uint32_t i)
     }
 }
 
+static void speak(int fd, uint32_t i)
+{
+    uint8_t bytes[4096];
+    size_t n = speech(bytes, i);
+    if (n > 0) {
+        (void)send(fd, bytes, n, MSG_NOSIGNAL);
+    }
+}
+
 static void *come(void *arg)
 {
     struct crowd *c = arg;
     int held[HELD];
     memset(held, -1, sizeof(held));
     /* rlx: no more than a wish */
-    for (uint32_t i = 0; i < STRANGERS || wi_load_rlx(&c->seen) == 0; i++) {
-        uint8_t bytes[4096];
+    for (uint32_t i = 0; i < c->strangers || wi_load_rlx(&c->seen) == 0; i++) {
         int fd = dial(c->address[i % 2]);
-        size_t n = speech(bytes, i);
-        if (fd >= 0 && n > 0) {
-            (void)send(fd, bytes, n, MSG_NOSIGNAL);
+        if (fd >= 0) {
+            c->speak(fd, i);
         }
         if (held[i % HELD] >= 0) {
             (void)close(held[i % HELD]);
@@ -174,53 +187,194 @@ static bool heap_is_flat(void *arg)
     return wt_heap_bytes() < *before + (1u << 20);
 }
 
-/* The link of the members is closed between queries and opened again, so that
- * members come to a door at which strangers crowd. */
-Test(strangers_tcp, ten_thousand_lose_no_query, .timeout = 300)
+/* Queries run while the crowd comes. The link of the members is closed between
+ * them and opened again, so that members come to a door at which strangers
+ * crowd. */
+static void run_beside(struct wt_cluster *c, struct crowd *crowd)
 {
-    static const struct wt_place tcp = {.transport = "tcp"};
-    static const struct weir_identity id = {.secret = tell};
-    const struct wt_cluster_params params = {
-        .nodes = 2,
-        .node = {.identity = &id,
-                 .idle_close_ns = 1000000,
-                 .connect_ns = 60 * second,
-                 .detect_ns = 60 * second,
-                 .log = hear,
-                 .log_level = WEIR_LOG_WARN}};
-    struct wt_cluster c;
-    struct crowd crowd = {0};
     uint64_t queries = 0;
     uint32_t came = 0;
-    wt_cluster_open(&c, &tcp, &params);
-    wt_flow_run(&c, ++queries, NULL);
+    wt_flow_run(c, ++queries, NULL);
     uint64_t before = wt_heap_bytes();
     for (uint32_t i = 0; i < 2; i++) {
-        crowd.address[i] = weir_node_address(c.node[i]);
+        crowd->address[i] = weir_node_address(c->node[i]);
     }
-    cr_assert_eq(pthread_create(&crowd.thread, NULL, come, &crowd), 0);
+    cr_assert_eq(pthread_create(&crowd->thread, NULL, come, crowd), 0);
     do {
-        wt_flow_run(&c, ++queries, NULL);
-        came = wi_load_rlx(&crowd.came); /* rlx: a count */
+        wt_flow_run(c, ++queries, NULL);
+        came = wi_load_rlx(&crowd->came); /* rlx: a count */
         if (queries > 10) {
-            wi_store_rlx(&crowd.seen, 1); /* rlx: no more than a wish */
+            wi_store_rlx(&crowd->seen, 1); /* rlx: no more than a wish */
         }
     } while (queries <= 10 ||
-             (came < STRANGERS * 99 / 100 && queries < 100000));
-    (void)pthread_join(crowd.thread, NULL);
-    wt_flow_run(&c, ++queries, NULL);
+             (came < crowd->strangers * 99 / 100 && queries < 100000));
+    (void)pthread_join(crowd->thread, NULL);
+    wt_flow_run(c, ++queries, NULL);
     for (uint32_t i = 0; i < 2; i++) {
-        bool gone = wt_until(&c, guests_are_gone, c.node[i]);
+        bool gone = wt_until(c, guests_are_gone, c->node[i]);
         cr_assert(gone);
     }
-    bool flat = wt_until(&c, heap_is_flat, &before);
+    bool flat = wt_until(c, heap_is_flat, &before);
     cr_assert(flat, "%llu bytes stay",
               (unsigned long long)(wt_heap_bytes() - before));
     cr_assert_gt(queries, 10, "%llu", (unsigned long long)queries);
-    came = wi_load_rlx(&crowd.came); /* rlx: its thread has ended */
-    cr_assert_geq(came, STRANGERS * 9 / 10);
+    came = wi_load_rlx(&crowd->came); /* rlx: its thread has ended */
+    cr_assert_geq(came, crowd->strangers * 9 / 10);
     (void)fprintf(stderr, "%u strangers, %llu queries, %u lines logged\n", came,
                   (unsigned long long)queries,
                   wi_load_rlx(&lines)); /* rlx: a count */
+}
+
+static const struct weir_node_params member = {.idle_close_ns = 1000000,
+                                               .connect_ns = 60 * SECOND,
+                                               .detect_ns = 60 * SECOND,
+                                               .log = hear,
+                                               .log_level = WEIR_LOG_WARN};
+static const struct wt_place tcp = {.transport = "tcp"};
+
+Test(strangers_tcp, ten_thousand_lose_no_query, .timeout = 300)
+{
+    static const struct weir_identity id = {.secret = tell};
+    struct wt_cluster_params params = {.nodes = 2, .node = member};
+    struct wt_cluster c;
+    struct crowd crowd = {.strangers = STRANGERS, .speak = speak};
+    params.node.identity = &id;
+    wt_cluster_open(&c, &tcp, &params);
+    run_beside(&c, &crowd);
     wt_cluster_close(&c);
+}
+
+/* ---- at nodes with TLS --------------------------------------------------- */
+
+enum { NO_CERT, OTHER_CERT, OLD_VERSION, CLIENTS };
+
+static char dir[] = "/tmp/weir-strangers-XXXXXX";
+static SSL_CTX *clients[CLIENTS];
+static uint32_t shook; /* strangers that came through the handshake, as they
+                        * think: TLS 1.3 tells them later that they did not */
+
+static const char *path(const char *name)
+{
+    static char text[8][WL_PATH_BYTES];
+    static unsigned at;
+    char *it = text[at++ % 8];
+    (void)snprintf(it, WL_PATH_BYTES, "%s/%s", dir, name);
+    return it;
+}
+
+static void issue(const struct wl_authority *a, const char *file,
+                  const char *name)
+{
+    char names[WT_NAME_BYTES + 8];
+    (void)snprintf(names, sizeof(names), "DNS:%s", name);
+    const struct wl_cert cert = {path(file), names, -DAY_S, DAY_S};
+    cr_assert_eq(wl_authority_issue(a, &cert), WEIR_OK, "%s", file);
+}
+
+/* What strangers have: nothing, a certificate of an authority of their own in a
+ * member's name, or an old protocol. */
+static void open_clients(const char *name)
+{
+    struct wl_authority *theirs = wl_authority_open(path("theirs"), "ours");
+    cr_assert_not_null(theirs);
+    issue(theirs, "thief", name);
+    wl_authority_close(theirs);
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        clients[i] = SSL_CTX_new(TLS_client_method());
+        cr_assert_not_null(clients[i]);
+    }
+    cr_assert_eq(SSL_CTX_use_certificate_chain_file(clients[OTHER_CERT],
+                                                    path("thief.crt")),
+                 1);
+    cr_assert_eq(SSL_CTX_use_PrivateKey_file(
+                     clients[OTHER_CERT], path("thief.key"), SSL_FILETYPE_PEM),
+                 1);
+    cr_assert_eq(
+        SSL_CTX_set_max_proto_version(clients[OLD_VERSION], TLS1_2_VERSION), 1);
+}
+
+/* Shake hands, as far as the node goes along, and say what members say. */
+static void speak_as(SSL_CTX *ctx, int fd, uint32_t i)
+{
+    uint8_t bytes[4096];
+    SSL *ssl = SSL_new(ctx);
+    cr_assert_not_null(ssl);
+    cr_assert_eq(SSL_set_fd(ssl, fd), 1);
+    if (SSL_connect(ssl) == 1) {
+        size_t n = speech(bytes, i % 2 == 0 ? 3 : 5);
+        shook++;
+        (void)SSL_write(ssl, bytes, (int)n);
+    }
+    SSL_free(ssl); /* the socket stays */
+}
+
+/* In the clear, as if there were no TLS; the beginning of a handshake, and no
+ * more; a whole one, with what a stranger can have. */
+static void speak_tls(int fd, uint32_t i)
+{
+    /* A record of 512 bytes that begins as a ClientHello. */
+    uint8_t hello[5 + 512] = {22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3};
+    switch (i % 6) {
+    case 0:
+        speak(fd, i / 6);
+        return;
+    case 1: /* the rest never comes */
+        (void)send(fd, hello, 11, MSG_NOSIGNAL);
+        return;
+    case 2: /* comes, and is noise */
+        memset(hello + 11, (int)(i & 0xff), sizeof(hello) - 11);
+        (void)send(fd, hello, sizeof(hello), MSG_NOSIGNAL);
+        return;
+    default:
+        speak_as(clients[i % 6 - 3], fd, i / 6);
+    }
+}
+
+/* Members open again, each with a certificate of its name. */
+static void take_certificates(struct wt_cluster *c,
+                              const struct wl_authority *ours)
+{
+    for (uint32_t i = 0; i < c->n_nodes; i++) {
+        static const char *const file[2] = {"n0", "n1"};
+        char text[3][WL_PATH_BYTES];
+        struct weir_error err = {0};
+        struct weir_node_params p = wt_node_params(c, i);
+        issue(ours, file[i], p.name);
+        (void)snprintf(text[0], WL_PATH_BYTES, "%s/%s.crt", dir, file[i]);
+        (void)snprintf(text[1], WL_PATH_BYTES, "%s/%s.key", dir, file[i]);
+        (void)snprintf(text[2], WL_PATH_BYTES, "%s/ours.ca", dir);
+        const struct weir_identity id = {.tls_cert_file = text[0],
+                                         .tls_key_file = text[1],
+                                         .tls_ca_file = text[2]};
+        p.identity = &id;
+        weir_node_close(c->node[i]);
+        weir_err rc = weir_node_open(&p, &c->node[i], &err);
+        cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    }
+    wt_cluster_join(c);
+}
+
+Test(strangers_tcp, two_thousand_at_tls_lose_no_query, .timeout = 300)
+{
+    const struct wt_cluster_params params = {
+        .nodes = 2, .apart = true, .node = member};
+    struct wt_cluster c;
+    struct crowd crowd = {.strangers = TLS_STRANGERS, .speak = speak_tls};
+    char command[64];
+    cr_assert_not_null(mkdtemp(dir));
+    (void)signal(SIGPIPE, SIG_IGN); /* SSL_write to whoever has hung up */
+    struct wl_authority *ours = wl_authority_open(path("ours"), "ours");
+    cr_assert_not_null(ours);
+    wt_cluster_open(&c, &tcp, &params);
+    take_certificates(&c, ours);
+    open_clients(c.name[1]);
+    run_beside(&c, &crowd);
+    cr_assert_gt(shook, 0u, "no stranger got as far as a handshake");
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        SSL_CTX_free(clients[i]);
+    }
+    wl_authority_close(ours);
+    wt_cluster_close(&c);
+    (void)snprintf(command, sizeof(command), "rm -r %s", dir);
+    cr_assert_eq(system(command), 0);
 }

@@ -259,6 +259,23 @@ status 1 "$weir" doctor --secret-file secret
 line problem transports 'has mode 644'
 hasnt 0123456789
 
+# Both ends need certificates of their names.
+certs a DNS:a
+certs b DNS:b
+listen -t tcp --name a --tls-cert a.crt --tls-key a.key --tls-ca ca.crt
+set -- --name b --tls-cert b.crt --tls-key b.key --tls-ca ca.crt
+status 1 "$weir" doctor -t tcp --peer "${address#tcp:}" --timeout 1
+line problem peer 'not reached: .*TLS'
+status 0 "$weir" doctor -t tcp "$@" --peer "${address#tcp:}"
+line ok peer 'round trip [0-9.]* us, [0-9]* MB/s, over tcp'
+status 0 "$weir" doctor -t tcp "$@"
+line ok identity 'b.crt: a certificate of this name, with its key'
+served
+status 1 "$weir" doctor -t tcp "$@" --name c
+line problem transports 'is not of c'
+status 2 "$weir" doctor --tls-cert b.crt --tls-key b.key
+grep -q 'belong together' err || fail "two files of three"
+
 # Nobody listens at port 1; the one that was just given back may have a new
 # owner.
 status 1 "$weir" doctor --peer tcp:127.0.0.1:1 --timeout 0.3

@@ -78,6 +78,18 @@ done
 run plan.json -d data -n 3 -w 2 -t tcp -f csv | cmp - csv ||
     fail "tcp"
 
+# With certificates: names of the processes have to be in them.
+certs both 'DNS:process 0 of 2,DNS:process 1 of 2'
+certs first 'DNS:process 0 of 2'
+set -- --tls-key both.key --tls-ca ca.crt
+run plan.json -d data -n 2 -t tcp -f csv --tls-cert both.crt "$@" |
+    cmp - csv || fail "tcp with TLS"
+expect 1 'is not of process 1 of 2' "$weir" run plan.json -d data -n 2 -t tcp \
+    --tls-cert first.crt --tls-key first.key --tls-ca ca.crt
+expect 1 'TLS is for transports tcp and auto' "$weir" run plan.json -d data \
+    -n 2 --tls-cert both.crt "$@"
+expect 2 'belong together' "$weir" run plan.json "$@"
+
 # Formats.
 run plan.json --data data --nodes 2 | cmp - table ||
     fail "table"

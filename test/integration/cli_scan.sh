@@ -140,6 +140,38 @@ for transport in auto tcp; do
     ! grep -q 0123456789 said out err || fail "the secret was said"
 done
 
+# ---- a server with a certificate ---------------------------------------------
+
+certs server DNS:server
+certs client DNS:client
+tls() { echo "--name $1 --tls-cert $1.crt --tls-key $1.key --tls-ca ca.crt"; }
+# shellcheck disable=SC2046 # options
+for transport in auto tcp; do
+    # auto: a client without shm of its own would come by tcp; it is one host
+    serve -t $transport $(tls server) folder
+    scan $(tls client) 'select count(*) as n from one'
+    grep -q 3 out || fail "with a certificate"
+    ended TERM
+done
+# shellcheck disable=SC2046
+{
+    serve -t tcp $(tls server) folder
+    expect 1 'the peer wants TLS' "$weir" scan "$address" 'select 1'
+    mkdir others
+    mv ca.crt ca.key others
+    certs thief DNS:client
+    expect 1 'unknown ca' "$weir" scan "$address" 'select 1' --name client \
+        --tls-cert thief.crt --tls-key thief.key --tls-ca others/ca.crt
+    expect 1 'is not of thief' "$weir" scan "$address" 'select 1' \
+        --name thief --tls-cert client.crt --tls-key client.key \
+        --tls-ca others/ca.crt
+    ended TERM
+}
+expect 2 'belong together' "$weir" scan --tls-cert client.crt x y
+expect 2 'belong together' "$weir" serve --tls-key server.key folder
+expect 2 'is not of other' "$weir" serve -t tcp --name other \
+    --tls-cert server.crt --tls-key server.key --tls-ca ca.crt folder
+
 # ---- a server that is killed -------------------------------------------------
 
 # lost FILE [STRIKE]: the server is killed, or stopped for good, while a scan

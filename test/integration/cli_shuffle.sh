@@ -96,6 +96,11 @@ shuffle --by key --nodes 2 --workers 3 --transport tcp "$tmp/crlf.csv" \
 same "$tmp/crlf.csv" "$tmp/o2" 2
 [ "$(ls "$tmp/o2" | wc -l)" -eq 6 ] || fail "six partitions expected"
 
+certs both 'DNS:process 0 of 2,DNS:process 1 of 2'
+shuffle --by key --nodes 2 --transport tcp --tls-cert both.crt \
+    --tls-key both.key --tls-ca ca.crt "$tmp/in.csv" --out "$tmp/tls" >/dev/null
+same "$tmp/in.csv" "$tmp/tls" 2
+
 shuffle --by 'the note,small,price,at' --nodes 4 --memory 8M "$tmp/in.csv" \
     --out "$tmp/o3" >/dev/null
 same "$tmp/in.csv" "$tmp/o3" 1

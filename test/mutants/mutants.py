@@ -6,16 +6,22 @@ simulator tests until one of them fails. What none notices is a survivor.
 
   draw --> change a line --> compile --> same object? draw again
                                 |
-                                +--> tests, the nearest first --> killed, or not
+                                +--> tests, until one fails --> killed, or not
 
-Weakened memory orders are run under ThreadSanitizer, the rest plainly. Results
-are kept in build/mutants/results.jsonl: a run that was broken off goes on where
-it stopped. The survivors are listed in build/mutants/report.md; those in
-test/mutants/explained.txt (a line `key | reason`) change nothing that a test
-could see. Exit status 1: fewer than 90 in 100 were killed.
+The tests that are nearest to the file come first, then what has killed most per
+second so far. All mutants are tried by the quick programs (QUICK_S seconds)
+first, those that survive by the slow ones after that. Weakened memory orders
+are run under ThreadSanitizer, the rest plainly. Results are kept in
+build/mutants/results.jsonl: a run that was broken off goes on where it stopped,
+and what survived an older commit is tried again. The survivors are listed in
+build/mutants/report.md; those in test/mutants/explained.txt (a line `key |
+reason`) change nothing that a test could see. Exit status 1: fewer than 90 in
+100 were killed.
 """
 
 import argparse
+import collections
+import filecmp
 import hashlib
 import json
 import os
@@ -33,21 +39,30 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutants"
 TREE = WORK / "tree"
 RESULTS = WORK / "results.jsonl"
+SECONDS = WORK / "seconds.json"
 SHARES = {"comparison": 25, "off by one": 12, "store": 20, "wake": 10,
           "check": 23, "order": 10}
 LEAST = 0.90
+QUICK_S = 3
 # Whole clusters in the simulator: cheap, and they find most.
 CLUSTERS = "weir sim --as-is --seeds 1..600"
-# What finds most comes first, after the tests that are nearest to the file.
-SUITES = [CLUSTERS, "conformance.refused", "conformance.api_sim",
-          "conformance.sim", "conformance.post", "conformance.seed",
+FEW_CLUSTERS = "weir sim --as-is --seeds 1..60"
+# What finds most comes first, until this run knows better.
+SUITES = [FEW_CLUSTERS, "unit.args", "unit.core.link", "unit.core.query",
+          "unit.core.node", "unit.core.rows", "unit.core.ring",
+          "unit.core.base", CLUSTERS, "conformance.refused",
+          "conformance.api_sim", "conformance.sim", "conformance.post",
+          "conformance.seed",
           "conformance.lookup", "conformance.filter", "conformance.hostile",
           "conformance.loss", "conformance.identity",
           "conformance.hostile_identity", "conformance.region_shm",
           "conformance.region_tcp", "conformance.shm", "conformance.tcp",
           "conformance.spi_tcp", "conformance.api_shm", "conformance.api_tcp",
           "conformance.fetch_close", "conformance.storm",
-          "conformance.offence", "conformance.region_sim", "unit.operators"]
+          "conformance.offence", "conformance.region_sim",
+          "unit.operators", "unit.core.format", "conformance.region_auto",
+          "conformance.api_auto", "conformance.closed",
+          "conformance.offsets"]
 TSAN_SUITES = ["conformance.shm", "conformance.tcp", "conformance.spi_tcp",
                "conformance.region_shm", "conformance.region_tcp",
                "conformance.api_shm", "conformance.api_tcp",
@@ -84,14 +99,20 @@ class Build:
         if not (self.dir / "build.ninja").exists():
             run(["cmake", "--preset", preset, "-DWEIR_WERROR=OFF",
                  "-DWEIR_MICRO=OFF", "-DWEIR_MPI=OFF"]
-                + (["-DCMAKE_C_FLAGS=-O1"] if self.plain else []), cwd=TREE)
+                + (["-DCMAKE_C_FLAGS=-O1", "-DCMAKE_C_FLAGS_DEBUG="]
+                   if self.plain else []), cwd=TREE)
         self.rules = (self.dir / "build.ninja").read_text()
-        self.seconds = {}
+        self.known = self.read_seconds()
+        self.seconds = self.known.setdefault(preset, {})
+
+    @staticmethod
+    def read_seconds():
+        return json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
 
     @staticmethod
     def target(test):
         """The program of a test, below the folder of the build."""
-        return "weir" if test == CLUSTERS else f"test/{test}"
+        return "weir" if test.startswith("weir ") else f"test/{test}"
 
     def has(self, test):
         return f"build {self.target(test)}: " in self.rules
@@ -107,8 +128,9 @@ class Build:
 
     def passes(self, test, limit):
         """Does a test pass? Its whole group of processes ends with it."""
-        args = ([self.dir / "weir", *test.split()[1:]] if test == CLUSTERS
-                else [self.dir / "test" / test, "-j2"])
+        args = [self.dir / self.target(test), *test.split()[1:]]
+        if not test.startswith("weir "):
+            args += ["-j2"] + (["--fail-fast"] if self.plain else [])
         if not self.plain:
             args = ["setarch", os.uname().machine, "-R"] + args
         env = dict(os.environ, TSAN_OPTIONS="halt_on_error=1")
@@ -136,26 +158,40 @@ class Build:
             if not self.passes(test, 900):
                 sys.exit(f"{test} fails before anything was broken")
             self.seconds[test] = time.monotonic() - begin
+            SECONDS.write_text(json.dumps(self.known))
         return 20 + 6 * self.seconds[test]
 
 
-def copy_tree():
-    """The tree at HEAD; the sources of others are linked."""
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True,
+def head_of_root():
+    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True,
                           capture_output=True, text=True).stdout.strip()
-    mark = WORK / "head"
-    if mark.exists() and mark.read_text() == head:
-        return
-    shutil.rmtree(WORK, ignore_errors=True)
-    TREE.mkdir(parents=True)
-    archive = subprocess.Popen(["git", "archive", head], cwd=ROOT,
-                               stdout=subprocess.PIPE)
-    run(["tar", "x", "-C", TREE], stdin=archive.stdout)
-    (TREE / "build").mkdir()
+
+
+def copy_tree(head):
+    """The tree at HEAD; the sources of others are linked. What has not changed
+    keeps its time, so that it is not compiled again."""
+    fresh = WORK / "fresh"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    with subprocess.Popen(["git", "archive", head], cwd=ROOT,
+                          stdout=subprocess.PIPE) as archive:
+        run(["tar", "xm", "-C", fresh], stdin=archive.stdout)
+    for new in fresh.rglob("*"):
+        to = TREE / new.relative_to(fresh)
+        if new.is_file() and not (to.exists() and
+                                  filecmp.cmp(new, to, shallow=False)):
+            to.parent.mkdir(parents=True, exist_ok=True)
+            new.replace(to)
+    for old in [p for p in TREE.rglob("*") if p.is_file()]:
+        inside = old.relative_to(TREE)
+        if inside.parts[0] != "build" and not (ROOT / inside).exists():
+            old.unlink()
+    shutil.rmtree(fresh)
+    (TREE / "build").mkdir(exist_ok=True)
     for name in ("arrow", "libduckdb"):
-        if (ROOT / "build" / name).exists():
-            (TREE / "build" / name).symlink_to(ROOT / "build" / name)
-    mark.write_text(head)
+        link = TREE / "build" / name
+        if (ROOT / "build" / name).exists() and not link.exists():
+            link.symlink_to(ROOT / "build" / name)
 
 
 def sources(names):
@@ -186,11 +222,21 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def killer_of(m, build):
+def order_of(m, build, kills):
+    """The tests to run: the nearest first, then by kills per second so far."""
+    if m.kind == "order":
+        near, rest = [], TSAN_SUITES
+    else:
+        near, rest = nearest(m.path), SUITES
+    worth = {s: (kills.get(s, 0) + 0.5 / (i + 1)) /
+             (1 + build.seconds.get(s, 1)) for i, s in enumerate(rest)}
+    suites = near + sorted(rest, key=lambda s: -worth[s])
+    return [s for s in dict.fromkeys(suites) if build.has(s)]
+
+
+def killer_of(m, build, suites):
     """The first test that fails; None: it survives. "same": the object is as
     before; "broken": it does not compile."""
-    suites = TSAN_SUITES if m.kind == "order" else nearest(m.path) + SUITES
-    suites = [s for s in dict.fromkeys(suites) if build.has(s)]
     for s in suites:
         build.limit(s)
     obj = build.object_of(m.path)
@@ -218,9 +264,9 @@ def killer_of(m, build):
 
 
 def read_results():
-    if not RESULTS.exists():
-        return []
-    return [json.loads(line) for line in RESULTS.read_text().splitlines()]
+    """By key; the last word counts."""
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    return {r["key"]: r for r in map(json.loads, lines)}
 
 
 def explained():
@@ -230,21 +276,25 @@ def explained():
 
 
 def report():
-    tried = [r for r in read_results() if r["killer"] not in ("same", "broken")]
+    tried = [r for r in read_results().values()
+             if r["killer"] not in ("same", "broken")]
     reasons = explained()
     killed = [r for r in tried if r["killer"]]
     left = [r for r in tried if not r["killer"]]
     known = [r for r in left if r["key"] in reasons]
     counted = len(tried) - len(known)
     share = len(killed) / counted if counted else 0
+    open_ones = sum(not r.get("whole", True) for r in left)
     text = [f"# {len(killed)} of {counted} mutants killed, {100 * share:.1f} %",
-            "", f"{len(known)} more change nothing that a test could see."]
+            "", f"{len(known)} more change nothing that a test could see. Of "
+            f"the survivors {open_ones} were not tried by slow programs yet."]
     for kind in SHARES:
         of_kind = [r for r in tried if r["kind"] == kind]
         dead = [r for r in of_kind if r["killer"]]
         text.append(f"- {kind}: {len(dead)} of {len(of_kind)}")
     text += ["", "## Survivors", ""]
     text += [f"- {r['kind']}, line {r['line'] + 1}: `{r['key']}`"
+             + ("" if r.get("whole", True) else " (by quick programs)")
              + (f" ({reasons[r['key']]})" if r in known else "") for r in left]
     (WORK / "report.md").write_text("\n".join(text) + "\n")
     print(text[0][2:])
@@ -252,25 +302,73 @@ def report():
     return share
 
 
-def try_all(by_kind, count, deadline):
-    done = {r["key"]: r for r in read_results()}
+def in_turns(by_kind, count):
+    """Kinds mixed by their shares; memory orders last: they need a build of
+    their own. The caller says which were worth counting."""
+    wanted = {k: round(count * SHARES[k] / 100) for k in by_kind}
+    left = {k: iter(group) for k, group in by_kind.items()}
+    had = dict.fromkeys(by_kind, 0)
+    for names in ([k for k in by_kind if k != "order"], ["order"]):
+        open_kinds = [k for k in names if wanted[k] > 0]
+        while open_kinds:
+            kind = min(open_kinds, key=lambda k: had[k] / wanted[k])
+            m = next(left[kind], None)
+            if m is not None:
+                had[kind] += yield m
+            if m is None or had[kind] >= wanted[kind]:
+                open_kinds.remove(kind)
+
+
+def is_quick(build, test):
+    return build.limit(test) is not None and build.seconds[test] <= QUICK_S
+
+
+def try_one(m, builds, done, head, quick):
+    """Run the quick programs; or, of a survivor of these, all others."""
+    preset = "tsan" if m.kind == "order" else "dev"
+    if preset not in builds:
+        builds[preset] = Build(preset)
+    build = builds[preset]
+    kills = collections.Counter(r["killer"] for r in done.values())
+    begin = time.monotonic()
+    suites = [s for s in order_of(m, build, kills)
+              if is_quick(build, s) == quick]
+    killer = killer_of(m, build, suites)
+    done[m.key] = {"key": m.key, "kind": m.kind, "line": m.line,
+                   "killer": killer, "head": head,
+                   "whole": killer is not None or not quick}
+    with RESULTS.open("a") as f:
+        f.write(json.dumps(done[m.key]) + "\n")
+    says = killer or ("survives, so far" if quick else "SURVIVES")
+    print(f"{says:24} {time.monotonic() - begin:4.0f} s {m.key}", flush=True)
+
+
+def try_quick(by_kind, count, deadline, head):
+    """Returns all that were drawn, for the slow programs."""
+    done = read_results()
     builds = {}
-    for kind, group in by_kind.items():
-        wanted = round(count * SHARES[kind] / 100)
-        preset = "tsan" if kind == "order" else "dev"
-        for m in group:
-            if wanted == 0 or time.monotonic() > deadline:
-                break
-            if m.key not in done:
-                if preset not in builds:
-                    builds[preset] = Build(preset)
-                killer = killer_of(m, builds[preset])
-                done[m.key] = dict(key=m.key, kind=kind, line=m.line,
-                                   killer=killer)
-                with RESULTS.open("a") as f:
-                    f.write(json.dumps(done[m.key]) + "\n")
-                print(f"{killer or 'SURVIVES':24} {m.key}", flush=True)
-            wanted -= done[m.key]["killer"] not in ("same", "broken")
+    drawn = []
+    turns = in_turns(by_kind, count)
+    m = next(turns, None)
+    while m is not None and time.monotonic() < deadline:
+        old = done.get(m.key)
+        if old is None or (old["killer"] is None and old["head"] != head):
+            try_one(m, builds, done, head, True)
+        drawn.append(m)
+        try:
+            m = turns.send(done[m.key]["killer"] not in ("same", "broken"))
+        except StopIteration:
+            break
+    return drawn, builds, done
+
+
+def try_all(by_kind, count, deadline, head):
+    drawn, builds, done = try_quick(by_kind, count, deadline, head)
+    for m in drawn:
+        if time.monotonic() > deadline:
+            break
+        if not done[m.key].get("whole", True):
+            try_one(m, builds, done, head, False)
 
 
 def main():
@@ -280,9 +378,10 @@ def main():
     p.add_argument("--minutes", type=float, default=600)
     p.add_argument("files", nargs="*")
     args = p.parse_args()
-    copy_tree()
-    try_all(draw(args.files, args.seed), args.count,
-            time.monotonic() + 60 * args.minutes)
+    head = head_of_root()
+    deadline = time.monotonic() + 60 * args.minutes
+    copy_tree(head)
+    try_all(draw(args.files, args.seed), args.count, deadline, head)
     return 0 if report() >= LEAST else 1
 
 

@@ -73,6 +73,8 @@ cat >"$tmp/rules" <<'RULES'
                             "test/
 ^test/conformance/tls_test  SYS <weir/ <openssl/ <criterion/ "launch/
                             "test/
+^test/conformance/strangers SYS <weir/ <openssl/ <criterion/ "core/ "launch/
+                            "test/
 ^test/conformance/          SYS <weir/ <criterion/ "core/ "transport/ "test/
 ^test/install/              SYS <weir/
 ^test/                      SYS <weir/ <urcu <xxhash.h> <jansson.h> <csv.h>

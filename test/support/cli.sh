@@ -37,6 +37,20 @@ expect()
     [ ! -e dir ] || fail "left something behind: $*"
 }
 
+# certs NAME ALT[,ALT...]: a certificate with these names (DNS:...) in NAME.crt
+# and NAME.key, of the authority in ca.crt, which is made by the first call.
+certs()
+{
+    [ -e ca.crt ] || openssl req -x509 -newkey ec -pkeyopt \
+        ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.crt -days 2 \
+        -subj /CN=cluster 2>/dev/null || fail "no authority"
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+        -CA ca.crt -CAkey ca.key -keyout "$1.key" -out "$1.crt" -days 1 \
+        -subj "/CN=$1" -addext basicConstraints=critical,CA:FALSE \
+        -addext "subjectAltName=$2" 2>/dev/null || fail "no certificate of $1"
+    chmod 600 "$1.key"
+}
+
 # children PID: its children, by the kernel.
 children() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
 

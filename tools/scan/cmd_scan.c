@@ -11,6 +11,7 @@
 #include <weir/scan.h>
 
 #include "cli/fail.h"
+#include "cli/identity.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/status.h"
@@ -28,7 +29,7 @@ struct scan_args {
     const char *query;
     const char *out;
     const char *dataset;
-    const char *secret_file;
+    struct identity identity;
     uint32_t ahead;
     uint64_t memory_bytes;
     uint64_t timeout_ns;
@@ -52,6 +53,7 @@ static void check_args(struct argp_state *state, void *args)
         argp_error(state, "--out %s: must end with .parquet, .arrow or .csv",
                    a->out);
     }
+    identity_check(state, &a->identity);
 }
 
 static const struct option_row rows[] = {
@@ -61,7 +63,11 @@ static const struct option_row rows[] = {
     {"dataset", 'd', "NAME", "Of a server that has several",
      OPTION_TEXT(struct scan_args, dataset)},
     {"secret-file", 0, "FILE", "The secret of a server that asks for one",
-     OPTION_TEXT(struct scan_args, secret_file)},
+     OPTION_TEXT(struct scan_args, identity.secret_file)},
+    {IDENTITY_CERT(struct scan_args, identity)},
+    {IDENTITY_KEY(struct scan_args, identity)},
+    {IDENTITY_CA(struct scan_args, identity)},
+    {IDENTITY_NAME(struct scan_args, identity)},
     {"ahead", 0, "N", "Batches in flight [4]",
      OPTION_U32(struct scan_args, ahead, 1, 16)},
     {"memory", 'm', "BYTES", "For what travels here; K, M, G may follow [512M]",
@@ -104,11 +110,11 @@ static weir_err link_open(struct link *l, const struct scan_args *a,
                           struct weir_error *err)
 {
     set_address(l, a->address);
-    const struct weir_node_params node = {.transport = l->transport,
-                                          .secret_file = a->secret_file,
-                                          .memory_bytes = a->memory_bytes};
+    struct weir_node_params node = {.transport = l->transport,
+                                    .memory_bytes = a->memory_bytes};
     const struct weir_scan_client_params client = {
         .address = l->address, .ahead = a->ahead, .timeout_ns = a->timeout_ns};
+    identity_use(&a->identity, &node);
     weir_err rc = weir_node_open(&node, &l->node, err);
     return rc == WEIR_OK ? weir_scan_connect(l->node, &client, &l->client, err)
                          : rc;

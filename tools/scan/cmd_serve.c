@@ -13,6 +13,7 @@
 #include <weir/scan.h>
 
 #include "cli/fail.h"
+#include "cli/identity.h"
 #include "cli/options.h"
 #include "cli/scan/duckdb.h"
 #include "cli/status.h"
@@ -31,7 +32,7 @@ struct serve_args {
     const char *transport;
     const char *listen;
     const char *advertise;
-    const char *secret_file;
+    struct identity identity;
     uint64_t memory_bytes;
     uint32_t clients;
     struct weir_scan_option set[MAX_SET]; /* of the database */
@@ -74,6 +75,7 @@ static void check_args(struct argp_state *state, void *args)
     if (!a->weir && (a->plans.workers > 0 || a->plans.memory_bytes > 0)) {
         argp_error(state, "--workers and --plan-memory are for --weir");
     }
+    identity_check(state, &a->identity);
 }
 
 static const struct option_row rows[] = {
@@ -101,7 +103,11 @@ static const struct option_row rows[] = {
      OPTION_TEXT(struct serve_args, advertise)},
     {"secret-file", 0, "FILE",
      "Serve only clients that prove they know the secret in it [anybody]",
-     OPTION_TEXT(struct serve_args, secret_file)},
+     OPTION_TEXT(struct serve_args, identity.secret_file)},
+    {IDENTITY_CERT(struct serve_args, identity)},
+    {IDENTITY_KEY(struct serve_args, identity)},
+    {IDENTITY_CA(struct serve_args, identity)},
+    {IDENTITY_NAME(struct serve_args, identity)},
     {"transport", 't', "NAME",
      "shm, tcp, verbs, or auto: the best that each client has [auto]",
      OPTION_WORD(struct serve_args, transport, option_transports)},
@@ -126,7 +132,8 @@ static const char doc[] =
     "\n"
     "The first line printed is the address. SIGINT and SIGTERM end it. "
     "Whoever reaches the address may run any statement, unless --secret-file "
-    "is given: then whoever knows the secret. There are no users.\n"
+    "is given: then whoever knows the secret; or --tls-cert: then whoever has "
+    "a certificate of its authority. There are no users.\n"
     "\n"
     "Exit status: 0 ended by SIGINT or SIGTERM; 1 failed; 2 wrong use; 3 bad "
     "input (the driver, the database, a file of the folder).";
@@ -163,17 +170,17 @@ static weir_err open_engine(struct serve_args *a, struct service *s,
 static weir_err open_server(const struct serve_args *a, struct service *s,
                             struct weir_error *err)
 {
-    const struct weir_node_params node = {.transport = a->transport,
-                                          .listen = a->listen,
-                                          .advertise = a->advertise,
-                                          .secret_file = a->secret_file,
-                                          .memory_bytes = a->memory_bytes,
-                                          .max_peers = a->clients};
+    struct weir_node_params node = {.transport = a->transport,
+                                    .listen = a->listen,
+                                    .advertise = a->advertise,
+                                    .memory_bytes = a->memory_bytes,
+                                    .max_peers = a->clients};
     /* Plans have several data sets, drivers one. */
     const struct weir_scan_source source = {.name = a->weir ? NULL : "",
                                             .engine = s->engine};
     const struct weir_scan_server_params server = {.sources = &source,
                                                    .n_sources = 1};
+    identity_use(&a->identity, &node);
     weir_err rc = weir_node_open(&node, &s->node, err);
     if (rc == WEIR_OK) {
         rc = wl_ask_node(s->node, err);

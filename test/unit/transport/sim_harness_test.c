@@ -588,6 +588,31 @@ Test(sim_harness, node_that_never_rests_is_an_error, .timeout = 60)
     weir_sim_close(sim);
 }
 
+/* As many visits as in the test above, but a task moves in each. */
+Test(sim_harness, tasks_that_move_at_one_instant_are_not_restless)
+{
+    weir_sim *sim = open_sim(2, 1);
+    struct counter a = {.sim = sim, .until = 400000, .last = WEIR_DONE};
+    add(sim, 0, 0, count, &a);
+    run_ok(sim);
+    cr_assert_eq(a.calls, a.until);
+    cr_assert_eq(weir_sim_now(sim), 0);
+    weir_sim_close(sim);
+}
+
+/* No task moves, but the clock does. */
+Test(sim_harness, many_heartbeats_are_not_restless, .timeout = 60)
+{
+    weir_sim *sim = open_sim(2, 1);
+    struct counter a = {.sim = sim, .until = 2, .last = WEIR_DONE};
+    a.busy_ns = 50000000000u;
+    manner.heartbeat_ns = 1000000;
+    add(sim, 0, 0, count, &a);
+    run_ok(sim);
+    cr_assert_eq(weir_sim_now(sim), a.busy_ns);
+    weir_sim_close(sim);
+}
+
 /* ---- faults -------------------------------------------------------------- */
 
 Test(sim_harness, tasks_of_a_crashed_node_count_as_done)

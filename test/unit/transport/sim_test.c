@@ -595,6 +595,36 @@ Test(sim, drop_loses_in_silence_then_the_link_is_found_broken)
     net_close(n);
 }
 
+/* The one that has ended is well again beside the one that goes on. */
+Test(sim, drops_of_several_links_end_one_by_one)
+{
+    struct net *n = net_open(&plain);
+    struct seen *a;
+    struct seen *b;
+    struct seen *c;
+    struct seen *d;
+    join_pair(n, 0, 1, &a, &b);
+    join_pair(n, 0, 2, &c, &d);
+    uint64_t now = wi_simnet_now(n->net);
+    wi_simnet_drop(n->net, 0, 1, now + 10000, now + 900000);
+    wi_simnet_drop(n->net, 0, 2, now + 20000, now + 50000);
+    run_until(n, now + 30000);
+    cr_assert_eq(say(a, 1), WEIR_OK);
+    cr_assert_eq(say(c, 2), WEIR_OK);
+    run_until(n, now + 60000);
+    cr_assert(c->closed && d->closed);
+    cr_assert_not(a->closed || b->closed);
+    struct seen *e = dial(n, 2, 0);
+    run_until(n, now + 800000);
+    cr_assert(e->up && !e->closed, "a drop that was over went on");
+    cr_assert_not(a->closed || b->closed);
+    run(n);
+    cr_assert(a->closed && b->closed && !e->closed);
+    cr_assert_eq(wi_simnet_now(n->net), now + 900000);
+    cr_assert_eq(b->messages + d->messages, 0);
+    net_close(n);
+}
+
 Test(sim, peer_that_does_not_poll_stops_its_sender)
 {
     struct net *n = net_open(&plain);

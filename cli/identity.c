@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/identity.h"
+
+#include <stddef.h>
+
+bool identity_has_tls(const struct identity *id)
+{
+    return id->tls.tls_cert_file != NULL;
+}
+
+void identity_check(struct argp_state *state, const struct identity *id)
+{
+    const int files = (id->tls.tls_cert_file != NULL) +
+                      (id->tls.tls_key_file != NULL) +
+                      (id->tls.tls_ca_file != NULL);
+    if (files != 0 && files != 3) {
+        argp_error(state, "--tls-cert, --tls-key and --tls-ca belong together");
+    }
+}
+
+void identity_use(const struct identity *id, struct weir_node_params *p)
+{
+    p->secret_file = id->secret_file;
+    p->identity = identity_has_tls(id) ? &id->tls : NULL;
+    if (id->name != NULL) {
+        p->name = id->name;
+    }
+}

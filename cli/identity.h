@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Options of who a node is (weir/identity.h), the same for all commands that
+ * open one:
+ *
+ *   --secret-file FILE                        that it knows a secret
+ *   --tls-cert, --tls-key, --tls-ca FILE      that it has a certificate
+ *   --name NAME                               of which name
+ */
+#ifndef WEIR_CLI_IDENTITY_H
+#define WEIR_CLI_IDENTITY_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include <weir/identity.h>
+
+#include "cli/options.h"
+
+/** Texts borrowed from argv. */
+struct identity {
+    const char *secret_file; /* NULL: none */
+    const char *name;        /* NULL: the library's, or the command's */
+    struct weir_identity tls;
+};
+
+#define IDENTITY_CERT_DOC                                                      \
+    "Use TLS over tcp, with this certificate in PEM; the node's name has to "  \
+    "be in it"
+#define IDENTITY_KEY_DOC "Its key, which others may not read"
+#define IDENTITY_CA_DOC "Certificates of the authorities of peers"
+#define IDENTITY_NAME_DOC "Of the node, as its certificate has it [HOST-PID]"
+
+/** What stands in a row of options; `member` is a struct identity:
+ *  {IDENTITY_CERT(struct args, identity)}, */
+#define IDENTITY_CERT(type, member)                                            \
+    "tls-cert", 0, "FILE", IDENTITY_CERT_DOC,                                  \
+        OPTION_TEXT(type, member.tls.tls_cert_file)
+#define IDENTITY_KEY(type, member)                                             \
+    "tls-key", 0, "FILE", IDENTITY_KEY_DOC,                                    \
+        OPTION_TEXT(type, member.tls.tls_key_file)
+#define IDENTITY_CA(type, member)                                              \
+    "tls-ca", 0, "FILE", IDENTITY_CA_DOC,                                      \
+        OPTION_TEXT(type, member.tls.tls_ca_file)
+#define IDENTITY_NAME(type, member)                                            \
+    "name", 0, "NAME", IDENTITY_NAME_DOC, OPTION_TEXT(type, member.name)
+
+/** Is TLS wanted? Errors: none. Blocks: never. Threads: any. */
+bool identity_has_tls(const struct identity *id);
+
+/** After all options: ends the program by argp_error if files of TLS are given,
+ *  but not all three. Blocks: never. Threads: one. */
+void identity_check(struct argp_state *state, const struct identity *id);
+
+/** Put it into what a node is opened with. Blocks: never. Threads: any.
+ *  Ownership: `id` stays until the node is open. */
+void identity_use(const struct identity *id, struct weir_node_params *p);
+
+#endif /* WEIR_CLI_IDENTITY_H */
