@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 
 HOME = os.path.dirname(pyspark.__file__)
 HOSTS = ["127.0.0.1", "127.0.0.2"]
+# These processes spend their lives starting: the first compiler is enough.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class Cluster:
@@ -39,7 +41,8 @@ class Cluster:
     def _start(self, name, *args):
         path = os.path.join(self.dir.name, name + ".log")
         env = dict(os.environ, SPARK_LOCAL_IP=HOSTS[0], SPARK_HOME=HOME,
-                   SPARK_NO_DAEMONIZE="1", SPARK_DAEMON_MEMORY="256m")
+                   SPARK_NO_DAEMONIZE="1", SPARK_DAEMON_MEMORY="256m",
+                   SPARK_DAEMON_JAVA_OPTS=SHORT_LIVED)
         with open(path, "w", encoding="utf-8") as out:
             self.processes.append(subprocess.Popen(
                 [os.path.join(HOME, "bin", "spark-class"), *args], stdout=out,
@@ -80,7 +83,8 @@ def start_driver(jar):
     """The driver's process, once. It keeps for all applications the options
     that it is started with, so these are none."""
     os.environ["PYSPARK_SUBMIT_ARGS"] = \
-        f"--driver-class-path {jar} pyspark-shell"
+        f"--driver-class-path {jar} " \
+        f"--driver-java-options '{SHORT_LIVED}' pyspark-shell"
     SparkContext._ensure_initialized()
 
 
@@ -93,6 +97,7 @@ class App:
         b = (SparkSession.builder.master(master).appName("weir")
              .config("spark.jars", jar)
              .config("spark.executor.extraClassPath", jar)
+             .config("spark.executor.extraJavaOptions", SHORT_LIVED)
              .config("spark.shuffle.manager",
                      "io.weir.spark.WeirShuffleManager")
              .config("spark.plugins", "io.weir.spark.WeirPlugin")
@@ -137,6 +142,27 @@ class App:
             if time.monotonic() > end:
                 raise TimeoutError(f"{self.running()} of {n} executors")
             time.sleep(0.05)
+
+    def ids(self):
+        """Of executors that run."""
+        text = self.jsc.getExecutorIds().mkString(",")
+        return set(text.split(",")) if text else set()
+
+    def kill(self, executor=None):
+        """Kill the process of an executor, one of them if none is named."""
+        known = self.metrics()
+        gone = executor or sorted(known)[0]
+        os.kill(known[gone]["pid"], signal.SIGKILL)
+        return gone
+
+    def replaced(self, gone):
+        """Another one has come for an executor that was killed."""
+        end = time.monotonic() + 60
+        while gone in self.ids() or len(self.ids()) < self.executors:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{self.ids()}, {gone} was killed")
+            time.sleep(0.05)
+        self.ready(self.executors)
 
     def metrics(self):
         """Of each executor."""
