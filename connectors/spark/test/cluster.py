@@ -21,6 +21,16 @@ HOSTS = ["127.0.0.1", "127.0.0.2"]
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
+def logs_below(folder):
+    text = ""
+    for base, _, files in os.walk(folder):
+        if "stderr" in files:
+            with open(os.path.join(base, "stderr"), encoding="utf-8",
+                      errors="replace") as log:
+                text += log.read()
+    return text
+
+
 class Cluster:
     def __init__(self, cores=2):
         self.dir = tempfile.TemporaryDirectory(prefix="weir-spark-")
@@ -63,13 +73,7 @@ class Cluster:
 
     def logs(self):
         """What all executors have said."""
-        text = ""
-        for base, _, files in os.walk(self.dir.name):
-            if "stderr" in files:
-                with open(os.path.join(base, "stderr"), encoding="utf-8",
-                          errors="replace") as log:
-                    text += log.read()
-        return text
+        return logs_below(self.dir.name)
 
     def close(self):
         for p in reversed(self.processes):
@@ -132,6 +136,10 @@ class App:
     def __exit__(self, *_):
         self.spark.stop()
         shutil.rmtree(os.path.join(HOME, "work"), ignore_errors=True)
+
+    def local_logs(self):
+        """What executors have said, without a cluster."""
+        return logs_below(os.path.join(HOME, "work", self.sc.applicationId))
 
     def running(self):
         return self.jsc.getExecutorMemoryStatus().size() - 1

@@ -13,6 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 JAVA_HOME=${JAVA_HOME:-$(echo /usr/lib/jvm/java-17-openjdk-*)}
 export JAVA_HOME
 export PYTHONFAULTHANDLER=1 PYTHONDONTWRITEBYTECODE=1
+export WEIR_COMMAND="$build/weir"
 newer="test_shm_and_lz4 test_tcp_zstd_and_encryption
 test_executors_that_are_killed_and_decommissioned"
 program=test_spark.py

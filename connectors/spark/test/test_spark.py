@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plug-in under a Spark: answers, what went over what, what is left."""
 
+import hashlib
 import os
 import platform
+import re
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -14,6 +17,7 @@ import zipfile
 from cluster import App, Cluster
 
 JAR = os.environ["WEIR_SPARK_JAR"]
+WEIR = os.environ["WEIR_COMMAND"]
 MACHINE = {"x86_64": "amd64"}.get(platform.machine(), platform.machine())
 ROWS = 200000
 # A row is its number, a key, and some text that does not compress away.
@@ -151,7 +155,27 @@ class Spark(unittest.TestCase):
                 with self.subTest(query=query.__name__):
                     query(app)
             self.check_ways(app, "bytesNetwork")
+            self.check_the_secret(app, "s3cret")
             self.check_nothing_is_left(app)
+
+    def check_the_secret(self, app, secret):
+        """Nodes let in whoever knows what is made of Spark's, nobody else."""
+        address = re.search(r"Weir: executor 0 at (\S+), transport tcp",
+                            app.local_logs()).group(1)
+        made = hashlib.sha256(b"weir spark shuffle\0" + secret.encode())
+        with tempfile.TemporaryDirectory() as folder:
+            for digest, good in ((made.hexdigest(), True),
+                                 (hashlib.sha256(b"x").hexdigest(), False)):
+                path = os.path.join(folder, digest)
+                with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600),
+                          "w", encoding="ascii") as file:
+                    file.write(digest + "\n")
+                said = subprocess.run(
+                    [WEIR, "doctor", "--transport", "tcp", "--peer", address,
+                     "--timeout", "10", "--secret-file", path],
+                    stdout=subprocess.PIPE, text=True, check=False).stdout
+                (line,) = re.findall(r"(?m)^\S+ +peer .*$", said)
+                self.assertEqual("secret" not in line, good, said)
 
     def test_small_budgets_snappy_and_speculation(self):
         # Little may be lent or under way: gets wait, and blocks are copied.
