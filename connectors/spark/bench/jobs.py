@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """jobs.py [ROUNDS [JOB...]]: jobs of Spark on two executors of one host, whose
 blocks go over Netty, are read from the other one's files, or come over Weir by
-shm or tcp. In each round each way starts an application, does each job twice
+shm or tcp. In each round each way starts an application, does each job once
 to warm up, and three times that count. What a job has computed is compared
 with what the others have.
 
@@ -28,6 +28,7 @@ WAYS = {"netty": SORT,
         "shm": dict(WEIR, **{"weir.transport": "shm"}),
         "tcp": dict(WEIR, **{"weir.transport": "tcp"})}
 REPEATS = 3
+WARM = 1
 KIB = ", ".join(f"sha2(string(id * 8 + {i}), 512)" for i in range(8))
 
 
@@ -186,7 +187,7 @@ def one_round(way, jobs, results, all_found):
     with start(way) as app:
         pids = executors(app)
         for name in jobs:
-            for i in range(-2, REPEATS):
+            for i in range(-WARM, REPEATS):
                 result, found = measure(app, pids, JOBS[name])
                 assert results.setdefault(name, result) == result, \
                     (way, name, result, results[name])
