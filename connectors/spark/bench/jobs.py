@@ -2,7 +2,7 @@
 """jobs.py [ROUNDS [JOB...]]: jobs of Spark on two executors of one host, whose
 blocks go over Netty, are read from the other one's files, or come over Weir by
 shm or tcp. In each round each way starts an application, does each job once
-to warm up, and three times that count. What a job has computed is compared
+to warm up, and twice that count. What a job has computed is compared
 with what the others have.
 
     wall   of the driver, s
@@ -24,10 +24,10 @@ WEIR = {"shuffle.manager": "io.weir.spark.WeirShuffleManager",
         "plugins": "io.weir.spark.WeirPlugin"}
 SORT = {"shuffle.manager": "sort", "plugins": ""}
 WAYS = {"netty": SORT,
-        "files": dict(SORT, **{"shuffle.readHostLocalDisk": "true"}),
         "shm": dict(WEIR, **{"weir.transport": "shm"}),
-        "tcp": dict(WEIR, **{"weir.transport": "tcp"})}
-REPEATS = 3
+        "tcp": dict(WEIR, **{"weir.transport": "tcp"}),
+        "files": dict(SORT, **{"shuffle.readHostLocalDisk": "true"})}
+REPEATS = 2
 WARM = 1
 KIB = ", ".join(f"sha2(string(id * 8 + {i}), 512)" for i in range(8))
 
@@ -192,6 +192,8 @@ def one_round(way, jobs, results, all_found):
                 assert results.setdefault(name, result) == result, \
                     (way, name, result, results[name])
                 if i >= 0:
+                    said = ", ".join(f"{k} {v:.3f}" for k, v in found.items())
+                    print(f"{name} {way}: {said}", flush=True)
                     all_found.setdefault((name, way), []).append(found)
         check_way(app, way)
 
@@ -223,5 +225,5 @@ def main(rounds, jobs):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3,
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5,
          sys.argv[2:] or list(JOBS))

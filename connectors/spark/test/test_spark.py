@@ -162,9 +162,11 @@ class Spark(unittest.TestCase):
         """Nodes let in whoever knows what is made of Spark's, nobody else."""
         address = re.search(r"Weir: executor 0 at (\S+), transport tcp",
                             app.local_logs()).group(1)
-        # Spark's small cluster makes one of its own.
-        secret = app.jsc.env().securityManager().getSecretKey()
-        made = hashlib.sha256(b"weir spark shuffle\0" + secret.encode())
+        # Spark's small cluster makes one of its own for its executors.
+        with open(f"/proc/{app.metrics()['0']['pid']}/environ", "rb") as env:
+            secret = dict(v.split(b"=", 1) for v in env.read().split(b"\0")
+                          if b"=" in v)[b"_SPARK_AUTH_SECRET"]
+        made = hashlib.sha256(b"weir spark shuffle\0" + secret)
         with tempfile.TemporaryDirectory() as folder:
             for digest, good in ((made.hexdigest(), True),
                                  (hashlib.sha256(b"x").hexdigest(), False)):
