@@ -301,12 +301,11 @@ static bool send_ask(struct wi_op *op)
 static bool look(struct wi_op *op)
 {
     struct wi_piece *p = wi_piece_get(op->share, op);
-    if (p == NULL) {
-        return wi_piece_find(op->share, op);
+    if (p != NULL) {
+        wi_list_remove(&op->on_call);
+        wi_op_found(op, p);
     }
-    wi_list_remove(&op->on_call);
-    wi_op_found(op, p);
-    return true;
+    return p != NULL || wi_piece_find(op->share, op);
 }
 
 /* The link is open. False: it waits for its turn. */
