@@ -3,13 +3,14 @@
 # `make test` are enough: they install what is missing, build, and run.
 
 .DEFAULT_GOAL := release
-.PHONY: build/spark/lib release demo test test-sanitizers check bench \
+.PHONY: build/spark/lib build/spark/lib-aarch64 release demo test \
+        test-sanitizers check bench \
         bench-two-stage bench-query bench-scan install install-all docs \
         format fuzz tidy coverage soak clean setup setup-build setup-check \
         setup-bench setup-vm setup-coverage setup-cross setup-scan \
         setup-duckdb setup-spark test-aarch64 test-rust test-adbc test-sql \
         test-sql-long sql bench-sql vm test-vm bench-vm help test-upgrade \
-        mutants sim-mistakes spark test-spark bench-spark
+        mutants sim-mistakes spark test-spark bench-spark soak-spark
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -218,24 +219,34 @@ bench-sql: setup-bench build/bench/build.ninja $(SQL_TPCH)
 test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
 	@connectors/adbc/test/run.sh $(REL) $(ARGS)
 
+build/spark/lib-aarch64: setup-spark setup-cross
+	@tools/sysroot.sh build/sysroot-aarch64
+	@cmake --preset aarch64 -DWEIR_SPARK=ON >/dev/null
+	@cmake --build build/aarch64 -j $(JOBS) --target weir_spark
+
 build/spark/lib: setup-spark release
 	@cmake --preset release -DWEIR_SPARK=ON >/dev/null
 	@cmake --build $(REL) -j $(JOBS) --target weir_spark
 
-spark: build/spark/lib ## build/spark/LINE/*.jar, the shuffle manager for Spark
-	@connectors/spark/build.sh $(REL) \
+spark: ## build/spark/LINE/*.jar, the shuffle manager for Spark
+spark: build/spark/lib build/spark/lib-aarch64
+	@connectors/spark/build.sh $(REL),build/aarch64 \
 	    $$(for v in 3.5.9 4.3.0; do \
 	        connectors/spark/test/spark.sh $$v; done | \
 	    sed 's,$$,/lib/python3*/site-packages/pyspark/jars,')
 
-test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (10 minutes)
+test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (7 minutes)
 	@connectors/spark/test/run.sh $(REL) $(ARGS)
 
-bench-spark: ## blocks of Spark over Weir and Netty, 2 minutes
+soak-spark: build/spark/lib ## 30 jobs, an executor killed in each
+	@connectors/spark/test/run.sh $(REL) soak $(ARGS)
+
+bench-spark: ## Spark over Weir and Netty: blocks and jobs, 20 minutes
 bench-spark: setup-spark build/bench/build.ninja
 	@cmake --preset bench -DWEIR_SPARK=ON >/dev/null
 	@cmake --build build/bench -j $(JOBS) --target weir_spark
 	@connectors/spark/bench/run.sh build/bench $(ARGS)
+	@connectors/spark/bench/jobs.sh build/bench $(ARGS)
 
 vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'

@@ -12,6 +12,7 @@
 enum {
     CAP_IPC_LOCK_BIT = 14, /* capabilities(7) */
     LEAST_FILES = 256,     /* a default node with all its links */
+    LEAST_MAPS = 65530,    /* what kernels come with */
 };
 
 static const char *size_text(char *text, size_t bytes, uint64_t value)
@@ -157,6 +158,28 @@ static void check_dev_shm(struct doctor *d)
         size_text(left, sizeof(left), (uint64_t)fs.f_bavail * fs.f_frsize));
 }
 
+/* ---- mappings ------------------------------------------------------------ */
+
+static void check_maps(struct doctor *d)
+{
+    char path[512];
+    unsigned long long limit = 0;
+    (void)snprintf(path, sizeof(path), "%s/proc/sys/vm/max_map_count", d->root);
+    FILE *f = fopen(path, "re");
+    bool known = f != NULL && fscanf(f, "%llu", &limit) == 1;
+    if (f != NULL) {
+        (void)fclose(f);
+    }
+    if (known) {
+        bool few = limit < LEAST_MAPS;
+        doctor_say(d, few ? DOCTOR_NOTE : DOCTOR_OK, "mappings",
+                   few ? "sysctl -w vm.max_map_count=262144" : NULL,
+                   "%llu of a process; a region that is mapped takes one, and "
+                   "so does a map output of Spark that is sent from its file",
+                   limit);
+    }
+}
+
 /* ---- descriptors --------------------------------------------------------- */
 
 static void check_files(struct doctor *d)
@@ -186,5 +209,6 @@ void doctor_system(struct doctor *d)
     check_memlock(d);
     check_huge_pages(d);
     check_dev_shm(d);
+    check_maps(d);
     check_files(d);
 }

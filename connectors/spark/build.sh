@@ -12,14 +12,19 @@ shift
 
 JAVA_HOME=${JAVA_HOME:-$(echo /usr/lib/jvm/java-17-openjdk-*)}
 export JAVA_HOME
+arches=
 for build in $(echo "$builds" | tr , ' '); do
     case $(LC_ALL=C od -An -j18 -N1 -tu1 "$build/libweir_spark.so") in
     *62) arch=amd64 ;;
     *183) arch=aarch64 ;;
     esac
+    arches="$arches $arch"
     mkdir -p "$out/native/$arch"
     cmp -s "$build/libweir_spark.so" "$out/native/$arch/libweir_spark.so" ||
         cp "$build/libweir_spark.so" "$out/native/$arch/libweir_spark.so"
+done
+for dir in "$out"/native/* "$out"/*/classes/weir-native/*; do # of before
+    case " $arches " in *" ${dir##*/} "*) ;; *) rm -rf "$dir" ;; esac
 done
 version()
 {
@@ -35,4 +40,8 @@ for jars in "$@"; do
         -Dmetrics.version="$(version metrics-core)" \
         -Dslf4j.version="$(version slf4j-api)" \
         -Dnetty.version="$(version netty-buffer)" package
+    for arch in $arches; do
+        "$JAVA_HOME/bin/jar" tf "$out/${spark%.*}"/weir-spark-*.jar |
+            grep -qx "weir-native/$arch/libweir_spark.so"
+    done
 done

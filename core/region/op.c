@@ -68,11 +68,10 @@ static void finish(struct wi_op *op)
 
 static void note(struct wi_op *op, weir_err code, const char *fmt, va_list ap)
 {
+    static const char *const kind[] = {"get", "put", "ask"};
     char text[WEIR_ERROR_MESSAGE_BYTES];
-    int n = snprintf(text, sizeof(text), "%s %" PRIu64 "/%" PRIu64 " at %s: ",
-                     op->kind == WI_OP_GET   ? "get"
-                     : op->kind == WI_OP_PUT ? "put"
-                                             : "ask",
+    int n = snprintf(text, sizeof(text),
+                     "%s %" PRIu64 "/%" PRIu64 " at %s: ", kind[op->kind],
                      op->name.space, op->name.id,
                      wi_member_name(engine_of(op), op->member));
     (void)vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
@@ -85,16 +84,15 @@ static void note(struct wi_op *op, weir_err code, const char *fmt, va_list ap)
 static void leave_call(struct wi_op *op)
 {
     struct wi_share *s = op->share;
-    if (s == NULL) {
+    if (s == NULL ||
+        (op->state != WI_OP_FINDING && op->state != WI_OP_ASKING)) {
         return;
     }
-    if (op->state == WI_OP_FINDING || op->state == WI_OP_ASKING) {
-        s->room = true; /* for those that wait for their turn */
-        wi_engine_kick(s->link->engine);
-    }
+    s->room = true; /* for those that wait for their turn */
+    wi_engine_kick(s->link->engine);
     if (op->state == WI_OP_FINDING) {
         wi_find_leave(op);
-    } else if (op->state == WI_OP_ASKING) {
+    } else {
         union wi_msg m;
         wi_msg_init(&m, WI_MSG_LEAVE);
         m.word.arg = op->call;
@@ -294,46 +292,52 @@ static bool send_ask(struct wi_op *op)
         memcpy(m.ask.bytes, op->buf, op->bytes);
     }
     op->state = WI_OP_ASKING;
+    wi_list_remove(&op->on_call);
     wi_link_send(s->link, &m);
     return true;
 }
 
-/* The link is open. */
-static void go_on(struct wi_op *op)
+/* False: no room to ask for its piece. */
+static bool look(struct wi_op *op)
 {
-    struct wi_share *s = op->share;
-    if ((s->link->caps & WI_WIRE_CAP_REGION) == 0) {
-        wi_op_fail(op, WEIR_ERR_PEER_VERSION,
-                   "it runs a version without regions");
-        return;
-    }
-    struct wi_piece *p = NULL;
-    bool goes = op->kind == WI_OP_ASK && send_ask(op);
-    if (op->kind != WI_OP_ASK) {
-        p = wi_piece_get(s, op);
-        goes = p != NULL;
-        if (!goes && wi_piece_find(s, op)) {
-            return;
-        }
-    }
-    if (!goes && wi_list_empty(&op->on_call)) {
-        wi_list_push_back(&s->asking, &op->on_call);
-    } else if (goes) {
-        wi_list_remove(&op->on_call);
-    }
+    struct wi_piece *p = wi_piece_get(op->share, op);
     if (p != NULL) {
+        wi_list_remove(&op->on_call);
         wi_op_found(op, p);
     }
+    return p != NULL || wi_piece_find(op->share, op);
 }
 
+/* The link is open. False: it waits for its turn. */
+static bool go_on(struct wi_op *op)
+{
+    if ((op->share->link->caps & WI_WIRE_CAP_REGION) == 0) {
+        wi_op_fail(op, WEIR_ERR_PEER_VERSION,
+                   "it runs a version without regions");
+        return true;
+    }
+    return op->kind == WI_OP_ASK ? send_ask(op) : look(op);
+}
+
+static void wait_turn(struct wi_op *op)
+{
+    struct wi_share *s = op->share;
+    wi_list_push_back(op->kind == WI_OP_ASK ? &s->asking : &s->looking,
+                      &op->on_call);
+}
+
+/* Asks that are short pass long ones. What looks for its piece goes in order:
+ * who is behind one that may not ask for it may not either. */
 void wi_ops_go_on(struct wi_share *s)
 {
     if (s->link->state != WI_LINK_OPEN) {
         return;
     }
+    while (!wi_list_empty(&s->looking) && go_on(on_call(s->looking.next))) {
+    }
     wi_list_each(n, &s->asking)
     {
-        go_on(on_call(n));
+        (void)go_on(on_call(n));
     }
     wi_link_pump(s->link);
 }
@@ -342,10 +346,8 @@ struct wi_link *wi_op_start(struct wi_op *op)
 {
     struct wi_engine *e = engine_of(op);
     struct wi_link *l = wi_link_need(e, op->member);
-    struct wi_share *s = NULL;
-    if (l != NULL && l->state != WI_LINK_DEAD) {
-        s = wi_share_of(l);
-    }
+    bool alive = l != NULL && l->state != WI_LINK_DEAD;
+    struct wi_share *s = alive ? wi_share_of(l) : NULL;
     op->state = WI_OP_WAITING;
     if (s == NULL) {
         wi_op_fail(op, l == NULL ? WEIR_ERR_NO_MEMORY : WEIR_ERR_PEER_LOST,
@@ -355,10 +357,8 @@ struct wi_link *wi_op_start(struct wi_op *op)
     op->share = s;
     wi_list_push_back(&s->ops, &op->on_share);
     wi_engine_due(e, op->deadline_ns);
-    if (l->state == WI_LINK_OPEN) {
-        go_on(op);
-    } else {
-        wi_list_push_back(&s->asking, &op->on_call);
+    if (l->state != WI_LINK_OPEN || !go_on(op)) {
+        wait_turn(op);
     }
     return l;
 }
@@ -384,9 +384,8 @@ void wi_op_landed(struct wi_op *op)
         op->at += op->transfer.done;
     }
     op->state = WI_OP_LANDED;
-    if (op->code != WEIR_OK) {
-        finish(op);
-    } else if (op->at == op->bytes && (op->kind != WI_OP_PUT || !posted)) {
+    if (op->code != WEIR_OK ||
+        (op->at == op->bytes && (op->kind != WI_OP_PUT || !posted))) {
         finish(op);
     } else if (op->share == NULL || op->share->link->state == WI_LINK_DEAD) {
         wi_op_fail(op, WEIR_ERR_PEER_LOST, "the link was lost meanwhile");
@@ -394,7 +393,9 @@ void wi_op_landed(struct wi_op *op)
         send_sync(op);
     } else {
         struct wi_link *l = op->share->link;
-        go_on(op);
+        if (!go_on(op)) {
+            wait_turn(op);
+        }
         wi_link_pump(l);
     }
 }

@@ -3,7 +3,7 @@
  * One get, put or ask of a fetch, from when it is taken until its worker hears
  * that it has ended.
  *
- *   WAITING   for the link, or for its turn to ask
+ *   WAITING   for the link, or for its turn to find or ask
  *   FINDING   for FOUND                    -> COPYING (mapped), MOVING (posted)
  *   COPYING   the worker copies, in weir_fetch_next      -> FINDING, OVER
  *   MOVING    a transfer is under way      -> LANDED
@@ -41,7 +41,7 @@ struct wi_op {
                                 on with */
     struct wi_list on_fetch; /* free, or ended */
     struct wi_list on_share;
-    struct wi_list on_call; /* a find's, or the share's `asking` */
+    struct wi_list on_call; /* a find's, or of those that wait */
     struct weir_fetch *fetch;
     struct wi_share *share; /* NULL: no link has to do with it */
     enum wi_op_kind kind;

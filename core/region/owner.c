@@ -14,16 +14,32 @@
 struct weir_region *wi_region_by_name(const struct wi_engine *e,
                                       const struct weir_name *name)
 {
-    const struct wi_regions *rs = e->regions;
-    wi_list_each(n, &rs->regions)
+    uint64_t hash = wi_hash_words(name->space, name->id);
+    wi_list_each(n, wi_table_chain(&e->regions->names, hash))
     {
         struct weir_region *r =
-            wi_container_of(n, struct weir_region, on_regions);
-        if (r->published && wi_name_equal(&r->name, name)) {
+            wi_container_of(n, struct weir_region, by_name.chain);
+        if (wi_name_equal(&r->name, name)) {
             return r;
         }
     }
     return NULL;
+}
+
+void wi_owner_name(struct weir_region *r, const struct weir_name *name)
+{
+    struct wi_regions *rs = r->node->engine.regions;
+    r->name = *name;
+    r->published = true;
+    wi_table_put(&rs->names, &r->by_name, wi_hash_words(name->space, name->id));
+}
+
+void wi_owner_unname(struct weir_region *r)
+{
+    if (r->published) {
+        r->published = false;
+        wi_table_drop(&r->node->engine.regions->names, &r->by_name);
+    }
 }
 
 /* ---- grants -------------------------------------------------------------- */
@@ -33,14 +49,36 @@ static struct wi_holder *held(struct wi_list *n)
     return wi_container_of(n, struct wi_holder, on_share);
 }
 
+static uint64_t hash_of(uint64_t handle, uint64_t key)
+{
+    return wi_hash_words(handle, key);
+}
+
+static void hold(struct wi_holder *h)
+{
+    struct wi_share *s = h->share;
+    h->ending = false;
+    wi_list_push_back(&s->holders, &h->on_share);
+    wi_table_put(&s->held, &h->by_key,
+                 hash_of(h->part->region->handle, h->key));
+}
+
+/* To be ungranted, or freed. */
+static void let_go(struct wi_holder *h)
+{
+    h->ending = true;
+    wi_list_remove(&h->on_share);
+    wi_table_drop(&h->share->held, &h->by_key);
+}
+
 static weir_err grant(struct wi_share *s, struct wi_extent *p, uint32_t access,
                       struct wi_holder **out, struct weir_error *err)
 {
     struct wi_link *l = s->link;
-    wi_list_each(n, &s->holders)
+    wi_list_each(n, &p->holders) /* no more than links, twice */
     {
-        struct wi_holder *h = held(n);
-        if (h->part == p && h->access == access && !h->ending) {
+        struct wi_holder *h = wi_container_of(n, struct wi_holder, on_part);
+        if (h->share == s && h->access == access && !h->ending) {
             *out = h;
             return WEIR_OK;
         }
@@ -58,7 +96,7 @@ static weir_err grant(struct wi_share *s, struct wi_extent *p, uint32_t access,
     h->share = s;
     h->access = access;
     wi_list_push_back(&p->holders, &h->on_part);
-    wi_list_push_back(&s->holders, &h->on_share);
+    hold(h);
     *out = h;
     return WEIR_OK;
 }
@@ -66,6 +104,9 @@ static weir_err grant(struct wi_share *s, struct wi_extent *p, uint32_t access,
 static void free_holder(struct wi_holder *h)
 {
     struct wi_extent *p = h->part;
+    if (!h->ending) {
+        let_go(h);
+    }
     wi_list_remove(&h->on_part);
     wi_list_remove(&h->on_share);
     free(h);
@@ -75,11 +116,11 @@ static void free_holder(struct wi_holder *h)
 void wi_owner_ungrant(struct wi_share *s)
 {
     struct wi_link *l = s->link;
-    wi_list_each(n, &s->holders)
+    wi_list_each(n, &s->ending)
     {
         struct wi_holder *h = held(n);
-        if (!h->ending || l->state == WI_LINK_DEAD) {
-            continue;
+        if (l->state == WI_LINK_DEAD) {
+            return;
         }
         weir_err rc = wi_link_ungrant(l, &h->part->mem, h->key);
         if (rc == WEIR_AGAIN) {
@@ -88,7 +129,8 @@ void wi_owner_ungrant(struct wi_share *s)
         if (rc == WEIR_OK) {
             free_holder(h);
         } else { /* CLOSED follows, until when the memory stays */
-            h->ending = false;
+            wi_list_remove(&h->on_share);
+            hold(h);
         }
     }
 }
@@ -96,11 +138,12 @@ void wi_owner_ungrant(struct wi_share *s)
 weir_err wi_owner_on_drop(struct wi_share *s, const struct wi_msg_grant *m,
                           struct weir_error *err)
 {
-    wi_list_each(n, &s->holders)
+    uint64_t hash = hash_of(m->handle, m->key);
+    wi_list_each(n, wi_table_chain(&s->held, hash))
     {
-        struct wi_holder *h = held(n);
-        if (h->key != m->key || h->part->region->handle != m->handle ||
-            h->ending) {
+        struct wi_holder *h =
+            wi_container_of(n, struct wi_holder, by_key.chain);
+        if (h->key != m->key || h->part->region->handle != m->handle) {
             continue;
         }
         if (m->founds > h->founds) {
@@ -108,7 +151,8 @@ weir_err wi_owner_on_drop(struct wi_share *s, const struct wi_msg_grant *m,
         }
         h->founds -= m->founds;
         if (h->founds == 0) {
-            h->ending = true;
+            let_go(h);
+            wi_list_push_back(&s->ending, &h->on_share);
             wi_owner_ungrant(s);
         }
         return WEIR_OK;
@@ -121,6 +165,9 @@ void wi_owner_link_over(struct wi_share *s)
 {
     while (!wi_list_empty(&s->holders)) {
         free_holder(held(s->holders.next));
+    }
+    while (!wi_list_empty(&s->ending)) {
+        free_holder(held(s->ending.next));
     }
 }
 

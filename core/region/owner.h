@@ -9,6 +9,10 @@
 struct weir_region *wi_region_by_name(const struct wi_engine *e,
                                       const struct weir_name *name);
 
+/** Publish a region under a name that is free, and the end of that. */
+void wi_owner_name(struct weir_region *r, const struct weir_name *name);
+void wi_owner_unname(struct weir_region *r);
+
 /** Answer a FIND. WEIR_AGAIN: it has to wait, nothing was sent. */
 weir_err wi_owner_find(struct wi_share *s, const struct wi_msg_find *m);
 

@@ -10,126 +10,6 @@
 #include "core/region/extent.h"
 #include "core/transport.h"
 
-/* ---- users --------------------------------------------------------------- */
-
-static struct wi_piece *piece_of(struct wi_list *n)
-{
-    return wi_container_of(n, struct wi_piece, on_share);
-}
-
-void wi_piece_hold(struct wi_piece *p)
-{
-    (void)wi_add_rlx(&p->users, 1); /* rlx: the caller has one already */
-}
-
-void wi_piece_drop(struct wi_piece *p)
-{
-    struct wi_engine *e = p->engine;
-    /* E14 both: what the user read or wrote, before it is unmapped; pairs with
-     * itself, the last of them frees */
-    if (wi_add_ar(&p->users, UINT32_MAX) == 1) {
-        wi_lq_put(&e->regions->unused, &p->unused);
-        wi_engine_kick(e);
-    }
-}
-
-static void send_drop(struct wi_share *s, uint64_t handle, uint64_t key,
-                      uint32_t founds)
-{
-    union wi_msg m;
-    wi_msg_init(&m, WI_MSG_DROP);
-    m.grant.handle = handle;
-    m.grant.key = key;
-    m.grant.founds = founds;
-    wi_link_send_soon(s->link, &m);
-}
-
-/* Out of the table. What is mapped stays so while it is used, without the
- * owner; what is posted is dropped after its last user. */
-static void unlist(struct wi_piece *p)
-{
-    struct wi_share *s = p->share;
-    wi_list_remove(&p->on_share);
-    s->n_pieces--;
-    wi_store_rlx(&p->revoked, 1); /* rlx: users keep the memory, see E14 */
-    (void)wi_add_rlx(&p->engine->regions->revokes, 1); /* rlx: a hint */
-    if (p->base != NULL) {
-        if (p->part == NULL && s->link->state != WI_LINK_DEAD) {
-            send_drop(s, p->handle, p->key, p->founds);
-        }
-        p->share = NULL;
-    } else {
-        wi_list_push_back(&s->leaving, &p->on_share);
-    }
-    wi_piece_drop(p);
-}
-
-static void leave_part(struct wi_extent *part)
-{
-    part->users--;
-    wi_extent_rest(part);
-}
-
-uint32_t wi_pieces_sweep(struct wi_engine *e)
-{
-    uint32_t n = 0;
-    struct wi_lq_node *node;
-    while ((node = wi_lq_take(&e->regions->unused)) != NULL) {
-        struct wi_piece *p = wi_container_of(node, struct wi_piece, unused);
-        if (p->share != NULL) {
-            wi_list_remove(&p->on_share); /* of those on their way out */
-            send_drop(p->share, p->handle, p->key, p->founds);
-        }
-        if (p->home != NULL) {
-            p->home->ops->unmap(p->home, p->base, p->map_bytes);
-        }
-        if (p->part != NULL) {
-            leave_part(p->part);
-        }
-        free(p);
-        n++;
-    }
-    return n;
-}
-
-/* ---- the table ----------------------------------------------------------- */
-
-struct wi_piece *wi_piece_get(struct wi_share *s, const struct wi_op *op)
-{
-    uint32_t access = op->kind == WI_OP_PUT ? WI_ACCESS_WRITE : WI_ACCESS_READ;
-    uint64_t at = op->off + op->at;
-    wi_list_each(n, &s->pieces)
-    {
-        struct wi_piece *p = piece_of(n);
-        if (wi_name_equal(&p->name, &op->name) && (p->access & access) != 0 &&
-            at >= p->off && at - p->off < p->bytes) {
-            wi_list_remove(n);
-            wi_list_push_back(&s->pieces, n);
-            wi_piece_hold(p);
-            return p;
-        }
-    }
-    return NULL;
-}
-
-/* Room for one more: the least recently used one that nobody uses goes. */
-static void make_room(struct wi_share *s)
-{
-    wi_list_each(n, &s->pieces)
-    {
-        if (s->n_pieces < WI_PIECES_MAX) {
-            return;
-        }
-        /* What is mapped stays while a second FOUND of its key may come: keys
-         * are mapped once. rlx: only the table has it, so nobody takes it
-         * meanwhile. */
-        if ((!s->link->mapped || s->n_found <= 1) &&
-            wi_load_rlx(&piece_of(n)->users) == 1) {
-            unlist(piece_of(n));
-        }
-    }
-}
-
 /* ---- finds --------------------------------------------------------------- */
 
 static struct wi_find *find_of(struct wi_list *n)
@@ -236,19 +116,6 @@ static weir_err check(const struct wi_msg_found *m, const struct wi_find *f,
     return WEIR_OK;
 }
 
-static struct wi_piece *known(struct wi_share *s, const struct wi_msg_found *m)
-{
-    wi_list_each(n, &s->pieces)
-    {
-        struct wi_piece *p = piece_of(n);
-        if (p->handle == m->handle && p->key == m->key && p->off == m->off &&
-            p->part == NULL) {
-            return p;
-        }
-    }
-    return NULL;
-}
-
 static weir_err map(struct wi_share *s, struct wi_piece *p,
                     struct weir_error *err)
 {
@@ -283,7 +150,7 @@ static weir_err make_piece(struct wi_share *s, const struct wi_msg_found *m,
                            const struct wi_find *f, struct wi_piece **out,
                            struct weir_error *err)
 {
-    make_room(s);
+    wi_pieces_make_room(s);
     struct wi_piece *p = calloc(1, sizeof(*p));
     if (p == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a piece");
@@ -307,8 +174,7 @@ static weir_err make_piece(struct wi_share *s, const struct wi_msg_found *m,
         return rc;
     }
     wi_store_rlx(&p->users, 1); /* rlx: nobody knows it yet */
-    wi_list_push_back(&s->pieces, &p->on_share);
-    s->n_pieces++;
+    wi_piece_list(p);
     *out = p;
     return WEIR_OK;
 }
@@ -374,15 +240,15 @@ static void beyond(struct wi_share *s, struct wi_find *f,
 /* Nobody waits for it any more. */
 static void return_piece(struct wi_share *s, const struct wi_msg_found *m)
 {
-    struct wi_piece *p = known(s, m);
+    struct wi_piece *p = wi_piece_known(s, m);
     if (s->link->self) {
         if (m->bytes != 0) {
-            leave_part((struct wi_extent *)(uintptr_t)m->key);
+            wi_piece_leave_part((struct wi_extent *)(uintptr_t)m->key);
         }
     } else if (p != NULL) {
         p->founds++;
     } else if (m->bytes != 0) {
-        send_drop(s, m->handle, m->key, 1);
+        wi_piece_send_drop(s, m->handle, m->key, 1);
     }
 }
 
@@ -395,7 +261,7 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
         if (f != NULL) {
             fail_all(s, f, wi_peer_code(m->code), m->text);
         }
-        wi_ops_go_on(s);
+        s->room = true;
         return WEIR_OK;
     }
     weir_err rc = check(m, f, err);
@@ -408,10 +274,10 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
     }
     if (m->bytes == 0) {
         beyond(s, f, m);
-        wi_ops_go_on(s);
+        s->room = true;
         return WEIR_OK;
     }
-    struct wi_piece *p = known(s, m);
+    struct wi_piece *p = wi_piece_known(s, m);
     if (p != NULL) {
         rc = check_known(p, m, f, &why);
     } else {
@@ -427,10 +293,10 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
         p->founds++;
         give(s, f, p);
         if (p->part != NULL && p->part->revoked) { /* while FOUND was queued */
-            unlist(p);
+            wi_piece_unlist(p);
         }
     }
-    wi_ops_go_on(s);
+    s->room = true; /* the step goes on, after all that has come */
     return WEIR_OK;
 }
 
@@ -438,12 +304,12 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
 
 void wi_piece_on_revoke(struct wi_share *s, const struct wi_msg_grant *m)
 {
-    wi_list_each(n, &s->pieces)
+    wi_list_each(n, wi_pieces_of(s, m->handle))
     {
-        struct wi_piece *p = piece_of(n);
+        struct wi_piece *p = wi_piece_of(n);
         if (p->handle == m->handle && (m->key == 0 || m->key == p->key)) {
             wi_ops_let_go(s, p);
-            unlist(p);
+            wi_piece_unlist(p);
         }
     }
 }
@@ -453,10 +319,10 @@ void wi_pieces_revoke_own(struct wi_engine *e, const struct wi_extent *part)
     wi_list_each(k, &e->regions->shares)
     {
         struct wi_share *s = wi_container_of(k, struct wi_share, on_regions);
-        wi_list_each(n, &s->pieces)
+        wi_list_each(n, wi_pieces_of(s, part->region->handle))
         {
-            if (piece_of(n)->part == part) {
-                unlist(piece_of(n));
+            if (wi_piece_of(n)->part == part) {
+                wi_piece_unlist(wi_piece_of(n));
             }
         }
     }
@@ -465,15 +331,20 @@ void wi_pieces_revoke_own(struct wi_engine *e, const struct wi_extent *part)
     }
 }
 
+static struct wi_piece *on_share(struct wi_list *n)
+{
+    return wi_container_of(n, struct wi_piece, on_share);
+}
+
 void wi_pieces_forget(struct wi_share *s)
 {
     struct wi_list *n;
     while (!wi_list_empty(&s->pieces)) {
-        struct wi_piece *p = piece_of(s->pieces.next);
-        unlist(p);
+        struct wi_piece *p = on_share(s->pieces.next);
+        wi_piece_unlist(p);
     }
     while ((n = wi_list_take(&s->leaving)) != NULL) {
-        piece_of(n)->share = NULL;
+        on_share(n)->share = NULL;
     }
     while ((n = s->finds.next) != &s->finds) {
         struct wi_find *f = find_of(n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The reader's side of a link: pieces that it has found, and finds. */
+/** The reader's side of a link: finds, and what comes of them. */
 #ifndef WI_PIECE_H
 #define WI_PIECE_H
 
-#include "core/region/op.h"
+#include "core/region/piece_table.h"
 
 /** A FIND on its way. */
 struct wi_find {
@@ -14,14 +14,6 @@ struct wi_find {
     uint32_t access;
     uint32_t call;
 };
-
-/** Look for the piece that the operation needs next; with a user more. NULL:
- *  it is not in the table. */
-struct wi_piece *wi_piece_get(struct wi_share *s, const struct wi_op *op);
-
-/** A user more, or less. Any thread. */
-void wi_piece_hold(struct wi_piece *p);
-void wi_piece_drop(struct wi_piece *p);
 
 /** Ask for the piece that the operation needs next, for which it waits then
  *  (WI_OP_FINDING); or it has failed for want of memory. False: too many are
@@ -42,8 +34,5 @@ void wi_pieces_revoke_own(struct wi_engine *e, const struct wi_extent *part);
 
 /** The link is gone: forget all pieces and finds. */
 void wi_pieces_forget(struct wi_share *s);
-
-/** Free pieces without users; a part of the step. Returns how many. */
-uint32_t wi_pieces_sweep(struct wi_engine *e);
 
 #endif /* WI_PIECE_H */

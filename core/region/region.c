@@ -150,8 +150,7 @@ weir_err weir_region_publish(weir_region *region, const struct weir_name *name,
                      "a region %" PRIu64 "/%" PRIu64 " is published already",
                      name->space, name->id);
     } else {
-        region->name = *name;
-        region->published = true;
+        wi_owner_name(region, name);
     }
     wi_node_unlock(region->node);
     return rc;
@@ -175,7 +174,7 @@ void weir_region_close(weir_region *region)
     struct weir_node *n = region->node;
     struct wi_engine *e = &n->engine;
     wi_node_lock(n);
-    region->published = false;
+    wi_owner_unname(region);
     region->closed = true;
     region->until_ns = wi_time_add(e->now_ns, e->cfg.detect_ns);
     wi_engine_due(e, region->until_ns);

@@ -37,6 +37,7 @@ weir_err wi_regions_init(struct weir_node *n)
     }
     rs->node = n;
     wi_list_init(&rs->regions);
+    wi_table_init(&rs->names);
     wi_list_init(&rs->fetches);
     wi_list_init(&rs->asks);
     wi_list_init(&rs->shares);
@@ -67,6 +68,7 @@ void wi_regions_fini(struct wi_engine *e)
     {
         wi_region_settle(region_of(r));
     }
+    wi_table_fini(&rs->names);
     free(rs);
     e->regions = NULL;
 }
@@ -182,7 +184,7 @@ void wi_regions_abort(struct weir_node *n)
     {
         if (!region_of(r)->closed) {
             left++;
-            region_of(r)->published = false;
+            wi_owner_unname(region_of(r));
             region_of(r)->closed = true;
             region_of(r)->until_ns = n->engine.now_ns;
             wi_region_revoke(region_of(r));

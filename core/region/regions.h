@@ -15,8 +15,9 @@
  *   regions.c  set-up, step, timers         share.c  where links and this meet
  *   region.c   weir_region_*                owner.c  FIND, DROP; grants
  *   extent.c   parts; copies of them
- *   call.c     calls that wait; weir_ask*   piece.c  FOUND, REVOKE; the cache
- *   op.c       operations, link's side      fetch*.c  the worker's side
+ *   call.c     calls that wait; weir_ask*   piece.c  FIND's ends, REVOKE
+ *   op.c       operations, link's side      piece_table.c  the cache itself
+ *   fetch*.c   the worker's side
  */
 #ifndef WI_REGIONS_H
 #define WI_REGIONS_H
@@ -25,6 +26,7 @@
 #include <weir/fetch.h>
 #include <weir/region.h>
 
+#include "core/base/table.h"
 #include "core/link/engine.h"
 #include "core/link/link.h"
 #include "core/link/lock.h"
@@ -33,7 +35,11 @@ enum {
     WI_CALLS_MAX = 64,    /* FINDs under way over a link */
     WI_ASKED_MAX = 65536, /* bytes of ASKs under way over a link, as */
     WI_ASK_LEAST = 64,    /* they are charged: a multiple of this */
-    WI_PIECES_MAX = 256,  /* kept per link, used or not */
+    /* Pieces that are kept, used or not: so many of a link in any case, and
+       beyond that posted ones, of all links together. What is mapped takes
+       mappings, of which a process has some 65,000. */
+    WI_PIECES_OF_LINK = 256,
+    WI_PIECES_OF_NODE = 65536, /* some 16 MiB */
     WI_STAGED_SHIFT = 20,
     WI_STAGED_BYTES = 1 << WI_STAGED_SHIFT, /* of a part that is copied */
 };
@@ -41,6 +47,7 @@ enum {
 struct wi_regions {
     struct weir_node *node;
     struct wi_list regions; /* open, or closed and not given back */
+    struct wi_table names;  /* of those that are published */
     struct wi_list fetches; /* open, or closed with bytes in flight */
     struct wi_list asks;    /* struct weir_asks */
     struct wi_list shares;
@@ -50,6 +57,7 @@ struct wi_regions {
     struct wi_list to_fill; /* of these: to be made, */
     struct wi_list filled;  /* made since the last step */
     uint64_t staged_bytes;  /* of mem_bytes */
+    uint32_t n_pieces;      /* in the tables of all shares */
     uint64_t last_handle;
     uint64_t last_id;         /* of calls */
     _Atomic uint32_t revokes; /* pieces revoked so far; written by: engine */
@@ -69,17 +77,22 @@ struct wi_share {
     struct wi_list on_regions;
     /* as owner */
     struct wi_list holders;
+    struct wi_table held;  /* these, by handle and key; */
+    struct wi_list ending; /* and those that were dropped, to be ungranted */
     struct wi_list calls;
     uint32_t n_finds;
     uint32_t ask_bytes; /* of ASKs, as charged */
     uint64_t round;     /* of its last ask, see call.c */
     /* as reader */
-    struct wi_list pieces; /* least recently used first */
+    struct wi_list pieces;     /* least recently used first; */
+    struct wi_table by_name;   /* these, by name and place, */
+    struct wi_table by_handle; /* and by handle */
     uint32_t n_pieces;
     struct wi_list leaving; /* pieces that are not in the table, but used */
     struct wi_list finds;
     struct wi_list ops;
-    struct wi_list asking; /* operations that wait for their turn to ask */
+    struct wi_list looking; /* operations that wait for their turn to find, */
+    struct wi_list asking;  /* or to ask, or for the link */
     bool room; /* there is for some of them: the step lets them go on */
     uint32_t asked_bytes; /* of ASKs on their way, as charged */
     uint32_t n_found;     /* FINDs on their way */
@@ -90,6 +103,7 @@ struct weir_region {
     struct weir_node *node;
     struct wi_list on_regions;
     struct wi_list parts;
+    struct wi_entry by_name;
     struct weir_name name;
     enum weir_region_kind kind;
     bool published;
@@ -133,12 +147,13 @@ struct wi_extent {
 struct wi_holder {
     struct wi_list on_part;
     struct wi_list on_share;
+    struct wi_entry by_key;
     struct wi_extent *part;
     struct wi_share *share;
     uint64_t key;
     uint32_t access;
     uint32_t founds; /* FOUNDs sent that were not dropped */
-    bool ending;     /* dropped; to be ungranted */
+    bool ending;     /* dropped, see struct wi_share */
 };
 
 /** A piece of a region, at its reader. */
@@ -146,6 +161,8 @@ struct wi_piece {
     struct wi_engine *engine;
     struct wi_share *share; /* NULL: not in a table any more */
     struct wi_list on_share;
+    struct wi_entry by_name;
+    struct wi_entry by_handle;
     struct wi_lq_node unused;
     _Atomic uint32_t users;   /* E14: the table, operations, bytes lent,
                                  caches of fetches */

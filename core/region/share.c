@@ -21,11 +21,16 @@ struct wi_share *wi_share_of(struct wi_link *l)
     s->link = l;
     wi_list_init(&s->on_regions);
     wi_list_init(&s->holders);
+    wi_table_init(&s->held);
+    wi_list_init(&s->ending);
     wi_list_init(&s->calls);
     wi_list_init(&s->pieces);
+    wi_table_init(&s->by_name);
+    wi_table_init(&s->by_handle);
     wi_list_init(&s->leaving);
     wi_list_init(&s->finds);
     wi_list_init(&s->ops);
+    wi_list_init(&s->looking);
     wi_list_init(&s->asking);
     wi_list_push_back(&l->engine->regions->shares, &s->on_regions);
     l->share = s;
@@ -89,6 +94,9 @@ static void link_over(struct wi_link *l)
         wi_ops_link_over(s);
         wi_owner_link_over(s);
         wi_list_remove(&s->on_regions);
+        wi_table_fini(&s->held);
+        wi_table_fini(&s->by_name);
+        wi_table_fini(&s->by_handle);
         free(s);
         l->share = NULL;
     }

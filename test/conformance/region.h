@@ -28,6 +28,7 @@
     X(suite, place, region_closed_under_gets)                                  \
     X(suite, place, large_get_is_whole)                                        \
     X(suite, place, hundreds_of_gets_at_once)                                  \
+    X(suite, place, hundreds_of_regions_stay_found)                            \
     X(suite, place, bytes_in_flight_are_bounded)                               \
     X(suite, place, fetch_closed_with_gets_under_way)                          \
     X(suite, place, fetch_closed_with_a_get_beyond_the_end)                    \
@@ -72,7 +73,8 @@
     X(suite, place, region_closed_under_a_long_get)                            \
     X(suite, place, long_get_is_of_one_region)                                 \
     X(suite, place, random_faults_under_gets_and_asks)                         \
-    X(suite, place, rows_and_gets_share_a_link)
+    X(suite, place, rows_and_gets_share_a_link)                                \
+    X(suite, place, pieces_of_a_node_are_bounded)
 
 /** A cluster whose node 0 has a fetch and peers. */
 struct wt_reads {

@@ -7,6 +7,7 @@
 #include <weir/stats.h>
 
 #include "core/base/atomic.h"
+#include "core/region/regions.h"
 
 enum { SMALL = 100003 };
 
@@ -363,6 +364,127 @@ void wt_region_hundreds_of_gets_at_once(const struct wt_place *place)
         weir_region_close(region[i]);
     }
     wt_reads_close(r);
+}
+
+/* FINDs that node 0 has sent, and pieces that it has in mind. */
+static uint32_t finds(struct wt_reads *r, uint32_t *pieces)
+{
+    struct wi_engine *e = &r->c.node[0]->engine;
+    uint32_t n = 0;
+    wi_node_lock(r->c.node[0]);
+    wi_list_each(s, &e->regions->shares)
+    {
+        n += wi_container_of(s, struct wi_share, on_regions)->last_call;
+    }
+    *pieces = e->regions->n_pieces;
+    wi_node_unlock(r->c.node[0]);
+    return n;
+}
+
+/* Get 100 bytes of the regions from..to-1, all at once. True: the last one was
+ * mapped. */
+static bool get_of_each(struct wt_reads *r, uint64_t from, uint64_t to)
+{
+    enum { MOST = 1000 };
+    static struct weir_get get[MOST];
+    static uint8_t dst[MOST][100];
+    uint32_t n = (uint32_t)(to - from);
+    uint32_t taken = 0;
+    bool mapped = false;
+    for (uint64_t i = 0; i < n; i++) {
+        get[i] = (struct weir_get){
+            .name = {7, from + i}, .off = i % 50, .bytes = 100, .tag = i};
+        get[i].dst = i % 2 != 0 ? dst[i] : NULL;
+    }
+    cr_assert_eq(weir_fetch_get(r->fetch, r->peer[1], get, n, &taken), WEIR_OK);
+    for (uint32_t i = 0; i < n; i++) {
+        struct weir_got got = wt_next(r);
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert(wt_bytes_are(got.ptr, from + got.tag, got.tag % 50, 100));
+        mapped = mapped || got.mapped != 0;
+        weir_fetch_release(r->fetch, &got);
+    }
+    return mapped;
+}
+
+/* What is posted is found once; what is mapped is bounded by mappings. */
+void wt_region_hundreds_of_regions_stay_found(const struct wt_place *place)
+{
+    enum { N = 300, FIRST = 1000 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region *region[N];
+    uint32_t pieces = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        region[i] = wt_region(r, 1, FIRST + i, 150, 0);
+    }
+    bool mapped = get_of_each(r, FIRST, FIRST + N);
+    uint32_t first = finds(r, &pieces);
+    cr_assert_eq(first, N);
+    (void)get_of_each(r, FIRST, FIRST + N);
+    (void)get_of_each(r, FIRST, FIRST + N);
+    uint32_t then = finds(r, &pieces);
+    if (mapped) {
+        cr_assert_leq(pieces, WI_PIECES_OF_LINK);
+    } else {
+        cr_assert_eq(pieces, N);
+        cr_assert_eq(then, first, "%u FINDs more", then - first);
+    }
+    for (uint64_t i = 0; i < N; i++) {
+        weir_region_close(region[i]);
+    }
+    for (uint64_t i = 0; i < N; i++) {
+        struct weir_got got;
+        do { /* until it is revoked */
+            got = wt_get(
+                r, 1, &(struct weir_get){.name = {7, FIRST + i}, .bytes = 10});
+            weir_fetch_release(r->fetch, &got);
+        } while (got.code == WEIR_OK);
+        cr_assert_eq(got.code, WEIR_ERR_NOT_FOUND);
+    }
+    (void)finds(r, &pieces);
+    cr_assert_eq(pieces, 0);
+    wt_reads_close(r);
+}
+
+void wt_region_pieces_of_a_node_are_bounded(const struct wt_place *place)
+{
+    enum { MORE = 3000, N = WI_PIECES_OF_NODE + MORE, BATCH = 1000 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    weir_region **region = calloc(N, sizeof(*region));
+    uint8_t *bytes = malloc((size_t)N * 150);
+    struct weir_error err;
+    uint32_t pieces = 0;
+    cr_assert(region != NULL && bytes != NULL);
+    for (uint64_t i = 0; i < N; i++) {
+        const struct weir_region_params p = {.kind = WEIR_REGION_BORROWED,
+                                             .base = bytes + i * 150,
+                                             .bytes = 150};
+        for (uint64_t k = 0; k < 150; k++) {
+            bytes[i * 150 + k] = wt_byte(i, k);
+        }
+        cr_assert_eq(weir_region_open(r->c.node[1], &p, &region[i], &err),
+                     WEIR_OK, "%s", err.message);
+        cr_assert_eq(
+            weir_region_publish(region[i], &(struct weir_name){7, i}, &err),
+            WEIR_OK, "%s", err.message);
+    }
+    for (uint64_t i = 0; i < N; i += BATCH) {
+        (void)get_of_each(r, i, wi_min_u64(i + BATCH, N));
+    }
+    uint32_t all = finds(r, &pieces);
+    cr_assert_eq(all, N);
+    cr_assert_eq(pieces, WI_PIECES_OF_NODE);
+    (void)get_of_each(r, N - BATCH, N);
+    cr_assert_eq(finds(r, &pieces), all, "the last ones are kept");
+    (void)get_of_each(r, 0, BATCH);
+    cr_assert_eq(finds(r, &pieces), all + BATCH, "the first ones are not");
+    cr_assert_eq(pieces, WI_PIECES_OF_NODE);
+    for (uint64_t i = 0; i < N; i++) {
+        weir_region_close(region[i]);
+    }
+    wt_reads_close(r);
+    free(region);
+    free(bytes);
 }
 
 void wt_region_bytes_in_flight_are_bounded(const struct wt_place *place)

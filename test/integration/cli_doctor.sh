@@ -70,6 +70,7 @@ put two/proc/meminfo 'HugePages_Total:     512
 HugePages_Free:      500
 Hugepagesize:       2048 kB'
 mkdir -p two/dev/shm
+put two/proc/sys/vm/max_map_count 65530
 
 # Somebody whom limits and modes hold back.
 plain=
@@ -96,12 +97,15 @@ line note netdev 'eth2: up, MTU 1500, RDMA device: none' \
     'rdma link add rxe_eth2 type rxe netdev eth2'
 hasnt 'netdev  *lo'
 line ok 'huge pages' '512 of 2.0 MiB, 500 free'
+line ok mappings '65530 of a process'
+hasnt 'max_map_count='
 has '^[23] problems$' # memlock, where the limit here is small
 
 # The port comes up, but nobody gave it an address; files are missing.
 put two/sys/class/infiniband/mlx5_1/ports/1/state '4: ACTIVE'
 put two/sys/class/net/eth1/flags 0x1043
 rm -f two/dev/infiniband/uverbs1 two/dev/infiniband/rdma_cm
+put two/proc/sys/vm/max_map_count 1000
 # shellcheck disable=SC2086 # words
 status 1 $plain "$weir" doctor --sysroot two
 line problem gid 'mlx5_1 port 1 has none' 'ip addr add 192.0.2.1/24 dev eth1'
@@ -109,6 +113,7 @@ line note mtu 'mlx5_1 port 1: packets of 1024 bytes over eth1' \
     'ip link set eth1 mtu 4200'
 line problem 'device file' 'uverbs1 (mlx5_1) is not there' 'modprobe ib_uverbs'
 line problem 'device file' 'rdma_cm .* is not there' 'modprobe rdma_ucm'
+line note mappings '1000 of a process' 'sysctl -w vm.max_map_count=262144'
 
 # Limits, with and without the right to raise them.
 # shellcheck disable=SC2086 # words

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh BUILD_DIR [ROUNDS]: blocks of another process through fetchBlocks of
-# Spark's own client and of ours, over shm and tcp, in turn. The last lines of a
-# size are the ratios of the medians.
+# run.sh BUILD_DIR [ROUNDS [SHAPE...]]: blocks of another process through
+# fetchBlocks of Spark's own client and of ours, over shm and tcp, in turn. The
+# last lines of a size are the ratios of the medians.
 set -eu
 
 build=$(cd "$1" && pwd)
 rounds=${2:-9}
+shift $(($# < 2 ? $# : 2))
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(cd "$here/../../.." && pwd)/build/spark
 JAVA_HOME=${JAVA_HOME:-$(echo /usr/lib/jvm/java-17-openjdk-*)}
@@ -30,4 +31,4 @@ done)
 # shellcheck disable=SC2086 # words
 "$JAVA_HOME/bin/java" -Xmx1g -XX:MaxDirectMemorySize=2g $opens \
     -cp "$out/bench:$classes:$jars/*" io.weir.spark.Transfer \
-    "$out/transfer" "$rounds"
+    "$out/transfer" "$rounds" "$@"

@@ -17,6 +17,18 @@ from pyspark.sql import SparkSession
 
 HOME = os.path.dirname(pyspark.__file__)
 HOSTS = ["127.0.0.1", "127.0.0.2"]
+# These processes spend their lives starting: the first compiler is enough.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def logs_below(folder):
+    text = ""
+    for base, _, files in os.walk(folder):
+        if "stderr" in files:
+            with open(os.path.join(base, "stderr"), encoding="utf-8",
+                      errors="replace") as log:
+                text += log.read()
+    return text
 
 
 class Cluster:
@@ -39,7 +51,8 @@ class Cluster:
     def _start(self, name, *args):
         path = os.path.join(self.dir.name, name + ".log")
         env = dict(os.environ, SPARK_LOCAL_IP=HOSTS[0], SPARK_HOME=HOME,
-                   SPARK_NO_DAEMONIZE="1", SPARK_DAEMON_MEMORY="256m")
+                   SPARK_NO_DAEMONIZE="1", SPARK_DAEMON_MEMORY="256m",
+                   SPARK_DAEMON_JAVA_OPTS=SHORT_LIVED)
         with open(path, "w", encoding="utf-8") as out:
             self.processes.append(subprocess.Popen(
                 [os.path.join(HOME, "bin", "spark-class"), *args], stdout=out,
@@ -60,13 +73,7 @@ class Cluster:
 
     def logs(self):
         """What all executors have said."""
-        text = ""
-        for base, _, files in os.walk(self.dir.name):
-            if "stderr" in files:
-                with open(os.path.join(base, "stderr"), encoding="utf-8",
-                          errors="replace") as log:
-                    text += log.read()
-        return text
+        return logs_below(self.dir.name)
 
     def close(self):
         for p in reversed(self.processes):
@@ -80,7 +87,8 @@ def start_driver(jar):
     """The driver's process, once. It keeps for all applications the options
     that it is started with, so these are none."""
     os.environ["PYSPARK_SUBMIT_ARGS"] = \
-        f"--driver-class-path {jar} pyspark-shell"
+        f"--driver-class-path {jar} " \
+        f"--driver-java-options '{SHORT_LIVED}' pyspark-shell"
     SparkContext._ensure_initialized()
 
 
@@ -93,6 +101,7 @@ class App:
         b = (SparkSession.builder.master(master).appName("weir")
              .config("spark.jars", jar)
              .config("spark.executor.extraClassPath", jar)
+             .config("spark.executor.extraJavaOptions", SHORT_LIVED)
              .config("spark.shuffle.manager",
                      "io.weir.spark.WeirShuffleManager")
              .config("spark.plugins", "io.weir.spark.WeirPlugin")
@@ -128,6 +137,10 @@ class App:
         self.spark.stop()
         shutil.rmtree(os.path.join(HOME, "work"), ignore_errors=True)
 
+    def local_logs(self):
+        """What executors have said, without a cluster."""
+        return logs_below(os.path.join(HOME, "work", self.sc.applicationId))
+
     def running(self):
         return self.jsc.getExecutorMemoryStatus().size() - 1
 
@@ -137,6 +150,27 @@ class App:
             if time.monotonic() > end:
                 raise TimeoutError(f"{self.running()} of {n} executors")
             time.sleep(0.05)
+
+    def ids(self):
+        """Of executors that run."""
+        text = self.jsc.getExecutorIds().mkString(",")
+        return set(text.split(",")) if text else set()
+
+    def kill(self, executor=None):
+        """Kill the process of an executor, one of them if none is named."""
+        known = self.metrics()
+        gone = executor or sorted(known)[0]
+        os.kill(known[gone]["pid"], signal.SIGKILL)
+        return gone
+
+    def replaced(self, gone):
+        """Another one has come for an executor that was killed."""
+        end = time.monotonic() + 60
+        while gone in self.ids() or len(self.ids()) < self.executors:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{self.ids()}, {gone} was killed")
+            time.sleep(0.05)
+        self.ready(self.executors)
 
     def metrics(self):
         """Of each executor."""

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plug-in under a Spark: answers, what went over what, what is left."""
 
+import hashlib
 import os
+import platform
+import re
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
+import zipfile
 
 from cluster import App, Cluster
 
 JAR = os.environ["WEIR_SPARK_JAR"]
+WEIR = os.environ["WEIR_COMMAND"]
+MACHINE = {"x86_64": "amd64"}.get(platform.machine(), platform.machine())
 ROWS = 200000
 # A row is its number, a key, and some text that does not compress away.
 ROW = ("id", "id % 1000 k", "sha2(string(id), 256) t")
@@ -85,9 +93,12 @@ def skewed(app):
     a = rows(app).selectExpr("if(id % 10 = 0, id % 1000, 7) k", "t")
     b = app.spark.range(0, 1000, 1, 4).selectExpr("id k", "id v")
     joined = a.hint("merge").join(b.hint("merge"), "k")
-    got = joined.groupBy().agg({"v": "sum", "t": "count"}).collect()[0]
+    summed = joined.groupBy().agg({"v": "sum", "t": "count"})
+    got = summed.collect()[0]
     one = sum(7 if i % 10 else i % 1000 for i in range(ROWS))
     assert sorted(tuple(got)) == sorted((ROWS, one)), got
+    plan = summed._jdf.queryExecution().executedPlan().toString()
+    assert "SortMergeJoin(skew=true)" in plan, plan
 
 
 QUERIES = (group, sort, join, repartition, combine, empty, coalesced, skewed)
@@ -144,7 +155,31 @@ class Spark(unittest.TestCase):
                 with self.subTest(query=query.__name__):
                     query(app)
             self.check_ways(app, "bytesNetwork")
+            self.check_the_secret(app)
             self.check_nothing_is_left(app)
+
+    def check_the_secret(self, app):
+        """Nodes let in whoever knows what is made of Spark's, nobody else."""
+        address = re.search(r"Weir: executor 0 at (\S+), transport tcp",
+                            app.local_logs()).group(1)
+        # Spark's small cluster makes one of its own for its executors.
+        with open(f"/proc/{app.metrics()['0']['pid']}/environ", "rb") as env:
+            secret = dict(v.split(b"=", 1) for v in env.read().split(b"\0")
+                          if b"=" in v)[b"_SPARK_AUTH_SECRET"]
+        made = hashlib.sha256(b"weir spark shuffle\0" + secret)
+        with tempfile.TemporaryDirectory() as folder:
+            for digest, good in ((made.hexdigest(), True),
+                                 (hashlib.sha256(b"x").hexdigest(), False)):
+                path = os.path.join(folder, digest)
+                with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600),
+                          "w", encoding="ascii") as file:
+                    file.write(digest + "\n")
+                said = subprocess.run(
+                    [WEIR, "doctor", "--transport", "tcp", "--peer", address,
+                     "--timeout", "10", "--secret-file", path],
+                    stdout=subprocess.PIPE, text=True, check=False).stdout
+                (line,) = re.findall(r"(?m)^\S+ +peer .*$", said)
+                self.assertEqual("secret" not in line, good, said)
 
     def test_small_budgets_snappy_and_speculation(self):
         # Little may be lent or under way: gets wait, and blocks are copied.
@@ -160,11 +195,34 @@ class Spark(unittest.TestCase):
             self.assertGreater(app.total("blocksLent"), 0)
             self.check_nothing_is_left(app)
 
-    def test_no_library_is_no_error(self):
-        with self.app(weir__library="/nonexistent") as app:
-            group(app)
-            self.assertEqual(app.total("blocks"), 0)
-            self.assertGreater(app.total("fallback.unavailable"), 0)
+    def test_a_peer_without_the_plug_in(self):
+        """Two executors have libweir, a third one comes that has not."""
+        with tempfile.TemporaryDirectory() as folder:
+            name = f"weir-native/{MACHINE}/libweir_spark.so"
+            library = zipfile.ZipFile(JAR).extract(name, folder)
+            with self.app(weir__library=library, weir__transport="tcp",
+                          cores__max="3") as app:
+                repartition(app)
+                self.assertEqual(app.total("fallback"), 0)
+                os.remove(library)
+                gone = app.kill()
+                app.replaced(gone)
+                before = app.metrics()
+                (fresh,) = [e for e, m in before.items()
+                            if m["registrations"] == 0]
+                self.assertEqual(len(before), 3)
+                for query in (repartition, group, join):
+                    query(app)
+                after = app.metrics()
+                for e, m in after.items():
+                    more = {n: m[n] - before[e][n] for n in m}
+                    if e == fresh:
+                        self.assertEqual(m["blocks"], 0)
+                        self.assertGreater(m["fallback.unavailable"], 0)
+                    else:
+                        self.assertGreater(more["bytesNetwork"], 0)
+                        self.assertGreater(more["fallback.no-address"], 0)
+                        self.assertEqual(m["fallback.unavailable"], 0)
         self.assertIn("all blocks come over Spark's own transfer: no native "
                       "library", self.cluster.logs())
 
@@ -177,36 +235,9 @@ class Spark(unittest.TestCase):
                                    e["fallback.failed"] for e in m), 0)
         self.assertIn("raise its memory_bytes", self.cluster.logs())
 
-    def test_an_executor_that_is_killed(self):
-        with self.app(stage__maxConsecutiveAttempts="8") as app:
-            pairs = app.sc.parallelize(range(60000), 6).map(
-                lambda x: (x % 100, x)).groupByKey(6)
-            want = {k: sum(range(k, 60000, 100)) for k in range(100)}
-            self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
-            before = app.metrics()
-            victim = sorted(before)[0]
-            os.kill(before[victim]["pid"], signal.SIGKILL)
-            # The map outputs of the first job are used again.
-            self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
-            app.ready(2)
-            group(app)
-            app.forget_shuffles()
-            self.assertEqual(app.total("regions"), 0)
-
-    def test_killed_in_the_middle(self):
-        with self.app(stage__maxConsecutiveAttempts="8") as app:
-            for delay in (0.3, 1.2):
-                pid = max(app.metrics().values(), key=lambda m: m["pid"])["pid"]
-                killer = threading.Timer(delay, os.kill, (pid, signal.SIGKILL))
-                killer.start()
-                join(app)
-                killer.join()
-                app.ready(2)
-            app.forget_shuffles()
-            self.assertEqual(app.total("regions"), 0)
-
-    def test_decommissioned(self):
-        with self.app(decommission__enabled="true",
+    def test_executors_that_are_killed_and_decommissioned(self):
+        with self.app(stage__maxConsecutiveAttempts="8",
+                      decommission__enabled="true",
                       storage__decommission__enabled="true",
                       storage__decommission__shuffleBlocks__enabled="true",
                       storage__decommission__replicationReattemptInterval="1s"
@@ -215,17 +246,34 @@ class Spark(unittest.TestCase):
                 lambda x: (x % 100, x)).groupByKey(6)
             want = {k: sum(range(k, 60000, 100)) for k in range(100)}
             self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
-            info = app.sc._jvm.org.apache.spark.scheduler \
-                .ExecutorDecommissionInfo("test", app.sc._jvm.scala.Option
-                                          .empty())
-            gone = sorted(app.metrics())[0]
-            app.jsc.schedulerBackend().decommissionExecutor(
-                gone, info, False, False)
-            end = time.monotonic() + 60
-            while gone in app.metrics() and time.monotonic() < end:
-                time.sleep(0.5)
-            self.assertNotIn(gone, app.metrics())
+            gone = app.kill()
+            # The map outputs of the first job are used again.
             self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
+            app.replaced(gone)
+            for delay in (0.3, 1.2):  # in the middle
+                victim, m = max(app.metrics().items())
+                killer = threading.Timer(delay, os.kill,
+                                         (m["pid"], signal.SIGKILL))
+                killer.start()
+                join(app)
+                killer.join()
+                app.replaced(victim)
+            self.decommission(app, pairs, want)
+            app.forget_shuffles()
+            self.assertEqual(app.total("regions"), 0)
+
+    def decommission(self, app, pairs, want):
+        self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
+        info = app.sc._jvm.org.apache.spark.scheduler \
+            .ExecutorDecommissionInfo("test", app.sc._jvm.scala.Option.empty())
+        gone = sorted(app.metrics())[0]
+        app.jsc.schedulerBackend().decommissionExecutor(gone, info, False,
+                                                        False)
+        end = time.monotonic() + 60
+        while gone in app.ids() and time.monotonic() < end:
+            time.sleep(0.2)
+        self.assertNotIn(gone, app.ids())
+        self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
 
     def test_dynamic_allocation(self):
         with self.app(dynamicAllocation__enabled="true",

@@ -23,7 +23,7 @@ import org.apache.spark.network.shuffle.BlockStoreClient;
  * decompressed; sums are compared.
  *
  * <pre>
- *   Transfer DIR ROUNDS         starts a second process, `Transfer serve DIR`
+ *   Transfer DIR ROUNDS [SHAPE...]   starts a second process, `Transfer serve DIR`
  * </pre>
  */
 public final class Transfer {
@@ -93,7 +93,9 @@ public final class Transfer {
     try {
       BufferedReader in = new BufferedReader(new InputStreamReader(server.getInputStream()));
       int port = Integer.parseInt(in.readLine());
-      new Transfer.Client(port, in.readLine(), in.readLine()).run(Integer.parseInt(args[1]));
+      List<String> wanted = Arrays.asList(args).subList(2, args.length);
+      new Transfer.Client(port, in.readLine(), in.readLine())
+          .run(Integer.parseInt(args[1]), wanted);
     } finally {
       server.getOutputStream().close();
       server.waitFor();
@@ -137,8 +139,11 @@ public final class Transfer {
       return new WeirBlockStoreClient(f, null);
     }
 
-    void run(int rounds) throws Exception {
+    void run(int rounds, List<String> wanted) throws Exception {
       for (Shape s : SHAPES) {
+        if (!wanted.isEmpty() && !wanted.contains(s.name)) {
+          continue;
+        }
         Map<String, double[]> ns = new LinkedHashMap<>();
         long sum = 0;
         for (int i = -3; i < rounds; i++) { /* to warm up */

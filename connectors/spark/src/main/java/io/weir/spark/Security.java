@@ -2,6 +2,7 @@
 package io.weir.spark;
 
 import java.io.IOException;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -17,7 +18,10 @@ final class Security {
 
   private Security() {}
 
-  /** Of spark.authenticate's secret, not the secret itself; null: there is none. */
+  /**
+   * Of spark.authenticate's secret, not the secret itself, as the hexadecimal text that a
+   * secret_file has; null: there is none.
+   */
   static byte[] secret() throws IOException {
     SecurityManager manager = SparkEnv.get().securityManager();
     if (!manager.isAuthenticationEnabled()) {
@@ -26,7 +30,8 @@ final class Security {
     try {
       MessageDigest sha = MessageDigest.getInstance("SHA-256");
       sha.update("weir spark shuffle\0".getBytes(StandardCharsets.UTF_8));
-      return sha.digest(manager.getSecretKey().getBytes(StandardCharsets.UTF_8));
+      byte[] digest = sha.digest(manager.getSecretKey().getBytes(StandardCharsets.UTF_8));
+      return String.format("%064x", new BigInteger(1, digest)).getBytes(StandardCharsets.UTF_8);
     } catch (NoSuchAlgorithmException e) {
       throw new IOException(e);
     }
