@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/sim/hostile.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/format/frame.h"
 #include "core/format/wire.h"
 #include "core/link/engine.h"
 #include "core/link/lock.h"
@@ -257,6 +259,23 @@ static void tamper_message(struct ws_world *w, uint32_t from, uint32_t to,
     }
 }
 
+/* A link of one that has lied about what it can has none, nor have forged
+ * frames: nothing tells of their damage. */
+static bool has_checksum(const uint8_t *frame, uint32_t len)
+{
+    uint64_t sum = 0;
+    if (len >= sizeof(struct wi_frame_header)) {
+        memcpy(&sum, frame + offsetof(struct wi_frame_header, checksum),
+               sizeof(sum));
+    }
+    return sum != 0;
+}
+
+static bool has_liar(const struct ws_world *w, uint32_t a, uint32_t b)
+{
+    return w->node[a].hostile || w->node[b].hostile;
+}
+
 static void tamper_write(struct ws_world *w, uint32_t from, uint32_t to,
                          uint8_t *bytes, uint32_t len)
 {
@@ -266,7 +285,8 @@ static void tamper_write(struct ws_world *w, uint32_t from, uint32_t to,
         struct ws_random r = ws_random_of(t->frame, len);
         ws_forge_frame(&r, e, bytes, len);
         t->frame = 0;
-    } else if (t->write != 0) { /* a forged one has no checksum to tell of it */
+    } else if (t->write != 0 &&
+               (!has_liar(w, from, to) || has_checksum(bytes, len))) {
         bytes[(t->write - 1) / 8 % len] ^= (uint8_t)(1u << (t->write - 1) % 8);
         t->write = 0;
     }

@@ -79,9 +79,18 @@ static bool forgets(uint32_t kinds)
     return (kinds & both) == both;
 }
 
+/* What a lost link had of the node's memory is held until its queries are
+ * closed: of as little as there may be, the next link's get no rings. */
+static bool squeezes(uint32_t kinds, const struct ws_part *p)
+{
+    return p->outcome.code == WEIR_ERR_QUERY_MEMORY &&
+           p->world->shape.sim.node.memory_bytes != 0 && (kinds & LOSSES) != 0;
+}
+
 static bool explains(uint32_t kinds, const struct ws_part *p)
 {
-    if (p->outcome.code == WEIR_ERR_PEER_REFUSED && forgets(kinds)) {
+    if ((p->outcome.code == WEIR_ERR_PEER_REFUSED && forgets(kinds)) ||
+        squeezes(kinds, p)) {
         return true;
     }
     /* Deadlines are short where a fault of the run may need them, so that a
