@@ -5,14 +5,16 @@
 //! One task per partition of the input gathers the rows of each batch into the
 //! batches of all partitions; a batch that has enough is *held* until its
 //! reader takes it. Readers may come late, or read in any order, so inputs go
-//! on while some reader waits, or while little is held. What is held is told to
-//! DataFusion's memory pool; what the pool has no room for goes to disk.
+//! on while little is held, and later when some reader has waited for a while.
+//! What is held is told to DataFusion's memory pool; what the pool has no room
+//! for goes to disk.
 
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -32,6 +34,7 @@ use datafusion::physical_plan::spill::SpillManager;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{FutureExt, StreamExt};
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::gather::{Gather, Source};
@@ -39,6 +42,11 @@ use crate::wire::WINDOW;
 
 /// So much may be held that nobody waits for.
 const AHEAD: usize = 2 << 20;
+
+/// When that much is held, inputs go on for a reader's sake once it has waited
+/// so long: others, which are behind it, catch up meanwhile. Readers that are
+/// alike take turns in being ahead, and what is held would grow with each turn.
+const PACE: Duration = Duration::from_millis(50);
 
 /// A partition's batch that is being gathered may have so much more than the
 /// memory pool was told.
@@ -77,10 +85,10 @@ struct Shared {
 
 struct State {
     held: Vec<VecDeque<Held>>,
-    waits: Vec<bool>,
-    wanted: usize, // partitions
-    bytes: usize,  // held
-    over: bool,    // nothing more comes
+    waits: Vec<Option<Instant>>, // since when
+    wanted: usize,               // partitions
+    bytes: usize,                // held
+    over: bool,                  // nothing more comes
     error: Option<Arc<DataFusionError>>,
 }
 
@@ -112,7 +120,7 @@ impl Push {
             inputs: AtomicUsize::new(inputs),
             state: Mutex::new(State {
                 held: (0..partitions).map(|_| VecDeque::new()).collect(),
-                waits: vec![false; partitions],
+                waits: vec![None; partitions],
                 wanted: partitions,
                 bytes: 0,
                 over: inputs == 0,
@@ -235,7 +243,7 @@ impl Shared {
         }
         let held = state.held[partition].pop_front();
         if held.is_none() && !state.over {
-            state.waits[partition] = true;
+            state.waits[partition].get_or_insert_with(Instant::now);
             self.moved.notify_waiters();
             return None;
         }
@@ -267,7 +275,7 @@ impl Shared {
         let gather = self.gathers[partition].lock().unwrap().take();
         let mut state = self.state.lock().unwrap();
         let held = std::mem::take(&mut state.held[partition]);
-        state.waits[partition] = false;
+        state.waits[partition] = None;
         for batch in &held {
             if let Held::Memory(_, bytes) = batch {
                 state.bytes -= bytes;
@@ -296,16 +304,22 @@ impl Shared {
         loop {
             let mut moved = std::pin::pin!(self.moved.notified());
             moved.as_mut().enable();
-            {
+            let at = {
                 let state = self.state.lock().unwrap();
                 if state.wanted == 0 || state.error.is_some() {
                     return false;
                 }
-                if state.bytes < AHEAD || state.waits.contains(&true) {
+                if state.bytes < AHEAD {
                     return true;
                 }
+                let since = state.waits.iter().flatten().min();
+                since.map(|since| *since + PACE)
+            };
+            match at {
+                Some(at) if at <= Instant::now() => return true,
+                Some(at) => drop(timeout_at(at, moved).await),
+                None => moved.await,
             }
-            moved.await;
         }
     }
 
@@ -343,7 +357,7 @@ impl Shared {
         if let Held::Memory(..) = held {
             state.bytes += bytes;
         }
-        state.waits[partition] = false;
+        state.waits[partition] = None;
         state.held[partition].push_back(held);
         drop(state);
         self.news[partition].notify_one();

@@ -45,7 +45,7 @@ pub(crate) const PIECE_BYTES: usize = 256 << 10;
 /// Bytes of a call that are in slots at a time, when so many run as it begins:
 /// its share, but never less than two pieces, which keep both sides busy.
 pub(crate) fn slot_bytes(calls: usize) -> usize {
-    const ALL: usize = 8 << 20;
+    const ALL: usize = 4 << 20;
     (ALL / calls.max(2)).max(2 * PIECE_BYTES)
 }
 

@@ -8,6 +8,7 @@ mod report;
 mod rows;
 mod shuffle;
 mod tpch;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -157,7 +158,9 @@ async fn tpch(arguments: TpchArguments) -> Result<()> {
         }
         report.add(row);
     }
-    report.memory(clusters.iter().map(Cluster::peak).collect());
+    for cluster in &clusters {
+        report.memory(cluster.peak(&queries).await?);
+    }
     report.end();
     Ok(())
 }

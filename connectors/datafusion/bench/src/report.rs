@@ -96,9 +96,9 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// Most memory of each contestant's workers.
-    pub fn memory(&mut self, peaks: Vec<Option<u64>>) {
-        self.peaks = peaks;
+    /// Most memory of the next contestant's workers, in bytes.
+    pub fn memory(&mut self, peak: Option<u64>) {
+        self.peaks.push(peak);
     }
 
     pub fn end(&self) {

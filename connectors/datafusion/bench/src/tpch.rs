@@ -17,6 +17,7 @@ use tokio::process::{Child, Command};
 use url::Url;
 
 use crate::member::{Exchange, Member, Resolver};
+use crate::watch::Watch;
 
 /// Serve until standard input ends, which it does with the parent.
 pub async fn worker(exchange: Exchange) -> Result<()> {
@@ -46,16 +47,6 @@ impl Process {
         let url = url
             .ok_or_else(|| exec_datafusion_err!("a worker has not started"))?;
         Ok(Self { child, url })
-    }
-
-    /// Most memory that it has had, in bytes; shared memory that is mapped
-    /// counts.
-    fn peak(&self) -> Option<u64> {
-        let path = format!("/proc/{}/status", self.child.id()?);
-        let text = std::fs::read_to_string(path).ok()?;
-        let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-        let kib = line.trim().strip_suffix(" kB")?;
-        Some(kib.parse::<u64>().ok()? * 1024)
     }
 }
 
@@ -116,9 +107,18 @@ impl Cluster {
         Ok((time, lines))
     }
 
-    /// Most memory of each worker, added up.
-    pub fn peak(&self) -> Option<u64> {
-        self.workers.iter().map(Process::peak).sum()
+    /// Most memory that its workers have at a time while queries run; None: it
+    /// has none. Nothing is timed meanwhile.
+    pub async fn peak(&self, queries: &[Query]) -> Result<Option<u64>> {
+        if self.workers.is_empty() {
+            return Ok(None);
+        }
+        let ids = self.workers.iter().filter_map(|w| w.child.id()).collect();
+        let watch = Watch::start(ids);
+        for query in queries {
+            self.run(&query.sql).await?;
+        }
+        watch.stop().map(Some)
     }
 }
 

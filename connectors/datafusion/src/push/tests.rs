@@ -229,3 +229,28 @@ async fn errors_reach_all_readers() {
         assert!(within(stream.next()).await.is_none());
     }
 }
+
+/// Of two readers, the one that is ahead gets all its rows, but not at once:
+/// the other one has time to catch up.
+#[tokio::test]
+async fn who_is_ahead_waits_for_others() {
+    let input = vec![batch(0, 8192); 100]; // 12 MiB
+    let pool = Arc::new(UnboundedMemoryPool::default());
+    let context = context(pool.clone(), 8192);
+    let pushed = pushed(std::slice::from_ref(&input), 2, &context);
+    let mut behind = pushed.push.read(1).unwrap();
+    within(behind.next()).await.unwrap().unwrap();
+    let mut ahead = pushed.push.read(0).unwrap();
+    let mut turns = 0;
+    let begun = Instant::now();
+    while let Some(batch) = within(ahead.next()).await {
+        batch.unwrap();
+        turns += u32::from(pool.reserved() > AHEAD);
+    }
+    assert!(turns > 10, "{turns} turns");
+    let waited = begun.elapsed();
+    assert!(waited > PACE * (turns / 2), "{turns} turns took {waited:?}");
+    all(behind).await;
+    drop(pushed);
+    assert_eq!(pool.reserved(), 0);
+}
