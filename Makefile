@@ -235,13 +235,13 @@ spark: build/spark/lib build/spark/lib-aarch64
 	        connectors/spark/test/spark.sh $$v; done | \
 	    sed 's,$$,/lib/python3*/site-packages/pyspark/jars,')
 
-test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (7 minutes)
+test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (10 minutes)
 	@connectors/spark/test/run.sh $(REL) $(ARGS)
 
 soak-spark: build/spark/lib ## 30 jobs, an executor killed in each
 	@connectors/spark/test/run.sh $(REL) soak $(ARGS)
 
-bench-spark: ## Spark over Weir and Netty: blocks and jobs, 20 minutes
+bench-spark: ## Spark over Weir and Netty: blocks and whole jobs
 bench-spark: setup-spark build/bench/build.ninja
 	@cmake --preset bench -DWEIR_SPARK=ON >/dev/null
 	@cmake --build build/bench -j $(JOBS) --target weir_spark

@@ -37,9 +37,8 @@ static void grow(struct wi_table *t)
     uint32_t now = t->mask + 1;
     uint32_t more = now == 1 ? (uint32_t)FIRST_CHAINS : now * 2;
     struct wi_table was = *t;
-    struct wi_list *chains =
-        more > now ? calloc(more, sizeof(*chains)) : (struct wi_list *)0;
-    if (chains == (struct wi_list *)0) {
+    struct wi_list *chains = more > now ? calloc(more, sizeof(*chains)) : NULL;
+    if (chains == NULL) {
         return;
     }
     for (uint32_t i = 0; i < more; i++) {
@@ -50,7 +49,7 @@ static void grow(struct wi_table *t)
     for (uint32_t i = 0; i < now; i++) {
         struct wi_list *from = now == 1 ? &t->first : &was.chains[i];
         struct wi_list *n;
-        while ((n = wi_list_take(from)) != (struct wi_list *)0) {
+        while ((n = wi_list_take(from)) != NULL) {
             wi_list_push_back(wi_table_chain(t, entry_of(n)->hash), n);
         }
     }

@@ -65,9 +65,8 @@ static struct wi_piece *look_up(struct weir_fetch *f, const struct wi_op *op)
 
 static void keep(struct weir_fetch *f, struct wi_piece *p)
 {
-    bool whole = p->bytes == p->region_bytes;
-    uint64_t unit = whole ? 0 : p->off >> WI_STAGED_SHIFT;
-    struct wi_piece **at = &f->cached[place_of(p->member, &p->name, unit)];
+    struct wi_piece **at =
+        &f->cached[place_of(p->member, &p->name, wi_piece_unit(p))];
     if (*at != p) {
         if (*at != NULL) {
             wi_piece_drop(*at);

@@ -42,8 +42,6 @@ void wi_piece_send_drop(struct wi_share *s, uint64_t handle, uint64_t key,
     wi_link_send_soon(s->link, &m);
 }
 
-/* Copies of parts have names as parts: a region that is one piece has its
- * own. */
 static uint64_t hash_name(const struct weir_name *name, uint64_t unit)
 {
     return wi_hash_words(wi_hash_words(name->space, name->id), unit);
@@ -52,10 +50,9 @@ static uint64_t hash_name(const struct weir_name *name, uint64_t unit)
 void wi_piece_list(struct wi_piece *p)
 {
     struct wi_share *s = p->share;
-    bool whole = p->bytes == p->region_bytes;
     wi_list_push_back(&s->pieces, &p->on_share);
     wi_table_put(&s->by_name, &p->by_name,
-                 hash_name(&p->name, whole ? 0 : p->off >> WI_STAGED_SHIFT));
+                 hash_name(&p->name, wi_piece_unit(p)));
     wi_table_put(&s->by_handle, &p->by_handle, wi_hash_words(p->handle, 0));
     s->n_pieces++;
     p->engine->regions->n_pieces++;

@@ -27,6 +27,13 @@ void wi_piece_list(struct wi_piece *p);
  *  what is posted is dropped after its last user. */
 void wi_piece_unlist(struct wi_piece *p);
 
+/** Which of the parts with its region's name it is: copies of parts have the
+ *  name of the region; one that is all of it is 0. */
+static inline uint64_t wi_piece_unit(const struct wi_piece *p)
+{
+    return p->bytes == p->region_bytes ? 0 : p->off >> WI_STAGED_SHIFT;
+}
+
 /** Pieces of a handle, and some others: a chain for wi_piece_of(). */
 static inline struct wi_list *wi_pieces_of(const struct wi_share *s,
                                            uint64_t handle)

@@ -125,20 +125,26 @@ Test(lookup, writers_and_queries_open_while_a_name_hangs, .timeout = 60)
     wt_flow_end(&f);
 }
 
+/* A query of both, which opens a link of node 1 to its first member. */
+static weir_query *open_query(const struct wt_cluster *c)
+{
+    static const uint32_t both[] = {0, 1};
+    const struct weir_query_params params = {
+        .id = 1, .members = both, .n_members = 2};
+    struct weir_error err = {0};
+    weir_query *q = NULL;
+    cr_assert_eq(weir_query_open(c->node[1], &params, &q, &err), WEIR_OK, "%s",
+                 err.message);
+    return q;
+}
+
 /* The thread that looks up outlives the node, and cleans up after itself. */
 Test(lookup, node_closes_while_a_name_hangs, .timeout = 60)
 {
     const struct weir_node_params node = {.detect_ns = 1000000};
-    const uint32_t both[] = {0, 1};
-    const struct weir_query_params params = {
-        .id = 1, .members = both, .n_members = 2};
-    struct weir_error err = {0};
     struct wt_cluster c;
-    weir_query *q;
     open_named(&c, "host", &node);
-    /* A query opens a link to its first member. */
-    cr_assert_eq(weir_query_open(c.node[1], &params, &q, &err), WEIR_OK, "%s",
-                 err.message);
+    weir_query *q = open_query(&c);
     wait_for_hanging(true);
     weir_query_close(q);
     wt_cluster_close(&c);
@@ -149,16 +155,11 @@ Test(lookup, node_closes_while_a_name_hangs, .timeout = 60)
 Test(lookup, name_that_is_not_found_fails_the_query, .timeout = 60)
 {
     const struct weir_node_params node = {0};
-    const uint32_t both[] = {0, 1};
-    const struct weir_query_params params = {
-        .id = 1, .members = both, .n_members = 2};
     struct weir_error err = {0};
     struct wt_cluster c;
-    weir_query *q;
     release();
     open_named(&c, "no", &node);
-    cr_assert_eq(weir_query_open(c.node[1], &params, &q, &err), WEIR_OK, "%s",
-                 err.message);
+    weir_query *q = open_query(&c);
     bool ended = wt_until(&c, failed, q);
     cr_assert(ended);
     cr_assert_eq(weir_query_status(q, &err), WEIR_ERR_PEER_LOST, "%s",
@@ -174,15 +175,10 @@ Test(lookup, link_is_given_up_while_a_name_hangs, .timeout = 60)
 {
     const struct weir_node_params node = {.connect_ns = 2000000000,
                                           .detect_ns = 30000000000};
-    const uint32_t both[] = {0, 1};
-    const struct weir_query_params params = {
-        .id = 1, .members = both, .n_members = 2};
     struct weir_error err = {0};
     struct wt_cluster c;
-    weir_query *q;
     open_named(&c, "host", &node);
-    cr_assert_eq(weir_query_open(c.node[1], &params, &q, &err), WEIR_OK, "%s",
-                 err.message);
+    weir_query *q = open_query(&c);
     wait_for_hanging(true);
     bool ended = wt_until(&c, failed, q);
     cr_assert(ended);

@@ -3,8 +3,8 @@
 # coverage.sh BUILD_DIR: per source of the library, how many lines and branches
 # the tests of that build have executed. Branches of assertions do not count:
 # their other way ends the program. Sources that no test has entered do, and
-# those for processors that this one is not (AVX-512). gcovr hangs after some
-# faults.
+# those for processors that this one is not (AVX-512). The limit of time is
+# there because gcovr may hang after an error of its own.
 set -eu
 dir=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """jobs.py [ROUNDS [JOB...]]: jobs of Spark on two executors of one host, whose
 blocks go over Netty, are read from the other one's files, or come over Weir by
-shm or tcp. In each round each way starts an application, does each job once
-to warm up, and twice that count. What a job has computed is compared
-with what the others have.
+shm or tcp. In each round each way starts an application, and does each job once
+to warm up and then twice, which are measured. What a job has computed is
+compared with what the others have.
 
     wall   of the driver, s
     CPU    of the executors' processes, without their compilers, s
