@@ -17,7 +17,8 @@ struct wi_piece *wi_piece_get(struct wi_share *s, const struct wi_op *op);
 struct wi_piece *wi_piece_known(struct wi_share *s,
                                 const struct wi_msg_found *m);
 
-/** Room for one more: the least recently used one that nobody uses goes. */
+/** Room for one more: the least recently used ones that nobody uses go. What is
+ *  in use then may be more than the limit, until the next one is found. */
 void wi_pieces_make_room(struct wi_share *s);
 
 /** Into the table, which is a user. */
