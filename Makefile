@@ -164,9 +164,16 @@ build/tpch-0.2: | build/duckdb-tpch/bin/python
 
 # Its target folder is outside of the tree: a fresh clone builds no crate again.
 CARGO_TARGET_DIR ?= $(HOME)/.cache/weir/cargo
-test-rust: release ## tests of the Rust bindings (needs cargo)
-	@cd bindings/rust && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
-	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) cargo test -p weir
+CARGO_RUST := cd bindings/rust && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
+    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)
+
+# clippy does not come with every cargo.
+test-rust: release ## tests, lints and docs of the Rust bindings (needs cargo)
+	@$(CARGO_RUST) cargo test -p weir
+	@$(CARGO_RUST) RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --workspace
+	@if cargo clippy --version >/dev/null 2>&1; then \
+	    $(CARGO_RUST) cargo clippy --workspace --all-targets -- -D warnings; \
+	else echo 'cargo clippy: not installed, left out'; fi
 
 # What the tests of SQL ask, and of whom: made once per user, not per clone.
 SQL_DATA := $(HOME)/.cache/weir/sql-duckdb-1.5.5

@@ -243,12 +243,33 @@ Test(hostile, attempt_that_was_given_up_is_no_loss, .timeout = 60)
     wt_lone_close(&lone);
 }
 
+/* The node looks when the first one's time is up, and again for the other. */
+Test(hostile, each_silent_stranger_goes_in_time, .timeout = 60)
+{
+    const struct weir_node_params params = {.connect_ns = 300000000};
+    wt_lone_open(&lone, &params);
+    wt_lone_join(&lone);
+    struct wt_raw *first = wt_lone_dial(&lone);
+    wt_lone_settle(&lone);
+    wi_simnet_advance(lone.net, wi_simnet_now(lone.net) + 100000000);
+    uint64_t begin = wi_simnet_now(lone.net);
+    struct wt_raw *second = wt_lone_dial(&lone);
+    WT_TURNS(&lone, first->closed);
+    cr_assert_not(second->closed);
+    WT_TURNS(&lone, second->closed);
+    uint64_t took = wi_simnet_now(lone.net) - begin;
+    cr_assert(took >= 300000000 && took < 330000000, "%llu ns",
+              (unsigned long long)took);
+    wt_lone_close(&lone);
+}
+
 /* ---- the log ------------------------------------------------------------- */
 
-static void warn_often(uint32_t times, const char *summary)
+static void warn_often(const struct weir_node_params *params, uint32_t times,
+                       const char *summary)
 {
     union wi_msg m;
-    wt_lone_open(&lone, NULL);
+    wt_lone_open(&lone, params);
     wt_lone_join(&lone);
     wi_msg_init(&m, WI_MSG_BYE); /* neither HELLO nor JOIN */
     for (uint32_t i = 0; i < times; i++) {
@@ -268,13 +289,20 @@ static void warn_often(uint32_t times, const char *summary)
 
 Test(hostile, warnings_of_one_kind_come_once_a_second, .timeout = 60)
 {
-    warn_often(1000, "strangers: link refused: 999 more like this");
+    warn_often(NULL, 1000, "strangers: link refused: 999 more like this");
 }
 
 /* Nothing else makes the node look at its log. */
 Test(hostile, few_warnings_are_summed_up_in_time, .timeout = 60)
 {
-    warn_often(2, "strangers: link refused: 1 more like this");
+    warn_often(NULL, 2, "strangers: link refused: 1 more like this");
+}
+
+/* The node has looked before, as a stranger might have been silent too long. */
+Test(hostile, warnings_are_summed_up_when_it_is_time, .timeout = 60)
+{
+    const struct weir_node_params params = {.connect_ns = 300000000};
+    warn_often(&params, 2, "strangers: link refused: 1 more like this");
 }
 
 /* A member that takes itself for one of a query is told so each time. */

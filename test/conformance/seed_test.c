@@ -175,6 +175,16 @@ Test(seed, member_of_a_fixed_list_takes_nobody)
     wt_lone_close(&lone);
 }
 
+Test(seed, manual_node_asks_no_seed)
+{
+    struct weir_error err = {0};
+    wt_lone_open(&lone, NULL);
+    cr_assert_eq(weir_node_join_seed(lone.node, "sim:1", 2, 1000000, &err),
+                 WEIR_ERR_STATE, "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "weir_node_join"));
+    wt_lone_close(&lone);
+}
+
 /* ---- news ---------------------------------------------------------------- */
 
 /* The node is member 1 of two; 0 is the seed. */
