@@ -63,7 +63,8 @@
 /* Where nodes have threads. */
 #define WT_REGION_THREAD_CASES(X, suite, place)                                \
     X(suite, place, read_by_no_member)                                         \
-    X(suite, place, what_was_got_may_be_written)
+    X(suite, place, what_was_got_may_be_written)                               \
+    X(suite, place, reader_of_an_own_region_is_woken)
 
 /* Faults. */
 #define WT_REGION_SIM_CASES(X, suite, place)                                   \
