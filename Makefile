@@ -9,7 +9,8 @@
         format fuzz tidy coverage soak clean setup setup-build setup-check \
         setup-bench setup-vm setup-coverage setup-cross setup-scan \
         setup-duckdb setup-spark test-aarch64 test-rust test-adbc test-sql \
-        test-sql-long sql bench-sql vm test-vm bench-vm help test-upgrade \
+        test-sql-long sql bench-sql vm test-vm bench-vm bench-grants help \
+        test-upgrade \
         mutants sim-mistakes spark test-spark bench-spark soak-spark
 
 JOBS ?= $(shell nproc)
@@ -268,6 +269,11 @@ bench-vm: ## verbs on siw against tcp and sockets, by instructions
 bench-vm: setup-vm build/bench/build.ninja
 	@cmake --build build/bench -j $(JOBS) --target weir_tool
 	@test/vm/bench.sh build/bench
+
+bench-grants: ## what grants cost over verbs, by instructions, two minutes
+bench-grants: setup-vm build/bench/build.ninja
+	@cmake --build build/bench -j $(JOBS) --target verbs_grant_bench
+	@test/vm/grants.sh build/bench
 
 # PLAN=0: libweir alone, VERBS=1: with RDMA.
 install: ## the libraries to PREFIX, /usr/local unless set (PLAN=0, VERBS=1)

@@ -56,6 +56,7 @@ cat >"$tmp/rules" <<'RULES'
                             "chbench/
 ^cli/                       SYS <weir/ <jansson.h> "operators/base/ "launch/
                             "cli/
+^bench/micro/verbs_         SYS <infiniband/ "bench/
 ^bench/micro/               SYS <weir/ "core/ "operators/ "bench/
 ^bench/                     SYS <weir/ <jansson.h> <mpi.h> <xxhash.h> "core/
                             "chbench/ "launch/ "cli/ "bench/
