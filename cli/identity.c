@@ -5,7 +5,7 @@
 
 bool identity_has_tls(const struct identity *id)
 {
-    return id->tls.tls_cert_file != NULL;
+    return id->tls.tls_cert_file != NULL || id->tls.tls_psk;
 }
 
 void identity_check(struct argp_state *state, const struct identity *id)
@@ -15,6 +15,12 @@ void identity_check(struct argp_state *state, const struct identity *id)
                       (id->tls.tls_ca_file != NULL);
     if (files != 0 && files != 3) {
         argp_error(state, "--tls-cert, --tls-key and --tls-ca belong together");
+    }
+    if (id->tls.tls_psk && files != 0) {
+        argp_error(state, "--tls-psk and --tls-cert exclude each other");
+    }
+    if (id->tls.tls_psk && id->secret_file == NULL) {
+        argp_error(state, "--tls-psk belongs to --secret-file");
     }
 }
 

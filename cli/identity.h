@@ -4,6 +4,7 @@
  * open one:
  *
  *   --secret-file FILE                        that it knows a secret
+ *   --tls-psk                                 and TLS by it
  *   --tls-cert, --tls-key, --tls-ca FILE      that it has a certificate
  *   --name NAME                               of which name
  */
@@ -29,6 +30,9 @@ struct identity {
     "be in it"
 #define IDENTITY_KEY_DOC "Its key, which others may not read"
 #define IDENTITY_CA_DOC "Certificates of the authorities of peers"
+#define IDENTITY_PSK_DOC                                                       \
+    "Use TLS over tcp without certificates, with keys that are made from the " \
+    "secret (--secret-file); all nodes need it"
 #define IDENTITY_NAME_DOC "Of the node, as its certificate has it [HOST-PID]"
 
 /** What stands in a row of options; `member` is a struct identity:
@@ -42,14 +46,16 @@ struct identity {
 #define IDENTITY_CA(type, member)                                              \
     "tls-ca", 0, "FILE", IDENTITY_CA_DOC,                                      \
         OPTION_TEXT(type, member.tls.tls_ca_file)
+#define IDENTITY_PSK(type, member)                                             \
+    "tls-psk", 0, NULL, IDENTITY_PSK_DOC, OPTION_FLAG(type, member.tls.tls_psk)
 #define IDENTITY_NAME(type, member)                                            \
     "name", 0, "NAME", IDENTITY_NAME_DOC, OPTION_TEXT(type, member.name)
 
 /** Is TLS wanted? Errors: none. Blocks: never. Threads: any. */
 bool identity_has_tls(const struct identity *id);
 
-/** After all options: ends the program by argp_error if files of TLS are given,
- *  but not all three. Blocks: never. Threads: one. */
+/** After all options: ends the program by argp_error if those of TLS do not
+ *  belong together. Blocks: never. Threads: one. */
 void identity_check(struct argp_state *state, const struct identity *id);
 
 /** Put it into what a node is opened with. Blocks: never. Threads: any.

@@ -63,7 +63,7 @@
 #include <weir/error.h>
 
 #include "core/base/grant.h"
-#include "core/base/tls_files.h"
+#include "core/base/tls_params.h"
 
 /* Capability bits of wi_transport_ops.caps; of a composite: see rule 8. */
 enum {
@@ -105,7 +105,7 @@ struct wi_transport_params {
     const char *name;      /* name of the node, for messages */
     uint32_t max_links;    /* most endpoints at a time, not counting those that
                            are not known to be peers yet */
-    const struct wi_tls_files *tls; /* NULL: plain. Only tcp heeds it */
+    const struct wi_tls_params *tls; /* NULL: plain. Only tcp heeds it */
     uint64_t silent_ns; /* of a peer that is lost, also at rest [never]; tcp */
     void *arg;          /* transport's own (sim: the simulated network) */
     const struct wi_log *log; /* for faults that no call returns; NULL: none */

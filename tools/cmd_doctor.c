@@ -18,6 +18,7 @@ enum {
     KEY_ONCE,
     KEY_TIMEOUT,
     KEY_SECRET,
+    KEY_PSK,
     KEY_CERT,
     KEY_TLS_KEY,
     KEY_CA,
@@ -51,6 +52,7 @@ static const struct argp_option options[] = {
      0},
     {"secret-file", KEY_SECRET, "FILE", 0,
      "The secret of the nodes that are opened; both ends need it", 0},
+    {"tls-psk", KEY_PSK, NULL, 0, IDENTITY_PSK_DOC, 0},
     {"tls-cert", KEY_CERT, "FILE", 0, IDENTITY_CERT_DOC, 0},
     {"tls-key", KEY_TLS_KEY, "FILE", 0, IDENTITY_KEY_DOC, 0},
     {"tls-ca", KEY_CA, "FILE", 0, IDENTITY_CA_DOC, 0},
@@ -78,6 +80,9 @@ static bool take_identity(int key, const char *arg, struct identity *id)
     switch (key) {
     case KEY_SECRET:
         id->secret_file = arg;
+        return true;
+    case KEY_PSK:
+        id->tls.tls_psk = true;
         return true;
     case KEY_CERT:
         id->tls.tls_cert_file = arg;

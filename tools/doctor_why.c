@@ -119,7 +119,10 @@ void doctor_node(struct doctor *d)
                    "%s: a secret that others cannot read",
                    d->identity.secret_file);
     }
-    if (identity_has_tls(&d->identity)) {
+    if (d->identity.tls.tls_psk) {
+        doctor_say(d, DOCTOR_OK, "identity", NULL,
+                   "TLS over tcp, by keys from the secret");
+    } else if (identity_has_tls(&d->identity)) {
         doctor_say(d, DOCTOR_OK, "identity", NULL,
                    "%s: a certificate of this name, with its key",
                    d->identity.tls.tls_cert_file);

@@ -63,6 +63,7 @@ struct wi_engine {
 
     /* written by: engine */
     struct wi_secrets secrets; /* n 0: nobody is asked for proof */
+    struct wi_psks psks;       /* of them, for TLS; n 0: not wanted */
     uint64_t now_ns;
     uint64_t tick_ns;          /* next housekeeping */
     uint64_t nudge_ns;         /* wake workers that keep dense frames back */

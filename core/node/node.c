@@ -15,6 +15,7 @@
 #include "core/base/err.h"
 #include "core/base/isa.h"
 #include "core/identity/mac.h"
+#include "core/identity/psk.h"
 #include "core/link/engine.h"
 #include "core/link/life.h"
 #include "core/link/lock.h"
@@ -183,6 +184,7 @@ static void close_os(struct weir_node *n)
         return;
     }
     wi_wipe(&n->engine.secrets, sizeof(n->engine.secrets));
+    wi_wipe(&n->engine.psks, sizeof(n->engine.psks));
     wi_secret_source_close(&n->os->secret);
     close_fd(n->os->thread.fd);
     close_fd(n->os->worker.fd);
@@ -197,10 +199,13 @@ static weir_err open_identity(struct weir_node *n,
                               struct weir_error *err)
 {
     n->engine.draw_fn = wi_secret_draw;
-    weir_err rc = wi_tls_files_check(p, err);
+    weir_err rc = wi_tls_check(p, err);
     rc = rc == WEIR_OK ? wi_secret_source_open(&n->os->secret, p, err) : rc;
     if (rc == WEIR_OK && wi_secret_source_any(&n->os->secret)) {
         rc = wi_secret_source_read(&n->os->secret, &n->engine.secrets, err);
+    }
+    if (rc == WEIR_OK && p->identity != NULL && p->identity->tls_psk) {
+        rc = wi_psks_make(&n->engine.secrets, &n->engine.psks, err);
     }
     return rc;
 }
@@ -208,7 +213,7 @@ static weir_err open_identity(struct weir_node *n,
 /* Whoever reaches an address of another machine can be a peer. */
 static void warn_of_strangers(const struct wi_engine *e)
 {
-    bool tls = e->cfg.identity != NULL && e->cfg.identity->tls_ca_file != NULL;
+    bool tls = e->cfg.identity != NULL && wi_tls_files(e->cfg.identity);
     if (e->secrets.n == 0 && !tls && e->transport->networked) {
         wi_log(&e->log, WI_LOG_WARN,
                "%s takes peers from the network without asking who they are: "

@@ -11,6 +11,7 @@
 
 #include "core/base/err.h"
 #include "core/identity/mac.h"
+#include "core/identity/psk.h"
 #include "core/link/lock.h"
 #include "core/node/node_os.h"
 
@@ -119,34 +120,61 @@ static weir_err read_file(const char *name, struct wi_secrets *out,
     return rc;
 }
 
+/* ---- TLS ----------------------------------------------------------------- */
+
+bool wi_tls_files(const struct weir_identity *id)
+{
+    return id->tls_cert_file != NULL || id->tls_key_file != NULL ||
+           id->tls_ca_file != NULL;
+}
+
+static weir_err check_files(const struct weir_identity *id,
+                            struct weir_error *err)
+{
+    struct stat st;
+    if (id->tls_cert_file == NULL || id->tls_key_file == NULL ||
+        id->tls_ca_file == NULL) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "TLS needs tls_cert_file, tls_key_file and tls_ca_file");
+    }
+    return stat(id->tls_key_file, &st) != 0
+               ? wi_fail_errno(err, errno, "tls_key_file %.200s",
+                               id->tls_key_file)
+               : check_mode("tls_key_file", id->tls_key_file, &st, err);
+}
+
+static weir_err check_psk(const struct weir_node_params *p,
+                          struct weir_error *err)
+{
+    if (wi_tls_files(p->identity)) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "identity: tls_psk and files of certificates: give one "
+                       "of them");
+    }
+    return p->secret_file != NULL || p->identity->secret != NULL
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_ARG,
+                         "tls_psk needs a secret: secret_file, or "
+                         "identity.secret");
+}
+
 static bool has_tls(const char *transport)
 {
     return strcmp(transport, "tcp") == 0 || strcmp(transport, "auto") == 0;
 }
 
-weir_err wi_tls_files_check(const struct weir_node_params *p,
-                            struct weir_error *err)
+weir_err wi_tls_check(const struct weir_node_params *p, struct weir_error *err)
 {
     const struct weir_identity *id = p->identity;
-    struct stat st;
-    if (id == NULL || (id->tls_cert_file == NULL && id->tls_key_file == NULL &&
-                       id->tls_ca_file == NULL)) {
+    if (id == NULL || (!id->tls_psk && !wi_tls_files(id))) {
         return WEIR_OK;
-    }
-    if (id->tls_cert_file == NULL || id->tls_key_file == NULL ||
-        id->tls_ca_file == NULL) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "TLS needs tls_cert_file, tls_key_file and tls_ca_file");
     }
     if (!has_tls(p->transport)) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "TLS is for transports tcp and auto, not for %.40s",
                        p->transport);
     }
-    return stat(id->tls_key_file, &st) != 0
-               ? wi_fail_errno(err, errno, "tls_key_file %.200s",
-                               id->tls_key_file)
-               : check_mode("tls_key_file", id->tls_key_file, &st, err);
+    return id->tls_psk ? check_psk(p, err) : check_files(id, err);
 }
 
 /* ---- both ---------------------------------------------------------------- */
@@ -192,6 +220,17 @@ bool wi_secret_draw(void *bytes, size_t n)
     return getrandom(bytes, n, 0) == (ssize_t)n;
 }
 
+/* Under the node's lock, so that proofs and TLS change at once. */
+static weir_err renew(struct wi_engine *e, const struct wi_secrets *new,
+                      struct weir_error *err)
+{
+    weir_err rc = e->psks.n != 0 ? wi_psks_make(new, &e->psks, err) : WEIR_OK;
+    if (rc == WEIR_OK) {
+        e->secrets = *new;
+    }
+    return rc;
+}
+
 weir_err weir_node_renew_secret(weir_node *node, struct weir_error *err)
 {
     struct wi_secrets new = {0};
@@ -206,7 +245,7 @@ weir_err weir_node_renew_secret(weir_node *node, struct weir_error *err)
     weir_err rc = wi_secret_source_read(&node->os->secret, &new, err);
     if (rc == WEIR_OK) {
         wi_node_lock(node);
-        node->engine.secrets = new;
+        rc = renew(&node->engine, &new, err);
         wi_node_unlock(node);
     }
     wi_wipe(&new, sizeof(new));

@@ -21,11 +21,14 @@ weir_err wi_secret_source_open(struct wi_secret_source *s,
                                struct weir_error *err);
 void wi_secret_source_close(struct wi_secret_source *s);
 
-/** Check the files of TLS that the params name, as far as this needs no
- *  OpenSSL. Errors: WEIR_ERR_ARG (one of three is missing, or the transport has
- *  no TLS), WEIR_ERR_SYSTEM (others may read the key) */
-weir_err wi_tls_files_check(const struct weir_node_params *p,
-                            struct weir_error *err);
+/** Check what the params say of TLS, as far as this needs no OpenSSL. Errors:
+ *  WEIR_ERR_ARG (one of three files or the secret is missing, both ways are
+ *  wanted, or the transport has no TLS), WEIR_ERR_SYSTEM (others may read the
+ *  key) */
+weir_err wi_tls_check(const struct weir_node_params *p, struct weir_error *err);
+
+/** Are there files of certificates? */
+bool wi_tls_files(const struct weir_identity *id);
 
 /** Is there one? */
 bool wi_secret_source_any(const struct wi_secret_source *s);

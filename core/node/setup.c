@@ -29,10 +29,11 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
                        wi_transport_names());
     }
     const struct weir_identity *id = e->cfg.identity;
-    struct wi_tls_files tls = {0};
+    struct wi_tls_params tls = {.psks = e->psks.n != 0 ? &e->psks : NULL};
     if (id != NULL) {
-        tls = (struct wi_tls_files){id->tls_cert_file, id->tls_key_file,
-                                    id->tls_ca_file};
+        tls.cert = id->tls_cert_file;
+        tls.key = id->tls_key_file;
+        tls.ca = id->tls_ca_file;
     }
     struct wi_transport_params p = {
         .listen = e->cfg.listen,
@@ -40,7 +41,7 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
         .name = e->name,
         /* Old ones may still be dying, and strangers have places too. */
         .max_links = e->cfg.max_members + wi_engine_entries(e) + WI_GUESTS,
-        .tls = tls.cert != NULL ? &tls : NULL,
+        .tls = tls.cert != NULL || tls.psks != NULL ? &tls : NULL,
         .silent_ns = e->cfg.detect_ns,
         .arg = e->cfg.transport_arg,
         .log = &e->log,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Who a node is, to its peers: that it knows the secret of its cluster, or that
- * it has a certificate of its name, or both.
+ * it has a certificate of its name, or both. Either encrypts tcp: certificates
+ * always, the secret if tls_psk is set.
  *
  *   openssl rand -hex 32 > secret && chmod 600 secret      once, for all nodes
  *
@@ -19,6 +20,7 @@
 #ifndef WEIR_IDENTITY_H
 #define WEIR_IDENTITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <weir/node.h>
@@ -48,6 +50,18 @@ typedef uint32_t (*weir_secret_fn)(void *arg, uint32_t which, void *bytes,
  * (subjectAltName): a peer that calls itself otherwise is refused, so give
  * nodes names. Files are PEM, read by weir_node_open. For tcp, and for auto,
  * which leaves verbs out then; what goes over shm stays in the host.
+ *
+ * With `tls_psk` instead of files the same is encrypted with nothing but the
+ * secret of the cluster (TLS 1.3 with pre-shared keys and Diffie-Hellman): what
+ * was recorded cannot be read by who learns the secret later.
+ *
+ *   const struct weir_identity id = {.tls_psk = true};
+ *   struct weir_node_params p = {.secret_file = "secret", .transport = "tcp",
+ *                                .identity = &id, ...};
+ *
+ * All nodes have it, or none: one with tls_psk talks over tcp neither to plain
+ * nodes nor to those with certificates. It says nothing of names: whoever knows
+ * the secret can have each of them. The secret is changed as without it.
  */
 struct weir_identity {
     weir_secret_fn secret; /* instead of a file */
@@ -56,7 +70,8 @@ struct weir_identity {
         *tls_cert_file;       /* this node's, and those above it but the last */
     const char *tls_key_file; /* its key, which others may not read */
     const char *tls_ca_file;  /* authorities of peers */
-    uint64_t reserved[7];     /* must be zero */
+    bool tls_psk;             /* TLS by the secret [not] */
+    uint64_t reserved[6];     /* must be zero */
 };
 
 /**

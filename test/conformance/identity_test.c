@@ -28,6 +28,7 @@ struct own {
 };
 
 static struct own own[WT_NODES];
+static bool psk; /* TLS by the secret */
 
 static uint32_t tell(void *arg, uint32_t which, void *bytes, uint32_t room)
 {
@@ -69,9 +70,10 @@ static void open_node(struct wt_cluster *c, uint32_t i, const char *current,
     memcpy(c->name[i], name, sizeof(name));
     struct weir_error err = {0};
     struct own *o = &own[i];
-    *o = (struct own){.secret = {current, previous},
-                      .identity = {.secret = tell, .secret_arg = o},
-                      .lock = PTHREAD_MUTEX_INITIALIZER};
+    *o = (struct own){
+        .secret = {current, previous},
+        .identity = {.secret = tell, .secret_arg = o, .tls_psk = psk},
+        .lock = PTHREAD_MUTEX_INITIALIZER};
     p.identity = current != NULL ? &o->identity : NULL;
     p.log = hear;
     p.log_arg = o;
@@ -364,6 +366,24 @@ static const struct wt_place best = {.transport = "auto"};
 EVERYWHERE(ON_SHM)
 EVERYWHERE(ON_TCP)
 EVERYWHERE(ON_AUTO)
+
+/* What is good is good with TLS by the secret; who is refused is told so before
+ * the proof, in test/conformance/tls_test.c. */
+#define GOOD(X)                                                                \
+    X(one_secret_is_enough)                                                    \
+    X(secrets_change_while_queries_run)                                        \
+    X(seeds_gather_who_knows_the_secret)
+
+#define BY_PSK(suite, place, name)                                             \
+    Test(suite, name, .timeout = 300)                                          \
+    {                                                                          \
+        psk = true;                                                            \
+        name(&(place));                                                        \
+    }
+#define ON_TCP_PSK(name) BY_PSK(identity_tcp_psk, tcp, name)
+#define ON_AUTO_PSK(name) BY_PSK(identity_auto_psk, best, name)
+GOOD(ON_TCP_PSK)
+GOOD(ON_AUTO_PSK)
 
 Test(identity_sim, one_secret_is_enough, .timeout = 60)
 {

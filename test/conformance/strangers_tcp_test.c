@@ -16,6 +16,7 @@
 
 #include "core/base/atomic.h"
 #include "core/format/wire.h"
+#include "core/identity/psk.h"
 #include "core/link/guest.h"
 #include "core/link/lock.h"
 #include "launch/certs.h"
@@ -250,7 +251,9 @@ enum { NO_CERT, OTHER_CERT, OLD_VERSION, CLIENTS };
 
 static char dir[] = "/tmp/weir-strangers-XXXXXX";
 static SSL_CTX *clients[CLIENTS];
-static uint32_t shook; /* strangers that came through the handshake, as they
+static struct wi_psk overheard;
+static uint32_t offered; /* keys that are none */
+static uint32_t shook;   /* strangers that came through the handshake, as they
                         * think: TLS 1.3 tells them later that they did not */
 
 static const char *path(const char *name)
@@ -330,6 +333,46 @@ static void speak_tls(int fd, uint32_t i)
     }
 }
 
+/* Strangers that have seen a member's id, or made one of their own, offer a key
+ * of their own. */
+static int offer(SSL *ssl, const EVP_MD *md, const unsigned char **id,
+                 size_t *bytes, SSL_SESSION **out)
+{
+    static const unsigned char cipher[] = {0x13, 0x01};
+    static const unsigned char key[32] = "what strangers do not know";
+    static const unsigned char other[WI_PSK_ID_BYTES] = "of a stranger";
+    (void)md;
+    *out = SSL_SESSION_new();
+    (void)SSL_SESSION_set1_master_key(*out, key, sizeof(key));
+    (void)SSL_SESSION_set_cipher(*out, SSL_CIPHER_find(ssl, cipher));
+    (void)SSL_SESSION_set_protocol_version(*out, TLS1_3_VERSION);
+    *id = offered++ % 2 == 0 ? overheard.id : other;
+    *bytes = WI_PSK_ID_BYTES;
+    return 1;
+}
+
+/* Members open again, each with TLS by what they all know. */
+static void take_keys(struct wt_cluster *c)
+{
+    const struct weir_identity id = {.secret = tell, .tls_psk = true};
+    struct wi_secrets secrets = {0};
+    struct wi_psks psks = {0};
+    char secret[64];
+    uint32_t bytes = tell(NULL, 0, secret, sizeof(secret));
+    (void)wi_secrets_add(&secrets, secret, bytes, NULL);
+    cr_assert_eq(wi_psks_make(&secrets, &psks, NULL), WEIR_OK);
+    overheard = psks.of[0];
+    for (uint32_t i = 0; i < c->n_nodes; i++) {
+        struct weir_error err = {0};
+        struct weir_node_params p = wt_node_params(c, i);
+        p.identity = &id;
+        weir_node_close(c->node[i]);
+        weir_err rc = weir_node_open(&p, &c->node[i], &err);
+        cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    }
+    wt_cluster_join(c);
+}
+
 /* Members open again, each with a certificate of its name. */
 static void take_certificates(struct wt_cluster *c,
                               const struct wl_authority *ours)
@@ -354,7 +397,7 @@ static void take_certificates(struct wt_cluster *c,
     wt_cluster_join(c);
 }
 
-Test(strangers_tcp, two_thousand_at_tls_lose_no_query, .timeout = 300)
+static void two_thousand_at_tls(bool psk)
 {
     const struct wt_cluster_params params = {
         .nodes = 2, .apart = true, .node = member};
@@ -366,10 +409,19 @@ Test(strangers_tcp, two_thousand_at_tls_lose_no_query, .timeout = 300)
     struct wl_authority *ours = wl_authority_open(path("ours"), "ours");
     cr_assert_not_null(ours);
     wt_cluster_open(&c, &tcp, &params);
-    take_certificates(&c, ours);
     open_clients(c.name[1]);
+    if (psk) {
+        take_keys(&c);
+        SSL_CTX_set_psk_use_session_callback(clients[NO_CERT], offer);
+    } else {
+        take_certificates(&c, ours);
+    }
     run_beside(&c, &crowd);
-    cr_assert_gt(shook, 0u, "no stranger got as far as a handshake");
+    if (psk) { /* they are told in the midst of it */
+        cr_assert(offered > 0 && shook == 0, "%u %u", offered, shook);
+    } else {
+        cr_assert_gt(shook, 0u, "no stranger got as far as a handshake");
+    }
     for (uint32_t i = 0; i < CLIENTS; i++) {
         SSL_CTX_free(clients[i]);
     }
@@ -377,4 +429,14 @@ Test(strangers_tcp, two_thousand_at_tls_lose_no_query, .timeout = 300)
     wt_cluster_close(&c);
     (void)snprintf(command, sizeof(command), "rm -r %s", dir);
     cr_assert_eq(system(command), 0);
+}
+
+Test(strangers_tcp, two_thousand_at_tls_lose_no_query, .timeout = 300)
+{
+    two_thousand_at_tls(false);
+}
+
+Test(strangers_tcp, two_thousand_at_keys_lose_no_query, .timeout = 300)
+{
+    two_thousand_at_tls(true);
 }

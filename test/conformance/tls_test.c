@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS over tcp: certificates that are good, and all kinds that are not. */
+/* TLS over tcp: certificates that are good, and all kinds that are not; and the
+ * secret of the cluster instead of them. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/ssl.h>
@@ -11,12 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/identity/psk.h"
 #include "launch/certs.h"
 #include "test/support/flow.h"
+#include "test/support/tap.h"
 
 #include <criterion/criterion.h>
 
 enum { NODES = 2, DAY_S = 86400 };
+
+#define NEW "new-new-new-new-new-new-new-new-new"
+#define OLD "old-old-old-old-old-old-old-old-old"
 
 static const uint64_t second = 1000000000u;
 
@@ -65,6 +71,7 @@ struct end {
     weir_node *node;
     struct weir_identity identity;
     char text[3][WL_PATH_BYTES];
+    const char *secret[2]; /* NULL: none */
     pthread_mutex_t lock;
     char log[8192];
     size_t len;
@@ -108,12 +115,18 @@ static struct weir_node_params node_params(struct end *e, const char *name,
     return (struct weir_node_params){.name = name,
                                      .transport = "tcp",
                                      .max_members = NODES,
-                                     .identity =
-                                         cert != NULL ? &e->identity : NULL,
+                                     .identity = &e->identity,
                                      .connect_ns = 2 * second,
                                      .log = hear,
                                      .log_arg = e,
                                      .log_level = WEIR_LOG_WARN};
+}
+
+static void open_node(struct end *e, const struct weir_node_params *p)
+{
+    struct weir_error err = {0};
+    weir_err rc = weir_node_open(p, &e->node, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
 }
 
 static void open_end(struct end *e, const char *name, const char *cert,
@@ -121,10 +134,43 @@ static void open_end(struct end *e, const char *name, const char *cert,
 {
     struct weir_node_params p =
         node_params(e, name, cert != NULL ? cert : "-", ca);
-    struct weir_error err = {0};
     p.identity = cert != NULL ? p.identity : NULL;
-    weir_err rc = weir_node_open(&p, &e->node, &err);
-    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    open_node(e, &p);
+}
+
+static uint32_t tell(void *arg, uint32_t which, void *bytes, uint32_t room)
+{
+    const struct end *e = arg;
+    const char *text = which < 2 ? e->secret[which] : NULL;
+    size_t len = text != NULL ? strlen(text) : 0;
+    cr_assert_leq(len, room);
+    memcpy(bytes, text != NULL ? text : "", len);
+    return (uint32_t)len;
+}
+
+/* A node that has the secret; with TLS by it, or as it was without. */
+static struct weir_node_params secret_params(struct end *e, const char *name,
+                                             const char *secret, bool psk)
+{
+    struct weir_node_params p = node_params(e, name, "-", "ours");
+    e->secret[0] = secret;
+    e->identity =
+        (struct weir_identity){.secret = tell, .secret_arg = e, .tls_psk = psk};
+    return p;
+}
+
+static void open_psk(uint32_t i, const char *name, const char *current,
+                     const char *previous)
+{
+    struct weir_node_params p = secret_params(&ends[i], name, current, true);
+    ends[i].secret[1] = previous;
+    open_node(&ends[i], &p);
+}
+
+static void open_secret(uint32_t i, const char *name)
+{
+    struct weir_node_params p = secret_params(&ends[i], name, NEW, false);
+    open_node(&ends[i], &p);
 }
 
 static void join_ends(const char *name1)
@@ -237,13 +283,11 @@ static void *join(void *arg)
     return NULL;
 }
 
-Test(tls, seeds_look_at_names, .timeout = 60, .init = make_certs,
-     .fini = drop_certs)
+/* Node 1 joins the cluster whose seed is node 0. */
+static void gather_ends(void)
 {
     pthread_t thread;
     struct joiner seed = {.e = &ends[0]};
-    open_end(&ends[0], "n0", "n0", "ours");
-    open_end(&ends[1], "n1", "n1", "ours");
     cr_assert_eq(pthread_create(&thread, NULL, join, &seed), 0);
     struct joiner j = {.e = &ends[1], .seed = weir_node_address(ends[0].node)};
     (void)join(&j);
@@ -251,6 +295,14 @@ Test(tls, seeds_look_at_names, .timeout = 60, .init = make_certs,
     cr_assert_eq(j.rc, WEIR_OK, "%s", j.err.message);
     cr_assert_eq(seed.rc, WEIR_OK, "%s", seed.err.message);
     close_ends();
+}
+
+Test(tls, seeds_look_at_names, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    open_end(&ends[0], "n0", "n0", "ours");
+    open_end(&ends[1], "n1", "n1", "ours");
+    gather_ends();
 }
 
 /* ---- bad ones ------------------------------------------------------------ */
@@ -355,7 +407,7 @@ Test(tls, peers_with_tls_are_refused_by_plain_ones, .timeout = 60,
     open_end(&ends[0], "n0", "n0", "ours");
     open_end(&ends[1], "n1", NULL, "ours");
     join_ends("n1");
-    expect_refusal("TLS with ", "this node has no certificate");
+    expect_refusal("TLS with ", "this node has neither a certificate");
 }
 
 /* Somebody that is no node connects to node 1. */
@@ -439,4 +491,293 @@ Test(tls, files_that_do_not_fit_are_named, .timeout = 60, .init = make_certs,
     ends[0].identity.tls_key_file = path("n0.key");
     cr_assert_eq(chmod(path("n0.key"), 0644), 0);
     expect_no_node(&p, WEIR_ERR_SYSTEM, "has mode 644");
+}
+
+/* ---- the secret instead of certificates ---------------------------------- */
+
+/* Where node i finds the others: at their taps. */
+static void join_by_taps(struct wt_cluster *c, struct wt_tap *tap)
+{
+    struct weir_error err = {0};
+    for (uint32_t i = 0; i < NODES; i++) {
+        wt_tap_start(&tap[i], weir_node_address(c->node[i]));
+    }
+    for (uint32_t i = 0; i < NODES; i++) {
+        struct weir_member members[WT_NODES];
+        wt_cluster_members(c, members);
+        members[1 - i].address = tap[1 - i].address;
+        weir_err rc = weir_node_join(c->node[i], members, NODES, &err);
+        cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    }
+}
+
+/* Of the first hundred rows, how many texts passed a tap as they are. */
+static uint32_t plain_texts(const struct wt_rows *rows,
+                            const struct wt_tap *tap)
+{
+    uint32_t n = 0;
+    for (uint64_t id = 0; id < 100; id++) {
+        struct ArrowArray row;
+        wt_rows_make(rows, id, 1, &row);
+        const struct ArrowArray *text = row.children[2];
+        const int32_t *ends_of = text->buffers[1];
+        const char *at = text->buffers[2];
+        size_t len = (size_t)(ends_of[1] - ends_of[0]);
+        for (uint32_t i = 0; i < NODES && len >= 12; i++) {
+            n += memmem(tap[i].bytes, tap[i].len, at + ends_of[0], len) != NULL;
+        }
+        row.release(&row);
+    }
+    return n;
+}
+
+/* Rows arrive as they were sent; how many were to be read on the way? */
+static uint32_t rows_on_the_wire(bool psk)
+{
+    static const struct wt_place tcp = {.transport = "tcp"};
+    static struct wt_tap tap[NODES];
+    const struct wt_cluster_params apart = {.nodes = NODES, .apart = true};
+    struct wt_cluster c;
+    struct wt_query q;
+    struct wt_flow f;
+    wt_cluster_open(&c, &tcp, &apart);
+    for (uint32_t i = 0; i < NODES; i++) {
+        struct weir_error err = {0};
+        struct weir_node_params p = wt_node_params(&c, i);
+        p.identity = secret_params(&ends[i], p.name, NEW, psk).identity;
+        weir_node_close(c.node[i]);
+        weir_err rc = weir_node_open(&p, &c.node[i], &err);
+        cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    }
+    join_by_taps(&c, tap);
+    wt_query_open(&q, &c, 1, NULL);
+    wt_flow_open(&f, &q, &(struct wt_flow_params){.n_rows = 5000});
+    bool ran = wt_cluster_run(&c);
+    cr_assert(ran, "%s", c.why);
+    wt_flow_check(&f);
+    struct wt_rows rows = f.rows;
+    wt_query_close(&q);
+    wt_flow_close(&f);
+    wt_cluster_close(&c);
+    for (uint32_t i = 0; i < NODES; i++) {
+        wt_tap_stop(&tap[i]);
+    }
+    cr_assert_gt(tap[0].len + tap[1].len, 100000u);
+    return plain_texts(&rows, tap);
+}
+
+Test(tls_psk, rows_are_not_on_the_wire, .timeout = 60)
+{
+    uint32_t plain = rows_on_the_wire(false);
+    cr_assert_gt(plain, 10u); /* so the tap sees what there is */
+    cr_assert_eq(rows_on_the_wire(true), 0u);
+}
+
+/* Whoever has one of its secrets in common with the seed. */
+Test(tls_psk, two_secrets_are_good_in_any_order, .timeout = 60)
+{
+    static const char *const pairs[][4] = {
+        {NEW, NULL, NEW, NULL}, {NEW, OLD, OLD, NULL}, {OLD, NULL, NEW, OLD},
+        {NEW, OLD, NEW, NULL},  {NEW, NULL, NEW, OLD}, {OLD, NEW, NEW, NULL},
+        {NEW, NULL, OLD, NEW},  {NEW, OLD, OLD, NEW},
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        open_psk(0, "n0", pairs[i][0], pairs[i][1]);
+        open_psk(1, "n1", pairs[i][2], pairs[i][3]);
+        gather_ends();
+        cr_assert_eq(said(&ends[0], "link lost"), 0, "%s", ends[0].log);
+        cr_assert_eq(said(&ends[1], "link lost"), 0, "%s", ends[1].log);
+    }
+}
+
+Test(tls_psk, another_secret_is_refused, .timeout = 60)
+{
+    open_psk(0, "n0", OLD, NULL);
+    open_psk(1, "n1", NEW, NULL);
+    join_ends("n1");
+    expect_refusal("who answers there does not know the secret",
+                   "who connects does not know the secret");
+}
+
+/* The one that was good until the others forgot it. */
+Test(tls_psk, the_old_secret_is_refused_after_a_change, .timeout = 60)
+{
+    struct weir_error err = {0};
+    open_psk(0, "n0", OLD, NULL);
+    open_psk(1, "n1", NEW, OLD);
+    ends[1].secret[1] = NULL;
+    weir_err rc = weir_node_renew_secret(ends[1].node, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    join_ends("n1");
+    expect_refusal("who answers there does not know the secret",
+                   "who connects does not know the secret");
+}
+
+/* Plain ones of the same secret: nobody talks in the clear by mistake. */
+Test(tls_psk, plain_peers_are_refused, .timeout = 60)
+{
+    open_secret(0, "n0");
+    open_psk(1, "n1", NEW, NULL);
+    join_ends("n1");
+    expect_refusal("the peer wants TLS", "it does not speak TLS");
+}
+
+Test(tls_psk, plain_peers_refuse, .timeout = 60)
+{
+    open_psk(0, "n0", NEW, NULL);
+    open_secret(1, "n1");
+    join_ends("n1");
+    expect_refusal("TLS with ", "neither a certificate nor tls_psk");
+}
+
+Test(tls_psk, peers_with_certificates_are_refused, .timeout = 60,
+     .init = make_certs, .fini = drop_certs)
+{
+    open_end(&ends[0], "n0", "n0", "ours");
+    open_psk(1, "n1", NEW, NULL);
+    join_ends("n1");
+    expect_refusal("perhaps it has a secret instead",
+                   "who connects wants a certificate");
+}
+
+Test(tls_psk, peers_with_certificates_refuse, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    open_psk(0, "n0", NEW, NULL);
+    open_end(&ends[1], "n1", "n1", "ours");
+    join_ends("n1");
+    expect_refusal("who answers there has a certificate",
+                   "perhaps it has a secret instead");
+}
+
+/* ---- strangers, and who is none ------------------------------------------ */
+
+static struct wi_psk shown; /* what a client of the test has */
+static uint32_t early;      /* bytes that it may send before it is known */
+
+static int show(SSL *ssl, const EVP_MD *md, const unsigned char **id,
+                size_t *bytes, SSL_SESSION **out)
+{
+    static const unsigned char cipher[] = {0x13, 0x01};
+    (void)md;
+    *out = SSL_SESSION_new();
+    (void)SSL_SESSION_set1_master_key(*out, shown.key, sizeof(shown.key));
+    (void)SSL_SESSION_set_cipher(*out, SSL_CIPHER_find(ssl, cipher));
+    (void)SSL_SESSION_set_protocol_version(*out, TLS1_3_VERSION);
+    (void)SSL_SESSION_set_max_early_data(*out, early);
+    *id = shown.id;
+    *bytes = sizeof(shown.id);
+    return 1;
+}
+
+static void make_shown(void)
+{
+    struct wi_secrets secrets = {0};
+    struct wi_psks psks = {0};
+    (void)wi_secrets_add(&secrets, NEW, strlen(NEW), NULL);
+    cr_assert_eq(wi_psks_make(&secrets, &psks, NULL), WEIR_OK);
+    shown = psks.of[0];
+}
+
+/* Connect to node 1 as somebody that has what is shown. */
+static SSL *dial_psk(SSL_CTX *ctx, int *rc_out)
+{
+    SSL *ssl = SSL_new(ctx);
+    SSL_set_psk_use_session_callback(ssl, show);
+    cr_assert_eq(SSL_set_fd(ssl, dial()), 1);
+    *rc_out = SSL_connect(ssl);
+    return ssl;
+}
+
+static void hang_up(SSL *ssl)
+{
+    (void)close(SSL_get_fd(ssl));
+    SSL_free(ssl);
+}
+
+static void expect_stranger(const char *text)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    int rc = 0;
+    open_psk(1, "n1", NEW, NULL);
+    SSL *ssl = dial_psk(ctx, &rc);
+    cr_assert_leq(rc, 0);
+    weir_node_close(ends[1].node);
+    cr_assert_eq(said(&ends[1], "refused"), 1, "%s", ends[1].log);
+    cr_assert_eq(said(&ends[1], text), 1, "%s", ends[1].log);
+    hang_up(ssl);
+    SSL_CTX_free(ctx);
+}
+
+/* Everybody on the way can see an id; it is no use without its key. */
+Test(tls_psk, an_id_without_its_key_is_refused, .timeout = 60)
+{
+    make_shown();
+    shown.key[0] ^= 1;
+    expect_stranger("who connects does not know the secret");
+}
+
+Test(tls_psk, a_key_of_another_id_is_refused, .timeout = 60)
+{
+    make_shown();
+    shown.id[WI_PSK_ID_BYTES - 1] ^= 1;
+    expect_stranger("who connects does not know the secret");
+}
+
+/* One that knows the secret, and would do without what is to be had. */
+Test(tls_psk, there_is_forward_secrecy_and_no_ticket, .timeout = 60)
+{
+    char byte;
+    int rc = 0;
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    (void)SSL_CTX_set_options(ctx, SSL_OP_ALLOW_NO_DHE_KEX);
+    make_shown();
+    open_psk(1, "n1", NEW, NULL);
+    SSL *ssl = dial_psk(ctx, &rc);
+    cr_assert_eq(rc, 1);
+    cr_assert_eq(SSL_session_reused(ssl), 1);
+    cr_assert_neq(SSL_get_negotiated_group(ssl), NID_undef);
+    cr_assert_eq(SSL_write(ssl, "WEIR\r\n\r\n\1\0\0\0\0\0\0\0", 16), 16);
+    cr_assert_eq(SSL_read(ssl, &byte, 1), 1); /* tickets come before */
+    cr_assert_not(SSL_SESSION_has_ticket(SSL_get_session(ssl)));
+    hang_up(ssl);
+    weir_node_close(ends[1].node);
+    SSL_CTX_free(ctx);
+}
+
+/* It could be replayed. */
+Test(tls_psk, early_data_is_not_taken, .timeout = 60)
+{
+    size_t n = 0;
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    make_shown();
+    early = 100;
+    open_psk(1, "n1", NEW, NULL);
+    SSL *ssl = SSL_new(ctx);
+    SSL_set_psk_use_session_callback(ssl, show);
+    cr_assert_eq(SSL_set_fd(ssl, dial()), 1);
+    int rc = SSL_write_early_data(ssl, "WEIR", 4, &n);
+    cr_assert(rc == 1 && n == 4);
+    rc = SSL_connect(ssl);
+    cr_assert_eq(rc, 1);
+    cr_assert_eq(SSL_get_early_data_status(ssl), SSL_EARLY_DATA_REJECTED);
+    hang_up(ssl);
+    weir_node_close(ends[1].node);
+    SSL_CTX_free(ctx);
+}
+
+Test(tls_psk, params_that_do_not_fit_are_named, .timeout = 60,
+     .init = make_certs, .fini = drop_certs)
+{
+    struct weir_node_params p = secret_params(&ends[0], "n0", NEW, true);
+    ends[0].identity.secret = NULL;
+    expect_no_node(&p, WEIR_ERR_ARG, "tls_psk needs a secret");
+    p = secret_params(&ends[0], "n0", NEW, true);
+    ends[0].identity.tls_ca_file = path("ours.ca");
+    expect_no_node(&p, WEIR_ERR_ARG, "give one of them");
+    p = secret_params(&ends[0], "n0", NEW, true);
+    p.transport = "shm";
+    expect_no_node(&p, WEIR_ERR_ARG, "for transports tcp and auto");
+    p = secret_params(&ends[0], "n0", "short", true);
+    expect_no_node(&p, WEIR_ERR_ARG, "5 bytes");
 }

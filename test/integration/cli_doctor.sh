@@ -264,6 +264,22 @@ status 1 "$weir" doctor --secret-file secret
 line problem transports 'has mode 644'
 hasnt 0123456789
 
+# The same with TLS by the secret, and nobody without.
+chmod 600 secret
+listen -t tcp --secret-file secret --tls-psk
+status 1 "$weir" doctor -t tcp --secret-file secret --peer "${address#tcp:}" \
+    --timeout 1
+line problem peer 'not reached: .*TLS'
+status 0 "$weir" doctor -t tcp --secret-file secret --tls-psk \
+    --peer "${address#tcp:}"
+line ok peer 'round trip [0-9.]* us, [0-9]* MB/s, over tcp'
+status 0 "$weir" doctor -t tcp --secret-file secret --tls-psk
+line ok identity 'TLS over tcp, by keys from the secret'
+served
+status 2 "$weir" doctor --tls-psk
+grep -q 'belongs to --secret-file' err || fail "keys of no secret"
+hasnt 0123456789
+
 # Both ends need certificates of their names.
 certs a DNS:a
 certs b DNS:b
@@ -280,6 +296,8 @@ status 1 "$weir" doctor -t tcp "$@" --name c
 line problem transports 'is not of c'
 status 2 "$weir" doctor --tls-cert b.crt --tls-key b.key
 grep -q 'belong together' err || fail "two files of three"
+status 2 "$weir" doctor "$@" --tls-psk --secret-file secret
+grep -q 'exclude each other' err || fail "both ways of TLS"
 
 # Nobody listens at port 1; the one that was just given back may have a new
 # owner.

@@ -78,6 +78,14 @@ done
 run plan.json -d data -n 3 -w 2 -t tcp -f csv | cmp - csv ||
     fail "tcp"
 
+# With TLS by a secret.
+printf '%s\n' 0123456789abcdef0123456789abcdef >secret
+chmod 600 secret
+run plan.json -d data -n 2 -t tcp -f csv --secret-file secret --tls-psk |
+    cmp - csv || fail "tcp with TLS by the secret"
+expect 2 'belongs to --secret-file' "$weir" run plan.json -d data -n 2 -t tcp \
+    --tls-psk
+
 # With certificates: names of the processes have to be in them.
 certs both 'DNS:process 0 of 2,DNS:process 1 of 2'
 certs first 'DNS:process 0 of 2'

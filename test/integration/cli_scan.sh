@@ -140,6 +140,15 @@ for transport in auto tcp; do
     ! grep -q 0123456789 said out err || fail "the secret was said"
 done
 
+serve -t tcp --secret-file secret --tls-psk folder
+scan --secret-file secret --tls-psk 'select count(*) as n from one'
+grep -q 3 out || fail "with TLS by the secret"
+expect 1 'the peer wants TLS' \
+    "$weir" scan --secret-file secret "$address" 'select 1'
+expect 1 'does not know the secret' \
+    "$weir" scan --secret-file other --tls-psk "$address" 'select 1'
+ended TERM
+
 # ---- a server with a certificate ---------------------------------------------
 
 certs server DNS:server

@@ -96,6 +96,12 @@ shuffle --by key --nodes 2 --workers 3 --transport tcp "$tmp/crlf.csv" \
 same "$tmp/crlf.csv" "$tmp/o2" 2
 [ "$(ls "$tmp/o2" | wc -l)" -eq 6 ] || fail "six partitions expected"
 
+printf '%s\n' 0123456789abcdef0123456789abcdef >"$tmp/secret"
+chmod 600 "$tmp/secret"
+shuffle --by key --nodes 2 --transport tcp --secret-file "$tmp/secret" \
+    --tls-psk "$tmp/in.csv" --out "$tmp/psk" >/dev/null
+same "$tmp/in.csv" "$tmp/psk" 2
+
 certs both 'DNS:process 0 of 2,DNS:process 1 of 2'
 shuffle --by key --nodes 2 --transport tcp --tls-cert both.crt \
     --tls-key both.key --tls-ca ca.crt "$tmp/in.csv" --out "$tmp/tls" >/dev/null

@@ -64,6 +64,7 @@ static const struct option_row rows[] = {
      OPTION_TEXT(struct scan_args, dataset)},
     {"secret-file", 0, "FILE", "The secret of a server that asks for one",
      OPTION_TEXT(struct scan_args, identity.secret_file)},
+    {IDENTITY_PSK(struct scan_args, identity)},
     {IDENTITY_CERT(struct scan_args, identity)},
     {IDENTITY_KEY(struct scan_args, identity)},
     {IDENTITY_CA(struct scan_args, identity)},

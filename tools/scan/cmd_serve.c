@@ -104,6 +104,7 @@ static const struct option_row rows[] = {
     {"secret-file", 0, "FILE",
      "Serve only clients that prove they know the secret in it [anybody]",
      OPTION_TEXT(struct serve_args, identity.secret_file)},
+    {IDENTITY_PSK(struct serve_args, identity)},
     {IDENTITY_CERT(struct serve_args, identity)},
     {IDENTITY_KEY(struct serve_args, identity)},
     {IDENTITY_CA(struct serve_args, identity)},

@@ -72,7 +72,7 @@ enum tcp_record { TCP_MESSAGE = 1, TCP_WRITE, TCP_READ, TCP_READ_DATA };
 enum tcp_state {
     TCP_LOOKING,    /* the name is being looked up; there is no socket yet */
     TCP_CONNECTING, /* connect(2) is under way */
-    TCP_TLS,        /* certificates are shown and looked at */
+    TCP_TLS,        /* both ends find out who the other one is */
     TCP_GREETING,   /* waiting for the peer's greeting */
     TCP_UP,
     TCP_DEAD,   /* CLOSED was or will be reported; out of epoll */
@@ -173,6 +173,7 @@ struct tcp_ep {
     struct tcp_lookup *lookup;  /* state LOOKING */
     int fd;                     /* -1: none yet */
     struct wi_tls_session *tls; /* NULL: plain */
+    uint32_t turn;              /* of TLS: wi_tls_turns() */
     enum tcp_state state;
     bool accepted;
     bool hung_up;        /* the peer closed before it greeted */
@@ -254,6 +255,9 @@ void wi_tcp_ep_lose(struct tcp_ep *ep, const char *fmt, ...)
 void wi_tcp_ep_found(struct tcp_ep *ep, const union wi_inet *addr,
                      const char *why);
 
+/** Connect once more, to the same address. */
+void wi_tcp_ep_again(struct tcp_ep *ep);
+
 /** Drop what arrives (state LINGER). True if the peer's end has come. */
 bool wi_tcp_ep_linger(struct tcp_ep *ep);
 
@@ -268,7 +272,7 @@ void wi_tcp_disconnect(struct wi_ep *base);
 /** Connection is there or has failed (state CONNECTING). */
 void wi_tcp_ep_connected(struct tcp_ep *ep);
 
-/** Begin TLS, if the node has a certificate, else greet. False: lost */
+/** Begin TLS, if the node has it, else greet. False: lost */
 bool wi_tcp_ep_begin(struct tcp_ep *ep);
 
 /** Go on with the handshake of TLS (state TLS). */

@@ -151,6 +151,20 @@ void wi_tcp_ep_found(struct tcp_ep *ep, const union wi_inet *addr,
     }
 }
 
+void wi_tcp_ep_again(struct tcp_ep *ep)
+{
+    union wi_inet addr;
+    struct weir_error err;
+    wi_tls_end(ep->tls);
+    ep->tls = NULL;
+    (void)close(ep->fd); /* epoll forgets it */
+    ep->fd = -1;
+    weir_err rc = wi_inet_decode(ep->peer, 0, &addr, &err);
+    if (rc != WEIR_OK || dial(ep, &addr, &err) != WEIR_OK) {
+        wi_tcp_ep_lose(ep, "%s", err.message);
+    }
+}
+
 static weir_err check(const char *address, bool *name_out,
                       struct weir_error *err)
 {

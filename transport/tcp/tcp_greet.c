@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a connection to an endpoint that is up: TLS, if the node has a
- * certificate, then each side greets with 16 bytes: "WEIR\r\n\r\n", a version,
- * seven zero bytes. The line ends are there for servers of other protocols:
- * they take the greeting for a whole request and answer, instead of waiting for
- * more.
+ * certificate or a key, then each side greets with 16 bytes:
+ * "WEIR\r\n\r\n", a version, seven zero bytes. The line ends are there for
+ * servers of other protocols: they take the greeting for a whole request and
+ * answer, instead of waiting for more.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -168,12 +168,24 @@ bool wi_tcp_ep_begin(struct tcp_ep *ep)
         return true;
     }
     ep->state = TCP_TLS;
-    ep->tls = wi_tls_start(tls, ep->fd, ep->accepted);
+    ep->tls = wi_tls_start(tls, ep->fd, ep->accepted, ep->turn);
     if (ep->tls == NULL) {
         wi_tcp_ep_lose(ep, "no memory for TLS with %s", ep->peer);
         return false;
     }
     return true;
+}
+
+/* The peer does not have this key: perhaps the other one, while the secret of
+ * the cluster is being changed. */
+static WI_COLD void take_turn(struct tcp_ep *ep, const char *why)
+{
+    if (ep->turn + 1 < wi_tls_turns(tcp_home(ep)->tls)) {
+        ep->turn++;
+        wi_tcp_ep_again(ep);
+    } else {
+        lose_tls(ep, why);
+    }
 }
 
 void wi_tcp_ep_shake(struct tcp_ep *ep)
@@ -202,6 +214,9 @@ void wi_tcp_ep_shake(struct tcp_ep *ep)
         ep->hung_up = true; /* perhaps it had no room for us */
         lose_tls(ep, why);
         break;
+    case WI_TLS_UNKNOWN:
+        take_turn(ep, why);
+        break;
     default:
         lose_tls(ep, why);
     }
@@ -212,7 +227,8 @@ void wi_tcp_ep_shake(struct tcp_ep *ep)
 static WI_COLD void lose_stranger(struct tcp_ep *ep)
 {
     if (ep->tls == NULL && is_tls(ep->rx.look, ep->rx.tail)) {
-        refuse_kind(ep, "the peer wants TLS, this node has no certificate");
+        refuse_kind(ep, "the peer wants TLS, this node has neither a "
+                        "certificate nor tls_psk");
         return;
     }
     char text[TCP_GREETING_BYTES + 1] = {0};

@@ -21,6 +21,7 @@
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "transport/tcp/tcp_psk.h"
 
 enum {
     NAMES_BYTES = 1024, /* of a certificate; those beyond are not looked at */
@@ -36,6 +37,7 @@ enum {
 
 struct wi_tls {
     SSL_CTX *ctx;
+    const struct wi_psks *psks; /* NULL: certificates */
     uint64_t key_bytes;
 };
 
@@ -43,6 +45,8 @@ struct wi_tls_session {
     pthread_mutex_t lock;
     int fd;
     SSL *ssl;
+    bool by_psk;
+    struct wi_psk_end psk;
     uint64_t key_bytes; /* then there is a new key */
     uint64_t put_bytes; /* under the present one */
     uint32_t again;     /* bytes of a put that has to be repeated */
@@ -101,7 +105,7 @@ static WI_COLD weir_err bad_file(const char *what, const char *file,
                    why != NULL ? why : "cannot be used");
 }
 
-static weir_err load(SSL_CTX *ctx, const struct wi_tls_files *f,
+static weir_err load(SSL_CTX *ctx, const struct wi_tls_params *f,
                      struct weir_error *err)
 {
     ERR_clear_error();
@@ -137,7 +141,15 @@ static bool set_up(SSL_CTX *ctx)
                                          "TLS_CHACHA20_POLY1305_SHA256") == 1;
 }
 
-weir_err wi_tls_open(const struct wi_tls_files *files, const char *name,
+/* Certificates of this node and of its authority. */
+static weir_err take_files(SSL_CTX *ctx, const struct wi_tls_params *f,
+                           const char *name, struct weir_error *err)
+{
+    weir_err rc = load(ctx, f, err);
+    return rc == WEIR_OK ? check_own(ctx, f->cert, name, err) : rc;
+}
+
+weir_err wi_tls_open(const struct wi_tls_params *params, const char *name,
                      struct wi_tls **out, struct weir_error *err)
 {
     struct wi_tls *t = calloc(1, sizeof(*t));
@@ -145,14 +157,17 @@ weir_err wi_tls_open(const struct wi_tls_files *files, const char *name,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for TLS");
     }
     t->key_bytes = KEY_BYTES;
+    t->psks = params->psks;
     t->ctx = SSL_CTX_new(TLS_method());
     weir_err rc = WEIR_OK;
-    if (t->ctx == NULL || !set_up(t->ctx)) {
+    if (t->ctx == NULL || !set_up(t->ctx) ||
+        (t->psks != NULL && !wi_psk_set_up(t->ctx, t->psks))) {
         rc = wi_fail(err, WEIR_ERR_SYSTEM,
                      "OpenSSL does not do TLS 1.3: look at openssl.cnf");
     }
-    rc = rc == WEIR_OK ? load(t->ctx, files, err) : rc;
-    rc = rc == WEIR_OK ? check_own(t->ctx, files->cert, name, err) : rc;
+    if (rc == WEIR_OK && t->psks == NULL) {
+        rc = take_files(t->ctx, params, name, err);
+    }
     if (rc != WEIR_OK) {
         wi_tls_close(t);
         return rc;
@@ -176,7 +191,13 @@ void wi_tls_rekey(struct wi_tls *t, uint64_t bytes)
 
 /* ---- sessions ------------------------------------------------------------ */
 
-struct wi_tls_session *wi_tls_start(struct wi_tls *t, int fd, bool accepted)
+uint32_t wi_tls_turns(const struct wi_tls *t)
+{
+    return t->psks != NULL ? t->psks->n : 1;
+}
+
+struct wi_tls_session *wi_tls_start(struct wi_tls *t, int fd, bool accepted,
+                                    uint32_t turn)
 {
     struct wi_tls_session *s = calloc(1, sizeof(*s));
     if (s == NULL) {
@@ -190,6 +211,9 @@ struct wi_tls_session *wi_tls_start(struct wi_tls *t, int fd, bool accepted)
         wi_tls_end(s);
         return NULL;
     }
+    s->by_psk = t->psks != NULL;
+    s->psk.turn = turn;
+    wi_psk_begin(s->ssl, &s->psk);
     if (accepted) {
         SSL_set_accept_state(s->ssl);
     } else {
@@ -207,11 +231,26 @@ void wi_tls_end(struct wi_tls_session *s)
     }
 }
 
+/* What OpenSSL says is not always what has happened. NULL: it is. */
+static WI_COLD const char *reword(const struct wi_tls_session *s,
+                                  unsigned long error)
+{
+    if (s->by_psk) {
+        return wi_psk_why(s->ssl, error);
+    }
+    return ERR_GET_REASON(error) == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE
+               ? "it takes no certificate: perhaps it has a secret instead "
+                 "(tls_psk)"
+               : NULL;
+}
+
 /* In words: what is wrong with its certificate, or what it or we say. */
 static WI_COLD void explain(struct wi_tls_session *s)
 {
-    long verify = SSL_get_verify_result(s->ssl);
-    const char *why = ERR_reason_error_string(ERR_peek_last_error());
+    long verify = s->by_psk ? X509_V_OK : SSL_get_verify_result(s->ssl);
+    unsigned long error = ERR_peek_last_error();
+    const char *said = reword(s, error);
+    const char *why = said != NULL ? said : ERR_reason_error_string(error);
     (void)snprintf(s->why, sizeof(s->why), "%s%s",
                    verify != X509_V_OK ? "its certificate: " : "",
                    verify != X509_V_OK ? X509_verify_cert_error_string(verify)
@@ -219,16 +258,36 @@ static WI_COLD void explain(struct wi_tls_session *s)
                                        : "it closed the connection");
 }
 
+/* The handshake is done. False: it does not say who the peer is. */
+static bool is_known(struct wi_tls_session *s)
+{
+    X509 *cert = SSL_get0_peer_certificate(s->ssl);
+    if (s->by_psk) {
+        return cert == NULL && SSL_session_reused(s->ssl) == 1;
+    }
+    if (cert != NULL) {
+        copy_names(cert, s->names);
+    }
+    return cert != NULL;
+}
+
+static WI_COLD enum wi_tls_want give_up(struct wi_tls_session *s)
+{
+    unsigned long error = ERR_peek_last_error();
+    explain(s);
+    if (error == 0) {
+        return WI_TLS_GONE;
+    }
+    return s->by_psk && wi_psk_unknown(s->ssl, error) ? WI_TLS_UNKNOWN
+                                                      : WI_TLS_FAILED;
+}
+
 enum wi_tls_want wi_tls_shake(struct wi_tls_session *s, char *why, size_t bytes)
 {
     ERR_clear_error();
     int rc = SSL_do_handshake(s->ssl);
-    if (rc == 1) {
-        X509 *cert = SSL_get0_peer_certificate(s->ssl);
-        if (cert != NULL) {
-            copy_names(cert, s->names);
-            return WI_TLS_DONE;
-        }
+    if (rc == 1 && is_known(s)) {
+        return WI_TLS_DONE;
     }
     switch (SSL_get_error(s->ssl, rc)) {
     case SSL_ERROR_WANT_READ:
@@ -238,15 +297,14 @@ enum wi_tls_want wi_tls_shake(struct wi_tls_session *s, char *why, size_t bytes)
     default:
         break;
     }
-    bool gone = ERR_peek_error() == 0;
-    explain(s);
+    enum wi_tls_want end = give_up(s);
     (void)snprintf(why, bytes, "%s", s->why);
-    return gone ? WI_TLS_GONE : WI_TLS_FAILED;
+    return end;
 }
 
 const char *wi_tls_names(const struct wi_tls_session *s)
 {
-    return s->names;
+    return s->by_psk ? NULL : s->names;
 }
 
 const char *wi_tls_why(const struct wi_tls_session *s)

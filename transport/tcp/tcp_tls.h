@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * TLS 1.3 below the tcp transport, by OpenSSL: both ends show a certificate of
- * one authority, and everything that follows is encrypted, greeting and rows.
+ * one authority, or have a key in common that was made from a secret
+ * (tcp_psk.h), and everything that follows is encrypted, greeting and rows.
  *
  *   connect, accept --> TCP_TLS: wi_tls_shake() until it is done
  *                   --> TCP_GREETING, TCP_UP: wi_tls_put(), wi_tls_get()
@@ -20,7 +21,7 @@
 
 #include "core/transport.h"
 
-/** Certificate, key and authority of a node. */
+/** Certificate, key and authority of a node, or its pre-shared keys. */
 struct wi_tls;
 
 /** TLS of one connection. */
@@ -28,18 +29,19 @@ struct wi_tls_session;
 
 enum wi_tls_want {
     WI_TLS_DONE,
-    WI_TLS_IN,     /* when there is more to read */
-    WI_TLS_OUT,    /* when there is room to write */
-    WI_TLS_GONE,   /* the peer has closed without a word */
-    WI_TLS_FAILED, /* either side refuses the other */
+    WI_TLS_IN,      /* when there is more to read */
+    WI_TLS_OUT,     /* when there is room to write */
+    WI_TLS_GONE,    /* the peer has closed without a word */
+    WI_TLS_UNKNOWN, /* it does not have the key of this turn */
+    WI_TLS_FAILED,  /* either side refuses the other */
 };
 
 /**
- * Read the files, and see that the certificate is of `name`.
+ * Read the files, and see that the certificate is of `name`; or take keys.
  *
  * Errors:     WEIR_ERR_ARG, WEIR_ERR_SYSTEM (which file, and what is wrong)
  */
-weir_err wi_tls_open(const struct wi_tls_files *files, const char *name,
+weir_err wi_tls_open(const struct wi_tls_params *params, const char *name,
                      struct wi_tls **out, struct weir_error *err);
 void wi_tls_close(struct wi_tls *t);
 
@@ -47,15 +49,20 @@ void wi_tls_close(struct wi_tls *t);
  *  a tenth of what AES-GCM allows]. */
 void wi_tls_rekey(struct wi_tls *t, uint64_t bytes);
 
-/** A session over a connected socket. NULL: no memory. */
-struct wi_tls_session *wi_tls_start(struct wi_tls *t, int fd, bool accepted);
+/** How many keys one that connects can offer, one after the other: turns. */
+uint32_t wi_tls_turns(const struct wi_tls *t);
+
+/** A session over a connected socket. `turn`: from 0, of one that connects.
+ *  NULL: no memory. */
+struct wi_tls_session *wi_tls_start(struct wi_tls *t, int fd, bool accepted,
+                                    uint32_t turn);
 void wi_tls_end(struct wi_tls_session *s);
 
-/** Go on with the handshake. GONE, FAILED: `why`, of `bytes`, says why. */
+/** Go on with the handshake. GONE and below: `why`, of `bytes`, says why. */
 enum wi_tls_want wi_tls_shake(struct wi_tls_session *s, char *why,
                               size_t bytes);
 
-/** Names in the peer's certificate, as wi_ep.names has them. */
+/** Names in the peer's certificate, as wi_ep.names has them: NULL without. */
 const char *wi_tls_names(const struct wi_tls_session *s);
 
 /** As sendmsg(2): bytes that were taken, or -1 and errno (EAGAIN, or EPROTO).

@@ -33,8 +33,8 @@ static void open_context(struct wl_authority *a, uint32_t i, uint64_t rekey)
     (void)snprintf(path[0], WL_PATH_BYTES, "%s/%u.crt", dir, i);
     (void)snprintf(path[1], WL_PATH_BYTES, "%s/%u.key", dir, i);
     (void)snprintf(path[2], WL_PATH_BYTES, "%s/one.ca", dir);
-    const struct wi_tls_files files = {path[0], path[1], path[2]};
-    rc = wi_tls_open(&files, "b", &tls[i], &err);
+    const struct wi_tls_params params = {path[0], path[1], path[2], NULL};
+    rc = wi_tls_open(&params, "b", &tls[i], &err);
     cr_assert_eq(rc, WEIR_OK, "%s", err.message);
     wi_tls_rekey(tls[i], rekey);
 }
@@ -64,7 +64,7 @@ static void open_pair(uint64_t rekey)
     cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
     for (uint32_t i = 0; i < ENDS; i++) {
         open_context(a, i, rekey);
-        session[i] = wi_tls_start(tls[i], fd[i], i == 1);
+        session[i] = wi_tls_start(tls[i], fd[i], i == 1, 0);
         cr_assert_not_null(session[i]);
     }
     wl_authority_close(a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Known answers of RFC 4231, section 4. */
+/* Known answers of RFC 4231, section 4, and of RFC 5869, appendix A.3. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -108,4 +108,21 @@ Test(mac, any_bit_makes_another)
         b[bit / 8] ^= (uint8_t)(1u << (bit % 8));
         cr_assert_not(wi_mac_same(a, b), "bit %u", bit);
     }
+}
+
+/* The one of them that has neither a salt nor a label. */
+Test(mac, known_keys)
+{
+    static const uint8_t want[42] = {
+        0x8d, 0xa4, 0xe7, 0x75, 0xa5, 0x63, 0xc1, 0x8f, 0x71, 0x5f, 0x80,
+        0x2a, 0x06, 0x3c, 0x5a, 0x31, 0xb8, 0xa1, 0x1f, 0x5c, 0x5e, 0xe1,
+        0x87, 0x9e, 0xc3, 0x45, 0x4e, 0x5f, 0x3c, 0x73, 0x8d, 0x2d, 0x9d,
+        0x20, 0x13, 0x95, 0xfa, 0xa4, 0xb6, 0x1a, 0x96, 0xc8};
+    char key[22];
+    uint8_t got[sizeof(want)];
+    put(key, NULL, sizeof(key), 0x0b);
+    bool ok =
+        wi_hkdf((struct wi_mac_key){key, sizeof(key)}, "", got, sizeof(got));
+    cr_assert(ok);
+    cr_assert_arr_eq(got, want, sizeof(want));
 }
