@@ -5,10 +5,10 @@
 
 bool identity_has_tls(const struct identity *id)
 {
-    return id->tls.tls_cert_file != NULL || id->tls.tls_psk;
+    return id->tls.tls_cert_file != NULL || id->tls_psk;
 }
 
-void identity_check(struct argp_state *state, const struct identity *id)
+void identity_check(struct argp_state *state, struct identity *id)
 {
     const int files = (id->tls.tls_cert_file != NULL) +
                       (id->tls.tls_key_file != NULL) +
@@ -16,12 +16,13 @@ void identity_check(struct argp_state *state, const struct identity *id)
     if (files != 0 && files != 3) {
         argp_error(state, "--tls-cert, --tls-key and --tls-ca belong together");
     }
-    if (id->tls.tls_psk && files != 0) {
+    if (id->tls_psk && files != 0) {
         argp_error(state, "--tls-psk and --tls-cert exclude each other");
     }
-    if (id->tls.tls_psk && id->secret_file == NULL) {
+    if (id->tls_psk && id->secret_file == NULL) {
         argp_error(state, "--tls-psk belongs to --secret-file");
     }
+    id->tls.tls_psk = id->tls_psk;
 }
 
 void identity_use(const struct identity *id, struct weir_node_params *p)

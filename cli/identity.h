@@ -22,6 +22,7 @@
 struct identity {
     const char *secret_file; /* NULL: none */
     const char *name;        /* NULL: the library's, or the command's */
+    bool tls_psk;
     struct weir_identity tls;
 };
 
@@ -47,7 +48,7 @@ struct identity {
     "tls-ca", 0, "FILE", IDENTITY_CA_DOC,                                      \
         OPTION_TEXT(type, member.tls.tls_ca_file)
 #define IDENTITY_PSK(type, member)                                             \
-    "tls-psk", 0, NULL, IDENTITY_PSK_DOC, OPTION_FLAG(type, member.tls.tls_psk)
+    "tls-psk", 0, NULL, IDENTITY_PSK_DOC, OPTION_FLAG(type, member.tls_psk)
 #define IDENTITY_NAME(type, member)                                            \
     "name", 0, "NAME", IDENTITY_NAME_DOC, OPTION_TEXT(type, member.name)
 
@@ -55,8 +56,8 @@ struct identity {
 bool identity_has_tls(const struct identity *id);
 
 /** After all options: ends the program by argp_error if those of TLS do not
- *  belong together. Blocks: never. Threads: one. */
-void identity_check(struct argp_state *state, const struct identity *id);
+ *  belong together; else `tls` is complete. Blocks: never. Threads: one. */
+void identity_check(struct argp_state *state, struct identity *id);
 
 /** Put it into what a node is opened with. Blocks: never. Threads: any.
  *  Ownership: `id` stays until the node is open. */

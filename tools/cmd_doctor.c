@@ -82,7 +82,7 @@ static bool take_identity(int key, const char *arg, struct identity *id)
         id->secret_file = arg;
         return true;
     case KEY_PSK:
-        id->tls.tls_psk = true;
+        id->tls_psk = true;
         return true;
     case KEY_CERT:
         id->tls.tls_cert_file = arg;
@@ -101,7 +101,7 @@ static bool take_identity(int key, const char *arg, struct identity *id)
     }
 }
 
-static void check(struct argp_state *state, const struct doctor_args *a)
+static void check(struct argp_state *state, struct doctor_args *a)
 {
     if ((a->peer != NULL) + (a->why != NULL) + (a->listen != NULL) > 1) {
         argp_error(state, "--peer, --listen and --why exclude each other");

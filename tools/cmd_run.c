@@ -97,7 +97,7 @@ static const char doc[] =
 
 static void check_args(struct argp_state *state, void *args)
 {
-    const struct run_args *a = args;
+    struct run_args *a = args;
     identity_check(state, &a->job.identity);
 }
 

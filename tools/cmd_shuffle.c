@@ -100,7 +100,7 @@ static const char doc[] =
 
 static void check_args(struct argp_state *state, void *args)
 {
-    const struct shuffle_args *a = args;
+    struct shuffle_args *a = args;
     if (a->by == NULL) {
         argp_error(state, "no --by: say which columns decide the partition");
     }

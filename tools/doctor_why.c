@@ -119,7 +119,7 @@ void doctor_node(struct doctor *d)
                    "%s: a secret that others cannot read",
                    d->identity.secret_file);
     }
-    if (d->identity.tls.tls_psk) {
+    if (d->identity.tls_psk) {
         doctor_say(d, DOCTOR_OK, "identity", NULL,
                    "TLS over tcp, by keys from the secret");
     } else if (identity_has_tls(&d->identity)) {

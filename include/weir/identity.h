@@ -20,7 +20,6 @@
 #ifndef WEIR_IDENTITY_H
 #define WEIR_IDENTITY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <weir/node.h>
@@ -55,7 +54,7 @@ typedef uint32_t (*weir_secret_fn)(void *arg, uint32_t which, void *bytes,
  * secret of the cluster (TLS 1.3 with pre-shared keys and Diffie-Hellman): what
  * was recorded cannot be read by who learns the secret later.
  *
- *   const struct weir_identity id = {.tls_psk = true};
+ *   const struct weir_identity id = {.tls_psk = 1};
  *   struct weir_node_params p = {.secret_file = "secret", .transport = "tcp",
  *                                .identity = &id, ...};
  *
@@ -70,7 +69,7 @@ struct weir_identity {
         *tls_cert_file;       /* this node's, and those above it but the last */
     const char *tls_key_file; /* its key, which others may not read */
     const char *tls_ca_file;  /* authorities of peers */
-    bool tls_psk;             /* TLS by the secret [not] */
+    int tls_psk;              /* 1: TLS by the secret [0] */
     uint64_t reserved[6];     /* must be zero */
 };
 

@@ -354,7 +354,7 @@ static int offer(SSL *ssl, const EVP_MD *md, const unsigned char **id,
 /* Members open again, each with TLS by what they all know. */
 static void take_keys(struct wt_cluster *c)
 {
-    const struct weir_identity id = {.secret = tell, .tls_psk = true};
+    const struct weir_identity id = {.secret = tell, .tls_psk = 1};
     struct wi_secrets secrets = {0};
     struct wi_psks psks = {0};
     char secret[64];

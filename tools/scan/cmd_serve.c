@@ -65,7 +65,7 @@ static void take_set(struct argp_state *state, void *args, const char *text)
 
 static void check_args(struct argp_state *state, void *args)
 {
-    const struct serve_args *a = args;
+    struct serve_args *a = args;
     if (a->duckdb + a->weir + (a->driver != NULL) > 1) {
         argp_error(state, "one of --duckdb, --adbc and --weir");
     }
