@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """soak_spark.py [JOBS [SEED]]: jobs on three executors, one of which is killed
 at a random moment of each. Answers are right, nothing hangs, and no region is
-left. Moments are starts and ends of tasks, so that a job that is longer or
-shorter than the one before is hit nevertheless."""
+left. Moments are counted in starts and ends of tasks, so that a job that takes
+longer or shorter than the one before is hit nevertheless."""
 
 import os
 import random
 import signal
 import sys
+import threading
 import time
 
 from pyspark import java_gateway
@@ -20,7 +21,7 @@ QUERIES = (group, sort, join, repartition, combine)
 
 class Moments:
     """A listener of Spark's: counts starts and ends of tasks, and kills a
-    process at one of them."""
+    process a little after one of them."""
 
     class Java:
         implements = ["org.apache.spark.scheduler.SparkListenerInterface"]
@@ -37,9 +38,10 @@ class Moments:
             raise AttributeError(name)
         return lambda *_: None
 
-    def reset(self, at=0, pid=0):
+    def reset(self, at=0, delay=0, pid=0):
         self.bus.waitUntilEmpty()
         self.count, self.at, self.pid, self.killed = 0, at, pid, None
+        self.killer = threading.Timer(delay, self.kill)
 
     def kill(self):
         os.kill(self.pid, signal.SIGKILL)
@@ -48,56 +50,58 @@ class Moments:
     def happened(self, _):
         self.count += 1
         if self.count == self.at:
-            self.kill()
+            self.killer.start()
 
     onTaskStart = onTaskEnd = happened
 
 
 def alone(app, moments, query):
-    """Of an undisturbed run: how many moments it has."""
+    """Of an undisturbed run: how many moments it has, and how long one is."""
     moments.reset()
+    begin = time.monotonic()
     query(app)
+    took = time.monotonic() - begin
     moments.bus.waitUntilEmpty()
-    return moments.count
+    return moments.count, took / moments.count
 
 
-def disturbed(app, moments, query, at):
+def disturbed(app, moments, query, at, delay):
     """Who was killed, and whether that was while the query ran."""
     victim, m = random.choice(sorted(app.metrics().items()))
-    moments.reset(at, m["pid"])
+    moments.reset(at, delay, m["pid"])
     query(app)
     ended = time.monotonic()
     moments.bus.waitUntilEmpty()
-    inside = moments.killed is not None and moments.killed < ended
-    if moments.killed is None:  # it had fewer moments than before
-        moments.kill()
-    return victim, inside
+    if moments.count < at:  # it had fewer moments than before
+        moments.killer.start()
+    moments.killer.join()
+    return victim, moments.killed < ended
 
 
 def main(jobs, seed):
     random.seed(seed)
-    cluster = Cluster()
     killed_inside = 0
-    with App(cluster, JAR, weir__transport="auto", cores__max="3",
-             stage__maxConsecutiveAttempts="20",
-             task__maxFailures="20") as app:
+    with Cluster() as cluster, \
+            App(cluster, JAR, weir__transport="auto", cores__max="3",
+                stage__maxConsecutiveAttempts="20",
+                task__maxFailures="20") as app:
         moments = Moments(app)
         for i in range(jobs):
             query = QUERIES[i % len(QUERIES)]
-            n = alone(app, moments, query)
+            n, length = alone(app, moments, query)
             at = random.randrange(1, n)  # not when its last task has ended
-            victim, inside = disturbed(app, moments, query, at)
+            delay = random.uniform(0, length)
+            victim, inside = disturbed(app, moments, query, at, delay)
             killed_inside += inside
-            print(f"{i + 1}: {query.__name__}, executor {victim} killed at "
-                  f"start or end {at} of {n} of its tasks"
+            print(f"{i + 1}: {query.__name__}, executor {victim} killed "
+                  f"{delay:.3f} s after start or end {at} of {n} of tasks"
                   f"{'' if inside else ', too late'}", flush=True)
             app.replaced(victim)
         blocks = app.total("bytesShm")
         app.forget_shuffles()
         left = app.total("regions"), app.total("lent")
-    cluster.close()
     assert left == (0, 0), left
-    assert killed_inside >= jobs * 9 // 10 and blocks > 0, killed_inside
+    assert killed_inside > jobs * 3 // 4 and blocks > 0, killed_inside
     print(f"{jobs} jobs, seed {seed}: all answers right, {killed_inside} "
           f"executors killed under way, no region left")
 
