@@ -239,11 +239,11 @@ build/spark/lib: setup-spark release
 spark: ## build/spark/LINE/*.jar, the shuffle manager for Spark
 spark: build/spark/lib build/spark/lib-aarch64
 	@connectors/spark/build.sh $(REL),build/aarch64 \
-	    $$(for v in 3.5.9 4.3.0; do \
+	    $$(for v in 3.5.9 4.0.5 4.3.0; do \
 	        connectors/spark/test/spark.sh $$v; done | \
 	    sed 's,$$,/lib/python3*/site-packages/pyspark/jars,')
 
-test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir (10 minutes)
+test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir
 	@connectors/spark/test/run.sh $(REL) $(ARGS)
 
 soak-spark: build/spark/lib ## 30 jobs, an executor killed in each

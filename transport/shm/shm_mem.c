@@ -7,7 +7,8 @@
  * Rings are taken piece by piece, by the producers that first use them: of the
  * rings of a query with many shuffles most carry a few rows. A piece that is
  * not small makes a huge page, which its neighbours then find there: clearing
- * 2 MiB in one go takes as long as some sixty small pages one by one.
+ * 2 MiB in one go takes as long as some sixty small pages one by one. Regions
+ * are taken at once, likewise in huge pages.
  */
 #include "transport/shm/shm.h"
 
@@ -108,10 +109,32 @@ static weir_err fail_pages(size_t bytes, int errno_value,
                    (unsigned long long)room);
 }
 
-/* Without laziness, and on systems that cannot take a part of it later. */
+/* Huge pages for [from, to), where whole ones fit into the mapping. One that
+ * has no page at all cannot be made: take one. */
+static void make_huge(const struct wi_mem_part *part, size_t from, size_t to)
+{
+    char *base = part->base;
+    if ((uintptr_t)base % WI_HUGE_PAGE != 0) {
+        return;
+    }
+    size_t begin = from / WI_HUGE_PAGE * WI_HUGE_PAGE;
+    for (size_t h = begin; h < to && part->bytes - h >= WI_HUGE_PAGE;
+         h += WI_HUGE_PAGE) {
+        size_t page = wi_max_u64(h, from);
+        if (wi_pages_populate(base + page, WI_PAGE) != 0 ||
+            wi_pages_collapse(base + h, WI_HUGE_PAGE) != 0) {
+            return; /* small ones will do */
+        }
+    }
+}
+
+/* Without laziness, and on systems that cannot take a part of it later. Huge
+ * pages first: fallocate leaves those as they are and adds what lacks. */
 static weir_err take_all(int fd, void *base, size_t bytes,
                          struct weir_error *err)
 {
+    const struct wi_mem_part whole = {.base = base, .bytes = bytes};
+    make_huge(&whole, 0, bytes);
     int errno_value = take_pages(fd, bytes);
     if (errno_value == 0) {
         errno_value = wi_pages_populate(base, bytes);
@@ -183,25 +206,6 @@ weir_err wi_shm_mem_reserve(struct wi_transport *base, size_t bytes,
 {
     return open_memory(wi_container_of(base, struct shm, base), bytes,
                        !wi_pages_can_populate(), out, err);
-}
-
-/* Huge pages for [from, to), where whole ones fit into the mapping. One that
- * has no page at all cannot be made: take one. */
-static void make_huge(const struct wi_mem_part *part, size_t from, size_t to)
-{
-    char *base = part->base;
-    if ((uintptr_t)base % WI_HUGE_PAGE != 0) {
-        return;
-    }
-    size_t begin = from / WI_HUGE_PAGE * WI_HUGE_PAGE;
-    for (size_t h = begin; h < to && part->bytes - h >= WI_HUGE_PAGE;
-         h += WI_HUGE_PAGE) {
-        size_t page = wi_max_u64(h, from);
-        if (wi_pages_populate(base + page, WI_PAGE) != 0 ||
-            wi_pages_collapse(base + h, WI_HUGE_PAGE) != 0) {
-            return; /* small ones will do */
-        }
-    }
 }
 
 /* What make_huge() takes at most. */

@@ -19,6 +19,8 @@ HOME = os.path.dirname(pyspark.__file__)
 HOSTS = ["127.0.0.1", "127.0.0.2"]
 # These processes spend their lives starting: the first compiler is enough.
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Until that nothing hangs, however busy the machine is.
+PATIENCE_S = 240
 
 
 def logs_below(folder):
@@ -35,7 +37,19 @@ class Cluster:
     def __init__(self, cores=2):
         self.dir = tempfile.TemporaryDirectory(prefix="weir-spark-")
         self.processes = []
-        self.url = None
+        try:
+            self._start_all(cores)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _start_all(self, cores):
         log = self._start("master", "org.apache.spark.deploy.master.Master",
                           "--host", HOSTS[0], "--port", "0",
                           "--webui-port", "0")
@@ -62,7 +76,7 @@ class Cluster:
     @staticmethod
     def _wait(path, text):
         """What follows the text in a line of a log."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             with open(path, encoding="utf-8") as log:
                 for line in log:
@@ -79,7 +93,7 @@ class Cluster:
         for p in reversed(self.processes):
             p.send_signal(signal.SIGTERM)
         for p in self.processes:
-            p.wait(30)
+            p.wait(PATIENCE_S)
         self.dir.cleanup()
 
 
@@ -128,24 +142,30 @@ class App:
         self.sc = self.spark.sparkContext
         self.jsc = self.sc._jsc.sc()
         self.executors = int(options.get("cores__max", 2))
+        # Without a cluster. Others may use the same Spark now.
+        self.local_dir = os.path.join(HOME, "work", self.sc.applicationId)
 
     def __enter__(self):
-        self.ready(self.executors)
+        try:
+            self.ready(self.executors)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
         self.spark.stop()
-        shutil.rmtree(os.path.join(HOME, "work"), ignore_errors=True)
+        shutil.rmtree(self.local_dir, ignore_errors=True)
 
     def local_logs(self):
         """What executors have said, without a cluster."""
-        return logs_below(os.path.join(HOME, "work", self.sc.applicationId))
+        return logs_below(self.local_dir)
 
     def running(self):
         return self.jsc.getExecutorMemoryStatus().size() - 1
 
     def ready(self, n):
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_S
         while self.running() < n:
             if time.monotonic() > end:
                 raise TimeoutError(f"{self.running()} of {n} executors")
@@ -165,7 +185,7 @@ class App:
 
     def replaced(self, gone):
         """Another one has come for an executor that was killed."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_S
         while gone in self.ids() or len(self.ids()) < self.executors:
             if time.monotonic() > end:
                 raise TimeoutError(f"{self.ids()}, {gone} was killed")

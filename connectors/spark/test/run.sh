@@ -26,7 +26,7 @@ fi
 # What it has said goes to a file, and the end of that here if it fails.
 run()
 {
-    log=$out/test.log
+    log=$out/${program%.py}.log
     if ! timeout --signal=ABRT "$@" >"$log" 2>&1; then
         tail -n 100 "$log"
         exit 1
@@ -47,9 +47,9 @@ for spark in ${LINES:-3.5.9 4.3.0}; do
         run 1800 "$venv/bin/python" $program "$@"
     elif [ $# -eq 0 ] && [ "$spark" != 3.5.9 ]; then
         # shellcheck disable=SC2046 # words
-        run 480 "$venv/bin/python" $program -v $(echo "$newer" |
+        run 900 "$venv/bin/python" $program -v $(echo "$newer" |
             sed 's/test_/Spark.&/g')
     else
-        run 480 "$venv/bin/python" $program "$@"
+        run 900 "$venv/bin/python" $program "$@"
     fi
 done

@@ -14,7 +14,7 @@ import time
 import unittest
 import zipfile
 
-from cluster import App, Cluster
+from cluster import PATIENCE_S, App, Cluster
 
 JAR = os.environ["WEIR_SPARK_JAR"]
 WEIR = os.environ["WEIR_COMMAND"]
@@ -133,9 +133,17 @@ class Spark(unittest.TestCase):
         self.assertEqual(total[other], 0)
 
     def check_nothing_is_left(self, app):
+        # The driver may have collected all others meanwhile.
+        held = app.sc.parallelize(range(1000), 4).map(
+            lambda x: (x % 10, x)).groupByKey(4)
+        self.assertEqual(held.count(), 10)
         self.assertGreater(app.total("regions"), 0)
         app.forget_shuffles()
         self.assertEqual(app.total("regions"), 0)
+        # Spark does not wait for tasks that it has killed, nor their blocks.
+        end = time.monotonic() + PATIENCE_S
+        while app.total("lent") > 0 and time.monotonic() < end:
+            time.sleep(0.2)
         self.assertEqual(app.total("lent"), 0)
 
     def test_shm_and_lz4(self):
@@ -191,9 +199,20 @@ class Spark(unittest.TestCase):
                 with self.subTest(query=query.__name__):
                     query(app)
             self.check_ways(app, "bytesShm", killed=True)
+            self.check_a_slow_executor_is_asked(app)
             self.assertGreater(app.total("blocksCopied"), 0)
             self.assertGreater(app.total("blocksLent"), 0)
             self.check_nothing_is_left(app)
+
+    def check_a_slow_executor_is_asked(self, app):
+        """Its answer is waited for, nobody else's is taken instead."""
+        pid = app.metrics()["0"]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        # Until then Spark would have found another one long ago.
+        goes_on = threading.Timer(3, os.kill, (pid, signal.SIGCONT))
+        goes_on.start()
+        self.assertEqual(set(app.metrics()), {"0", "1"})
+        goes_on.join()
 
     def test_a_peer_without_the_plug_in(self):
         """Two executors have libweir, a third one comes that has not."""
@@ -269,7 +288,7 @@ class Spark(unittest.TestCase):
         gone = sorted(app.metrics())[0]
         app.jsc.schedulerBackend().decommissionExecutor(gone, info, False,
                                                         False)
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_S
         while gone in app.ids() and time.monotonic() < end:
             time.sleep(0.2)
         self.assertNotIn(gone, app.ids())
@@ -283,7 +302,7 @@ class Spark(unittest.TestCase):
                       dynamicAllocation__executorIdleTimeout="1s") as app:
             group(app)
             app.forget_shuffles()
-            end = time.monotonic() + 60
+            end = time.monotonic() + PATIENCE_S
             while app.running() > 1 and time.monotonic() < end:
                 time.sleep(0.2)
             self.assertEqual(app.running(), 1)

@@ -220,6 +220,47 @@ Test(shm_limits, large_parts_are_all_there_after_they_were_taken)
     ops->close(a.t);
 }
 
+/* KiB of huge pages in the mapping at an address. */
+static long huge_kib(const void *base)
+{
+    char from[32], line[256];
+    const char *key = "ShmemPmdMapped:";
+    long kib = -1;
+    bool begun = false;
+    FILE *f = fopen("/proc/self/smaps", "re");
+    cr_assert_not_null(f);
+    (void)snprintf(from, sizeof(from), "%lx-", (unsigned long)(uintptr_t)base);
+    while (kib < 0 && fgets(line, sizeof(line), f) != NULL) {
+        begun = begun || strncmp(line, from, strlen(from)) == 0;
+        if (begun && strncmp(line, key, strlen(key)) == 0) {
+            kib = strtol(line + strlen(key), NULL, 10);
+        }
+    }
+    (void)fclose(f);
+    return kib;
+}
+
+/* 8 times as fast to make as small ones; where the system lets them be made. */
+Test(shm_limits, memory_taken_at_once_has_the_huge_pages_that_parts_have)
+{
+    skip_if_emulated();
+    const size_t bytes = (5 << 20) + 8192; /* two huge pages, and a rest */
+    struct wt_node a;
+    struct weir_error err = {0};
+    struct wi_mem parts, whole;
+    wt_node_init(&a, "whole", 4);
+    cr_assert_eq(ops->mem_reserve(a.t, bytes, &parts, &err), WEIR_OK, "%s",
+                 err.message);
+    take(a.t, &parts, 0, bytes);
+    cr_assert_eq(ops->mem_open(a.t, bytes, &whole, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(huge_kib(whole.base), huge_kib(parts.base));
+    cr_assert_eq(pages_of(&whole), (long)(bytes / 4096));
+    ops->mem_close(a.t, &whole);
+    ops->mem_close(a.t, &parts);
+    ops->close(a.t);
+}
+
 /* Else the room would be used up before it is looked at again. */
 Test(shm_limits, what_is_taken_counts_also_where_it_is_a_huge_page)
 {

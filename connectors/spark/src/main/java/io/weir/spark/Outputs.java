@@ -45,8 +45,9 @@ final class Outputs {
   static final int AT_USED = 8;
   static final int FIRST_CHUNK_BYTES = 64 << 10;
   static final int DOUBLINGS = 6;
-  private static final int FIRST_STORE_BYTES = 1 << 20;
-  private static final int STORE_DOUBLINGS = 4;
+  /* A huge page: several times as fast to make as 1 MiB of small ones. */
+  private static final int FIRST_STORE_BYTES = 2 << 20;
+  private static final int STORE_DOUBLINGS = 3;
 
   private final long handle;
   private final long nonce;

@@ -19,8 +19,11 @@ import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction1;
 
 /**
- * The {@link Metrics} of all executors, asked for from the driver by a small job. From Python:
+ * The {@link Metrics} of all executors, asked for from the driver by small jobs. From Python:
  * {@code dict(sc._jvm.io.weir.spark.Report.ofExecutors(sc._jsc))}.
+ *
+ * <p>A job has one task: of several, Spark may run one again on another executor ({@code
+ * spark.speculation}), which would answer for itself then.
  */
 public final class Report {
   private Report() {}
@@ -28,19 +31,20 @@ public final class Report {
   /** By executor; pid is the process. An executor that no task reaches is not in it. */
   public static Map<String, Map<String, Long>> ofExecutors(JavaSparkContext context) {
     SparkContext sc = context.sc();
-    List<Tuple2<Integer, Seq<String>>> places = new ArrayList<>();
+    List<String> places = new ArrayList<>();
     Iterator<BlockManagerId> ids =
         SparkEnv.get().blockManager().master().getMemoryStatus().keysIterator();
     while (ids.hasNext()) {
       BlockManagerId id = ids.next();
       if (!id.isDriver()) {
-        places.add(new Tuple2<>(places.size(), seq("executor_" + id.host() + "_" + id.executorId())));
+        places.add("executor_" + id.host() + "_" + id.executorId());
       }
     }
     Map<String, Map<String, Long>> all = new TreeMap<>();
-    for (Object one : (Object[]) at(sc, places).map(new Look(), ClassTag$.MODULE$.AnyRef()).collect()) {
+    for (String place : places) {
+      Object[] found = (Object[]) at(sc, place).map(new Look(), ClassTag$.MODULE$.AnyRef()).collect();
       @SuppressWarnings("unchecked")
-      Tuple2<String, Map<String, Long>> t = (Tuple2<String, Map<String, Long>>) one;
+      Tuple2<String, Map<String, Long>> t = (Tuple2<String, Map<String, Long>>) found[0];
       all.put(t._1(), t._2());
     }
     return all;
@@ -48,9 +52,10 @@ public final class Report {
 
   /** Lines of Spark differ in whose Seq it is. */
   @SuppressWarnings({"unchecked", "rawtypes"})
-  private static RDD<Integer> at(SparkContext sc, List<Tuple2<Integer, Seq<String>>> places) {
-    scala.collection.immutable.Seq all = JavaConverters.asScalaBuffer((List) places).toList();
-    return sc.makeRDD(all, ClassTag$.MODULE$.apply(Integer.class));
+  private static RDD<Integer> at(SparkContext sc, String place) {
+    scala.collection.immutable.Seq one =
+        JavaConverters.asScalaBuffer((List) List.of(new Tuple2<>(0, seq(place)))).toList();
+    return sc.makeRDD(one, ClassTag$.MODULE$.apply(Integer.class));
   }
 
   private static Seq<String> seq(String one) {
