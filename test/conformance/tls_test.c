@@ -443,6 +443,24 @@ Test(tls, peers_without_a_certificate_are_refused, .timeout = 60,
     (void)close(fd);
 }
 
+/* As one end of each two links that cross does. */
+Test(tls, who_hangs_up_is_not_refused, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    static const uint8_t begin[] = {0x16, 3, 1, 2};
+    open_end(&ends[1], "n1", "n1", "ours");
+    for (size_t n = 0; n <= sizeof(begin); n += sizeof(begin)) {
+        char byte;
+        int fd = dial();
+        cr_assert_eq(send(fd, begin, n, 0), (ssize_t)n);
+        cr_assert_eq(shutdown(fd, SHUT_WR), 0);
+        cr_assert_leq(recv(fd, &byte, 1, 0), 0);
+        (void)close(fd);
+    }
+    weir_node_close(ends[1].node);
+    cr_assert_str_eq(ends[1].log, "");
+}
+
 /* Older protocols are none. */
 Test(tls, older_versions_are_refused, .timeout = 60, .init = make_certs,
      .fini = drop_certs)

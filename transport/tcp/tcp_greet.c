@@ -211,8 +211,8 @@ void wi_tcp_ep_shake(struct tcp_ep *ep)
         wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLOUT);
         break;
     case WI_TLS_GONE:
-        ep->hung_up = true; /* perhaps it had no room for us */
-        lose_tls(ep, why);
+        ep->hung_up = true; /* perhaps it had no room for us, or has a link */
+        wi_tcp_ep_lose(ep, "TLS with %s: %s", ep->peer, why);
         break;
     case WI_TLS_UNKNOWN:
         take_turn(ep, why);
