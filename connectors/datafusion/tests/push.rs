@@ -11,13 +11,11 @@ use common::*;
 use datafusion::dataframe::DataFrameWriteOptions;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::SessionContext;
-use datafusion_distributed::grpc::DefaultChannelResolver;
 use datafusion_distributed::{
     DistributedMetricsFormat, rewrite_distributed_plan_with_metrics,
 };
 use futures::StreamExt;
 use tempfile::TempDir;
-use url::Url;
 
 /// Columns of all kinds, with nulls.
 const KINDS: &str = "SELECT value AS k_id,
@@ -179,19 +177,13 @@ async fn rows_are_pushed_and_metrics_say_so() {
 async fn readers_by_grpc_pull() {
     let folder = tables_of_kinds().await;
     let members = members("shm", [true; 2]).await;
-    let bare = |member: &Member| {
-        let mut url: Url = member.url.clone();
-        url.set_query(None);
-        url
-    };
-    let urls = members.iter().map(bare).collect();
-    let grpc = DefaultChannelResolver::default();
-    let session = session_with(grpc, urls, folder.path()).await;
-    let (pulled, pushed) = ran(&session, SHUFFLES[0]).await;
+    let cluster = Cluster::over_grpc(members, folder.path()).await;
+    let session = &cluster.session;
+    let (pulled, pushed) = ran(session, SHUFFLES[0]).await;
     assert!(pulled > 0 && pushed == 0, "{pulled}, {pushed}");
     let alone = alone(folder.path()).await;
     let expected = run(&alone, SHUFFLES[0]).await.unwrap();
-    let got = within(run(&session, SHUFFLES[0])).await.unwrap();
+    let got = within(run(session, SHUFFLES[0])).await.unwrap();
     assert_eq!(got, expected);
 }
 

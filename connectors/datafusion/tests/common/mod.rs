@@ -21,6 +21,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarUDF, Volatility, create_udf,
 };
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+use datafusion_distributed::grpc::DefaultChannelResolver;
 use datafusion_distributed::{
     ChannelResolver, DistributedExt, SessionStateBuilderExt, Worker,
     WorkerQueryContext, WorkerResolver,
@@ -195,6 +196,19 @@ impl Cluster {
     ) -> Self {
         let urls = members.iter().map(|m| m.url.clone()).collect();
         let session = session(transport, urls, tables).await;
+        Self { members, session }
+    }
+
+    /// All that is known of the workers is where they listen to gRPC.
+    pub async fn over_grpc(members: Vec<Member>, tables: &Path) -> Self {
+        let bare = |member: &Member| {
+            let mut url = member.url.clone();
+            url.set_query(None);
+            url
+        };
+        let urls = members.iter().map(bare).collect();
+        let grpc = DefaultChannelResolver::default();
+        let session = session_with(grpc, urls, tables).await;
         Self { members, session }
     }
 }
