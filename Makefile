@@ -10,8 +10,8 @@
         setup-bench setup-vm setup-coverage setup-cross setup-scan \
         setup-duckdb setup-spark test-aarch64 test-rust test-adbc test-sql \
         test-sql-long sql bench-sql vm test-vm bench-vm bench-grants help \
-        test-upgrade \
-        mutants sim-mistakes spark test-spark bench-spark soak-spark
+        test-upgrade mutants sim-mistakes spark test-spark bench-spark \
+        soak-spark
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local

@@ -443,7 +443,8 @@ Test(tls, peers_without_a_certificate_are_refused, .timeout = 60,
     (void)close(fd);
 }
 
-/* As one end of each two links that cross does. */
+/* Where two nodes connect to each other at a time, one of the two connections
+ * is given up, perhaps before TLS has said who is there. */
 Test(tls, who_hangs_up_is_not_refused, .timeout = 60, .init = make_certs,
      .fini = drop_certs)
 {

@@ -22,8 +22,7 @@ struct wt_tap {
     int pair[WT_TAP_PAIRS][2]; /* peer, node; -1: none */
     pthread_t thread;
     size_t len;
-    uint8_t
-        bytes[WT_TAP_BYTES]; /* all that has passed; the test's after stop */
+    uint8_t bytes[WT_TAP_BYTES]; /* what has passed; read it after stop */
 };
 
 /** Before the node that has this address is connected to. Fails the test. */

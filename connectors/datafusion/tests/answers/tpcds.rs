@@ -8,8 +8,9 @@ use crate::{Case, Known, Query, SHUFFLED, case, data, known, one_node};
 const CANNOT: &[(usize, &str)] = &[];
 
 /// Queries that DataFusion Distributed cannot run at SF 1, over its own exchange
-/// either: all stores are of companies of one name there, so a column of their
-/// windows is constant, which a worker that decodes the plan does not know.
+/// either: a window's input is sorted without one of the columns that it is
+/// partitioned by. Of 47 that is the name of the store's company, the same in all
+/// rows there.
 const CANNOT_AT_ONE: &[(usize, &str)] = &[(47, ORDER), (57, ORDER)];
 const ORDER: &str = "All partition by columns should have an ordering";
 
