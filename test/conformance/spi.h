@@ -202,6 +202,7 @@ uint64_t wt_rand(uint64_t *state);
     X(suite, fix, reads_and_writes_complete_in_order,                          \
       WI_CAP_READ | WI_CAP_WRITE, 0)                                           \
     X(suite, fix, reads_cross, WI_CAP_READ, 0)                                 \
+    X(suite, fix, read_is_complete_with_its_bytes, WI_CAP_READ, 0)             \
     X(suite, fix, read_outside_the_grant_closes, WI_CAP_READ, 0)               \
     X(suite, fix, mapped_bytes_are_seen_by_the_owner, WI_CAP_MAP, 0)           \
     X(suite, fix, map_of_unknown_key_is_refused, WI_CAP_MAP, 0)                \

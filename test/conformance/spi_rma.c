@@ -453,6 +453,30 @@ void wt_spi_reads_and_writes_complete_in_order(
     pair_close(&p);
 }
 
+/* Messages behind a read may go, and be gone, before its bytes are here. */
+void wt_spi_read_is_complete_with_its_bytes(
+    const struct wt_spi_fixture *fixture)
+{
+    enum { ROUNDS = 50, MESSAGES = 40, BYTES = 64 << 10 };
+    struct pair p;
+    pair_open(&p, fixture);
+    wt_fill(p.remote.base, BYTES, 8);
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        struct wi_rma op = {p.local.base, BYTES, p.key, 0};
+        memset(p.local.base, 0, BYTES);
+        cr_assert(wt_end_read(p.a, &op));
+        for (uint32_t k = 0; k < MESSAGES; k++) {
+            cr_assert(wt_end_send(p.a, "behind", 6));
+        }
+        cr_assert(wt_end_kick(p.a));
+        WT_UNTIL(&p.spi, wt_end_completed(p.a) == i);
+        cr_assert(wt_is_filled(p.local.base, BYTES, 8), "round %lu",
+                  (unsigned long)i);
+        WT_UNTIL(&p.spi, p.b->messages == i * MESSAGES);
+    }
+    pair_close(&p);
+}
+
 void wt_spi_reads_cross(const struct wt_spi_fixture *fixture)
 {
     struct pair p;

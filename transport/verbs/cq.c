@@ -107,18 +107,29 @@ static void freed_room(struct vb_ep *ep)
     }
 }
 
+static bool is_reached(const struct vb_ep *ep, const struct vb_mark *m)
+{
+    switch (m->by) {
+    case VB_BY_GOT:
+        return vb_reached(ep->peer_got, m->at);
+    case VB_BY_READ:
+        return vb_reached(ep->reads_complete, m->at);
+    default:
+        return vb_reached(wi_load_rlx(&ep->wr_done), m->at); /* rlx: own */
+    }
+}
+
 /* Count operations whose marks are reached, in order. */
 static void advance(struct vb_ep *ep)
 {
     uint32_t begin = wi_load_rlx(&ep->marks_begin); /* rlx: own counter */
-    uint32_t done = wi_load_rlx(&ep->wr_done);      /* rlx: as above */
     uint64_t ops = 0;
     /* E51 acquire: marks before their number; pairs with E51 release in
      * add_mark() of qp.c */
     uint32_t end = wi_load_acq(&ep->marks_end);
     for (; begin != end; begin++) {
         const struct vb_mark *m = &ep->marks[begin % VB_MARKS];
-        if (!vb_reached(m->by_got ? ep->peer_got : done, m->at)) {
+        if (!is_reached(ep, m)) {
             break;
         }
         ops = m->ops;
@@ -147,16 +158,20 @@ static void send_done(struct vb_transport *t, const struct ibv_wc *wc)
         send_failed(ep, wc);
         return;
     }
+    uint32_t done = (uint32_t)wc->wr_id + 1;
     if ((wc->wr_id & VB_ID_READ) != 0) {
+        ep->reads_complete++;
         ep->reads_done++;
         wi_vb_ep_todo(ep, VB_TODO_READ_DONE);
     }
-    /* E50 sc: room before the look for wishes; pairs with has_room() and
-     * starve() of qp.c */
-    wi_store_sc(&ep->wr_done, (uint32_t)wc->wr_id + 1);
+    if (vb_reached(done, wi_load_rlx(&ep->wr_done))) { /* rlx: our own */
+        /* E50 sc: room before the look for wishes; pairs with has_room() and
+         * starve() of qp.c */
+        wi_store_sc(&ep->wr_done, done);
+    }
     advance(ep);
     freed_room(ep);
-    if (ep->state == VB_LINGER && (uint32_t)wc->wr_id + 1 == ep->bye_wr) {
+    if (ep->state == VB_LINGER && done == ep->bye_wr) {
         ep->until_ns = 0;
     }
 }

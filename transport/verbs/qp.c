@@ -165,11 +165,11 @@ static WI_COLD weir_err fault(struct vb_ep *ep)
 
 /* ---- queueing ------------------------------------------------------------ */
 
-static void add_mark(struct vb_ep *ep, uint32_t at, bool by_got)
+static void add_mark(struct vb_ep *ep, uint32_t at, enum vb_mark_by by)
 {
     uint32_t end = wi_load_rlx(&ep->marks_end); /* rlx: own counter */
     ep->marks[end % VB_MARKS] =
-        (struct vb_mark){.ops = ep->tx.ops, .at = at, .by_got = by_got};
+        (struct vb_mark){.ops = ep->tx.ops, .at = at, .by = by};
     ep->tx.covered = ep->tx.ops;
     /* E51 release: the mark before its number; pairs with E51 acquire in
      * advance() of cq.c */
@@ -210,7 +210,7 @@ static void add_message(struct vb_ep *ep, enum vb_kind kind, uint8_t flags,
     tx->slot_wr[tx->msg_end % VB_SLOTS] = tx->wr_end;
     tx->msg_end++;
     if (vb_home(ep)->dev.acks_complete && tx->ops != tx->covered) {
-        add_mark(ep, tx->msg_end, true);
+        add_mark(ep, tx->msg_end, VB_BY_GOT);
     }
 }
 
@@ -288,7 +288,7 @@ static weir_err add_rma(struct vb_ep *ep, const struct wi_rma *op,
         wr->wr_id |= VB_ID_READ;
         ep->tx.signaled = ep->tx.wr_end;
         /* The peer answers a read after it has taken the writes before it. */
-        add_mark(ep, ep->tx.wr_end, false);
+        add_mark(ep, ++ep->tx.reads, VB_BY_READ);
     }
     return WEIR_OK;
 }
@@ -390,7 +390,7 @@ static void choose_signal(struct vb_ep *ep, struct ibv_send_wr *last)
     bool due = tx->wr_end - tx->signaled >= VB_SIGNAL_EVERY;
     bool ours = !acks && tx->ops != tx->covered;
     if (ours) {
-        add_mark(ep, tx->wr_end, false);
+        add_mark(ep, tx->wr_end, VB_BY_REQUEST);
     }
     if (ours || (due && (!acks || last->opcode == IBV_WR_SEND))) {
         last->send_flags |= IBV_SEND_SIGNALED;

@@ -34,7 +34,10 @@
  * TCP has taken the bytes, and Soft-iWARP takes pages of unsignaled requests
  * without copying them. There, `got` of a message that was posted after the
  * write says so: the write has been placed at the peer by then. A kick whose
- * last write has no message after it adds a message of its own.
+ * last write has no message after it adds a message of its own. Of a read, its
+ * own completion says so everywhere: Soft-iWARP completes what is posted behind
+ * a read while its bytes are still under way (siw_qp_sq_process() of Linux
+ * 6.1).
  *
  * Keys. One 64-bit word holds all that a peer needs to write to a grant:
  *
@@ -257,11 +260,18 @@ enum {
     VB_TODO_CLOSED = 1u << 3,
 };
 
+/** What says that a mark is reached. */
+enum vb_mark_by {
+    VB_BY_REQUEST, /* `at` requests are complete */
+    VB_BY_READ,    /* `at` reads are complete: messages may be, before them */
+    VB_BY_GOT,     /* the peer has got `at` messages */
+};
+
 /** A completion to come; `ops` operations are then complete. */
 struct vb_mark {
     uint64_t ops;
-    uint32_t at; /* number of a message (by_got) or of a request */
-    bool by_got;
+    uint32_t at;
+    enum vb_mark_by by;
 };
 
 /** Send side. Requests, messages: cumulative counts. */
@@ -271,6 +281,7 @@ struct vb_tx {
     uint32_t signaled;  /* the last signaled one, plus 1 */
     uint32_t msg_posted;
     uint32_t msg_end; /* messages queued */
+    uint32_t reads;   /* reads queued */
     uint64_t ops;     /* writes and reads queued */
     uint64_t covered; /* of these, those with a mark */
     uint32_t lkey;    /* of the memory used last, and its range */
@@ -305,11 +316,12 @@ struct vb_ep {
     uint8_t peer_tag;
     uint16_t peer_window;
     uint32_t todo;
-    uint32_t reads_done;
+    uint32_t reads_done; /* to be reported */
     uint64_t until_ns;
     uint32_t nudges;
     uint32_t bye_wr; /* lingering ends when this request is complete */
     uint32_t peer_got;
+    uint32_t reads_complete;
     struct wi_list grants;
     char peer[WI_ADDRESS_BYTES];
     char reason[WI_REASON_BYTES];

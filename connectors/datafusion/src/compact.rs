@@ -11,7 +11,7 @@ use arrow::record_batch::RecordBatch;
 use arrow_select::dictionary::garbage_collect_any_dictionary;
 
 pub(crate) fn compact(batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
-    if !batch.columns().iter().any(|column| wastes(column)) {
+    if !batch.columns().iter().any(wastes) {
         return Ok(batch);
     }
     let (schema, mut columns, rows) = batch.into_parts();
