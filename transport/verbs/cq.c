@@ -114,9 +114,10 @@ static bool is_reached(const struct vb_ep *ep, const struct vb_mark *m)
         return vb_reached(ep->peer_got, m->at);
     case VB_BY_READ:
         return vb_reached(ep->reads_complete, m->at);
-    default:
-        return vb_reached(wi_load_rlx(&ep->wr_done), m->at); /* rlx: own */
+    case VB_BY_REQUEST:
+        break;
     }
+    return vb_reached(wi_load_rlx(&ep->wr_done), m->at); /* rlx: own */
 }
 
 /* Count operations whose marks are reached, in order. */
@@ -161,7 +162,7 @@ static void send_done(struct vb_transport *t, const struct ibv_wc *wc)
     uint32_t done = (uint32_t)wc->wr_id + 1;
     if ((wc->wr_id & VB_ID_READ) != 0) {
         ep->reads_complete++;
-        ep->reads_done++;
+        ep->reads_to_report++;
         wi_vb_ep_todo(ep, VB_TODO_READ_DONE);
     }
     if (vb_reached(done, wi_load_rlx(&ep->wr_done))) { /* rlx: our own */

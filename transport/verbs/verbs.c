@@ -334,12 +334,12 @@ static uint32_t report_reads(struct vb_ep *ep, struct wi_event *events,
                              uint32_t max)
 {
     uint32_t n = 0;
-    while (n < max && ep->reads_done > 0) {
+    while (n < max && ep->reads_to_report > 0) {
         events[n++] =
             (struct wi_event){.kind = WI_EV_READ_DONE, .ep = &ep->base};
-        ep->reads_done--;
+        ep->reads_to_report--;
     }
-    if (ep->reads_done == 0) {
+    if (ep->reads_to_report == 0) {
         ep->todo &= ~(uint32_t)VB_TODO_READ_DONE;
     }
     return n;

@@ -34,10 +34,10 @@
  * TCP has taken the bytes, and Soft-iWARP takes pages of unsignaled requests
  * without copying them. There, `got` of a message that was posted after the
  * write says so: the write has been placed at the peer by then. A kick whose
- * last write has no message after it adds a message of its own. Of a read, its
- * own completion says so everywhere: Soft-iWARP completes what is posted behind
- * a read while its bytes are still under way (siw_qp_sq_process() of Linux
- * 6.1).
+ * last write has no message after it adds a message of its own. A read is
+ * complete, on every device, when its own completion comes: Soft-iWARP
+ * completes a message that was posted behind a read while the read's bytes are
+ * still under way (siw_qp_sq_process() of Linux 6.1).
  *
  * Keys. One 64-bit word holds all that a peer needs to write to a grant:
  *
@@ -316,7 +316,7 @@ struct vb_ep {
     uint8_t peer_tag;
     uint16_t peer_window;
     uint32_t todo;
-    uint32_t reads_done; /* to be reported */
+    uint32_t reads_to_report; /* of reads_complete */
     uint64_t until_ns;
     uint32_t nudges;
     uint32_t bye_wr; /* lingering ends when this request is complete */
