@@ -62,6 +62,7 @@
 
 #include <weir/error.h>
 
+#include "core/base/borrow.h"
 #include "core/base/grant.h"
 #include "core/base/tls_params.h"
 
@@ -257,17 +258,16 @@ struct wi_transport_ops {
      * Let memory of the program travel, without a copy: it can be granted. (To
      * be written from and read into it needs WI_CAP_LOCAL_ANY.)
      *
-     * @param base    any alignment
-     * @param bytes   at least 1
      * @param access  what it will be granted for: bits of WI_ACCESS_
      *
-     * Errors:     WEIR_ERR_UNSUPPORTED (shm: the pages are nobody else's),
-     *             WEIR_ERR_NO_MEMORY, WEIR_ERR_SYSTEM: which limit stood in the
-     *             way and how to raise it
+     * Errors:     WEIR_ERR_UNSUPPORTED (shm, but for files: the pages are
+     *             nobody else's), WEIR_ERR_NO_MEMORY, WEIR_ERR_SYSTEM: which
+     *             limit stood in the way and how to raise it
      * Blocks:     yes (registration).  Threads: any
-     * Ownership:  the bytes stay the program's, and stay until mem_close
+     * Ownership:  what is borrowed stays the program's, and as it is until
+     *             mem_close
      */
-    weir_err (*mem_borrow)(struct wi_transport *t, void *base, size_t bytes,
+    weir_err (*mem_borrow)(struct wi_transport *t, const struct wi_borrow *what,
                            uint32_t access, struct wi_mem *out,
                            struct weir_error *err);
 
@@ -480,7 +480,7 @@ weir_err wi_transport_check(const struct wi_transport_ops *ops,
                             struct weir_error *err);
 
 /* Named stubs for slots that a transport does not support (registry.c). */
-weir_err wi_no_borrow(struct wi_transport *t, void *base, size_t bytes,
+weir_err wi_no_borrow(struct wi_transport *t, const struct wi_borrow *what,
                       uint32_t access, struct wi_mem *out,
                       struct weir_error *err);
 weir_err wi_no_map(struct wi_ep *ep, uint64_t key, size_t bytes,

@@ -154,12 +154,11 @@ weir_err wi_transport_check(const struct wi_transport_ops *ops,
 
 /* ---- stubs --------------------------------------------------------------- */
 
-weir_err wi_no_borrow(struct wi_transport *t, void *base, size_t bytes,
+weir_err wi_no_borrow(struct wi_transport *t, const struct wi_borrow *what,
                       uint32_t access, struct wi_mem *out,
                       struct weir_error *err)
 {
-    (void)base;
-    (void)bytes;
+    (void)what;
     (void)access;
     (void)out;
     return wi_fail(err, WEIR_ERR_UNSUPPORTED,

@@ -43,6 +43,7 @@ enum {
     WI_WIRE_CAP_FILTER = 1u << 1,   /* FILTER is understood */
     WI_WIRE_CAP_REGION = 1u << 2,   /* FIND to SYNCED are understood */
     WI_WIRE_CAP_GROW = 1u << 3,     /* MEMBER over a link is understood */
+    WI_WIRE_CAP_FILE = 1u << 4,     /* what is mapped may be a file's */
 };
 #define WI_WIRE_CAPS_REQUIRED 0u
 

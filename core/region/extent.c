@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -112,6 +113,9 @@ void wi_region_settle(struct weir_region *r)
         e->mem_bytes -= r->mem.bytes;
         e->ops->mem_close(e->transport, &r->mem);
     }
+    if (r->constant) {
+        (void)munmap(r->base - r->file_off, r->file_off + r->bytes);
+    }
     if (r->fd >= 0) {
         (void)close(r->fd);
     }
@@ -182,6 +186,7 @@ static weir_err stage(struct wi_extent *p, uint64_t off, struct weir_error *err)
     struct wi_regions *rs = e->regions;
     p->off = off - off % WI_STAGED_BYTES;
     p->span = wi_min_u64(WI_STAGED_BYTES, r->bytes - p->off);
+    p->bytes = 0;
     uint64_t bytes = wi_align_up(p->span, WI_PAGE);
     while (!has_room(e, bytes) && free_oldest(rs)) {
     }
@@ -253,8 +258,7 @@ static weir_err fill_part(struct wi_extent *p, struct wi_link *l, uint64_t off,
 {
     struct weir_region *r = p->region;
     p->home = l->self ? NULL : l->home;
-    if (r->kind == WEIR_REGION_FILE ||
-        (!l->self && l->mapped && r->mem.base == NULL)) {
+    if (r->kind == WEIR_REGION_FILE && !r->constant) {
         return stage(p, off, err);
     }
     p->bytes = r->bytes;
@@ -268,10 +272,13 @@ static weir_err fill_part(struct wi_extent *p, struct wi_link *l, uint64_t off,
         return WEIR_OK;
     }
     uint32_t access = WI_ACCESS_READ | (r->writable ? WI_ACCESS_WRITE : 0);
-    weir_err rc = l->home->ops->mem_borrow(l->home, r->base, r->bytes, access,
-                                           &p->mem, err);
+    bool file = (l->caps & WI_WIRE_CAP_FILE) != 0;
+    const struct wi_borrow what = {r->base, r->bytes, file ? r->fd : -1,
+                                   r->file_off};
+    weir_err rc =
+        l->home->ops->mem_borrow(l->home, &what, access, &p->mem, err);
     p->own_mem = rc == WEIR_OK;
-    return rc;
+    return rc == WEIR_ERR_UNSUPPORTED ? stage(p, off, err) : rc;
 }
 
 static weir_err make_part(struct weir_region *r, struct wi_link *l,
@@ -296,14 +303,21 @@ static weir_err make_part(struct weir_region *r, struct wi_link *l,
     return p->filling ? WEIR_AGAIN : WEIR_OK;
 }
 
+/* Made for links like this one: a file's own pages have no base here. */
+static bool is_for(const struct wi_extent *p, const struct wi_link *l)
+{
+    return p->home == (l->self ? NULL : l->home) &&
+           (p->filling || p->mem.base != NULL ||
+            (l->caps & WI_WIRE_CAP_FILE) != 0);
+}
+
 weir_err wi_extent_find(struct weir_region *r, struct wi_link *l, uint64_t off,
                         struct wi_extent **out, struct weir_error *err)
 {
-    struct wi_transport *home = l->self ? NULL : l->home;
     wi_list_each(n, &r->parts)
     {
         struct wi_extent *p = part_of(n);
-        if (p->home != home || p->revoked || off < p->off ||
+        if (!is_for(p, l) || p->revoked || off < p->off ||
             off - p->off >= p->span) {
             continue;
         }

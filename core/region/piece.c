@@ -133,14 +133,14 @@ static weir_err map(struct wi_share *s, struct wi_piece *p,
     if (!l->mapped) {
         return WEIR_OK;
     }
-    if (p->bytes > p->map_bytes) {
+    if (p->origin > p->map_bytes || p->bytes > p->map_bytes - p->origin) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "a piece is longer than its memory");
     }
     weir_err rc =
         l->home->ops->map(l->ep, p->key, p->map_bytes, p->access, &base, err);
     if (rc == WEIR_OK) {
-        p->base = base;
+        p->base = (uint8_t *)base + p->origin;
         p->home = l->home;
     }
     return rc;

@@ -96,7 +96,7 @@ uint32_t wi_pieces_sweep(struct wi_engine *e)
             wi_piece_send_drop(p->share, p->handle, p->key, p->founds);
         }
         if (p->home != NULL) {
-            p->home->ops->unmap(p->home, p->base, p->map_bytes);
+            p->home->ops->unmap(p->home, p->base - p->origin, p->map_bytes);
         }
         if (p->part != NULL) {
             wi_piece_leave_part(p->part);

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
@@ -29,6 +31,9 @@ static weir_err check(const struct weir_region_params *p,
     if (p->kind == WEIR_REGION_FILE && p->writable) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "writable = 1: peers do not write to files");
+    }
+    if (p->kind != WEIR_REGION_FILE && p->constant) {
+        return wi_fail(err, WEIR_ERR_ARG, "constant = 1: only of files");
     }
     if (p->kind == WEIR_REGION_FILE && p->off > INT64_MAX - p->bytes) {
         return wi_fail(err, WEIR_ERR_ARG, "off = %" PRIu64, p->off);
@@ -71,6 +76,33 @@ static weir_err open_new(struct weir_region *r, struct weir_error *err)
     return rc;
 }
 
+/* From its first byte on: then no page size matters. */
+static weir_err map_file(struct weir_region *r, uint64_t file_bytes,
+                         struct weir_error *err)
+{
+    uint64_t end = r->file_off + r->bytes;
+    if (file_bytes < end) {
+        return wi_fail(err, WEIR_ERR_DATA,
+                       "a constant file of %" PRIu64 " bytes, of which bytes "
+                       "%" PRIu64 " to %" PRIu64 " are to be a region",
+                       file_bytes, r->file_off, end);
+    }
+    uint8_t *base = mmap(NULL, end, PROT_READ, MAP_SHARED, r->fd, 0);
+    if (base == MAP_FAILED) {
+        return wi_fail_errno(err, errno,
+                             "mapping %" PRIu64 " bytes of a file (mappings "
+                             "used up? raise the sysctl vm.max_map_count)",
+                             end);
+    }
+    r->base = base + r->file_off;
+    r->constant = true;
+    if ((r->node->engine.ops->caps & WI_CAP_MAP) == 0) { /* no peer maps it */
+        (void)close(r->fd);
+        r->fd = -1;
+    }
+    return WEIR_OK;
+}
+
 static weir_err open_file(struct weir_region *r,
                           const struct weir_region_params *p,
                           struct weir_error *err)
@@ -86,11 +118,16 @@ static weir_err open_file(struct weir_region *r,
     }
     r->file_off = p->off;
     r->fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
-    return r->fd >= 0
-               ? WEIR_OK
-               : wi_fail_errno(err, errno,
-                               "fd = %d (out of descriptors? raise ulimit -n)",
-                               p->fd);
+    if (r->fd < 0) {
+        return wi_fail_errno(
+            err, errno, "fd = %d (out of descriptors? raise ulimit -n)", p->fd);
+    }
+    weir_err rc =
+        p->constant ? map_file(r, (uint64_t)st.st_size, err) : WEIR_OK;
+    if (rc != WEIR_OK) {
+        (void)close(r->fd);
+    }
+    return rc;
 }
 
 weir_err weir_region_open(weir_node *node,
@@ -158,7 +195,8 @@ weir_err weir_region_publish(weir_region *region, const struct weir_name *name,
 
 void *weir_region_base(const weir_region *region)
 {
-    return region != NULL ? region->base : NULL;
+    return region != NULL && region->kind != WEIR_REGION_FILE ? region->base
+                                                              : NULL;
 }
 
 uint64_t weir_region_bytes(const weir_region *region)

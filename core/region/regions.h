@@ -114,7 +114,8 @@ struct weir_region {
     uint64_t bytes;
     struct wi_mem mem; /* NEW */
     int fd;            /* FILE; else -1 */
-    uint64_t file_off;
+    uint64_t file_off; /* of a constant one, `base` is there */
+    bool constant;
     void (*release)(void *arg);
     void *release_arg;
     uint64_t until_ns; /* closed: holders that have not let go lose their

@@ -15,15 +15,16 @@
  *
  * What a peer's get costs the owner depends on what lies below:
  *
- *              weir's memory              borrowed memory
+ *              weir's memory,             borrowed memory
+ *              a constant file
  *   verbs      nothing (RDMA read of what was registered once, read-only)
  *   shm        nothing (mapped)           a copy, 1 MiB at a time; no puts
  *   tcp        sent by the owner, without a copy
  *
- * A file is read 1 MiB at a time. Such parts and the copies above are made by a
- * thread of the node, shared by all readers of a transport while any of them
- * has them, and take at most a quarter of memory_bytes; gets wait for room.
- * What a peer has got of a file may be as it was when that part was read.
+ * Any other file is read 1 MiB at a time. Such parts and the copies above are
+ * made by a thread of the node, shared by all readers of a transport while any
+ * of them has them, and take at most a quarter of memory_bytes; gets wait for
+ * room. What a peer has got of a file may be as it was when that part was read.
  *
  * A peer that asks for more than there is, or for what is gone, gets an error
  * for that operation; nothing else happens to it, to the link, or to the owner.
@@ -68,6 +69,13 @@ struct weir_region_params {
                        back into the library [none] */
     void *release_arg;
     int writable;         /* 1: peers may put, too; not FILE */
+    int constant;         /* 1, FILE only: the program promises that the range
+                       stays as it is, and that the file does not become
+                       shorter, until the region is closed and peers have given
+                       back what they were lent. (It may be removed.) Then this
+                       process maps it, and peers over shm do: if the promise
+                       is broken, or the file's device fails, whoever reads
+                       gets SIGBUS [0] */
     uint64_t reserved[4]; /* must be zero */
 };
 
@@ -75,13 +83,15 @@ struct weir_region_params {
  * Make a region. Peers do not see it before it is published.
  *
  * Memory of WEIR_REGION_NEW counts against memory_bytes of the node. Over
- * verbs, NEW and BORROWED memory is registered when a peer first asks for it,
- * once for all peers.
+ * verbs, NEW and BORROWED memory and constant files are registered when a peer
+ * first asks for it, once for all peers. A FILE holds a descriptor, a constant
+ * one only if peers may map it.
  *
  * @param region_out  [out] set on WEIR_OK only
  *
  * Errors:     WEIR_ERR_ARG (names the field), WEIR_ERR_BUDGET (the sum),
  *             WEIR_ERR_NO_MEMORY (the limit, and how to raise it),
+ *             WEIR_ERR_DATA (a constant file is shorter than the range),
  *             WEIR_ERR_SYSTEM (the descriptor)
  * Blocks:     while the kernel clears pages
  * Threads:    any

@@ -38,6 +38,8 @@
     X(suite, place, borrowed_memory_is_larger_than_what_copies_may_take)       \
     X(suite, place, file_is_got)                                               \
     X(suite, place, file_is_larger_than_what_copies_may_take)                  \
+    X(suite, place, constant_file_is_got)                                      \
+    X(suite, place, constant_file_that_is_too_short_is_refused)                \
     X(suite, place, gets_of_a_file_take_turns)                                 \
     X(suite, place, truncated_file_fails_only_what_is_gone)                    \
     X(suite, place, closed_while_its_file_is_read)                             \
@@ -58,7 +60,8 @@
 
 /* Where memory is mapped. */
 #define WT_REGION_MAP_CASES(X, suite, place)                                   \
-    X(suite, place, memory_that_cannot_be_read_is_an_error)
+    X(suite, place, memory_that_cannot_be_read_is_an_error)                    \
+    X(suite, place, constant_file_is_read_in_its_pages)
 
 /* Where nodes have threads. */
 #define WT_REGION_THREAD_CASES(X, suite, place)                                \

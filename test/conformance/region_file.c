@@ -29,20 +29,38 @@ static int make_file(uint64_t id)
     return fd;
 }
 
-/* Its rest from AT on, as long as asked. */
-static weir_region *publish_file(struct wt_reads *r, uint32_t node, uint64_t id,
-                                 int fd, uint64_t bytes)
+static weir_region *publish(struct wt_reads *r, uint32_t node, uint64_t id,
+                            const struct weir_region_params *p)
 {
-    const struct weir_region_params p = {
-        .kind = WEIR_REGION_FILE, .fd = fd, .off = AT, .bytes = bytes};
     const struct weir_name name = {7, id};
     struct weir_error err;
     weir_region *region = NULL;
-    cr_assert_eq(weir_region_open(r->c.node[node], &p, &region, &err), WEIR_OK,
+    cr_assert_eq(weir_region_open(r->c.node[node], p, &region, &err), WEIR_OK,
                  "%s", err.message);
     cr_assert(weir_region_base(region) == NULL);
     cr_assert_eq(weir_region_publish(region, &name, &err), WEIR_OK);
     return region;
+}
+
+/* Its rest from AT on, as long as asked. */
+static weir_region *publish_file(struct wt_reads *r, uint32_t node, uint64_t id,
+                                 int fd, uint64_t bytes)
+{
+    return publish(
+        r, node, id,
+        &(struct weir_region_params){
+            .kind = WEIR_REGION_FILE, .fd = fd, .off = AT, .bytes = bytes});
+}
+
+static weir_region *publish_constant(struct wt_reads *r, uint32_t node,
+                                     uint64_t id, int fd)
+{
+    return publish(r, node, id,
+                   &(struct weir_region_params){.kind = WEIR_REGION_FILE,
+                                                .fd = fd,
+                                                .off = AT,
+                                                .bytes = BYTES,
+                                                .constant = 1});
 }
 
 static void expect(struct wt_reads *r, uint32_t node, uint64_t id, uint64_t off,
@@ -104,6 +122,81 @@ void wt_region_file_is_larger_than_what_copies_may_take(
         (void)close(fd);
     }
     free(dst);
+    wt_reads_close(r);
+}
+
+void wt_region_constant_file_is_got(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    uint8_t *dst = malloc(BYTES);
+    for (uint32_t node = 0; node < 2; node++) {
+        int fd = make_file(79);
+        weir_region *region = publish_constant(r, node, 79, fd);
+        (void)close(fd);
+        expect(r, node, 79, 0, BYTES);
+        expect(r, node, 79, (1 << 20) - 5, 70001);
+        expect(r, node, 79, BYTES - 1, 1);
+        struct weir_got got =
+            wt_get(r, node,
+                   &(struct weir_get){
+                       .name = {7, 79}, .off = 3, .bytes = 99, .dst = dst});
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert(wt_bytes_are(dst, 79, 3, 99));
+        got =
+            wt_get(r, node,
+                   &(struct weir_get){
+                       .name = {7, 79}, .off = BYTES, .bytes = 1, .dst = dst});
+        cr_assert_eq(got.code, WEIR_ERR_ARG);
+        weir_region_close(region);
+    }
+    free(dst);
+    wt_reads_close(r);
+}
+
+void wt_region_constant_file_that_is_too_short_is_refused(
+    const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    int fd = make_file(80);
+    struct weir_region_params p = {.kind = WEIR_REGION_FILE,
+                                   .fd = fd,
+                                   .off = AT,
+                                   .bytes = BYTES + 1,
+                                   .constant = 1};
+    weir_region *region = NULL;
+    struct weir_error err;
+    cr_assert_eq(weir_region_open(r->c.node[1], &p, &region, &err),
+                 WEIR_ERR_DATA);
+    cr_assert_not_null(strstr(err.message, "constant file"), "%s", err.message);
+    cr_assert_null(region);
+    p.constant = 0; /* of another file, gets of what is not there end so */
+    cr_assert_eq(weir_region_open(r->c.node[1], &p, &region, &err), WEIR_OK,
+                 "%s", err.message);
+    weir_region_close(region);
+    (void)close(fd);
+    wt_reads_close(r);
+}
+
+/* Neither copied nor kept: what is written to the file is seen in what was lent
+ * before, and stays seen after the region is closed. */
+void wt_region_constant_file_is_read_in_its_pages(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    int fd = make_file(81);
+    weir_region *region = publish_constant(r, 1, 81, fd);
+    struct weir_got got = wt_get(
+        r, 1,
+        &(struct weir_get){.name = {7, 81}, .off = 5, .bytes = BYTES - 5});
+    cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+    cr_assert_eq(got.mapped, 1);
+    cr_assert(wt_bytes_are(got.ptr, 81, 5, BYTES - 5));
+    weir_region_close(region);
+    const volatile uint8_t *read = got.ptr;
+    uint8_t other = (uint8_t)~read[BYTES - 6];
+    cr_assert_eq(pwrite(fd, &other, 1, AT + BYTES - 1), 1);
+    cr_assert_eq(read[BYTES - 6], other);
+    weir_fetch_release(r->fetch, &got);
+    (void)close(fd);
     wt_reads_close(r);
 }
 

@@ -280,12 +280,12 @@ static weir_err auto_mem_take(struct wi_transport *base,
     return home->ops->mem_take(home->t, part, err);
 }
 
-static weir_err auto_mem_borrow(struct wi_transport *base, void *at,
-                                size_t bytes, uint32_t access,
+static weir_err auto_mem_borrow(struct wi_transport *base,
+                                const struct wi_borrow *what, uint32_t access,
                                 struct wi_mem *out, struct weir_error *err)
 {
     struct auto_part *home = wi_auto_of(base)->home;
-    return home->ops->mem_borrow(home->t, at, bytes, access, out, err);
+    return home->ops->mem_borrow(home->t, what, access, out, err);
 }
 
 static void auto_mem_close(struct wi_transport *base, struct wi_mem *mem)

@@ -27,7 +27,8 @@
  * Memory that the peer may only read goes to it as a descriptor that was opened
  * to read: neither mmap nor mprotect makes a writable mapping of it. (The two
  * processes are one user's, who could always open /proc/PID/mem: this keeps out
- * mistakes, not malice.)
+ * mistakes, not malice.) It may be a file's; then wi_mem.origin is where it
+ * begins in the file, which the peer maps from its first byte on.
  *
  * Who writes what: the send side of an endpoint (struct shm_tx) belongs to the
  * holder of the link's post lock; the rest to the engine thread, which sends
@@ -269,6 +270,9 @@ weir_err wi_shm_mem_reserve(struct wi_transport *t, size_t bytes,
                             struct wi_mem *out, struct weir_error *err);
 weir_err wi_shm_mem_take(struct wi_transport *t, const struct wi_mem_part *part,
                          struct weir_error *err);
+weir_err wi_shm_mem_borrow(struct wi_transport *t, const struct wi_borrow *what,
+                           uint32_t access, struct wi_mem *out,
+                           struct weir_error *err);
 void wi_shm_mem_close(struct wi_transport *t, struct wi_mem *mem);
 /** Map shared memory, to read and perhaps to write. */
 weir_err wi_shm_map_fd(int fd, size_t bytes, uint32_t access, void **base_out,

@@ -62,10 +62,14 @@ static int send_key(const struct shm_ep *ep, enum shm_kind kind, uint64_t key,
     return n >= 0 ? 0 : errno;
 }
 
-/* Another descriptor of the same memory, to read only; -1 and errno. */
+/* Another descriptor of the same memory, to read only; -1 and errno. Of a file
+ * that was opened like this, itself. */
 static int read_only(int fd)
 {
     char path[40];
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+        return fd;
+    }
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -101,7 +105,7 @@ weir_err wi_shm_grant(struct wi_ep *base, const struct wi_mem *mem,
             err, errno, "opening shared memory to read, by /proc/self/fd");
     }
     int why = send_key(ep, SHM_GRANT, ep->last_key + 1, fd);
-    if (!write) {
+    if (fd != (int)mem->handle) {
         (void)close(fd);
     }
     if (why != 0) {
@@ -194,8 +198,11 @@ void wi_shm_ungranted(struct shm_ep *ep, uint64_t key)
     }
 }
 
-/* A peer's memory must be as large as it said, for as long as it is mapped. */
-static weir_err check_grant(int fd, size_t bytes, struct weir_error *err)
+/* A peer's memory must be as large as it said, for as long as it is mapped:
+ * what is to be written is sealed; what is to be read may be a file, which its
+ * program has promised to leave as it is. */
+static weir_err check_grant(int fd, size_t bytes, uint32_t access,
+                            struct weir_error *err)
 {
     struct stat st;
     if (fd < 0) {
@@ -205,11 +212,14 @@ static weir_err check_grant(int fd, size_t bytes, struct weir_error *err)
                        wi_shm_fd_limit());
     }
     int seals = fcntl(fd, F_GET_SEALS);
-    if (fstat(fd, &st) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+    bool sealed = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+        (!sealed && access != WI_ACCESS_READ)) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "peer granted something that is not sealed memory");
     }
-    if (bytes == 0 || bytes % WI_PAGE != 0 || (uint64_t)st.st_size < bytes) {
+    if (bytes == 0 || bytes % WI_PAGE != 0 ||
+        wi_align_up((uint64_t)st.st_size, WI_PAGE) < bytes) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "peer granted %lld bytes of memory and announced %zu",
                        (long long)st.st_size, bytes);
@@ -228,7 +238,7 @@ weir_err wi_shm_map(struct wi_ep *base, uint64_t key, size_t bytes,
                        (unsigned long long)key);
     }
     int fd = take(ep, i);
-    weir_err rc = check_grant(fd, bytes, err);
+    weir_err rc = check_grant(fd, bytes, access, err);
     rc = rc == WEIR_OK ? wi_shm_map_fd(fd, bytes, access, base_out, err) : rc;
     if (fd >= 0) {
         (void)close(fd);

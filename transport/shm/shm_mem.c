@@ -2,7 +2,7 @@
 /*
  * Memory that travels: a memfd whose pages are taken before they are touched
  * and that is sealed against shrinking. Without either, a touch could end in
- * SIGBUS, here or in the peer.
+ * SIGBUS, here or in the peer. Of a file the program has promised as much.
  *
  * Rings are taken piece by piece, by the producers that first use them: of the
  * rings of a query with many shuffles most carry a few rows. A piece that is
@@ -236,11 +236,29 @@ weir_err wi_shm_mem_take(struct wi_transport *base,
     return errno_value == 0 ? WEIR_OK : fail_pages(to - from, errno_value, err);
 }
 
+/* Known by its base: none. */
+weir_err wi_shm_mem_borrow(struct wi_transport *t, const struct wi_borrow *what,
+                           uint32_t access, struct wi_mem *out,
+                           struct weir_error *err)
+{
+    if (what->fd < 0 || access != WI_ACCESS_READ) {
+        return wi_no_borrow(t, what, access, out, err);
+    }
+    *out = (struct wi_mem){
+        .bytes = wi_align_up(what->fd_off + what->bytes, WI_PAGE),
+        .origin = what->fd_off,
+        .handle = (uint64_t)what->fd,
+    };
+    return WEIR_OK;
+}
+
 void wi_shm_mem_close(struct wi_transport *t, struct wi_mem *mem)
 {
     (void)t;
-    (void)munmap(mem->base, mem->bytes);
-    (void)close((int)mem->handle);
+    if (mem->base != NULL) {
+        (void)munmap(mem->base, mem->bytes);
+        (void)close((int)mem->handle);
+    }
 }
 
 weir_err wi_shm_map_fd(int fd, size_t bytes, uint32_t access, void **base_out,

@@ -140,14 +140,15 @@ static weir_err open_memory(struct wi_transport *base, size_t bytes,
     return WEIR_OK;
 }
 
-static weir_err borrow_memory(struct wi_transport *t, void *base, size_t bytes,
-                              uint32_t access, struct wi_mem *out,
-                              struct weir_error *err)
+static weir_err borrow_memory(struct wi_transport *t,
+                              const struct wi_borrow *what, uint32_t access,
+                              struct wi_mem *out, struct weir_error *err)
 {
     (void)t;
     (void)access;
     (void)err;
-    *out = (struct wi_mem){.base = base, .bytes = bytes, .handle = BORROWED};
+    *out = (struct wi_mem){
+        .base = what->base, .bytes = what->bytes, .handle = BORROWED};
     return WEIR_OK;
 }
 

@@ -305,7 +305,7 @@ weir_err wi_tcp_mem_reserve(struct wi_transport *t, size_t bytes,
 weir_err wi_tcp_mem_take(struct wi_transport *t, const struct wi_mem_part *part,
                          struct weir_error *err);
 void wi_tcp_mem_close(struct wi_transport *t, struct wi_mem *mem);
-weir_err wi_tcp_mem_borrow(struct wi_transport *t, void *base, size_t bytes,
+weir_err wi_tcp_mem_borrow(struct wi_transport *t, const struct wi_borrow *what,
                            uint32_t access, struct wi_mem *out,
                            struct weir_error *err);
 weir_err wi_tcp_grant(struct wi_ep *base, const struct wi_mem *mem,

@@ -52,14 +52,15 @@ weir_err wi_tcp_mem_take(struct wi_transport *t, const struct wi_mem_part *part,
                    to - from, strerror(why));
 }
 
-weir_err wi_tcp_mem_borrow(struct wi_transport *t, void *base, size_t bytes,
+weir_err wi_tcp_mem_borrow(struct wi_transport *t, const struct wi_borrow *what,
                            uint32_t access, struct wi_mem *out,
                            struct weir_error *err)
 {
     (void)t;
     (void)access;
     (void)err;
-    *out = (struct wi_mem){.base = base, .bytes = bytes, .handle = BORROWED};
+    *out = (struct wi_mem){
+        .base = what->base, .bytes = what->bytes, .handle = BORROWED};
     return WEIR_OK;
 }
 

@@ -195,9 +195,9 @@ weir_err wi_vb_mem_open(struct wi_transport *base, size_t bytes,
     return WEIR_OK;
 }
 
-weir_err wi_vb_mem_borrow(struct wi_transport *base, void *at, size_t bytes,
-                          uint32_t access, struct wi_mem *out,
-                          struct weir_error *err)
+weir_err wi_vb_mem_borrow(struct wi_transport *base,
+                          const struct wi_borrow *what, uint32_t access,
+                          struct wi_mem *out, struct weir_error *err)
 {
     struct vb_transport *t = vb_of(base);
     if (t->released) {
@@ -207,8 +207,8 @@ weir_err wi_vb_mem_borrow(struct wi_transport *base, void *at, size_t bytes,
     if (m == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a memory");
     }
-    m->base = at;
-    m->bytes = bytes;
+    m->base = what->base;
+    m->bytes = what->bytes;
     m->borrowed = true;
     weir_err rc = register_for_peers(t, m, access, err);
     if (rc != WEIR_OK) {

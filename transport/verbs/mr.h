@@ -40,7 +40,7 @@ struct vb_grant {
 weir_err wi_vb_mem_open(struct wi_transport *t, size_t bytes,
                         struct wi_mem *out, struct weir_error *err);
 void wi_vb_mem_close(struct wi_transport *t, struct wi_mem *mem);
-weir_err wi_vb_mem_borrow(struct wi_transport *t, void *at, size_t bytes,
+weir_err wi_vb_mem_borrow(struct wi_transport *t, const struct wi_borrow *what,
                           uint32_t access, struct wi_mem *out,
                           struct weir_error *err);
 weir_err wi_vb_grant(struct wi_ep *base, const struct wi_mem *mem,

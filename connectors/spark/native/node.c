@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Order of the array of numbers that open() takes; Native.java has the same. */
@@ -236,9 +234,6 @@ static jlong publish(JNIEnv *env, weir_node *node,
     struct weir_error err;
     weir_region *r = NULL;
     if (weir_region_open(node, p, &r, &err) != WEIR_OK) {
-        if (p->release != NULL) {
-            p->release(p->release_arg);
-        }
         throw_error(env, &err);
         return 0;
     }
@@ -250,45 +245,7 @@ static jlong publish(JNIEnv *env, weir_node *node,
     return (jlong)(intptr_t)r;
 }
 
-/* A file's pages, which go over a network without a copy. Spark removes its
- * files, and never shortens them. */
-struct mapped {
-    void *base;
-    size_t bytes;
-};
-
-static void unmap(void *arg)
-{
-    struct mapped *m = arg;
-    (void)munmap(m->base, m->bytes);
-    free(m);
-}
-
-static struct mapped *map_file(const char *path, size_t bytes)
-{
-    struct stat st;
-    struct mapped *m = malloc(sizeof(*m));
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (m != NULL && fd >= 0 && fstat(fd, &st) == 0 &&
-        (size_t)st.st_size < bytes) {
-        errno = ENODATA;
-    } else if (m != NULL && fd >= 0) {
-        *m = (struct mapped){mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0),
-                             bytes};
-        if (m->base != MAP_FAILED) {
-            (void)close(fd);
-            return m;
-        }
-    }
-    int why = errno;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    free(m);
-    errno = why;
-    return NULL;
-}
-
+/* Spark removes its files, and never shortens them. */
 JNIEXPORT jlong JNICALL Java_io_weir_spark_Native_publishFile(
     JNIEnv *env, jclass c, jlong h, jstring path, jlong bytes, jlong space,
     jlong id)
@@ -298,20 +255,21 @@ JNIEXPORT jlong JNICALL Java_io_weir_spark_Native_publishFile(
     if (chars == NULL) {
         return 0;
     }
-    struct mapped *m = map_file(chars, (size_t)bytes);
+    int fd = open(chars, O_RDONLY | O_CLOEXEC);
     int why = errno;
     (*env)->ReleaseStringUTFChars(env, path, chars);
-    if (m == NULL) {
+    if (fd < 0) {
         wj_throw(env, WEIR_ERR_SYSTEM, strerror(why));
         return 0;
     }
-    struct weir_region_params p = {.kind = WEIR_REGION_BORROWED,
-                                   .base = m->base,
+    struct weir_region_params p = {.kind = WEIR_REGION_FILE,
+                                   .fd = fd,
                                    .bytes = (uint64_t)bytes,
-                                   .release = unmap,
-                                   .release_arg = m};
+                                   .constant = 1};
     struct weir_name name = {(uint64_t)space, (uint64_t)id};
-    return publish(env, wj_handle(h)->node, &p, &name);
+    jlong region = publish(env, wj_handle(h)->node, &p, &name);
+    (void)close(fd);
+    return region;
 }
 
 JNIEXPORT jlong JNICALL Java_io_weir_spark_Native_publishMemory(

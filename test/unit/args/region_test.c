@@ -30,6 +30,8 @@ Test(args, region)
     p.off = 0;
     p.fd = -1;
     cr_assert_eq(weir_region_open(w->node, &p, &region, NULL), WEIR_ERR_SYSTEM);
+    p = (struct weir_region_params){.bytes = 10, .constant = 1};
+    REFUSES(weir_region_open, constant, w->node, &p, &region, &w->err);
     p = (struct weir_region_params){.bytes = 10, .reserved = {0, 1}};
     REFUSES(weir_region_open, reserved, w->node, &p, &region, &w->err);
     p.reserved[1] = 0;

@@ -222,7 +222,10 @@ Test(shm_hostile, double_key_and_hoarded_grants_end_the_link)
 /* Memory that its owner could shrink would be a SIGBUS in waiting. */
 Test(shm_hostile, memory_that_could_shrink_is_not_mapped)
 {
-    const uint32_t packets[2][4] = {{SHM_GRANT, 8, 1, 0}, {SHM_GRANT, 8, 2, 0}};
+    const uint32_t packets[4][4] = {{SHM_GRANT, 8, 1, 0},
+                                    {SHM_GRANT, 8, 2, 0},
+                                    {SHM_GRANT, 8, 3, 0},
+                                    {SHM_GRANT, 8, 4, 0}};
     const uint32_t message[] = {SHM_MESSAGES, 16, 8, 0, 1, 2};
     struct wt_node n;
     struct weir_error err = {0};
@@ -236,6 +239,8 @@ Test(shm_hostile, memory_that_could_shrink_is_not_mapped)
     int fd = intrude(&n);
     wt_raw_send(fd, packets[0], sizeof(packets[0]), unsealed);
     wt_raw_send(fd, packets[1], sizeof(packets[1]), tube[0]);
+    wt_raw_send(fd, packets[2], sizeof(packets[2]), tube[0]);
+    wt_raw_send(fd, packets[3], sizeof(packets[3]), unsealed);
     wt_raw_send(fd, message, sizeof(message), -1);
     WT_UNTIL(&n, NULL, n.n_messages == 1);
     for (uint64_t key = 1; key <= 2; key++) {
@@ -243,6 +248,14 @@ Test(shm_hostile, memory_that_could_shrink_is_not_mapped)
                      WEIR_ERR_PEER_PROTOCOL);
         cr_assert_not_null(strstr(err.message, "sealed"), "%s", err.message);
     }
+    /* To be read it may be a file, which a pipe is not, as long as it said. */
+    cr_assert_eq(ops->map(n.accepted, 3, 4096, WI_ACCESS_READ, &at, &err),
+                 WEIR_ERR_PEER_PROTOCOL);
+    cr_assert_not_null(strstr(err.message, "sealed"), "%s", err.message);
+    cr_assert_eq(
+        ops->map(n.accepted, 4, 65536 + 4096, WI_ACCESS_READ, &at, &err),
+        WEIR_ERR_PEER_PROTOCOL);
+    cr_assert_not_null(strstr(err.message, "65536"), "%s", err.message);
     cr_assert_null(at);
     close(fd);
     close(unsealed);

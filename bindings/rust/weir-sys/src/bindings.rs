@@ -118,7 +118,9 @@ pub struct weir_node_params {
     pub stall_ns: u64,
     pub advertise: *const ::core::ffi::c_char,
     pub max_peers: u64,
-    pub reserved: [u64; 5usize],
+    pub secret_file: *const ::core::ffi::c_char,
+    pub identity: *const weir_identity,
+    pub reserved: [u64; 3usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -196,8 +198,14 @@ const _: () = {
         "Offset of field: weir_node_params::max_peers",
     ][::core::mem::offset_of!(weir_node_params, max_peers) - 144usize];
     [
+        "Offset of field: weir_node_params::secret_file",
+    ][::core::mem::offset_of!(weir_node_params, secret_file) - 152usize];
+    [
+        "Offset of field: weir_node_params::identity",
+    ][::core::mem::offset_of!(weir_node_params, identity) - 160usize];
+    [
         "Offset of field: weir_node_params::reserved",
-    ][::core::mem::offset_of!(weir_node_params, reserved) - 152usize];
+    ][::core::mem::offset_of!(weir_node_params, reserved) - 168usize];
 };
 impl Default for weir_node_params {
     fn default() -> Self {
@@ -362,6 +370,7 @@ pub struct weir_region_params {
     >,
     pub release_arg: *mut ::core::ffi::c_void,
     pub writable: ::core::ffi::c_int,
+    pub constant: ::core::ffi::c_int,
     pub reserved: [u64; 4usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -396,6 +405,9 @@ const _: () = {
     [
         "Offset of field: weir_region_params::writable",
     ][::core::mem::offset_of!(weir_region_params, writable) - 48usize];
+    [
+        "Offset of field: weir_region_params::constant",
+    ][::core::mem::offset_of!(weir_region_params, constant) - 52usize];
     [
         "Offset of field: weir_region_params::reserved",
     ][::core::mem::offset_of!(weir_region_params, reserved) - 56usize];
@@ -925,6 +937,66 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn weir_fetch_close(fetch: *mut weir_fetch);
+}
+pub type weir_secret_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        arg: *mut ::core::ffi::c_void,
+        which: u32,
+        bytes: *mut ::core::ffi::c_void,
+        room: u32,
+    ) -> u32,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct weir_identity {
+    pub secret: weir_secret_fn,
+    pub secret_arg: *mut ::core::ffi::c_void,
+    pub tls_cert_file: *const ::core::ffi::c_char,
+    pub tls_key_file: *const ::core::ffi::c_char,
+    pub tls_ca_file: *const ::core::ffi::c_char,
+    pub tls_psk: ::core::ffi::c_int,
+    pub reserved: [u64; 6usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of weir_identity"][::core::mem::size_of::<weir_identity>() - 96usize];
+    ["Alignment of weir_identity"][::core::mem::align_of::<weir_identity>() - 8usize];
+    [
+        "Offset of field: weir_identity::secret",
+    ][::core::mem::offset_of!(weir_identity, secret) - 0usize];
+    [
+        "Offset of field: weir_identity::secret_arg",
+    ][::core::mem::offset_of!(weir_identity, secret_arg) - 8usize];
+    [
+        "Offset of field: weir_identity::tls_cert_file",
+    ][::core::mem::offset_of!(weir_identity, tls_cert_file) - 16usize];
+    [
+        "Offset of field: weir_identity::tls_key_file",
+    ][::core::mem::offset_of!(weir_identity, tls_key_file) - 24usize];
+    [
+        "Offset of field: weir_identity::tls_ca_file",
+    ][::core::mem::offset_of!(weir_identity, tls_ca_file) - 32usize];
+    [
+        "Offset of field: weir_identity::tls_psk",
+    ][::core::mem::offset_of!(weir_identity, tls_psk) - 40usize];
+    [
+        "Offset of field: weir_identity::reserved",
+    ][::core::mem::offset_of!(weir_identity, reserved) - 48usize];
+};
+impl Default for weir_identity {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    pub fn weir_node_renew_secret(
+        node: *mut weir_node,
+        err: *mut weir_error,
+    ) -> weir_err;
 }
 #[repr(C)]
 #[derive(Debug)]

@@ -270,11 +270,42 @@ impl Node {
         file: impl AsFd,
         range: Range<u64>,
     ) -> Result<Region> {
+        self.publish_range(name, &file, &range, false)
+    }
+
+    /// The same of a file that stays as it is: nothing is copied, and peers
+    /// over shm map it. It may be removed.
+    ///
+    /// # Safety
+    /// Until the region is dropped and peers have given back what they were
+    /// lent, nobody writes to the range, nor makes the file shorter: peers
+    /// have slices of it, and those that read what is gone get SIGBUS.
+    ///
+    /// # Errors
+    /// `Data` (it is shorter than the range), and as
+    /// [`publish_file`](Self::publish_file).
+    pub unsafe fn publish_constant_file(
+        &self,
+        name: Name,
+        file: impl AsFd,
+        range: Range<u64>,
+    ) -> Result<Region> {
+        self.publish_range(name, &file, &range, true)
+    }
+
+    fn publish_range(
+        &self,
+        name: Name,
+        file: &impl AsFd,
+        range: &Range<u64>,
+        constant: bool,
+    ) -> Result<Region> {
         let params = sys::weir_region_params {
             kind: sys::WEIR_REGION_FILE,
             fd: file.as_fd().as_raw_fd(),
             off: range.start,
             bytes: range.end.saturating_sub(range.start),
+            constant: constant.into(),
             ..Default::default()
         };
         Raw::open(self, &params)?.publish(name)

@@ -170,6 +170,17 @@ async fn file(transport: &str) {
     let _region = t.owner.publish_file(name, &file, 10..100_000).unwrap();
     let lent = t.fetch.get(&t.peer, name, 5..50_000).await.unwrap();
     assert_eq!(lent.to_vec(), data[15..50_010]);
+    let name = Name::new(SPACE, 34);
+    // SAFETY: the file becomes shorter after both are dropped.
+    let constant =
+        unsafe { t.owner.publish_constant_file(name, &file, 10..100_000) };
+    let lent = t.fetch.get(&t.peer, name, 5..99_990).await.unwrap();
+    assert_eq!(lent.to_vec(), data[15..100_000]);
+    drop((lent, constant.unwrap()));
+    // SAFETY: it is refused.
+    let long =
+        unsafe { t.owner.publish_constant_file(name, &file, 10..100_001) };
+    assert_eq!(long.err().unwrap().kind(), ErrorKind::Data);
     file.set_len(60_000).unwrap();
     // Parts that were read lately may be as they were, so: another region.
     let name = Name::new(SPACE, 33);

@@ -54,7 +54,7 @@ final class Fabric implements AutoCloseable {
             },
             secret);
     address = Native.address(handle);
-    outputs = new Outputs(handle, nonce, options.mostInMemory());
+    outputs = new Outputs(handle, nonce, options.mostInMemory(), options.mapFrom);
     delivery = new Delivery(options, Native.fetch(handle), pool);
     flight = new Flight(handle, options, pool);
     poller = new Thread(this::poll, "weir-fetch");

@@ -15,6 +15,7 @@ final class Options {
   final long memoryBytes;
   final long maxBytesInFlight;
   final int copyBelow;
+  final long mapFrom;
   final long timeoutNs;
   final long detectNs;
   final int maxPeers;
@@ -31,6 +32,7 @@ final class Options {
     memoryBytes = conf.getSizeAsBytes("spark.weir.memory", "1g");
     maxBytesInFlight = conf.getSizeAsBytes("spark.weir.maxBytesInFlight", "256m");
     copyBelow = (int) conf.getSizeAsBytes("spark.weir.copyBelow", "32k");
+    mapFrom = conf.getSizeAsBytes("spark.weir.mapFrom", "1m");
     timeoutNs = conf.getTimeAsMs("spark.weir.timeout", "30s") * 1_000_000L;
     detectNs = conf.getTimeAsMs("spark.weir.detect", "5s") * 1_000_000L;
     maxPeers = conf.getInt("spark.weir.maxPeers", 1024);

@@ -26,17 +26,17 @@ import java.util.Set;
  *     entries: mapId 8, partitions 8, region 8, off 8,
  *              offsets from there 8 x (partitions + 1)
  *
- *   (space, n &lt;&lt; 1)        region n: memory with the bytes of several map outputs, which
- *                          peers of the host read in place; or the pages of one data file
+ *   (space, n &lt;&lt; 1)        region n: memory with the bytes of several map outputs, or the
+ *                          pages of one data file; peers of the host read either in place
  * </pre>
  *
  * All words are little-endian. Entries are written before {@code used}, and a reader takes {@code
  * next} first, so it never skips one. All map outputs of a shuffle have as many partitions, so both
  * sides know how large chunk k is.
  *
- * <p>A peer of the host cannot map a file that may become shorter, so libweir would copy it there
- * again and again; one copy when the map task commits costs less. It is made outside of the lock.
- * What finds no room in memory is published as it lies in its file.
+ * <p>For a region of its own an executor asks once, and maps it. For a small map output that costs
+ * more than a copy to memory which it has mapped already. The copy is made outside of the lock. What
+ * finds no room in memory is published as it lies in its file, and the other way round.
  */
 final class Outputs {
   static final int HEAD_BYTES = 16;
@@ -52,16 +52,21 @@ final class Outputs {
   private final long handle;
   private final long nonce;
   private final long mostInMemory;
+  private final long mapFrom;
   private final Map<Integer, Shuffle> shuffles = new HashMap<>();
   private final Set<Integer> removed = new HashSet<>();
   private long inMemory;
   private boolean closed;
 
-  /** @param mostInMemory bytes of map outputs that are copied to memory */
-  Outputs(long handle, long nonce, long mostInMemory) {
+  /**
+   * @param mostInMemory bytes of map outputs that are copied to memory
+   * @param mapFrom bytes of a map output from which on it stays in its file
+   */
+  Outputs(long handle, long nonce, long mostInMemory, long mapFrom) {
     this.handle = handle;
     this.nonce = nonce;
     this.mostInMemory = mostInMemory;
+    this.mapFrom = mapFrom;
   }
 
   static long space(long nonce, int shuffleId) {
@@ -152,17 +157,39 @@ final class Outputs {
   /* ---- the bytes ---- */
 
   private Place reserve(Shuffle s, long space, long bytes, File data) throws WeirException {
+    Place at = bytes < mapFrom ? inMemory(s, space, bytes) : null;
+    if (at != null) {
+      return at;
+    }
+    try {
+      return inFile(s, space, bytes, data);
+    } catch (WeirException e) { /* descriptors or mappings are used up */
+      at = bytes < mapFrom ? null : inMemory(s, space, bytes);
+      if (at == null) {
+        throw e;
+      }
+      return at;
+    }
+  }
+
+  private Place inFile(Shuffle s, long space, long bytes, File data) throws WeirException {
     Place at = new Place();
+    at.region = s.numbers++;
+    keep(s, Native.publishFile(handle, data.getPath(), bytes, space, dataId(at.region)));
+    Metrics.ME.add("outputsMapped", 1);
+    return at;
+  }
+
+  /* Null: there is no room. */
+  private Place inMemory(Shuffle s, long space, long bytes) {
     if (s.store == null || s.store.memory.capacity() - s.store.used < bytes) {
       Store fresh = openStore(s, space, bytes);
-      s.store = fresh == null ? s.store : fresh;
       if (fresh == null) {
-        at.region = s.numbers++;
-        keep(s, Native.publishFile(handle, data.getPath(), bytes, space, dataId(at.region)));
-        Metrics.ME.add("outputsMapped", 1);
-        return at;
+        return null;
       }
+      s.store = fresh;
     }
+    Place at = new Place();
     at.store = s.store;
     at.region = s.store.number;
     at.off = s.store.used;
