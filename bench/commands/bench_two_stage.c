@@ -35,6 +35,7 @@ enum {
     LIMIT,
     SHM_SECRET,
     TCP_SECRET,
+    TCP_PSK,
     TCP_TLS,
     N_KNOWN
 };
@@ -48,6 +49,7 @@ static const char *const names[N_KNOWN + 1] = {[SHM] = "shm",
                                                [LIMIT] = "limit",
                                                [SHM_SECRET] = "shm-secret",
                                                [TCP_SECRET] = "tcp-secret",
+                                               [TCP_PSK] = "tcp-psk",
                                                [TCP_TLS] = "tcp-tls"};
 
 static const char *mpi_shape = "bulk"; /* set once, before the series */
@@ -78,7 +80,8 @@ static weir_err run_secret(const char *name,
                            const struct wb_plan_params *params,
                            double *seconds_out, struct weir_error *err)
 {
-    static const struct weir_identity identity = {.secret = tell_secret};
+    const struct weir_identity identity = {
+        .secret = tell_secret, .tls_psk = strcmp(name, names[TCP_PSK]) == 0};
     struct wb_plan_params p = *params;
     p.identity = &identity;
     return run_weir(strcmp(name, names[SHM_SECRET]) == 0 ? "shm" : "tcp", &p,
@@ -219,8 +222,8 @@ static const struct option_row two_stage_options[] = {
              "Rows that each node makes [5000000]"),
     {"transports", 't', "LIST",
      "Whom to run: shm, tcp, verbs, auto, sockets, mpi, mpi-tcp; shm-secret "
-     "and tcp-secret: of nodes that have a secret; tcp-tls: of nodes that have "
-     "certificates [shm,tcp,sockets]",
+     "and tcp-secret: of nodes that have a secret; tcp-psk: TLS by that "
+     "secret; tcp-tls: by certificates [shm,tcp,sockets]",
      OPTION_OWN(take_opponents)},
     {"repeat", 'k', "K", "Interleaved runs of each [5]",
      OPTION_U32(struct two_stage, series.repeat, 1, WB_MAX_REPEAT)},
