@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/transport.h"
 #include "test/support/flow.h"
+#include "transport/registry.h"
 
 static const struct wt_place tcp = {.transport = "tcp"};
 
@@ -189,4 +191,33 @@ Test(lookup, link_is_given_up_while_a_name_hangs, .timeout = 60)
     wait_for_hanging(false);
     wt_flow_run(&c, 2, NULL);
     wt_cluster_close(&c);
+}
+
+/* Four threads: three that hang do not keep the next one. */
+Test(lookup, four_names_may_hang_at_a_time, .timeout = 20)
+{
+    enum { NAMES = 4 };
+    static const char *const names[NAMES] = {"tcp:a.slow:9", "tcp:b.slow:9",
+                                             "tcp:c.slow:9", "tcp:d.slow:9"};
+    const struct wi_transport_params params = {.name = "any"};
+    struct weir_error err = {0};
+    struct wi_transport *t = NULL;
+    struct wi_ep *ep[NAMES] = {NULL};
+    cr_assert_eq(wi_tcp_ops.open(&params, &t, &err), WEIR_OK, "%s",
+                 err.message);
+    for (uint32_t i = 0; i < NAMES; i++) {
+        cr_assert_eq(wi_tcp_ops.connect(t, names[i], &ep[i], &err), WEIR_OK,
+                     "%s", err.message);
+    }
+    (void)pthread_mutex_lock(&lock);
+    while (hanging != NAMES) {
+        (void)pthread_cond_wait(&moved, &lock);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    for (uint32_t i = 0; i < NAMES; i++) {
+        wi_tcp_ops.disconnect(ep[i]);
+    }
+    wi_tcp_ops.close(t);
+    release();
+    wait_for_hanging(false);
 }

@@ -11,7 +11,12 @@
 #include <weir/weir.h>
 
 #include "core/base/rcu.h"
+#include "core/format/schema.h"
+#include "core/partition/partition.h"
+#include "core/transport.h"
+#include "test/support/lone.h"
 #include "test/support/rows.h"
+#include "transport/registry.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -455,4 +460,192 @@ Test(refused, each_allocation_of_lists_once, .timeout = 110)
     n_rows = BATCH;
     query_alone = true;
     refuse_each();
+}
+
+/* ---- names of hosts ------------------------------------------------------ */
+
+/* Does a connection to a host by its name begin, its n-th allocation refused?
+ * What the thread of the look-up itself asks for is not counted: it runs only
+ * if nothing was refused. */
+static bool look_up_begins(uint32_t n)
+{
+    const struct wi_transport_params params = {.name = "any"};
+    struct weir_error err = {0};
+    struct wi_transport *t = NULL;
+    struct wi_ep *ep = NULL;
+    refused_at = NEVER;
+    cr_assert_eq(wi_tcp_ops.open(&params, &t, &err), WEIR_OK, "%s",
+                 err.message);
+    asked = 0;
+    refused_at = n;
+    weir_err rc = wi_tcp_ops.connect(t, "tcp:localhost:9", &ep, &err);
+    if (rc == WEIR_OK) {
+        wi_tcp_ops.disconnect(ep);
+    } else {
+        cr_assert_eq(rc, WEIR_ERR_NO_MEMORY, "allocation %u: %s", n,
+                     weir_err_name(rc));
+        cr_assert_null(ep);
+        cr_assert_neq(err.message[0], '\0', "allocation %u", n);
+    }
+    wi_tcp_ops.close(t);
+    return rc == WEIR_OK;
+}
+
+Test(refused, each_allocation_of_a_look_up_once)
+{
+    uint32_t n = 1;
+    while (!look_up_begins(n)) {
+        n++;
+    }
+    cr_assert_gt(n, 3, "an endpoint, the look-ups of all, and this one");
+}
+
+/* ---- what one function makes --------------------------------------------- */
+
+static struct wi_schema *schema_of_all;
+static struct ArrowArray made; /* two rows of it */
+
+static weir_err by_range(struct weir_error *err)
+{
+    static const char *const keys[] = {"id", "text"};
+    const struct wi_partition_params params = {.kind = WEIR_RANGE,
+                                               .n_dest = 3,
+                                               .keys = keys,
+                                               .n_keys = 2,
+                                               .bounds = &made};
+    struct wi_partition *p = NULL;
+    weir_err rc = wi_partition_open(schema_of_all, &params, &p, err);
+    cr_assert_eq(rc == WEIR_OK, p != NULL);
+    if (rc == WEIR_OK) {
+        wi_partition_close(p);
+    }
+    return rc;
+}
+
+static weir_err picked(struct weir_error *err)
+{
+    static const uint32_t columns[] = {1, 0};
+    struct wi_schema *s = NULL;
+    weir_err rc = wi_schema_pick(schema_of_all, columns, 2, &s, err);
+    cr_assert_eq(rc == WEIR_OK, s != NULL);
+    if (rc == WEIR_OK) {
+        wi_schema_close(s);
+    }
+    return rc;
+}
+
+/* Until none is refused any more. */
+static void refuse_each_of(weir_err (*fn)(struct weir_error *err))
+{
+    weir_err rc = WEIR_ERR_NO_MEMORY;
+    uint32_t n = 0;
+    while (rc == WEIR_ERR_NO_MEMORY) {
+        struct weir_error err = {0};
+        long alive = live;
+        asked = 0;
+        refused_at = ++n;
+        rc = fn(&err);
+        refused_at = NEVER;
+        cr_assert_eq(rc == WEIR_OK, asked < n, "allocation %u: %s", n,
+                     weir_err_name(rc));
+        cr_assert(rc == WEIR_OK || err.message[0] != '\0', "allocation %u", n);
+        cr_assert_eq(live, alive, "allocation %u: %ld are left", n,
+                     live - alive);
+    }
+    cr_assert_eq(rc, WEIR_OK, "allocation %u: %s", n, weir_err_name(rc));
+    cr_assert_gt(n, 1);
+}
+
+Test(refused, each_allocation_of_a_partition_or_schema_once)
+{
+    struct ArrowSchema schema;
+    struct weir_error err = {0};
+    wt_rows_schema(&rows, false, &schema);
+    wt_rows_make(&rows, 0, 2, &made);
+    cr_assert_eq(wi_schema_open(&schema, &schema_of_all, &err), WEIR_OK, "%s",
+                 err.message);
+    schema.release(&schema);
+    refuse_each_of(by_range);
+    refuse_each_of(picked);
+    made.release(&made);
+    wi_schema_close(schema_of_all);
+}
+
+static const struct wi_transport_ops *ops;
+
+static weir_err transport(struct weir_error *err)
+{
+    const struct wi_transport_params params = {.name = "any"};
+    struct wi_transport *t = NULL;
+    weir_err rc = ops->open(&params, &t, err);
+    cr_assert_eq(rc == WEIR_OK, t != NULL);
+    if (rc == WEIR_OK) {
+        ops->close(t);
+    }
+    return rc;
+}
+
+Test(refused, each_allocation_of_a_transport_once)
+{
+    ops = &wi_shm_ops;
+    refuse_each_of(transport);
+    ops = &wi_tcp_ops;
+    refuse_each_of(transport);
+}
+
+static struct wt_lone lone;
+
+/* Rows of a query of one node, to itself. */
+static weir_query *read_batch(struct ArrowArray *batch_out)
+{
+    static const uint32_t self = 0;
+    const struct weir_query_params q = {
+        .id = 1, .members = &self, .n_members = 1};
+    struct ArrowSchema schema;
+    const struct weir_shuffle_params s = {
+        .schema = &schema, .partitioning = WEIR_GATHER, .producer_workers = 1};
+    struct weir_error err = {0};
+    weir_query *query = NULL;
+    weir_shuffle *shuffle = NULL;
+    weir_writer *writer = NULL;
+    weir_reader *reader = NULL;
+    wt_rows_schema(&rows, false, &schema);
+    cr_assert_eq(weir_query_open(lone.node, &q, &query, &err), WEIR_OK);
+    cr_assert_eq(weir_shuffle_open(query, &s, &shuffle, &err), WEIR_OK);
+    schema.release(&schema);
+    cr_assert_eq(weir_reader_open(shuffle, 0, &reader, &err), WEIR_OK);
+    cr_assert_eq(weir_writer_open(shuffle, 0, &writer, &err), WEIR_OK);
+    wt_lone_settle(&lone);
+    wt_rows_make(&rows, 0, 2, &made);
+    cr_assert_eq(weir_writer_push(writer, &made), WEIR_OK);
+    made.release(&made);
+    cr_assert_eq(weir_writer_flush(writer), WEIR_OK);
+    cr_assert_eq(weir_reader_next(reader, batch_out), WEIR_OK);
+    return query;
+}
+
+/* A batch that could not be copied is what it was. */
+Test(refused, each_allocation_of_a_detach_once)
+{
+    struct ArrowArray batch;
+    weir_err rc = WEIR_ERR_NO_MEMORY;
+    uint32_t n = 0;
+    wt_lone_open(&lone, NULL);
+    wt_lone_join(&lone);
+    weir_query *query = read_batch(&batch);
+    while (rc == WEIR_ERR_NO_MEMORY) {
+        asked = 0;
+        refused_at = ++n;
+        rc = weir_batch_detach(&batch);
+        refused_at = NEVER;
+        cr_assert_eq(rc == WEIR_OK, asked < n, "allocation %u", n);
+        cr_assert_eq(batch.length, 2);
+        cr_assert_eq(((const int64_t *)batch.children[0]->buffers[1])[1], 1);
+    }
+    cr_assert_eq(rc, WEIR_OK);
+    cr_assert_gt(n, 2);
+    batch.release(&batch);
+    weir_query_cancel(query, NULL);
+    weir_query_close(query);
+    wt_lone_close(&lone);
 }

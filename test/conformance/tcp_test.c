@@ -536,6 +536,32 @@ Test(tcp, grant_that_ends_under_an_operation_ends_the_link, .timeout = 60)
     expect_early(TCP_WRITE, "still wrote");
 }
 
+/* All of its answer is queued, behind what the socket does not take. */
+Test(tcp, grant_that_ends_before_its_answer_is_sent_ends_the_link,
+     .timeout = 60)
+{
+    static const uint8_t much[4096];
+    struct raw raw;
+    uint8_t record[24];
+    weir_err rc = WEIR_OK;
+    raw_open(&raw);
+    while (rc == WEIR_OK) { /* the raw peer reads nothing */
+        rc = wi_tcp_ops.send(raw.end->ep, much, sizeof(much));
+        rc = rc == WEIR_OK ? wi_tcp_ops.kick(raw.end->ep) : rc;
+    }
+    cr_assert_eq(rc, WEIR_AGAIN);
+    header(record, TCP_READ, 64, raw.key, 0);
+    raw_send(raw.fd, record, sizeof(record));
+    poll_once(&raw);
+    cr_assert_eq(wi_tcp_ops.kick(raw.end->ep), WEIR_AGAIN);
+    cr_assert_eq(wi_tcp_ops.ungrant(raw.end->ep, &raw.mem, raw.key),
+                 WEIR_ERR_PEER_LOST);
+    WT_UNTIL(&raw.spi, raw.end->closed);
+    cr_assert_not_null(strstr(raw.end->reason, "still read"), "%s",
+                       raw.end->reason);
+    raw_close(&raw);
+}
+
 /* Records that are almost right, in random pieces, of 300 seeds. Whatever
  * happens, nothing outside the grant changes and messages have legal sizes. */
 Test(tcp, random_streams_do_no_harm, .timeout = 120)

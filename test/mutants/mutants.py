@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mutants.py [--count 200] [--seed 1] [--minutes M] [FILE ...]: are the tests
-any good? Breaks core/ and transport/{sim,shm,tcp} in one place at a time, in a
-copy of the tree at HEAD (build/mutants), and runs the unit, conformance and
-simulator tests until one of them fails. What none notices is a survivor.
+"""mutants.py [--count 200] [--seed 1] [--minutes M] [--jobs 2] [FILE ...]: are
+the tests any good? Breaks core/ and transport/{sim,shm,tcp} in one place at a
+time, in a copy of the tree at HEAD (build/mutants, one for each job), and runs
+the unit, conformance and simulator tests until one of them fails. What none
+notices is a survivor.
 
   draw --> change a line --> compile --> same object? draw again
                                 |
@@ -11,12 +12,12 @@ simulator tests until one of them fails. What none notices is a survivor.
 The tests that are nearest to the file come first, then what has killed most per
 second so far. All mutants are tried by the quick programs (QUICK_S seconds)
 first, those that survive by the slow ones after that. Weakened memory orders
-are run under ThreadSanitizer, the rest plainly. Results are kept in
-build/mutants/results.jsonl: a run that was broken off goes on where it stopped,
-and what survived an older commit is tried again. The survivors are listed in
-build/mutants/report.md; those in test/mutants/explained.txt (a line `key |
-reason`) change nothing that a test could see. Exit status 1: fewer than 90 in
-100 were killed.
+are run under ThreadSanitizer, the rest plainly. Results are kept, with the
+sources, in test/mutants/results.jsonl: a run that was broken off goes on where
+it stopped, and what survived an older commit is tried again. The survivors are
+listed in build/mutants/report.md; those in test/mutants/explained.txt (a line
+`key | reason`) change nothing that a test could see. Exit status 1: fewer than
+90 in 100 were killed.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import collections
 import filecmp
 import hashlib
 import json
+import multiprocessing
 import os
 import pathlib
 import random
@@ -37,9 +39,7 @@ import candidates
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutants"
-TREE = WORK / "tree"
-RESULTS = WORK / "results.jsonl"
-SECONDS = WORK / "seconds.json"
+RESULTS = ROOT / "test" / "mutants" / "results.jsonl"
 SHARES = {"comparison": 25, "off by one": 12, "store": 20, "wake": 10,
           "check": 23, "order": 10}
 LEAST = 0.90
@@ -91,23 +91,24 @@ def run(args, **kw):
 
 
 class Build:
-    """A build of the tree: plain, or under a sanitizer."""
+    """A build of a tree: plain, or under a sanitizer."""
 
-    def __init__(self, preset):
-        self.dir = TREE / "build" / preset
+    def __init__(self, tree, preset):
+        self.tree = tree
+        self.dir = tree / "build" / preset
+        self.kept = tree / "build" / "seconds.json"
         self.plain = preset == "dev"
         if not (self.dir / "build.ninja").exists():
             run(["cmake", "--preset", preset, "-DWEIR_WERROR=OFF",
                  "-DWEIR_MICRO=OFF", "-DWEIR_MPI=OFF"]
                 + (["-DCMAKE_C_FLAGS=-O1", "-DCMAKE_C_FLAGS_DEBUG="]
-                   if self.plain else []), cwd=TREE)
+                   if self.plain else []), cwd=tree)
         self.rules = (self.dir / "build.ninja").read_text()
         self.known = self.read_seconds()
         self.seconds = self.known.setdefault(preset, {})
 
-    @staticmethod
-    def read_seconds():
-        return json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+    def read_seconds(self):
+        return json.loads(self.kept.read_text()) if self.kept.exists() else {}
 
     @staticmethod
     def target(test):
@@ -158,7 +159,7 @@ class Build:
             if not self.passes(test, 900):
                 sys.exit(f"{test} fails before anything was broken")
             self.seconds[test] = time.monotonic() - begin
-            SECONDS.write_text(json.dumps(self.known))
+            self.kept.write_text(json.dumps(self.known))
         return 20 + 6 * self.seconds[test]
 
 
@@ -167,51 +168,51 @@ def head_of_root():
                           capture_output=True, text=True).stdout.strip()
 
 
-def copy_tree(head):
+def copy_tree(head, tree):
     """The tree at HEAD; the sources of others are linked. What has not changed
     keeps its time, so that it is not compiled again."""
-    fresh = WORK / "fresh"
+    fresh = tree.with_name(f"{tree.name}-fresh")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     with subprocess.Popen(["git", "archive", head], cwd=ROOT,
                           stdout=subprocess.PIPE) as archive:
         run(["tar", "xm", "-C", fresh], stdin=archive.stdout)
     for new in fresh.rglob("*"):
-        to = TREE / new.relative_to(fresh)
+        to = tree / new.relative_to(fresh)
         if new.is_file() and not (to.exists() and
                                   filecmp.cmp(new, to, shallow=False)):
             to.parent.mkdir(parents=True, exist_ok=True)
             new.replace(to)
-    for old in [p for p in TREE.rglob("*") if p.is_file()]:
-        inside = old.relative_to(TREE)
+    for old in [p for p in tree.rglob("*") if p.is_file()]:
+        inside = old.relative_to(tree)
         if inside.parts[0] != "build" and not (ROOT / inside).exists():
             old.unlink()
     shutil.rmtree(fresh)
-    (TREE / "build").mkdir(exist_ok=True)
+    (tree / "build").mkdir(exist_ok=True)
     for name in ("arrow", "libduckdb"):
-        link = TREE / "build" / name
+        link = tree / "build" / name
         if (ROOT / "build" / name).exists() and not link.exists():
             link.symlink_to(ROOT / "build" / name)
 
 
-def sources(names):
+def sources(tree, names):
     if names:
         return sorted(names)
     found = []
     for folder in ("core", "transport/sim", "transport/shm", "transport/tcp"):
-        found += [str(p.relative_to(TREE))
-                  for p in (TREE / folder).rglob("*.c")]
+        found += [str(p.relative_to(tree))
+                  for p in (tree / folder).rglob("*.c")]
     # Found by the processor: the other levels' tests run on other machines.
     return sorted(p for p in found if "vbmi2" not in p and "avx512" not in p
                   and "vec128" not in p)
 
 
-def draw(names, seed):
+def draw(tree, names, seed):
     """All mutations by kind, each kind in random order."""
     rng = random.Random(seed)
     by_kind = {kind: [] for kind in SHARES}
-    for path in sources(names):
-        for m in candidates.of_file(TREE, path):
+    for path in sources(tree, names):
+        for m in candidates.of_file(tree, path):
             by_kind[m.kind].append(m)
     for group in by_kind.values():
         rng.shuffle(group)
@@ -242,7 +243,7 @@ def killer_of(m, build, suites):
     obj = build.object_of(m.path)
     build.compile(obj)
     before = digest(build.dir / obj)
-    source = TREE / m.path
+    source = build.tree / m.path
     whole = source.read_text()
     lines = whole.split("\n")
     lines[m.line] = m.new
@@ -275,9 +276,11 @@ def explained():
     return dict(line.rsplit(" | ", 1) for line in lines if " | " in line)
 
 
-def report():
+def report(by_kind):
+    """Of those that can still be drawn: sources change."""
+    keys = {m.key for group in by_kind.values() for m in group}
     tried = [r for r in read_results().values()
-             if r["killer"] not in ("same", "broken")]
+             if r["killer"] not in ("same", "broken") and r["key"] in keys]
     reasons = explained()
     killed = [r for r in tried if r["killer"]]
     left = [r for r in tried if not r["killer"]]
@@ -323,52 +326,64 @@ def is_quick(build, test):
     return build.limit(test) is not None and build.seconds[test] <= QUICK_S
 
 
-def try_one(m, builds, done, head, quick):
-    """Run the quick programs; or, of a survivor of these, all others."""
-    preset = "tsan" if m.kind == "order" else "dev"
-    if preset not in builds:
-        builds[preset] = Build(preset)
-    build = builds[preset]
-    kills = collections.Counter(r["killer"] for r in done.values())
-    begin = time.monotonic()
-    suites = [s for s in order_of(m, build, kills)
-              if is_quick(build, s) == quick]
-    killer = killer_of(m, build, suites)
-    done[m.key] = {"key": m.key, "kind": m.kind, "line": m.line,
-                   "killer": killer, "head": head,
-                   "whole": killer is not None or not quick}
-    with RESULTS.open("a") as f:
-        f.write(json.dumps(done[m.key]) + "\n")
-    says = killer or ("survives, so far" if quick else "SURVIVES")
-    print(f"{says:24} {time.monotonic() - begin:4.0f} s {m.key}", flush=True)
+class Job:
+    """Tries its share of the mutants, one after the other, in its own tree."""
 
+    def __init__(self, tree, head, deadline):
+        self.tree = tree
+        self.head = head
+        self.deadline = deadline
+        self.builds = {}
+        self.done = read_results()
 
-def try_quick(by_kind, count, deadline, head):
-    """Returns all that were drawn, for the slow programs."""
-    done = read_results()
-    builds = {}
-    drawn = []
-    turns = in_turns(by_kind, count)
-    m = next(turns, None)
-    while m is not None and time.monotonic() < deadline:
-        old = done.get(m.key)
-        if old is None or (old["killer"] is None and old["head"] != head):
-            try_one(m, builds, done, head, True)
-        drawn.append(m)
-        try:
-            m = turns.send(done[m.key]["killer"] not in ("same", "broken"))
-        except StopIteration:
-            break
-    return drawn, builds, done
+    def build_for(self, m):
+        preset = "tsan" if m.kind == "order" else "dev"
+        if preset not in self.builds:
+            self.builds[preset] = Build(self.tree, preset)
+        return self.builds[preset]
 
+    def try_one(self, m, quick):
+        """Run the quick programs; or, of a survivor of these, all others."""
+        build = self.build_for(m)
+        kills = collections.Counter(r["killer"] for r in self.done.values())
+        begin = time.monotonic()
+        suites = [s for s in order_of(m, build, kills)
+                  if is_quick(build, s) == quick]
+        killer = killer_of(m, build, suites)
+        result = {"key": m.key, "kind": m.kind, "line": m.line,
+                  "killer": killer, "head": self.head,
+                  "whole": killer is not None or not quick}
+        self.done[m.key] = result
+        with RESULTS.open("a") as f:
+            f.write(json.dumps(result) + "\n")
+        says = killer or ("survives, so far" if quick else "SURVIVES")
+        print(f"{says:24} {time.monotonic() - begin:4.0f} s {m.key}",
+              flush=True)
 
-def try_all(by_kind, count, deadline, head):
-    drawn, builds, done = try_quick(by_kind, count, deadline, head)
-    for m in drawn:
-        if time.monotonic() > deadline:
-            break
-        if not done[m.key].get("whole", True):
-            try_one(m, builds, done, head, False)
+    def try_quick(self, by_kind, count):
+        """Returns all that were drawn, for the slow programs."""
+        drawn = []
+        turns = in_turns(by_kind, count)
+        m = next(turns, None)
+        while m is not None and time.monotonic() < self.deadline:
+            old = self.done.get(m.key)
+            if old is None or (old["killer"] is None and
+                               old["head"] != self.head):
+                self.try_one(m, True)
+            drawn.append(m)
+            worth = self.done[m.key]["killer"] not in ("same", "broken")
+            try:
+                m = turns.send(worth)
+            except StopIteration:
+                break
+        return drawn
+
+    def try_all(self, by_kind, count):
+        for m in self.try_quick(by_kind, count):
+            if time.monotonic() > self.deadline:
+                break
+            if not self.done[m.key].get("whole", True):
+                self.try_one(m, False)
 
 
 def main():
@@ -376,13 +391,27 @@ def main():
     p.add_argument("--count", type=int, default=200)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--minutes", type=float, default=600)
+    p.add_argument("--jobs", type=int, default=2)
     p.add_argument("files", nargs="*")
     args = p.parse_args()
     head = head_of_root()
     deadline = time.monotonic() + 60 * args.minutes
-    copy_tree(head)
-    try_all(draw(args.files, args.seed), args.count, deadline, head)
-    return 0 if report() >= LEAST else 1
+    trees = [WORK / f"tree-{i}" for i in range(args.jobs)]
+    for tree in trees:
+        copy_tree(head, tree)
+    by_kind = draw(trees[0], args.files, args.seed)
+    jobs = []
+    for i, tree in enumerate(trees):
+        share = {kind: all_[i::args.jobs] for kind, all_ in by_kind.items()}
+        jobs.append(multiprocessing.Process(
+            target=Job(tree, head, deadline).try_all,
+            args=(share, args.count / args.jobs)))
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    enough = report(by_kind) >= LEAST
+    return 0 if enough and not any(job.exitcode for job in jobs) else 1
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include "core/base/cc.h"
 
 static const struct weir_field two_fields[] = {
     {"id", "l", 0},
@@ -79,4 +82,23 @@ Test(batch, schema_build_names_the_column_with_a_bad_format)
     cr_assert_eq(weir_schema_build(fields, 2, &s, &err), WEIR_ERR_SCHEMA);
     cr_assert_not_null(strstr(err.message, "bad"), "%s", err.message);
     cr_assert_eq(s.n_children, 7, "output written on failure");
+}
+
+/* Behind the last byte of both lies memory that cannot be read. */
+Test(batch, schema_build_reads_no_further_than_the_texts)
+{
+    struct ArrowSchema s;
+    char *pages = mmap(NULL, 2 * WI_PAGE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(pages, MAP_FAILED);
+    cr_assert_eq(mprotect(pages + WI_PAGE, WI_PAGE, PROT_NONE), 0);
+    char *text = pages + WI_PAGE - 2; /* "l" and its end */
+    text[0] = 'l';
+    const struct weir_field fields[] = {{"id", text, 0}, {text, "u", 0}};
+    cr_assert_eq(weir_schema_build(fields, 2, &s, NULL), WEIR_OK);
+    cr_assert_str_eq(s.children[0]->format, "l");
+    cr_assert_str_eq(s.children[0]->name, "id");
+    cr_assert_str_eq(s.children[1]->name, "l");
+    s.release(&s);
+    (void)munmap(pages, 2 * WI_PAGE);
 }

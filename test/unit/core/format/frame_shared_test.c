@@ -131,3 +131,41 @@ Test(frame_shared, exported_offsets_stay_what_was_checked)
         free(s.all);
     }
 }
+
+/* Behind the offsets of a column lie those of the next one, or nothing. */
+Test(frame_shared, nothing_but_offsets_is_copied)
+{
+    enum { TEXTS = 15 };
+    static const struct weir_field text = {"t", "u", 0};
+    struct wt_batch t;
+    struct wi_builder *b = NULL;
+    struct ArrowArray array;
+    struct weir_error err = {0};
+    struct wi_frame_header h;
+    struct space s = open_space();
+    struct space hidden = open_space();
+    wt_open_schema(&t, 1, &text, 1);
+    wt_random_batch(&t, TEXTS, 24);
+    cr_assert_eq(wi_builder_open(t.schema, &b, NULL), WEIR_OK);
+    wi_builder_start(b, s.mem, BYTES, 0);
+    cr_assert_eq(wi_builder_append(b, t.views, NULL, 0, TEXTS), TEXTS);
+    cr_assert_gt(wi_builder_finish(b, true), 0);
+    memcpy(&h, s.mem, sizeof(h));
+    struct wi_export *x = wi_export_open(t.schema);
+    const struct wi_frame_at at = {
+        .h = &h, .mem = s.mem, .offsets = hidden.mem};
+    cr_assert_eq(wi_frame_export(x, &at, &array, &err), WEIR_OK, "%s",
+                 err.message);
+    const uint8_t *from = array.children[0]->buffers[1];
+    const uint8_t *end = from + (TEXTS + 1) * sizeof(int32_t);
+    cr_assert(from >= hidden.mem && end <= hidden.mem + BYTES);
+    for (const uint8_t *p = hidden.mem; p < hidden.mem + BYTES; p++) {
+        cr_assert(*p == 0xa5 || (p >= from && p < end), "byte %ld",
+                  (long)(p - from));
+    }
+    wi_export_close(x);
+    wi_builder_close(b);
+    wt_close(&t);
+    free(hidden.all);
+    free(s.all);
+}

@@ -853,3 +853,25 @@ Test(frame, checksum_of_a_frame_covers_every_used_byte_and_rows)
     wi_builder_close(b);
     wt_close(&t);
 }
+
+/* The header of a chunk counts no buffers. A peer's may say what it wants. */
+Test(frame, checksum_of_a_chunk_covers_its_bytes_whatever_it_says)
+{
+    enum { CHUNK = 256 };
+    static uint8_t image[CHUNK]; /* zeros, as an empty table */
+    uint8_t *mem = take_frame(1024);
+    cr_assert_gt(wi_frame_put_chunk(mem, image, 1000, 0, CHUNK, true), 0);
+    struct wi_frame_header h = header_of(mem);
+    cr_assert_eq(h.checksum, wi_frame_checksum(&h, mem));
+    for (uint32_t n = 0; n <= 4; n++) {
+        h.n_buffers = n;
+        uint64_t sum = wi_frame_checksum(&h, mem);
+        for (uint32_t at = WI_TABLE_OFF; at < WI_TABLE_OFF + CHUNK; at++) {
+            mem[at] ^= 0x10;
+            cr_assert_neq(wi_frame_checksum(&h, mem), sum, "%u: byte %u", n,
+                          at);
+            mem[at] ^= 0x10;
+        }
+    }
+    free(mem);
+}

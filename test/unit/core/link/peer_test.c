@@ -8,9 +8,12 @@
 #include "core/link/lock.h"
 #include "core/link/members.h"
 #include "core/link/peer.h"
+#include "core/link/send.h"
 #include "test/support/lone.h"
 
 static const uint64_t ms = 1000000u;
+
+static uint64_t connect_ns = 100000000; /* of the nodes below */
 
 enum { PEERS = 2 };
 
@@ -29,7 +32,7 @@ static void open_node(struct trio *t, uint32_t i)
                                        .manual = 1,
                                        .max_members = 2,
                                        .max_peers = PEERS,
-                                       .connect_ns = 100 * ms,
+                                       .connect_ns = connect_ns,
                                        .detect_ns = 100 * ms,
                                        .idle_close_ns = 1000 * ms,
                                        .transport_arg = &port};
@@ -340,6 +343,41 @@ Test(peer, members_and_the_node_itself_are_peers)
     trio_close(&t);
 }
 
+/* No query, and an operation that has no time limit: the link itself asks. */
+Test(peer, one_that_falls_silent_is_lost_in_time)
+{
+    const struct weir_fetch_params params = {.timeout_ns = WEIR_FOREVER};
+    const struct weir_get get = {.name = {7, 1}, .bytes = 1};
+    struct weir_error err = {0};
+    struct weir_got got;
+    struct trio t;
+    weir_fetch *f = NULL;
+    uint32_t taken = 0;
+    connect_ns = 10000 * ms; /* what is due for it comes too late */
+    trio_open(&t);
+    weir_peer *p = open_peer(&t, 0, "sim:1");
+    struct wi_link *l = wi_peer_link(p);
+    weir_node *other = t.node[1];
+    t.node[1] = NULL; /* takes no step: the handshake is slow */
+    pass(&t, 60 * ms);
+    t.node[1] = other;
+    pass(&t, ms);
+    cr_assert_eq(l->state, WI_LINK_OPEN);
+    cr_assert_eq(weir_fetch_open(t.node[0], &params, &f, &err), WEIR_OK);
+    t.node[1] = NULL; /* silent from now on */
+    cr_assert_eq(weir_fetch_get(f, p, &get, 1, &taken), WEIR_OK);
+    pass(&t, 99 * ms);
+    cr_assert_eq(n_links(&t, 0), 1, "before detect_ns");
+    cr_assert_eq(weir_fetch_next(f, &got), WEIR_AGAIN);
+    pass(&t, 30 * ms); /* a quarter of detect_ns later, at most */
+    cr_assert_eq(weir_fetch_next(f, &got), WEIR_OK);
+    cr_assert_eq(got.code, WEIR_ERR_PEER_LOST);
+    t.node[1] = other;
+    weir_fetch_close(f);
+    weir_peer_close(p);
+    trio_close(&t);
+}
+
 /* ---- what comes from a peer is not to be trusted ------------------------- */
 
 static void fill_hello(union wi_msg *m, enum wi_msg_type type)
@@ -476,5 +514,128 @@ Test(peer, a_newcomer_before_the_join_is_told_in_time)
     cr_assert_not_null(
         strstr(raw->last[WI_MSG_REFUSE].refuse.text, "weir_node_add_member"));
     cr_assert_lt(wi_simnet_now(lone.net), 60 * ms);
+    wt_lone_close(&lone);
+}
+
+/* Its HELLO came before this node joined, with a list that it is on. */
+Test(peer, a_member_before_the_join_is_let_in_at_once)
+{
+    static struct wt_lone lone; /* too large for a stack */
+    union wi_msg m;
+    wt_lone_open(&lone, NULL);
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    fill_hello(&m, WI_MSG_HELLO);
+    m.hello.from = 1;
+    m.hello.to = 0;
+    m.hello.n_members = 2;
+    m.hello.workers = 1;
+    m.hello.frame_bytes = 16384;
+    wi_text_put(m.hello.name, WI_NAME_BYTES, "raw");
+    wt_raw_say(raw, &m);
+    wt_lone_settle(&lone);
+    cr_assert_eq(raw->messages, 0, "it waits for the join");
+    cr_assert_eq(wi_load_sc(&lone.node->engine.kick), 0);
+    wt_lone_join(&lone);
+    cr_assert_neq(wi_load_sc(&lone.node->engine.kick), 0, "a new deadline");
+    wt_lone_settle(&lone);
+    cr_assert_eq(raw->of_type[WI_MSG_ACCEPT], 1);
+    wt_lone_close(&lone);
+}
+
+/* ---- links that end ------------------------------------------------------ */
+
+static struct wi_link *link_to_raw(struct wt_lone *lone)
+{
+    return lone->node->engine.members[1].link;
+}
+
+/* It has said BYE, and waits for the peer's: no longer than detect_ns. */
+Test(peer, a_closing_link_does_not_wait_for_ever)
+{
+    static const struct weir_node_params params = {.detect_ns = 100000000,
+                                                   .idle_close_ns = 50000000};
+    static struct wt_lone lone; /* too large for a stack */
+    wt_lone_open(&lone, &params);
+    wt_lone_join(&lone);
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    wt_raw_greet(raw);
+    WT_TURNS(&lone, raw->of_type[WI_MSG_BYE] == 1);
+    uint64_t from = wi_simnet_now(lone.net);
+    cr_assert_eq(link_to_raw(&lone)->state, WI_LINK_CLOSING);
+    WT_TURNS(&lone, raw->closed);
+    cr_assert_leq(wi_simnet_now(lone.net), from + 101 * ms);
+    cr_assert_null(link_to_raw(&lone));
+    wt_lone_close(&lone);
+}
+
+/* A worker may be in the midst of a post when its link ends. */
+Test(peer, a_dead_link_stays_until_nobody_posts_over_it)
+{
+    static const struct weir_node_params params = {.detect_ns = 100000000,
+                                                   .idle_close_ns = 50000000};
+    static struct wt_lone lone; /* too large for a stack */
+    union wi_msg m;
+    wt_lone_open(&lone, &params);
+    wt_lone_join(&lone);
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    wt_raw_greet(raw);
+    WT_TURNS(&lone, raw->of_type[WI_MSG_BYE] == 1);
+    struct wi_link *l = link_to_raw(&lone);
+    wi_store_sc(&l->lock, 1); /* E6: a post begins */
+    WT_TURNS(&lone, link_to_raw(&lone) == NULL);
+    wt_lone_settle(&lone);
+    cr_assert_not(raw->closed);
+    cr_assert_eq(l->state, WI_LINK_DEAD);
+    wi_msg_init(&m, WI_MSG_CLOSE);
+    uint32_t queued = wi_link_queued(l);
+    wi_link_send(l, &m);
+    cr_assert_eq(wi_link_queued(l), queued, "nothing is sent over it");
+    wi_store_sc(&l->lock, 0); /* E6: it is over */
+    wi_engine_kick(&lone.node->engine);
+    wt_lone_settle(&lone);
+    cr_assert(raw->closed);
+    wt_lone_close(&lone);
+}
+
+/* Its messages would fill the memory: it ends in the step that finds it. */
+Test(peer, a_link_with_too_many_messages_ends_at_once)
+{
+    static struct wt_lone lone; /* too large for a stack */
+    union wi_msg m;
+    wt_lone_open(&lone, NULL);
+    wt_lone_join(&lone);
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    wt_raw_greet(raw);
+    struct wi_link *l = link_to_raw(&lone);
+    cr_assert_eq(l->state, WI_LINK_OPEN);
+    l->ctl_put += 1u << 30; /* as if so many waited */
+    wi_msg_init(&m, WI_MSG_CLOSE);
+    wi_link_send(l, &m);
+    uint64_t now = wi_simnet_now(lone.net);
+    while (weir_node_step(lone.node, now, &lone.next_ns) == WEIR_OK) {
+    }
+    cr_assert_not_null(strstr(lone.log, "it does not read"), "%s", lone.log);
+    wt_lone_close(&lone);
+}
+
+Test(peer, a_member_with_other_workers_than_the_list_says_is_refused)
+{
+    static struct wt_lone lone; /* too large for a stack */
+    union wi_msg m;
+    wt_lone_open(&lone, NULL);
+    wt_lone_join(&lone);
+    struct wt_raw *raw = wt_lone_dial(&lone);
+    wt_raw_hello(raw);
+    m = raw->last[WI_MSG_ACCEPT]; /* as the node's own, which fits */
+    m.head.type = WI_MSG_READY;
+    m.hello.from = 1;
+    m.hello.to = 0;
+    m.hello.incarnation = 1;
+    m.hello.workers = 2;
+    wi_text_put(m.hello.name, WI_NAME_BYTES, "raw");
+    wt_raw_say(raw, &m);
+    wt_lone_settle(&lone);
+    cr_assert_not_null(strstr(lone.log, "it runs with 2 workers"), "%s",
+                       lone.log);
     wt_lone_close(&lone);
 }

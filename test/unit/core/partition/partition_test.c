@@ -138,6 +138,39 @@ Test(partition, every_way_makes_the_same_lists)
     wt_close(&t);
 }
 
+/* What scatters its rows asks for the destinations alone. */
+Test(partition, destinations_alone_are_those_of_the_lists)
+{
+    static uint32_t want[WI_SPLIT_ROWS];
+    enum { ROWS = 500, DESTS = 37 };
+    struct wi_partition_params params = {
+        .kind = WEIR_HASH, .n_dest = DESTS, .keys = key_k, .n_keys = 1};
+    struct wt_batch t;
+    struct wi_split split;
+    wt_open_schema(&t, 5, &int64_field, 1);
+    wt_random_batch(&t, ROWS, 1);
+    struct wi_partition *p = open_partition(t.schema, &params);
+    struct wi_partition *lists = open_partition(t.schema, &params);
+    wi_partition_split(lists, t.views, 1, ROWS - 1, NULL, &split);
+    read_split(&split, DESTS, want);
+    const uint16_t *dest = wi_partition_dest(p, t.views, 1, ROWS - 1, NULL);
+    cr_assert_not_null(dest);
+    for (uint32_t i = 0; i < ROWS - 1; i++) {
+        cr_assert_eq(dest[i], want[i], "row %u", i);
+    }
+    wi_partition_close(p);
+    wi_partition_close(lists);
+    params.kind = WEIR_ROUND_ROBIN;
+    p = open_partition(t.schema, &params);
+    cr_assert_null(wi_partition_dest(p, t.views, 0, ROWS, NULL));
+    wi_partition_close(p);
+    params.kind = WEIR_BROADCAST;
+    p = open_partition(t.schema, &params);
+    cr_assert_null(wi_partition_dest(p, t.views, 0, ROWS, NULL));
+    wi_partition_close(p);
+    wt_close(&t);
+}
+
 Test(partition, every_kernel_sends_each_row_where_the_hash_says)
 {
     static const uint32_t dests[] = {1,  2,  3,  5,  8,   12,   13,
