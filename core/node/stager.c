@@ -12,6 +12,7 @@
 #include "core/link/lock.h"
 #include "core/node/node_os.h"
 #include "core/region/extent.h"
+#include "core/region/gone.h"
 
 /* ---- copying, without the lock ------------------------------------------- */
 
@@ -82,25 +83,43 @@ static uint64_t copy(struct wi_extent *p)
 static void fill_here(struct wi_engine *e)
 {
     struct wi_extent *p;
+    struct wi_gone *g;
     while ((p = wi_extent_take(e)) != NULL) {
         wi_extent_filled(p, copy(p));
     }
+    while ((g = wi_gone_take(e)) != NULL) {
+        wi_gone_end(g);
+    }
+}
+
+/* Somebody waits for copies, and nobody for what is gone. */
+static bool do_next(struct weir_node *n)
+{
+    struct wi_extent *p = wi_extent_take(&n->engine);
+    struct wi_gone *g = p == NULL ? wi_gone_take(&n->engine) : NULL;
+    if (p == NULL && g == NULL) {
+        return false;
+    }
+    wi_node_unlock(n);
+    uint64_t bytes = p != NULL ? copy(p) : 0;
+    if (g != NULL) {
+        wi_gone_end(g);
+    }
+    wi_node_lock(n);
+    if (p != NULL) {
+        wi_extent_filled(p, bytes);
+    }
+    return true;
 }
 
 static void *run(void *arg)
 {
     struct weir_node *n = arg;
-    struct wi_extent *p;
     wi_node_lock(n);
     while (!n->os->stager_stop) {
-        if ((p = wi_extent_take(&n->engine)) == NULL) {
+        if (!do_next(n)) {
             (void)pthread_cond_wait(&n->os->fill, &n->lock);
-            continue;
         }
-        wi_node_unlock(n);
-        uint64_t bytes = copy(p);
-        wi_node_lock(n);
-        wi_extent_filled(p, bytes);
     }
     wi_node_unlock(n);
     return NULL;

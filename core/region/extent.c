@@ -3,12 +3,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/link/send.h"
+#include "core/region/gone.h"
 #include "core/region/piece.h"
 #include "core/transport.h"
 
@@ -113,11 +112,11 @@ void wi_region_settle(struct weir_region *r)
         e->mem_bytes -= r->mem.bytes;
         e->ops->mem_close(e->transport, &r->mem);
     }
-    if (r->constant) {
-        (void)munmap(r->base - r->file_off, r->file_off + r->bytes);
-    }
-    if (r->fd >= 0) {
-        (void)close(r->fd);
+    if (r->kind == WEIR_REGION_FILE) {
+        wi_gone_let(e, &(struct wi_gone){
+                           .base = r->constant ? r->base - r->file_off : NULL,
+                           .bytes = r->file_off + r->bytes,
+                           .fd = r->fd});
     }
     if (r->release != NULL) {
         r->release(r->release_arg);

@@ -302,15 +302,28 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
 
 /* ---- ends ---------------------------------------------------------------- */
 
+/* Else memory, and the disk of a removed file, would be held by who sleeps. */
+static void purge_caches(struct wi_engine *e)
+{
+    for (uint32_t i = 0; i < e->cfg.workers; i++) {
+        wi_worker_notify(&e->workers[i], WI_ATTN_EVENT);
+    }
+}
+
 void wi_piece_on_revoke(struct wi_share *s, const struct wi_msg_grant *m)
 {
+    bool mapped = false;
     wi_list_each(n, wi_pieces_of(s, m->handle))
     {
         struct wi_piece *p = wi_piece_of(n);
         if (p->handle == m->handle && (m->key == 0 || m->key == p->key)) {
+            mapped |= p->home != NULL;
             wi_ops_let_go(s, p);
             wi_piece_unlist(p);
         }
+    }
+    if (mapped) {
+        purge_caches(s->link->engine);
     }
 }
 
@@ -326,9 +339,7 @@ void wi_pieces_revoke_own(struct wi_engine *e, const struct wi_extent *part)
             }
         }
     }
-    for (uint32_t i = 0; i < e->cfg.workers; i++) { /* to purge their caches */
-        wi_worker_notify(&e->workers[i], WI_ATTN_EVENT);
-    }
+    purge_caches(e);
 }
 
 static struct wi_piece *on_share(struct wi_list *n)

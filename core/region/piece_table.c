@@ -6,6 +6,7 @@
 #include "core/base/err.h"
 #include "core/link/send.h"
 #include "core/region/extent.h"
+#include "core/region/gone.h"
 #include "core/transport.h"
 
 /* ---- users --------------------------------------------------------------- */
@@ -96,7 +97,10 @@ uint32_t wi_pieces_sweep(struct wi_engine *e)
             wi_piece_send_drop(p->share, p->handle, p->key, p->founds);
         }
         if (p->home != NULL) {
-            p->home->ops->unmap(p->home, p->base - p->origin, p->map_bytes);
+            wi_gone_let(e, &(struct wi_gone){.home = p->home,
+                                             .base = p->base - p->origin,
+                                             .bytes = p->map_bytes,
+                                             .fd = -1});
         }
         if (p->part != NULL) {
             wi_piece_leave_part(p->part);

@@ -10,6 +10,7 @@
 #include "core/region/extent.h"
 #include "core/region/fetch.h"
 #include "core/region/fetch_open.h"
+#include "core/region/gone.h"
 #include "core/region/owner.h"
 #include "core/region/piece.h"
 #include "core/region/share.h"
@@ -45,6 +46,7 @@ weir_err wi_regions_init(struct weir_node *n)
     wi_list_init(&rs->staged);
     wi_list_init(&rs->to_fill);
     wi_list_init(&rs->filled);
+    wi_list_init(&rs->gone);
     wi_lq_init(&rs->unused);
     n->engine.regions = rs;
     n->engine.shares = &wi_region_upcalls;
@@ -68,6 +70,10 @@ void wi_regions_fini(struct wi_engine *e)
     {
         wi_region_settle(region_of(r));
     }
+    struct wi_gone *g;
+    while ((g = wi_gone_take(e)) != NULL) {
+        wi_gone_end(g);
+    }
     wi_table_fini(&rs->names);
     free(rs);
     e->regions = NULL;
@@ -87,7 +93,7 @@ uint32_t wi_regions_step(struct wi_engine *e)
             wi_ops_go_on(share_of(s));
         }
     }
-    if (!wi_list_empty(&rs->to_fill)) {
+    if (!wi_list_empty(&rs->to_fill) || !wi_list_empty(&rs->gone)) {
         e->fill_fn(e->hook_arg);
     }
     moved += wi_calls_retry(e);

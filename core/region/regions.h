@@ -14,7 +14,7 @@
  *
  *   regions.c  set-up, step, timers         share.c  where links and this meet
  *   region.c   weir_region_*                owner.c  FIND, DROP; grants
- *   extent.c   parts; copies of them
+ *   extent.c   parts; copies of them        gone.c   ends of mappings
  *   call.c     calls that wait; weir_ask*   piece.c  FIND's ends, REVOKE
  *   op.c       operations, link's side      piece_table.c  the cache itself
  *   fetch*.c   the worker's side
@@ -56,6 +56,7 @@ struct wi_regions {
                                first; */
     struct wi_list to_fill; /* of these: to be made, */
     struct wi_list filled;  /* made since the last step */
+    struct wi_list gone;    /* struct wi_gone: for the stager, too */
     uint64_t staged_bytes;  /* of mem_bytes */
     uint32_t n_pieces;      /* in the tables of all shares */
     uint64_t last_handle;

@@ -177,6 +177,24 @@ void wt_region_constant_file_that_is_too_short_is_refused(
     wt_reads_close(r);
 }
 
+/* No part of a removed file is mapped any more, here or in a peer. */
+static bool is_unmapped(void *arg)
+{
+    struct wt_reads *r = arg;
+    struct weir_got got;
+    char line[512];
+    bool found = false;
+    cr_assert_eq(weir_fetch_next(r->fetch, &got), WEIR_DONE);
+    FILE *maps = fopen("/proc/self/maps", "r");
+    cr_assert_not_null(maps);
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        found |=
+            strstr(line, "/tmp/") != NULL && strstr(line, "(deleted)") != NULL;
+    }
+    (void)fclose(maps);
+    return !found;
+}
+
 /* Neither copied nor kept: what is written to the file is seen in what was lent
  * before, and stays seen after the region is closed. */
 void wt_region_constant_file_is_read_in_its_pages(const struct wt_place *place)
@@ -195,7 +213,9 @@ void wt_region_constant_file_is_read_in_its_pages(const struct wt_place *place)
     uint8_t other = (uint8_t)~read[BYTES - 6];
     cr_assert_eq(pwrite(fd, &other, 1, AT + BYTES - 1), 1);
     cr_assert_eq(read[BYTES - 6], other);
+    cr_assert(!is_unmapped(r));
     weir_fetch_release(r->fetch, &got);
+    cr_assert(wt_until(&r->c, is_unmapped, r), "still mapped");
     (void)close(fd);
     wt_reads_close(r);
 }

@@ -41,16 +41,14 @@ void wt_region_what_was_got_may_be_written(const struct wt_place *place)
     wt_reads_close(r);
 }
 
-/* What it keeps of a region that its own node closes is let go of, also by a
- * reader that sleeps. */
-void wt_region_reader_of_an_own_region_is_woken(const struct wt_place *place)
+static void expect_woken(const struct wt_place *place, uint32_t owner)
 {
     const uint64_t ms = 1000000;
     struct wt_reads *r = wt_reads_open(place, 0, NULL);
     weir_node *node = r->c.node[0];
-    weir_region *region = wt_region(r, 0, 24, 1000, 0);
+    weir_region *region = wt_region(r, owner, 24, 1000, 0);
     struct weir_got got =
-        wt_get(r, 0, &(struct weir_get){.name = {7, 24}, .bytes = 100});
+        wt_get(r, owner, &(struct weir_get){.name = {7, 24}, .bytes = 100});
     cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
     weir_fetch_release(r->fetch, &got);
     while (weir_worker_wait(node, 0, 200 * ms) == WEIR_OK) {
@@ -59,4 +57,17 @@ void wt_region_reader_of_an_own_region_is_woken(const struct wt_place *place)
     weir_region_close(region);
     cr_assert_eq(weir_worker_wait(node, 0, 20000 * ms), WEIR_OK);
     wt_reads_close(r);
+}
+
+/* What it keeps of a region that its own node closes is let go of, also by a
+ * reader that sleeps; */
+void wt_region_reader_of_an_own_region_is_woken(const struct wt_place *place)
+{
+    expect_woken(place, 0);
+}
+
+/* and what it has mapped of a peer's. */
+void wt_region_reader_of_a_mapped_region_is_woken(const struct wt_place *place)
+{
+    expect_woken(place, 1);
 }
