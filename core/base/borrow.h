@@ -3,14 +3,16 @@
 #ifndef WI_BASE_BORROW_H
 #define WI_BASE_BORROW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct wi_borrow {
     void *base;      /* any alignment */
     size_t bytes;    /* at least 1 */
-    int fd;          /* of a constant file that is mapped there, or -1 */
-    uint64_t fd_off; /* where in the file `base` is */
+    bool file;       /* a constant file's, mapped to be read, */
+    int fd;          /* which peers may map by this, or -1: */
+    uint64_t fd_off; /* `base` is there */
 };
 
 #endif /* WI_BASE_BORROW_H */

@@ -271,9 +271,9 @@ static weir_err fill_part(struct wi_extent *p, struct wi_link *l, uint64_t off,
         return WEIR_OK;
     }
     uint32_t access = WI_ACCESS_READ | (r->writable ? WI_ACCESS_WRITE : 0);
-    bool file = (l->caps & WI_WIRE_CAP_FILE) != 0;
-    const struct wi_borrow what = {r->base, r->bytes, file ? r->fd : -1,
-                                   r->file_off};
+    bool can = (l->caps & WI_WIRE_CAP_FILE) != 0;
+    const struct wi_borrow what = {r->base, r->bytes, r->constant,
+                                   can ? r->fd : -1, r->file_off};
     weir_err rc =
         l->home->ops->mem_borrow(l->home, &what, access, &p->mem, err);
     p->own_mem = rc == WEIR_OK;

@@ -15,10 +15,11 @@
  *
  * What a peer's get costs the owner depends on what lies below:
  *
- *              weir's memory,             borrowed memory
- *              a constant file
- *   verbs      nothing (RDMA read of what was registered once, read-only)
- *   shm        nothing (mapped)           a copy, 1 MiB at a time; no puts
+ *              weir's memory       borrowed memory        a constant file
+ *   verbs      nothing (RDMA read of what was            a copy, 1 MiB at a
+ *              registered once, read-only)               time
+ *   shm        nothing (mapped)    a copy, 1 MiB at a    nothing (mapped)
+ *                                  time; no puts
  *   tcp        sent by the owner, without a copy
  *
  * Any other file is read 1 MiB at a time. Such parts and the copies above are
@@ -83,9 +84,9 @@ struct weir_region_params {
  * Make a region. Peers do not see it before it is published.
  *
  * Memory of WEIR_REGION_NEW counts against memory_bytes of the node. Over
- * verbs, NEW and BORROWED memory and constant files are registered when a peer
- * first asks for it, once for all peers. A FILE holds a descriptor, a constant
- * one only if peers may map it.
+ * verbs, NEW and BORROWED memory is registered when a peer first asks for it,
+ * once for all peers. A FILE holds a descriptor, a constant one only if peers
+ * may map it.
  *
  * @param region_out  [out] set on WEIR_OK only
  *

@@ -235,7 +235,7 @@ void wt_spi_borrowed_memory_is_read(const struct wt_spi_fixture *fixture)
     uint8_t *own = malloc(BYTES + 2 * ODD);
     cr_assert_not_null(own);
     wt_fill(own, BYTES + 2 * ODD, 9);
-    const struct wi_borrow what = {own + ODD, BYTES, -1, 0};
+    const struct wi_borrow what = {own + ODD, BYTES, false, -1, 0};
     weir_err rc =
         fixture->ops->mem_borrow(p.spi.t[1], &what, WI_ACCESS_READ, &mem, &err);
     if (rc == WEIR_ERR_UNSUPPORTED) {

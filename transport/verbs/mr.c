@@ -203,6 +203,9 @@ weir_err wi_vb_mem_borrow(struct wi_transport *base,
     if (t->released) {
         return wi_fail(err, WEIR_ERR_SYSTEM, "verbs: %s", t->dead_reason);
     }
+    if (what->file) { /* Linux 6.1 pins no pages of a file: EFAULT */
+        return wi_no_borrow(base, what, access, out, err);
+    }
     struct vb_mem *m = calloc(1, sizeof(*m));
     if (m == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a memory");
