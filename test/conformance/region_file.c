@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { AT = 4099, BYTES = (5 << 20) + 77 };
@@ -177,19 +178,27 @@ void wt_region_constant_file_that_is_too_short_is_refused(
     wt_reads_close(r);
 }
 
-/* No part of a removed file is mapped any more, here or in a peer. */
+struct mapping {
+    struct wt_reads *r;
+    int fd;
+};
+
+/* No part of the file is mapped any more, here or in a peer. */
 static bool is_unmapped(void *arg)
 {
-    struct wt_reads *r = arg;
+    const struct mapping *m = arg;
     struct weir_got got;
+    struct stat st;
     char line[512];
     bool found = false;
-    cr_assert_eq(weir_fetch_next(r->fetch, &got), WEIR_DONE);
+    cr_assert_eq(weir_fetch_next(m->r->fetch, &got), WEIR_DONE);
+    cr_assert_eq(fstat(m->fd, &st), 0);
     FILE *maps = fopen("/proc/self/maps", "r");
     cr_assert_not_null(maps);
     while (fgets(line, sizeof(line), maps) != NULL) {
-        found |=
-            strstr(line, "/tmp/") != NULL && strstr(line, "(deleted)") != NULL;
+        unsigned long ino = 0; /* range, access, offset, device, inode */
+        found |= sscanf(line, "%*s %*s %*s %*s %lu", &ino) == 1 &&
+                 ino == (unsigned long)st.st_ino;
     }
     (void)fclose(maps);
     return !found;
@@ -213,9 +222,10 @@ void wt_region_constant_file_is_read_in_its_pages(const struct wt_place *place)
     uint8_t other = (uint8_t)~read[BYTES - 6];
     cr_assert_eq(pwrite(fd, &other, 1, AT + BYTES - 1), 1);
     cr_assert_eq(read[BYTES - 6], other);
-    cr_assert(!is_unmapped(r));
+    struct mapping m = {r, fd};
+    cr_assert(!is_unmapped(&m));
     weir_fetch_release(r->fetch, &got);
-    cr_assert(wt_until(&r->c, is_unmapped, r), "still mapped");
+    cr_assert(wt_until(&r->c, is_unmapped, &m), "still mapped");
     (void)close(fd);
     wt_reads_close(r);
 }
