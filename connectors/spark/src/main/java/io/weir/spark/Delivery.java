@@ -104,6 +104,7 @@ final class Delivery implements Lent.Lender {
     }
     if (l != null) {
       l.drop();
+      d.request.keep(l);
     } else {
       giveBack(d.lent, d.pooled);
     }

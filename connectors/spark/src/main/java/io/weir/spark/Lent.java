@@ -53,6 +53,11 @@ final class Lent {
     }
   }
 
+  /** Whoever still has it: it goes back now. */
+  void finish() {
+    lender.giveBack(this);
+  }
+
   /** True: the first call. Nobody reads it afterwards. */
   synchronized boolean end() {
     boolean first = !gone;

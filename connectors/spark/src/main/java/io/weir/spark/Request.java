@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.spark;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.BiConsumer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 
@@ -26,6 +28,31 @@ final class Request {
     this.blocks = blocks;
     this.listener = listener;
     this.fallback = fallback;
+  }
+
+  private final List<Lent> lent = new ArrayList<>();
+  private boolean over;
+
+  /** What was lent for it. */
+  void keep(Lent l) {
+    boolean late;
+    synchronized (this) {
+      late = over;
+      lent.add(l);
+    }
+    if (late) {
+      l.finish();
+    }
+  }
+
+  /** Its task has ended, perhaps without releasing all that it had. */
+  void end() {
+    List<Lent> all;
+    synchronized (this) {
+      over = true;
+      all = List.copyOf(lent);
+    }
+    all.forEach(Lent::finish);
   }
 
   static final class Failure {

@@ -2,11 +2,13 @@
 package io.weir.spark;
 
 import java.io.IOException;
+import org.apache.spark.TaskContext;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.apache.spark.network.shuffle.MergedBlocksMetaListener;
 import org.apache.spark.network.shuffle.checksum.Cause;
+import org.apache.spark.util.TaskCompletionListener;
 
 /** Fetches blocks of shuffles over Weir, and all else by the client that Spark has. */
 public final class WeirBlockStoreClient extends BlockStoreClient {
@@ -53,12 +55,18 @@ public final class WeirBlockStoreClient extends BlockStoreClient {
     if (blocks == null || !fabric.expects(shuffleId)) {
       return null;
     }
-    return new Request(
-        fabric.remote(executor),
-        shuffleId,
-        blocks,
-        listener,
-        (left, why) -> netty.fetchBlocks(host, port, executor, left, listener, null));
+    Request r =
+        new Request(
+            fabric.remote(executor),
+            shuffleId,
+            blocks,
+            listener,
+            (left, why) -> netty.fetchBlocks(host, port, executor, left, listener, null));
+    TaskContext task = TaskContext.get();
+    if (task != null) { /* one that is killed may not release all blocks */
+      task.addTaskCompletionListener((TaskCompletionListener) c -> r.end());
+    }
+    return r;
   }
 
   /* ---- as Spark has it ---- */
