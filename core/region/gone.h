@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Mappings and descriptors that nobody uses any more. The last of them that is
- * of a removed file frees the file, which takes some 100 ms for 128 MiB. So
- * large ones are let go of by the node's stager (core/node/stager.h), while
- * others have the node's lock.
+ * Mappings and descriptors that nobody uses any more. With the last one of a
+ * removed file the kernel frees the file, page by page. So large ones are left
+ * to the node's stager (core/node/stager.h), which ends them without the node's
+ * lock. The step that follows tells it that there are some.
  */
 #ifndef WI_GONE_H
 #define WI_GONE_H

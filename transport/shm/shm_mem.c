@@ -236,7 +236,7 @@ weir_err wi_shm_mem_take(struct wi_transport *base,
     return errno_value == 0 ? WEIR_OK : fail_pages(to - from, errno_value, err);
 }
 
-/* Known by its base: none. */
+/* Only a constant file: it has no base, by which mem_close knows it. */
 weir_err wi_shm_mem_borrow(struct wi_transport *t, const struct wi_borrow *what,
                            uint32_t access, struct wi_mem *out,
                            struct weir_error *err)

@@ -273,8 +273,8 @@ impl Node {
         self.publish_range(name, &file, &range, false)
     }
 
-    /// The same of a file that stays as it is: nothing is copied, and peers
-    /// over shm map it. It may be removed.
+    /// The same of a file that stays as it is: peers over shm map it, and
+    /// over tcp it is sent without a copy. It may be removed.
     ///
     /// # Safety
     /// Until the region is dropped and peers have given back what they were

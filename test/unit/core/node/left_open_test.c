@@ -111,7 +111,8 @@ static struct pollfd arm_worker(void)
     return fd;
 }
 
-/* Workers keep what they have found, and may sleep: they are to let go. */
+/* A worker that sleeps has what it found in its cache: closing the region wakes
+ * it, so that it lets go. Nothing waits here: poll() only looks. */
 Test(left_open, a_region_that_is_closed_wakes_who_has_found_it)
 {
     struct weir_got got = {0};

@@ -15,7 +15,7 @@ static struct wi_transport *open_any(const char *name)
     return t;
 }
 
-Test(open, shared_memory_is_whole_pages)
+Test(shm_open, shared_memory_is_whole_pages)
 {
     static const size_t bad[] = {0, 1, WI_PAGE - 1, WI_PAGE + 1};
     struct wi_transport *t = open_any("any");
@@ -32,7 +32,7 @@ Test(open, shared_memory_is_whole_pages)
     ops->close(t);
 }
 
-Test(open, links_have_no_limit_unless_one_is_given)
+Test(shm_open, links_have_no_limit_unless_one_is_given)
 {
     struct wt_node a;
     struct wt_node b;
