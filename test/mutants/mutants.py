@@ -14,10 +14,10 @@ second so far. All mutants are tried by the quick programs (QUICK_S seconds)
 first, those that survive by the slow ones after that. Weakened memory orders
 are run under ThreadSanitizer, the rest plainly. Results are kept, with the
 sources, in test/mutants/results.jsonl: a run that was broken off goes on where
-it stopped, and what survived an older commit is tried again. The survivors are
-listed in build/mutants/report.md; those in test/mutants/explained.txt (a line
-`key | reason`) change nothing that a test could see. Exit status 1: fewer than
-90 in 100 were killed.
+it stopped, and what survived other sources or other tests is tried again. The
+survivors are listed in build/mutants/report.md; those in
+test/mutants/explained.txt (a line `key | reason`) change nothing that a test
+could see. Exit status 1: fewer than 90 in 100 were killed.
 """
 
 import argparse
@@ -28,7 +28,6 @@ import json
 import multiprocessing
 import os
 import pathlib
-import random
 import shutil
 import signal
 import subprocess
@@ -42,6 +41,8 @@ WORK = ROOT / "build" / "mutants"
 RESULTS = ROOT / "test" / "mutants" / "results.jsonl"
 SHARES = {"comparison": 25, "off by one": 12, "store": 20, "wake": 10,
           "check": 23, "order": 10}
+DECISIVE = ["include", "core", "transport", "tools", "operators", "test/unit",
+            "test/conformance", "test/support"]
 LEAST = 0.90
 QUICK_S = 3
 # Whole clusters in the simulator: cheap, and they find most.
@@ -163,18 +164,24 @@ class Build:
         return 20 + 6 * self.seconds[test]
 
 
-def head_of_root():
-    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True,
-                          capture_output=True, text=True).stdout.strip()
+def git(*args):
+    return subprocess.run(["git", *args], cwd=ROOT, check=True,
+                          capture_output=True, text=True).stdout
 
 
-def copy_tree(head, tree):
+def state_of_root():
+    """What decides whether a mutant survives, at HEAD."""
+    files = git("ls-tree", "-r", "HEAD", *DECISIVE)
+    return hashlib.sha256(files.encode()).hexdigest()
+
+
+def copy_tree(tree):
     """The tree at HEAD; the sources of others are linked. What has not changed
     keeps its time, so that it is not compiled again."""
     fresh = tree.with_name(f"{tree.name}-fresh")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    with subprocess.Popen(["git", "archive", head], cwd=ROOT,
+    with subprocess.Popen(["git", "archive", "HEAD"], cwd=ROOT,
                           stdout=subprocess.PIPE) as archive:
         run(["tar", "xm", "-C", fresh], stdin=archive.stdout)
     for new in fresh.rglob("*"):
@@ -208,14 +215,17 @@ def sources(tree, names):
 
 
 def draw(tree, names, seed):
-    """All mutations by kind, each kind in random order."""
-    rng = random.Random(seed)
+    """All mutations by kind: those that have a result first, then the others,
+    in a random order that a change of some of the sources leaves as it is."""
+    tried = read_results()
     by_kind = {kind: [] for kind in SHARES}
     for path in sources(tree, names):
-        for m in candidates.of_file(tree, path):
+        alike = {m.key: m for m in candidates.of_file(tree, path)}
+        for m in alike.values():
             by_kind[m.kind].append(m)
     for group in by_kind.values():
-        rng.shuffle(group)
+        group.sort(key=lambda m: (m.key not in tried, hashlib.sha256(
+            f"{seed} {m.key}".encode()).digest()))
     return by_kind
 
 
@@ -329,9 +339,9 @@ def is_quick(build, test):
 class Job:
     """Tries its share of the mutants, one after the other, in its own tree."""
 
-    def __init__(self, tree, head, deadline):
+    def __init__(self, tree, state, deadline):
         self.tree = tree
-        self.head = head
+        self.state = state
         self.deadline = deadline
         self.builds = {}
         self.done = read_results()
@@ -351,7 +361,7 @@ class Job:
                   if is_quick(build, s) == quick]
         killer = killer_of(m, build, suites)
         result = {"key": m.key, "kind": m.kind, "line": m.line,
-                  "killer": killer, "head": self.head,
+                  "killer": killer, "state": self.state,
                   "whole": killer is not None or not quick}
         self.done[m.key] = result
         with RESULTS.open("a") as f:
@@ -368,7 +378,7 @@ class Job:
         while m is not None and time.monotonic() < self.deadline:
             old = self.done.get(m.key)
             if old is None or (old["killer"] is None and
-                               old["head"] != self.head):
+                               old.get("state") != self.state):
                 self.try_one(m, True)
             drawn.append(m)
             worth = self.done[m.key]["killer"] not in ("same", "broken")
@@ -394,17 +404,17 @@ def main():
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("files", nargs="*")
     args = p.parse_args()
-    head = head_of_root()
+    state = state_of_root()
     deadline = time.monotonic() + 60 * args.minutes
     trees = [WORK / f"tree-{i}" for i in range(args.jobs)]
     for tree in trees:
-        copy_tree(head, tree)
+        copy_tree(tree)
     by_kind = draw(trees[0], args.files, args.seed)
     jobs = []
     for i, tree in enumerate(trees):
         share = {kind: all_[i::args.jobs] for kind, all_ in by_kind.items()}
         jobs.append(multiprocessing.Process(
-            target=Job(tree, head, deadline).try_all,
+            target=Job(tree, state, deadline).try_all,
             args=(share, args.count / args.jobs)))
     for job in jobs:
         job.start()
