@@ -62,6 +62,7 @@
 #define WT_REGION_MAP_CASES(X, suite, place)                                   \
     X(suite, place, memory_that_cannot_be_read_is_an_error)                    \
     X(suite, place, constant_file_is_read_in_its_pages)                        \
+    X(suite, place, constant_file_is_copied_for_who_maps_no_files)             \
     X(suite, place, reader_of_a_mapped_region_is_woken)
 
 /* Where nodes have threads. */

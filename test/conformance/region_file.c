@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/link/link.h"
+#include "core/link/lock.h"
+
 enum { AT = 4099, BYTES = (5 << 20) + 77 };
 
 /* A file without a name: AT bytes of something else, then wt_byte(id). */
@@ -226,6 +229,55 @@ void wt_region_constant_file_is_read_in_its_pages(const struct wt_place *place)
     cr_assert(!is_unmapped(&m));
     weir_fetch_release(r->fetch, &got);
     cr_assert(wt_until(&r->c, is_unmapped, &m), "still mapped");
+    (void)close(fd);
+    wt_reads_close(r);
+}
+
+/* Node 0 as node 1 knows it: a version that maps no files. */
+static void forget_files(struct wt_reads *r)
+{
+    weir_node *owner = r->c.node[1];
+    wi_node_lock(owner);
+    owner->engine.members[0].link->caps &= ~(uint32_t)WI_WIRE_CAP_FILE;
+    wi_node_unlock(owner);
+}
+
+/* Another one has mapped the file itself before. */
+void wt_region_constant_file_is_copied_for_who_maps_no_files(
+    const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 3, NULL);
+    int fd = make_file(82);
+    weir_region *small = publish_file(r, 1, 83, fd, 1);
+    weir_region *region = publish_constant(r, 1, 82, fd);
+    weir_fetch *newer = wt_fetch_of(r, 2, NULL);
+    weir_peer *owner = wt_peer_of(r, 2, 1);
+    const struct weir_get whole = {.name = {7, 82}, .bytes = BYTES};
+    uint32_t taken;
+    cr_assert_eq(weir_fetch_get(newer, owner, &whole, 1, &taken), WEIR_OK);
+    struct weir_got got = wt_next_of(r, newer);
+    cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(newer));
+    const volatile uint8_t *pages = got.ptr;
+
+    uint8_t byte; /* opens the link */
+    (void)wt_get(r, 1,
+                 &(struct weir_get){.name = {7, 83}, .bytes = 1, .dst = &byte});
+    cr_assert_eq(byte, wt_byte(82, 0));
+    forget_files(r);
+    struct weir_got copy = wt_get(r, 1, &whole);
+    cr_assert_eq(copy.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+    cr_assert(wt_bytes_are(copy.ptr, 82, 0, BYTES));
+    uint8_t other = (uint8_t)~pages[0];
+    cr_assert_eq(pwrite(fd, &other, 1, AT), 1);
+    cr_assert_eq(pages[0], other);
+    cr_assert(wt_bytes_are(copy.ptr, 82, 0, BYTES));
+
+    weir_fetch_release(r->fetch, &copy);
+    weir_fetch_release(newer, &got);
+    weir_fetch_close(newer);
+    weir_peer_close(owner);
+    weir_region_close(region);
+    weir_region_close(small);
     (void)close(fd);
     wt_reads_close(r);
 }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """jobs.py [ROUNDS [JOB...]]: jobs of Spark on two executors of one host, whose
 blocks go over Netty, are read from the other one's files, or come over Weir by
-shm or tcp. In each round each way starts an application, and does each job once
-to warm up and then twice, which are measured. What a job has computed is
-compared with what the others have.
+shm or tcp. In each round each way starts an application; these take turns, job
+by job, as the machine's speed may change: each job WARM times (the second run
+of GroupBy still takes a third more than the fourth) and then REPEATS times,
+which are measured. What a job has computed is compared with what the others
+have. WAYS=netty,shm: these alone.
 
     wall   of the driver, s
     CPU    of the executors' processes, without their compilers, s
@@ -12,6 +14,7 @@ compared with what the others have.
     RSS    most memory of an executor so far, MiB; with shared memory"""
 
 import json
+import multiprocessing
 import os
 import statistics
 import sys
@@ -28,8 +31,9 @@ WAYS = {"netty": SORT,
         "shm": dict(WEIR, **{"weir.transport": "shm"}),
         "tcp": dict(WEIR, **{"weir.transport": "tcp"}),
         "files": dict(SORT, **{"shuffle.readHostLocalDisk": "true"})}
-REPEATS = 2
-WARM = 1
+WAYS = {w: WAYS[w] for w in os.environ.get("WAYS", ",".join(WAYS)).split(",")}
+REPEATS = 3
+WARM = 3
 KIB = ", ".join(f"sha2(string(id * 8 + {i}), 512)" for i in range(8))
 
 
@@ -134,7 +138,10 @@ def cpu(pids):
     for pid in pids:
         n += ticks(f"/proc/{pid}/stat")[1]
         for thread in os.listdir(f"/proc/{pid}/task"):
-            name, t = ticks(f"/proc/{pid}/task/{thread}/stat")
+            try:
+                name, t = ticks(f"/proc/{pid}/task/{thread}/stat")
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # has ended; compilers do not
             if "CompilerThre" in name:
                 n -= t
     return n / os.sysconf("SC_CLK_TCK")
@@ -194,49 +201,70 @@ def check_way(app, way):
         assert (remote > 1 << 20) == (way == "netty"), remote
 
 
-def one_round(way, jobs, results, all_found):
+def serve(way, pipe):
+    """An application, in a process of its own: does what it is told."""
     with start(way) as app:
         pids = executors(app)
-        for name in jobs:
-            for i in range(-WARM, REPEATS):
-                result, found = measure(app, pids, JOBS[name])
-                app.forget_shuffles()  # as if the driver had collected them
+        pipe.send("ready")
+        for name in iter(pipe.recv, None):
+            pipe.send(measure(app, pids, JOBS[name]))
+            app.forget_shuffles()  # as if the driver had collected them
+        check_way(app, way)
+    pipe.send("done")
+
+
+def one_round(jobs, results, all_found):
+    spawn = multiprocessing.get_context("spawn")
+    pipes = {}
+    for way in WAYS:
+        pipes[way], theirs = spawn.Pipe()
+        spawn.Process(target=serve, args=(way, theirs), daemon=True).start()
+        theirs.close()  # its end is seen
+        pipes[way].recv()
+    for name in jobs:
+        for i in range(-WARM, REPEATS):
+            for way, pipe in pipes.items():
+                pipe.send(name)
+                result, found = pipe.recv()
                 assert results.setdefault(name, result) == result, \
                     (way, name, result, results[name])
                 if i >= 0:
                     said = ", ".join(f"{k} {v:.3f}" for k, v in found.items())
                     print(f"{name} {way}: {said}", flush=True)
                     all_found.setdefault((name, way), []).append(found)
-        check_way(app, way)
+    for pipe in pipes.values():
+        pipe.send(None)
+        pipe.recv()
 
 
 def report(jobs, all_found):
+    """Medians; ratios are those of jobs that ran one after the other."""
     for name in jobs:
-        middle = {}
         for way in WAYS:
             found = all_found[name, way]
             m = {k: statistics.median(f[k] for f in found) for k in found[0]}
-            middle[way] = m
             walls = sorted(f["wall"] for f in found)
             print(f"{name:12} {way:6} {m['wall']:6.2f} s ({walls[0]:.2f} .. "
                   f"{walls[-1]:.2f})  CPU {m['CPU']:6.2f} s  wait "
                   f"{100 * m['wait']:4.1f} %  faults {m['faults']:5.1f}  "
                   f"RSS {m['RSS']:5.0f}")
-        for way in ("files", "shm", "tcp"):
+        for way in [w for w in WAYS if w != "netty" and "netty" in WAYS]:
+            pairs = list(zip(all_found[name, "netty"], all_found[name, way]))
             for key, label in (("wall", ""), ("CPU", "-cpu")):
-                ratio = middle["netty"][key] / middle[way][key]
-                print(f"netty/{way} {name}{label} {ratio:.2f}")
+                ratios = sorted(n[key] / f[key] for n, f in pairs)
+                print(f"netty/{way} {name}{label} "
+                      f"{statistics.median(ratios):.2f} "
+                      f"({ratios[0]:.2f} .. {ratios[-1]:.2f})")
 
 
 def main(rounds, jobs):
     results = {}
     all_found = {}
     for _ in range(rounds):
-        for way in WAYS:
-            one_round(way, jobs, results, all_found)
+        one_round(jobs, results, all_found)
     report(jobs, all_found)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5,
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3,
          sys.argv[2:] or list(JOBS))

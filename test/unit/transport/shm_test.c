@@ -148,6 +148,35 @@ Test(shm, answer_that_came_while_the_node_slept_counts)
     ops->close(b.t);
 }
 
+/* The answer is read by the next poll: what came before it fills this one. */
+Test(shm, answer_that_does_not_fit_one_poll_counts)
+{
+    struct wt_node a, b, c;
+    struct wi_event first;
+    wt_node_init(&a, "sleeper", 4);
+    wt_node_init(&b, "waker", 4);
+    wt_node_init(&c, "talker", 4);
+    struct wi_ep *talk = wt_link(&c, &a);
+    struct wi_ep *ep = wt_dial(&a, b.address);
+    wt_node_drain(&a);
+    wt_say(talk, "first");
+    wt_node_drain(&b); /* accepts, and greets */
+    a.now_ns += 2 * SHM_CONNECT_NS;
+    cr_assert_eq(ops->poll(a.t, a.now_ns, &first, 1), 1);
+    wt_node_record(&a, &first);
+    cr_assert_eq(a.n_messages, 1);
+    WT_UNTIL(&a, &b, a.n_connected + a.n_closed == 1);
+    cr_assert_eq(a.n_connected, 1, "%s", a.reason);
+    wt_node_drain(&b);
+    ops->disconnect(ep);
+    ops->disconnect(talk);
+    ops->disconnect(a.accepted);
+    ops->disconnect(b.accepted);
+    ops->close(a.t);
+    ops->close(b.t);
+    ops->close(c.t);
+}
+
 Test(shm, more_links_than_allowed_are_refused_with_a_reason)
 {
     struct wt_node a, b;
@@ -297,6 +326,46 @@ Test(shm, full_socket_puts_grants_off)
     ops->close(a.t);
     ops->close(b.t);
     cr_assert_eq(wt_fd_count(), before);
+}
+
+/* The peer is told later. */
+Test(shm, full_socket_puts_ungrants_off)
+{
+    enum { N = 8 };
+    struct wt_node a, b;
+    struct weir_error err = {0};
+    struct wi_mem mem;
+    uint64_t keys[N];
+    void *at = NULL;
+    wt_node_init(&a, "generous", 4);
+    wt_node_init(&b, "slow", 4);
+    struct wi_ep *ep = wt_link(&a, &b);
+    cr_assert_eq(ops->mem_open(a.t, 4096, &mem, &err), WEIR_OK);
+    for (uint32_t i = 0; i < N; i++) {
+        cr_assert_eq(ops->grant(ep, &mem, WI_ACCESS_READ, &keys[i], &err),
+                     WEIR_OK, "%s", err.message);
+    }
+    do {
+        cr_assert_eq(ops->send(ep, "a", 1), WEIR_OK);
+    } while (ops->kick(ep) == WEIR_OK);
+    for (uint32_t i = 0; i < N; i++) {
+        cr_assert_eq(ops->ungrant(ep, &mem, keys[i]), WEIR_OK);
+    }
+    while (wt_node_stirs(&b) || wt_node_stirs(&a)) {
+        wt_node_drain(&b);
+        wt_node_drain(&a);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        cr_assert_eq(
+            ops->map(b.accepted, keys[i], 4096, WI_ACCESS_READ, &at, &err),
+            WEIR_ERR_PEER_PROTOCOL, "grant %u is still there", i);
+    }
+    cr_assert_eq(b.n_closed, 0, "%s", b.reason);
+    ops->disconnect(ep);
+    ops->disconnect(b.accepted);
+    ops->mem_close(a.t, &mem);
+    ops->close(a.t);
+    ops->close(b.t);
 }
 
 /* What was never mapped is closed with the endpoint. */
