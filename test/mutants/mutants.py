@@ -10,12 +10,12 @@ notices is a survivor.
                                 +--> tests, until one fails --> killed, or not
 
 The tests that are nearest to the file come first, then what has killed most per
-second so far. All mutants are tried by the quick programs (QUICK_S seconds)
-first, those that survive by the slow ones after that. Weakened memory orders
-are run under ThreadSanitizer, the rest plainly. Results are kept, with the
-sources, in test/mutants/results.jsonl: a run that was broken off goes on where
-it stopped, and what survived other sources or other tests is tried again. The
-survivors are listed in build/mutants/report.md; those in
+second so far. All mutants are tried by the quick programs (QUICK_S seconds, the
+nearest NEAR_S) first, those that survive by the slow ones after that. Weakened
+memory orders are run under ThreadSanitizer, the rest plainly. Results are kept,
+with the sources, in test/mutants/results.jsonl: a run that was broken off goes
+on where it stopped, and what survived other sources or other tests is tried
+again. The survivors are listed in build/mutants/report.md; those in
 test/mutants/explained.txt (a line `key | reason`) change nothing that a test
 could see. Exit status 1: fewer than 90 in 100 were killed.
 """
@@ -45,6 +45,7 @@ DECISIVE = ["include", "core", "transport", "tools", "operators", "test/unit",
             "test/conformance", "test/support"]
 LEAST = 0.90
 QUICK_S = 3
+NEAR_S = 10  # of those that are nearest to the file
 # Whole clusters in the simulator: cheap, and they find most.
 CLUSTERS = "weir sim --as-is --seeds 1..600"
 FEW_CLUSTERS = "weir sim --as-is --seeds 1..60"
@@ -332,8 +333,9 @@ def in_turns(by_kind, count):
                 open_kinds.remove(kind)
 
 
-def is_quick(build, test):
-    return build.limit(test) is not None and build.seconds[test] <= QUICK_S
+def is_quick(m, build, test):
+    most = NEAR_S if test in nearest(m.path) else QUICK_S
+    return build.limit(test) is not None and build.seconds[test] <= most
 
 
 class Job:
@@ -345,6 +347,7 @@ class Job:
         self.deadline = deadline
         self.builds = {}
         self.done = read_results()
+        self.reasons = explained()
 
     def build_for(self, m):
         preset = "tsan" if m.kind == "order" else "dev"
@@ -358,7 +361,7 @@ class Job:
         kills = collections.Counter(r["killer"] for r in self.done.values())
         begin = time.monotonic()
         suites = [s for s in order_of(m, build, kills)
-                  if is_quick(build, s) == quick]
+                  if is_quick(m, build, s) == quick]
         killer = killer_of(m, build, suites)
         result = {"key": m.key, "kind": m.kind, "line": m.line,
                   "killer": killer, "state": self.state,
@@ -378,7 +381,8 @@ class Job:
         while m is not None and time.monotonic() < self.deadline:
             old = self.done.get(m.key)
             if old is None or (old["killer"] is None and
-                               old.get("state") != self.state):
+                               old.get("state") != self.state and
+                               m.key not in self.reasons):
                 self.try_one(m, True)
             drawn.append(m)
             worth = self.done[m.key]["killer"] not in ("same", "broken")
@@ -392,7 +396,8 @@ class Job:
         for m in self.try_quick(by_kind, count):
             if time.monotonic() > self.deadline:
                 break
-            if not self.done[m.key].get("whole", True):
+            if not self.done[m.key].get("whole", True) and \
+                    m.key not in self.reasons:
                 self.try_one(m, False)
 
 
