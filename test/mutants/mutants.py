@@ -11,7 +11,7 @@ notices is a survivor.
 
 The tests that are nearest to the file come first, then what has killed most per
 second so far. All mutants are tried by the quick programs (QUICK_S seconds, the
-nearest NEAR_S) first, those that survive by the slow ones after that. Weakened
+nearest NEAR_S) first, those that survive by all of them after that. Weakened
 memory orders are run under ThreadSanitizer, the rest plainly. Results are kept,
 with the sources, in test/mutants/results.jsonl: a run that was broken off goes
 on where it stopped, and what survived other sources or other tests is tried
@@ -165,15 +165,11 @@ class Build:
         return 20 + 6 * self.seconds[test]
 
 
-def git(*args):
-    return subprocess.run(["git", *args], cwd=ROOT, check=True,
-                          capture_output=True, text=True).stdout
-
-
 def state_of_root():
     """What decides whether a mutant survives, at HEAD."""
-    files = git("ls-tree", "-r", "HEAD", *DECISIVE)
-    return hashlib.sha256(files.encode()).hexdigest()
+    files = subprocess.run(["git", "ls-tree", "-r", "HEAD", *DECISIVE],
+                           cwd=ROOT, check=True, capture_output=True).stdout
+    return hashlib.sha256(files).hexdigest()
 
 
 def copy_tree(tree):
@@ -356,12 +352,13 @@ class Job:
         return self.builds[preset]
 
     def try_one(self, m, quick):
-        """Run the quick programs; or, of a survivor of these, all others."""
+        """Run the quick programs; or, for a survivor of these, all: which ones
+        were quick when it was tried may have been different."""
         build = self.build_for(m)
         kills = collections.Counter(r["killer"] for r in self.done.values())
         begin = time.monotonic()
         suites = [s for s in order_of(m, build, kills)
-                  if is_quick(m, build, s) == quick]
+                  if not quick or is_quick(m, build, s)]
         killer = killer_of(m, build, suites)
         result = {"key": m.key, "kind": m.kind, "line": m.line,
                   "killer": killer, "state": self.state,
@@ -381,7 +378,7 @@ class Job:
         while m is not None and time.monotonic() < self.deadline:
             old = self.done.get(m.key)
             if old is None or (old["killer"] is None and
-                               old.get("state") != self.state and
+                               old["state"] != self.state and
                                m.key not in self.reasons):
                 self.try_one(m, True)
             drawn.append(m)

@@ -3,7 +3,7 @@
 blocks go over Netty, are read from the other one's files, or come over Weir by
 shm or tcp. In each round each way starts an application; these take turns, job
 by job, as the machine's speed may change: each job WARM times (the second run
-of GroupBy still takes a third more than the fourth) and then REPEATS times,
+of GroupBy took 1.3 to 1.5 times as long as the third) and then REPEATS times,
 which are measured. What a job has computed is compared with what the others
 have. WAYS=netty,shm: these alone.
 
@@ -238,7 +238,7 @@ def one_round(jobs, results, all_found):
 
 
 def report(jobs, all_found):
-    """Medians; ratios are those of jobs that ran one after the other."""
+    """Medians; ratios are of two jobs of the same turn."""
     for name in jobs:
         for way in WAYS:
             found = all_found[name, way]
@@ -248,7 +248,8 @@ def report(jobs, all_found):
                   f"{walls[-1]:.2f})  CPU {m['CPU']:6.2f} s  wait "
                   f"{100 * m['wait']:4.1f} %  faults {m['faults']:5.1f}  "
                   f"RSS {m['RSS']:5.0f}")
-        for way in [w for w in WAYS if w != "netty" and "netty" in WAYS]:
+        others = [w for w in WAYS if w != "netty"] if "netty" in WAYS else []
+        for way in others:
             pairs = list(zip(all_found[name, "netty"], all_found[name, way]))
             for key, label in (("wall", ""), ("CPU", "-cpu")):
                 ratios = sorted(n[key] / f[key] for n, f in pairs)

@@ -109,6 +109,15 @@ static inline bool wt_node_rests(struct wt_node *n)
     return false;
 }
 
+/** Drain both until neither stirs. */
+static inline void wt_drain_both(struct wt_node *a, struct wt_node *b)
+{
+    while (wt_node_stirs(b) || wt_node_stirs(a)) {
+        wt_node_drain(b);
+        wt_node_drain(a);
+    }
+}
+
 /** Drain both (b may be NULL), then sleep until one stirs. */
 static inline void wt_turn(struct wt_node *a, struct wt_node *b)
 {

@@ -313,10 +313,7 @@ Test(shm, full_socket_puts_grants_off)
         last = key;
         cr_assert_eq(ops->ungrant(ep, &mem, key), WEIR_OK);
     }
-    while (wt_node_stirs(&b) || wt_node_stirs(&a)) {
-        wt_node_drain(&b);
-        wt_node_drain(&a);
-    }
+    wt_drain_both(&a, &b);
     cr_assert_eq(ops->map(b.accepted, key, 4096, WI_ACCESS_READ, &at, &err),
                  WEIR_ERR_PEER_PROTOCOL);
     cr_assert_eq(b.n_closed, 0, "%s", b.reason);
@@ -351,10 +348,7 @@ Test(shm, full_socket_puts_ungrants_off)
     for (uint32_t i = 0; i < N; i++) {
         cr_assert_eq(ops->ungrant(ep, &mem, keys[i]), WEIR_OK);
     }
-    while (wt_node_stirs(&b) || wt_node_stirs(&a)) {
-        wt_node_drain(&b);
-        wt_node_drain(&a);
-    }
+    wt_drain_both(&a, &b);
     for (uint32_t i = 0; i < N; i++) {
         cr_assert_eq(
             ops->map(b.accepted, keys[i], 4096, WI_ACCESS_READ, &at, &err),
