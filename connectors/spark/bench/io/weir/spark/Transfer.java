@@ -123,12 +123,17 @@ public final class Transfer {
     final Map<String, BlockStoreClient> ways = new LinkedHashMap<>();
     final int port;
     final byte[] scratch = new byte[64 << 10];
+    static final int WARM = 10; /* rounds of a shape that are not counted */
 
     Client(int port, String shm, String tcp) throws Exception {
       this.port = port;
       ways.put("netty", Server.netty("client", null));
       ways.put("shm", weir("shm", shm));
       ways.put("tcp", weir("tcp", tcp));
+      String some = System.getenv("WAYS");
+      if (some != null) {
+        ways.keySet().retainAll(Arrays.asList(some.split(",")));
+      }
     }
 
     static BlockStoreClient weir(String transport, String topology) throws Exception {
@@ -146,7 +151,7 @@ public final class Transfer {
         }
         Map<String, double[]> ns = new LinkedHashMap<>();
         long sum = 0;
-        for (int i = -3; i < rounds; i++) { /* to warm up */
+        for (int i = -WARM; i < rounds; i++) {
           for (Map.Entry<String, BlockStoreClient> way : ways.entrySet()) {
             long began = System.nanoTime();
             long one = all(s, way.getValue());
@@ -172,7 +177,6 @@ public final class Transfer {
 
     private static void print(Shape s, Map<String, double[]> ns) {
       double bytes = (double) s.maps * s.partitions * s.blockBytes;
-      double netty = median(ns.get("netty"));
       ns.forEach(
           (way, all) -> {
             double[] sorted = all.clone();
@@ -185,9 +189,20 @@ public final class Transfer {
                 bytes / sorted[sorted.length - 1],
                 bytes / sorted[0]);
           });
-      for (String way : List.of("shm", "tcp")) {
-        System.out.printf("netty/%s transfer-%s %.2f%n", way, s.name, netty / median(ns.get(way)));
-      }
+      double[] netty = ns.remove("netty");
+      ns.forEach(
+          (way, all) -> {
+            if (netty != null) {
+              System.out.printf("netty/%s transfer-%s %.2f%n", way, s.name, ratio(netty, all));
+            }
+          });
+    }
+
+    /* The median over rounds: neighbours had the same machine. */
+    private static double ratio(double[] of, double[] to) {
+      double[] each = new double[of.length];
+      Arrays.setAll(each, i -> of[i] / to[i]);
+      return median(each);
     }
 
     /** Two requests at a time, as a reducer with few peers has. */
