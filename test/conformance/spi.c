@@ -149,6 +149,7 @@ void wt_spi_open(struct wt_spi *spi, const struct wt_spi_fixture *fixture,
         snprintf(name, sizeof(name), "node%u-%d", i, (int)getpid());
         struct wi_transport_params params = {
             .listen = fixture->listen,
+            .tls = fixture->tls,
             .name = name,
             .max_links = WT_SPI_ENDS,
             .arg = spi->net,

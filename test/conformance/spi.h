@@ -36,6 +36,7 @@ struct wt_spi_fixture {
     const struct wi_transport_ops *ep_ops; /* of endpoints; for a composite
                                               [ops] */
     const char *listen;                    /* given to every open [NULL: any] */
+    const struct wi_tls_params *tls;       /* likewise [NULL: plain] */
     void *(*net_open)(void);               /* params.arg of one case [none] */
     void (*net_close)(void *net);          /* after the last transport [none] */
     uint64_t (*now)(void *net);            /* [CLOCK_MONOTONIC] */
@@ -174,6 +175,7 @@ uint64_t wt_rand(uint64_t *state);
     X(suite, fix, too_much_memory_is_an_error_with_a_text, 0, 0)               \
     X(suite, fix, messages_arrive_whole_and_in_order, 0, 0)                    \
     X(suite, fix, longest_and_shortest_messages, 0, 0)                         \
+    X(suite, fix, burst_of_messages_arrives, 0, 0)                             \
     X(suite, fix, messages_cross, 0, 0)                                        \
     X(suite, fix, full_queue_ends_in_sendable_and_loses_nothing, 0, 0)         \
     X(suite, fix, one_event_per_poll_loses_nothing, 0, 0)                      \

@@ -300,6 +300,53 @@ void wt_spi_longest_and_shortest_messages(const struct wt_spi_fixture *fixture)
     wt_spi_close(&spi);
 }
 
+/* As many as the core takes at a time. */
+static uint32_t take_many(struct wt_spi *spi, struct wt_end *b)
+{
+    enum { EVENTS = 64 };
+    struct wi_event events[EVENTS];
+    uint32_t n =
+        spi->fixture->ops->poll(spi->t[1], wt_spi_now(spi), events, EVENTS);
+    for (uint32_t i = 0; i < n; i++) {
+        if (events[i].kind == WI_EV_MESSAGE) {
+            b->messages++;
+            b->on_message(b, events[i].bytes, events[i].len);
+        }
+    }
+    return n;
+}
+
+/* Nothing follows that would wake who has not taken all that has come. */
+void wt_spi_burst_of_messages_arrives(const struct wt_spi_fixture *fixture)
+{
+    static const uint32_t lengths[] = {7, 230, 1057, 2000};
+    struct wt_spi spi;
+    struct wt_end *a;
+    struct wt_end *b;
+    uint32_t len = 0;
+    uint64_t sent = 0;
+    static uint8_t bytes[WI_MIN_MESSAGE_BYTES];
+    wt_spi_open(&spi, fixture, 2);
+    wt_spi_connect(&spi, 0, 1, &a, &b);
+    b->on_message = expect_pattern;
+    b->arg = &len;
+    for (uint32_t i = 0; i < 4; i++) {
+        len = lengths[i];
+        wt_fill(bytes, len, len);
+        for (uint32_t n = 0; n < 100; n++, sent++) {
+            spi.paused = 2; /* b's node finds much at a time */
+            cr_assert(wt_end_send(a, bytes, len) && wt_end_kick(a));
+        }
+        spi.paused = 0;
+        while (b->messages != sent) {
+            cr_assert(take_many(&spi, b) > 0 || wt_spi_turn(&spi),
+                      "%u of %u of length %u", (unsigned)b->messages,
+                      (unsigned)sent, len);
+        }
+    }
+    wt_spi_close(&spi);
+}
+
 void wt_spi_messages_cross(const struct wt_spi_fixture *fixture)
 {
     struct wt_spi spi;

@@ -88,9 +88,11 @@ void wt_spi_guard_waits_for_messages_before_a_write(
 {
     struct visit v = {.gate = {.open = false, .after = true}};
     begin(&v, fixture, SMALL);
-    WT_UNTIL(&v.spi, v.to->closed || wt_end_completed(v.from) == 1);
-    WT_UNTIL(&v.spi, v.to->closed || wt_is_filled(v.remote.base, SMALL, 7));
+    cr_assert(wt_end_send(v.from, "written", 7) && wt_end_kick(v.from));
+    WT_UNTIL(&v.spi, v.to->closed || v.to->messages == 2);
     cr_assert_not(v.to->closed, "%s", v.to->reason);
+    cr_assert(wt_is_filled(v.remote.base, SMALL, 7));
+    WT_UNTIL(&v.spi, wt_end_completed(v.from) == 1);
     end(&v);
 }
 

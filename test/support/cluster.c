@@ -31,6 +31,9 @@ struct weir_node_params wt_node_params(struct wt_cluster *c, uint32_t i)
     if (p.listen == NULL) {
         p.listen = c->place->listen;
     }
+    if (p.identity == NULL) {
+        p.identity = c->place->identity;
+    }
     if (p.max_members == 0) {
         p.max_members = c->n_nodes;
     }

@@ -26,7 +26,8 @@ enum { WT_NODES = 8, WT_TASKS = 1024, WT_NAME_BYTES = 48 };
 struct wt_place {
     const char *transport;
     bool sim;
-    const char *listen; /* of every node [any] */
+    const char *listen;                   /* of every node [any] */
+    const struct weir_identity *identity; /* likewise [none] */
 };
 
 struct wt_task {

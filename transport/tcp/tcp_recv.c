@@ -283,6 +283,12 @@ static uint32_t look_wanted(const struct tcp_rx *rx)
     return want <= TCP_LOOK_BYTES - rx->tail ? want : 0;
 }
 
+/* Of what was handed out: it has room again in the next poll. */
+static bool is_full(const struct tcp_rx *rx)
+{
+    return rx->left == 0 && look_wanted(rx) == 0;
+}
+
 static WI_COLD void lose_stream(struct tcp_ep *ep, ssize_t n, int why)
 {
     /* Relaxed: a number for a text. */
@@ -317,10 +323,7 @@ static bool fill(struct tcp_ep *ep)
         {.iov_base = rx->into, .iov_len = left},
         {.iov_base = &rx->look[rx->tail], .iov_len = want},
     };
-    assert(left == 0 || rx->head == rx->tail);
-    if (left == 0 && want == 0) {
-        return false; /* `look` is full of what was handed out */
-    }
+    assert(left == 0 ? want > 0 : rx->head == rx->tail);
     ssize_t n;
     do {
         n = left > 0 ? get(ep, iov, 2) : get(ep, iov + 1, 1);
@@ -350,7 +353,8 @@ uint32_t wi_tcp_receive(struct tcp_ep *ep, struct wi_event *events,
     check_rest(ep);
     uint32_t n = parse(ep, events, 0, max);
     for (uint32_t i = 0; readable && i < MAX_CALLS; i++) {
-        if (ep->state != TCP_UP || (ep->todo & TCP_TODO_PARSE)) {
+        if (ep->state != TCP_UP || (ep->todo & TCP_TODO_PARSE) ||
+            is_full(&ep->rx)) {
             break;
         }
         readable = fill(ep);
