@@ -66,7 +66,8 @@ SUITES = [FEW_CLUSTERS, "unit.args", "unit.core.link", "unit.core.query",
           "conformance.api_auto", "conformance.closed",
           "conformance.offsets"]
 TSAN_SUITES = ["conformance.shm", "conformance.tcp", "conformance.spi_tcp",
-               "conformance.region_shm", "conformance.region_tcp",
+               "conformance.spi_tls", "conformance.region_shm",
+               "conformance.region_tcp", "conformance.region_tls",
                "conformance.api_shm", "conformance.api_tcp",
                "conformance.fetch_close"]
 
@@ -82,7 +83,8 @@ def nearest(path):
         near = ["unit.transport", f"conformance.{room}",
                 f"conformance.api_{room}"]
         near += ["unit.sim_harness"] if room == "sim" else []
-        near += ["conformance.spi_tcp", "conformance.tls",
+        near += ["conformance.spi_tcp", "conformance.spi_tls",
+                 "conformance.region_tls", "conformance.tls",
                  "conformance.strangers_tcp"] if room == "tcp" else []
     return near
 

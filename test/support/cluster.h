@@ -30,6 +30,9 @@ struct wt_place {
     const struct weir_identity *identity; /* likewise [none] */
 };
 
+/** tcp with TLS, by a secret that all nodes have. */
+extern const struct wt_place wt_place_tls;
+
 struct wt_task {
     weir_err (*step)(void *arg);
     void *arg;
