@@ -7,8 +7,8 @@
  *
  * Each test runs in a child made by fork from this process, which never has a
  * second thread, so ThreadSanitizer can follow it. Understood: init, fini,
- * signal, exit_code, timeout, disabled, parameterized tests, cr_skip_test and
- * --filter PATTERN; other options are ignored. criterion/new/assert.h is not:
+ * signal, exit_code, timeout, disabled, parameterized tests, cr_skip_test,
+ * --filter PATTERN, --fail-fast and -jN [1]; other options are ignored. criterion/new/assert.h is not:
  * its macros do not compile under -Wconversion.
  */
 #include <criterion/criterion.h>
@@ -24,19 +24,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FAILED = 1, SKIPPED = 77, LONGEST_SECONDS = 300 };
+enum { FAILED = 1, SKIPPED = 77, LONGEST_SECONDS = 300, MOST_JOBS = 64 };
 
 /* What the linker puts around Criterion's sections. */
 extern struct criterion_test *__start_cr_tst[];
 extern struct criterion_test *__stop_cr_tst[];
 extern struct criterion_suite *__start_cr_sts[] __attribute__((weak));
 extern struct criterion_suite *__stop_cr_sts[] __attribute__((weak));
-
-struct tally {
-    unsigned run;
-    unsigned failed;
-    unsigned skipped;
-};
 
 /* ---- inside the child: the test that it runs ----------------------------- */
 
@@ -153,9 +147,68 @@ void cr_free(void *ptr)
 
 /* ---- the parent ---------------------------------------------------------- */
 
-/* Wait status of the child that ran the test. */
-static int run_in_child(struct criterion_test *test, void *param)
+struct job {
+    pid_t pid;
+    struct criterion_test *test;
+};
+
+static struct {
+    bool fail_fast;
+    int most; /* jobs */
+    int n;
+    struct job jobs[MOST_JOBS];
+    unsigned run;
+    unsigned failed;
+    unsigned skipped;
+} all = {.most = 1};
+
+static void judge(const struct criterion_test *test, int status)
 {
+    const struct criterion_test_extra_data *want = test->data;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    all.run++;
+    if (signal_number == 0 && code == SKIPPED && want->exit_code != SKIPPED) {
+        all.skipped++;
+        (void)printf("[SKIP] %s/%s\n", test->category, test->name);
+    } else if (code != want->exit_code || signal_number != want->signal) {
+        all.failed++;
+        (void)printf("[FAIL] %s/%s: exit code %d, signal %d\n", test->category,
+                     test->name, code, signal_number);
+    }
+}
+
+/* Wait for the end of one of them. */
+static void reap(void)
+{
+    int status = 0;
+    int i = 0;
+    pid_t pid = waitpid(-1, &status, 0);
+    while (i < all.n && all.jobs[i].pid != pid) {
+        i++;
+    }
+    if (i == all.n) {
+        perror("waitpid");
+        exit(FAILED);
+    }
+    (void)kill(-pid, SIGKILL);
+    judge(all.jobs[i].test, status);
+    all.jobs[i] = all.jobs[--all.n];
+}
+
+static bool over(void)
+{
+    return all.fail_fast && all.failed > 0;
+}
+
+static void run_once(struct criterion_test *test, void *param)
+{
+    while (all.n == all.most) {
+        reap();
+    }
+    if (over()) {
+        return;
+    }
     (void)fflush(NULL);
     pid_t pid = fork();
     if (pid < 0) {
@@ -173,41 +226,18 @@ static int run_in_child(struct criterion_test *test, void *param)
         test->test();
         exit(expectation_failed ? FAILED : 0);
     }
-    int status = 0;
-    if (waitpid(pid, &status, 0) != pid) {
-        perror("waitpid");
-        exit(FAILED);
-    }
-    (void)kill(-pid, SIGKILL);
-    return status;
+    (void)setpgid(pid, pid);
+    all.jobs[all.n++] = (struct job){pid, test};
 }
 
-static void run_once(struct criterion_test *test, void *param,
-                     struct tally *tally)
-{
-    const struct criterion_test_extra_data *want = test->data;
-    int status = run_in_child(test, param);
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    tally->run++;
-    if (signal_number == 0 && code == SKIPPED && want->exit_code != SKIPPED) {
-        tally->skipped++;
-        (void)printf("[SKIP] %s/%s\n", test->category, test->name);
-    } else if (code != want->exit_code || signal_number != want->signal) {
-        tally->failed++;
-        (void)printf("[FAIL] %s/%s: exit code %d, signal %d\n", test->category,
-                     test->name, code, signal_number);
-    }
-}
-
-static void run_parameterized(struct criterion_test *test, struct tally *tally)
+static void run_parameterized(struct criterion_test *test)
 {
     struct criterion_test_params params = test->data->param_();
     for (size_t i = 0; i < params.length; i++) {
-        run_once(test, (char *)params.params + i * params.size, tally);
+        run_once(test, (char *)params.params + i * params.size);
     }
     if (params.cleanup != NULL) {
-        params.cleanup(&params);
+        params.cleanup(&params); /* children have their own */
     }
 }
 
@@ -222,26 +252,45 @@ static bool wanted(const struct criterion_test *test, const char *pattern)
     return pattern == NULL || fnmatch(pattern, name, 0) == 0;
 }
 
-int main(int argc, char **argv)
+static const char *read_options(int argc, char **argv)
 {
-    struct tally tally = {0, 0, 0};
     const char *pattern = NULL;
-    for (int i = 1; i + 1 < argc; i++) {
-        if (strcmp(argv[i], "--filter") == 0) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
             pattern = argv[i + 1];
+        } else if (strcmp(argv[i], "--fail-fast") == 0) {
+            all.fail_fast = true;
+        } else if (strncmp(argv[i], "-j", 2) == 0) {
+            all.most = atoi(argv[i] + 2);
         }
     }
+    if (all.most < 1 || all.most > MOST_JOBS) {
+        (void)fprintf(stderr, "-j takes 1 to %d\n", MOST_JOBS);
+        exit(FAILED);
+    }
+    return pattern;
+}
+
+int main(int argc, char **argv)
+{
+    const char *pattern = read_options(argc, argv);
     for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++) {
         if (*t == NULL || !wanted(*t, pattern)) {
             continue;
         }
         if ((*t)->data->kind_ == CR_TEST_PARAMETERIZED) {
-            run_parameterized(*t, &tally);
+            run_parameterized(*t);
         } else {
-            run_once(*t, NULL, &tally);
+            run_once(*t, NULL);
         }
     }
-    (void)printf("Tested: %u | Failing: %u | Skipped: %u\n", tally.run,
-                 tally.failed, tally.skipped);
-    return tally.run == 0 || tally.failed > 0 ? FAILED : 0;
+    while (all.n > 0 && !over()) {
+        reap();
+    }
+    for (int i = 0; i < all.n; i++) {
+        (void)kill(-all.jobs[i].pid, SIGKILL);
+    }
+    (void)printf("Tested: %u | Failing: %u | Skipped: %u\n", all.run,
+                 all.failed, all.skipped);
+    return all.run == 0 || all.failed > 0 ? FAILED : 0;
 }
