@@ -8,8 +8,8 @@
  * Each test runs in a child made by fork from this process, which never has a
  * second thread, so ThreadSanitizer can follow it. Understood: init, fini,
  * signal, exit_code, timeout, disabled, parameterized tests, cr_skip_test,
- * --filter PATTERN, --fail-fast and -jN [1]; other options are ignored. criterion/new/assert.h is not:
- * its macros do not compile under -Wconversion.
+ * --filter PATTERN, --fail-fast and -jN [1]; other options are ignored.
+ * criterion/new/assert.h is not: its macros do not compile under -Wconversion.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
