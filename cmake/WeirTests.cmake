@@ -172,7 +172,7 @@ endforeach()
 set(weir_suite_sources ${weir_conformance_sources})
 list(FILTER weir_suite_sources EXCLUDE REGEX "_test\\.c$")
 list(FILTER weir_conformance_sources INCLUDE REGEX "_test\\.c$")
-if(WEIR_SANITIZE) # tcp's is run there, and TLS by the suites below it
+if(WEIR_SANITIZE) # slow; api_tcp has its cases, spi_tls and region_tls have TLS
   list(FILTER weir_conformance_sources EXCLUDE REGEX "/api_tls")
 endif()
 if(NOT WEIR_TOOLS) # its transport is the bench's

@@ -335,7 +335,7 @@ void wt_spi_burst_of_messages_arrives(const struct wt_spi_fixture *fixture)
         wt_fill(bytes, len, len);
         weir_err rc = WEIR_OK;
         for (uint32_t n = 0; rc == WEIR_OK && n < 100; n++) {
-            rc = fixture->ops->send(a->ep, bytes, len); /* b finds much */
+            rc = fixture->ops->send(a->ep, bytes, len); /* b polls later */
             sent += rc == WEIR_OK;
             wt_end_kick(a);
         }

@@ -283,7 +283,8 @@ static uint32_t look_wanted(const struct tcp_rx *rx)
     return want <= TCP_LOOK_BYTES - rx->tail ? want : 0;
 }
 
-/* Of what was handed out: it has room again in the next poll. */
+/* `look` is full of what was handed out, and has room again in the next poll.
+ * There may be more to read until then, which epoll does not see of TLS. */
 static bool is_full(const struct tcp_rx *rx)
 {
     return rx->left == 0 && look_wanted(rx) == 0;

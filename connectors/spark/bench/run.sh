@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh BUILD_DIR [ROUNDS [SHAPE...]]: blocks of another process through
 # fetchBlocks of Spark's own client and of ours, over shm and tcp, in turn. The
-# last lines of a size are the ratios of the medians.
+# last lines of a size are medians of the ratios of single rounds. WAYS, such as
+# netty,tcp, says which ways take part.
 set -eu
 
 build=$(cd "$1" && pwd)
