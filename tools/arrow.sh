@@ -4,7 +4,7 @@
 # made with, below DIR/include: nanoarrow, with what writes Arrow files (and
 # flatcc, which that needs), and adbc.h; and a driver that tests load, SQLite's.
 # Debian 12 has none of them, so they come from PyPI, by pip, at one version
-# each and checked by their hashes; a minute, once.
+# each and checked by their hashes; seconds, once.
 set -eu
 
 dir=$1
@@ -25,8 +25,30 @@ adbc-driver-manager==$adbc \\
 --hash=sha256:72d616e43d03b735e4000b653307531a2d1820f1f7e0ce949656f0ab939bd53e
 LIST
 python3 -m venv "$dir/work/venv"
-"$dir/work/venv/bin/pip" download --quiet --disable-pip-version-check \
-    --no-deps --no-binary nanoarrow,adbc-driver-manager --require-hashes \
+# pip asks each package's build backend for its metadata, and would first build
+# what that is made with (Cython, for minutes). Only the files are wanted, so a
+# stand-in of both backends answers with what the package itself brings.
+mkdir -p "$dir/work/stand-in/setuptools"
+: >"$dir/work/stand-in/setuptools/__init__.py"
+cat >"$dir/work/stand-in/mesonpy.py" <<'PY'
+import email
+import os
+import shutil
+
+
+def prepare_metadata_for_build_wheel(folder, config_settings=None):
+    with open("PKG-INFO") as file:
+        said = email.message_from_file(file)
+    name = said["Name"].replace("-", "_") + "-" + said["Version"] + ".dist-info"
+    os.mkdir(os.path.join(folder, name))
+    shutil.copy("PKG-INFO", os.path.join(folder, name, "METADATA"))
+    return name
+PY
+cp "$dir/work/stand-in/mesonpy.py" \
+    "$dir/work/stand-in/setuptools/build_meta.py"
+PYTHONPATH=$(cd "$dir/work/stand-in" && pwd) "$dir/work/venv/bin/pip" download --quiet \
+    --disable-pip-version-check --no-deps --no-build-isolation \
+    --no-binary nanoarrow,adbc-driver-manager --require-hashes \
     -r "$dir/work/list" -d "$dir/work"
 cat >"$dir/work/drivers" <<LIST
 adbc-driver-sqlite==$adbc \\
