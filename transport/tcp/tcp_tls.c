@@ -21,6 +21,7 @@
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "transport/tcp/tcp_bio.h"
 #include "transport/tcp/tcp_psk.h"
 
 enum {
@@ -207,7 +208,7 @@ struct wi_tls_session *wi_tls_start(struct wi_tls *t, int fd, bool accepted,
     s->fd = fd;
     s->key_bytes = t->key_bytes;
     s->ssl = SSL_new(t->ctx);
-    if (s->ssl == NULL || SSL_set_fd(s->ssl, fd) != 1) {
+    if (s->ssl == NULL || !wi_tcp_bio_set(s->ssl, fd)) {
         wi_tls_end(s);
         return NULL;
     }

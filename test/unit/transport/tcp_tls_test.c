@@ -3,6 +3,7 @@
  * the socket is full again and again and keys are changed. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,5 +201,43 @@ Test(tcp_tls, altered_bytes_do_not_come, .timeout = 60)
     cr_assert(n == -1 && errno == EPROTO);
     cr_assert_not_null(strstr(wi_tls_why(session[1]), "bad record mac"), "%s",
                        wi_tls_why(session[1]));
+    close_pair();
+}
+
+/* ---- SIGPIPE ------------------------------------------------------------- */
+
+static volatile sig_atomic_t pipes;
+
+static void count(int signo)
+{
+    (void)signo;
+    pipes++;
+}
+
+/* The host program's thread writes: a peer that has gone is no signal of its. */
+Test(tcp_tls, a_peer_that_has_gone_raises_no_signal, .timeout = 60)
+{
+    const struct iovec out = {sent, 1000};
+    const struct sigaction counted = {.sa_handler = count};
+    char why[160] = "";
+    cr_assert_eq(sigaction(SIGPIPE, &counted, NULL), 0);
+    open_pair(UINT64_C(1) << 37);
+    (void)close(fd[1]);
+    fd[1] = -1;
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(wi_tls_put(session[0], &out, 1), -1);
+        cr_assert_eq(errno, EPROTO);
+    }
+
+    /* Nor is one that goes while hands are shaken. */
+    int other[ENDS];
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, other), 0);
+    struct wi_tls_session *s = wi_tls_start(tls[0], other[0], false, 0);
+    cr_assert_not_null(s);
+    (void)close(other[1]);
+    cr_assert_gt(wi_tls_shake(s, why, sizeof(why)), WI_TLS_OUT);
+    wi_tls_end(s);
+    (void)close(other[0]);
+    cr_assert_eq(pipes, 0, "%d times SIGPIPE", (int)pipes);
     close_pair();
 }
