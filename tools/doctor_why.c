@@ -59,7 +59,7 @@ static int is_here(const char *host)
     struct ifaddrs *own = NULL;
     int here = 0;
     if (getaddrinfo(host, NULL, NULL, &found) != 0) {
-        return -1;
+        return strcmp(host, "localhost") == 0 ? 1 : -1; /* RFC 6761, 6.3 */
     }
     (void)getifaddrs(&own);
     for (struct addrinfo *f = found; f != NULL; f = f->ai_next) {

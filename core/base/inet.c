@@ -96,6 +96,18 @@ static weir_err take(const char *text, unsigned how, struct parts *p,
     return WEIR_OK;
 }
 
+/* RFC 6761, section 6.3: "localhost" is this host, whatever a resolver says. A
+ * small container may have no /etc/hosts, and then nobody knows it. */
+static int look_up(const char *host, const struct addrinfo *hints,
+                   struct addrinfo **out)
+{
+    int rc = getaddrinfo(host, NULL, hints, out);
+    if (rc != 0 && strcmp(host, "localhost") == 0) {
+        rc = getaddrinfo("127.0.0.1", NULL, hints, out);
+    }
+    return rc;
+}
+
 static weir_err find(const char *text, unsigned how, const struct parts *p,
                      union wi_inet *out, struct weir_error *err)
 {
@@ -104,7 +116,7 @@ static weir_err find(const char *text, unsigned how, const struct parts *p,
     struct addrinfo *found = NULL;
     hints.ai_family = p->v6 ? AF_INET6 : AF_UNSPEC;
     hints.ai_flags = name ? 0 : AI_NUMERICHOST;
-    int rc = getaddrinfo(p->host, NULL, &hints, &found);
+    int rc = look_up(p->host, &hints, &found);
     if (rc != 0) {
         return name ? wi_fail(err, WEIR_ERR_ARG, "address '%.100s': %s", text,
                               gai_strerror(rc))

@@ -4,6 +4,7 @@
  *
  *   10.0.0.1:4711   [2001:db8::7]:4711   [fe80::1%eth0]:4711   name:4711
  *
+ * "localhost" is 127.0.0.1 where the system does not know it.
  * IPv4 needs all four numbers: inet_aton(3) takes fewer, but that is mostly a
  * typing error.
  */

@@ -2,6 +2,7 @@
 /*
  * Names of hosts that take long to look up. getaddrinfo is this file's: names
  * that end in ".slow" hang until the test lets them go, and then are 127.0.0.1.
+ * It does not know "localhost", as where there is no /etc/hosts.
  */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/inet.h"
 #include "core/transport.h"
 #include "test/support/flow.h"
 #include "transport/registry.h"
@@ -56,6 +58,9 @@ int getaddrinfo(const char *host, const char *service,
                       struct addrinfo **);
     fn real = (fn)dlsym(RTLD_NEXT, "getaddrinfo");
     const char *end = strrchr(host, '.');
+    if (strcmp(host, "localhost") == 0) {
+        return EAI_AGAIN;
+    }
     if (end == NULL || strcmp(end, ".slow") != 0) {
         return real(host, service, hints, out);
     }
@@ -220,4 +225,15 @@ Test(lookup, four_names_may_hang_at_a_time, .timeout = 20)
     wi_tcp_ops.close(t);
     release();
     wait_for_hanging(false);
+}
+
+/* RFC 6761, section 6.3. */
+Test(lookup, localhost_is_known_without_the_system, .timeout = 20)
+{
+    union wi_inet addr;
+    struct weir_error err = {0};
+    cr_assert_eq(wi_inet_decode("localhost:80", WI_INET_NAMES, &addr, &err),
+                 WEIR_OK, "%s", err.message);
+    cr_assert_eq(ntohl(addr.v4.sin_addr.s_addr), INADDR_LOOPBACK);
+    cr_assert_eq(ntohs(addr.v4.sin_port), 80);
 }
