@@ -268,7 +268,7 @@ hasnt 0123456789
 chmod 600 secret
 listen -t tcp --secret-file secret --tls-psk
 status 1 "$weir" doctor -t tcp --secret-file secret --peer "${address#tcp:}" \
-    --timeout 1
+    --timeout 3 # a busy machine needs more than one second to be refused
 line problem peer 'not reached: .*TLS'
 status 0 "$weir" doctor -t tcp --secret-file secret --tls-psk \
     --peer "${address#tcp:}"
@@ -285,7 +285,7 @@ certs a DNS:a
 certs b DNS:b
 listen -t tcp --name a --tls-cert a.crt --tls-key a.key --tls-ca ca.crt
 set -- --name b --tls-cert b.crt --tls-key b.key --tls-ca ca.crt
-status 1 "$weir" doctor -t tcp --peer "${address#tcp:}" --timeout 1
+status 1 "$weir" doctor -t tcp --peer "${address#tcp:}" --timeout 3
 line problem peer 'not reached: .*TLS'
 status 0 "$weir" doctor -t tcp "$@" --peer "${address#tcp:}"
 line ok peer 'round trip [0-9.]* us, [0-9]* MB/s, over tcp'
@@ -301,7 +301,7 @@ grep -q 'exclude each other' err || fail "both ways of TLS"
 
 # Nobody listens at port 1; the one that was just given back may have a new
 # owner.
-status 1 "$weir" doctor --peer tcp:127.0.0.1:1 --timeout 0.3
+status 1 "$weir" doctor --peer tcp:127.0.0.1:1 --timeout 2
 line problem peer 'not reached: .*Connection refused' 'weir doctor --listen'
 
 status 0 "$weir" doctor --why localhost

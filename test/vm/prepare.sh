@@ -37,19 +37,36 @@ update_lists() {
     fi
 }
 
-# What linux-image-amd64 stands for, as "6.1.0-50-amd64 6.1.170-3"
-wanted() {
-    apt-cache show --no-all-versions \
-        "linux-image-amd64${WEIR_VM_KERNEL:+=$WEIR_VM_KERNEL}" 2>/dev/null |
-        sed -n 's/^Depends: linux-image-\([^ ]*\) (= \(.*\))$/\1 \2/p'
+# parts ABI VERSION: the image names its version; headers, tools and source must
+# be of the same.
+parts() {
+    kernel=$(echo "$1" | cut -d . -f 1,2)
+    echo "linux-image-$1=$2 linux-headers-$1=$2" \
+        "linux-headers-${1%-amd64}-common=$2" \
+        "linux-kbuild-$kernel=$2 linux-source-$kernel=$2"
 }
 
-# The image names its version; headers, tools and source must be of the same.
+# What linux-image-amd64 stands for, as "6.1.0-50-amd64 6.1.170-3": the newest
+# of which apt has every part. While Debian brings out a new one, some parts
+# are there earlier than others.
+wanted() {
+    apt-cache show "linux-image-amd64${WEIR_VM_KERNEL:+=$WEIR_VM_KERNEL}" \
+        2>/dev/null |
+        sed -n 's/^Depends: linux-image-\([^ ]*\) (= \(.*\))$/\1 \2/p' |
+        while read -r an_abi a_version; do
+            for part in $(parts "$an_abi" "$a_version"); do
+                apt-cache madison "${part%%=*}" |
+                    grep -q "| *${part#*=} |.* Packages" || continue 2
+            done
+            echo "$an_abi $a_version"
+            break
+        done
+}
+
 fetch() {
+    # shellcheck disable=SC2046 # words
     apt-get -q -o APT::Sandbox::User=root download \
-        "linux-image-$abi=$version" "linux-headers-$abi=$version" \
-        "linux-headers-${abi%-amd64}-common=$version" \
-        "linux-kbuild-$series=$version" "linux-source-$series=$version" >&2
+        $(parts "$abi" "$version") >&2
 }
 
 unpack() {
