@@ -4,14 +4,14 @@
 
 .DEFAULT_GOAL := release
 .PHONY: build/spark/lib build/spark/lib-aarch64 release demo test \
-        test-sanitizers check bench \
-        bench-two-stage bench-query bench-scan install install-all docs \
-        format fuzz tidy coverage soak clean setup setup-build setup-check \
-        setup-bench setup-vm setup-coverage setup-cross setup-scan \
-        setup-duckdb setup-spark test-aarch64 test-rust test-adbc test-sql \
-        test-sql-long sql bench-sql vm test-vm bench-vm bench-grants help \
-        test-upgrade mutants sim-mistakes spark test-spark bench-spark \
-        soak-spark
+        test-sanitizers check bench bench-two-stage bench-query bench-scan \
+        install install-all docs format fuzz tidy coverage soak clean setup \
+        setup-build setup-tool setup-check setup-bench setup-vm \
+        setup-coverage setup-cross setup-scan setup-duckdb setup-spark \
+        setup-fresh test-aarch64 test-rust test-adbc test-sql test-sql-long \
+        sql bench-sql vm test-vm bench-vm bench-grants help test-upgrade \
+        mutants sim-mistakes spark test-spark bench-spark soak-spark scan \
+        static test-duckdb test-fresh test-all
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -24,11 +24,11 @@ setup: ## install all Debian packages
 setup: setup-build setup-check setup-bench setup-vm setup-cross setup-scan \
        setup-duckdb setup-spark
 
-setup-build setup-check setup-bench setup-vm setup-coverage setup-cross \
-        setup-spark: setup-%:
+setup-build setup-tool setup-check setup-bench setup-vm \
+        setup-coverage setup-cross setup-spark setup-fresh: setup-%:
 	@tools/setup.sh $*
 
-setup-scan: setup-build ## fetch nanoarrow and adbc.h for libweir-scan
+setup-scan: ## fetch nanoarrow and adbc.h for libweir-scan
 	@tools/setup.sh scan
 	@tools/arrow.sh build/arrow
 
@@ -40,22 +40,51 @@ setup-duckdb: ## fetch libduckdb.so, for tests and `weir serve`
 build/%/build.ninja: | setup-build
 	@cmake --preset $*
 
-release: $(REL)/build.ninja ## build (the default)
+# `make demo` may have configured it without tests.
+CONFIGURE_RELEASE := grep -qs WEIR_TESTS:BOOL=ON $(REL)/CMakeCache.txt || \
+    cmake --preset release -DWEIR_TESTS=ON -DWEIR_EXAMPLES=ON
+CONFIGURE_TOOL := [ -e $(REL)/build.ninja ] || \
+    cmake --preset release -DWEIR_TESTS=OFF -DWEIR_EXAMPLES=OFF
+
+release: setup-build ## build (the default)
+	@$(CONFIGURE_RELEASE)
 	@cmake --build $(REL) -j $(JOBS)
 
-demo: $(REL)/build.ninja ## build and show a shuffle at work
+scan: setup-tool setup-scan setup-duckdb ## weir serve and scan, ADBC driver
+	@$(CONFIGURE_TOOL)
+	@cmake --build $(REL) -j $(JOBS) --target weir_tool weir_adbc_driver
+
+# What crates link.
+static: setup-tool
+	@$(CONFIGURE_TOOL)
+	@cmake --build $(REL) -j $(JOBS) --target weir_static
+
+# The weir command alone needs fewer packages than its tests.
+demo: setup-tool ## build and show a shuffle at work
+	@$(CONFIGURE_TOOL)
 	@cmake --build $(REL) -j $(JOBS) --target weir_tool
 	@$(REL)/weir demo $(ARGS)
 
-test: release ## build and run every test
+test: setup-build setup-scan ## build and run the tests
+	@$(CONFIGURE_RELEASE)
+	@cmake --build $(REL) -j $(JOBS)
 	@test/scripts/run_tests.sh $(REL)
 
+test-duckdb: setup-build setup-scan setup-duckdb ## scans, DuckDB serving
+	@$(CONFIGURE_RELEASE)
+	@cmake --build $(REL) -j $(JOBS)
+	@test/scripts/run_tests.sh $(REL) -R 'scan|adbc'
+
+test-fresh: setup-fresh ## README's commands in bare roots of Debian
+	@test/fresh/run.sh $(ARGS)
+
+SANITIZED := -L 'unit|conformance' $(if $(LONG),-C long,)
 test-sanitizers: ## unit and conformance tests under asan, ubsan, tsan
 test-sanitizers: build/asan/build.ninja build/tsan/build.ninja
 	@cmake --build build/asan -j $(JOBS) --target weir_checked
-	@test/scripts/run_tests.sh build/asan -L 'unit|conformance'
+	@test/scripts/run_tests.sh build/asan $(SANITIZED)
 	@cmake --build build/tsan -j $(JOBS) --target weir_checked
-	@test/scripts/run_tests.sh build/tsan -L 'unit|conformance'
+	@test/scripts/run_tests.sh build/tsan $(SANITIZED)
 
 test-upgrade: setup-build ## clusters of this version and the one before
 	@test/upgrade/run.sh
@@ -63,10 +92,11 @@ test-upgrade: setup-build ## clusters of this version and the one before
 mutants: setup-build ## does a test notice each of 200 mistakes? hours
 	@python3 test/mutants/mutants.py $(ARGS)
 
-check: ## rules of the house (layers, labels, sizes ...), models
-check: setup-check release
-	@WEIR_MAX_SKIPPED=0 test/scripts/run_tests.sh $(REL) -C model \
-	    -L 'check|install|model'
+check: ## rules of the house (layers, labels, sizes ...), models, packages
+check: setup-build setup-check setup-scan
+	@$(CONFIGURE_RELEASE)
+	@cmake --build $(REL) -j $(JOBS)
+	@WEIR_MAX_SKIPPED=0 test/scripts/run_tests.sh $(REL) -C check -L check
 
 SECONDS ?= 60
 build/fuzz/build.ninja: | setup-check
@@ -169,7 +199,7 @@ CARGO_RUST := cd bindings/rust && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
     CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)
 
 # clippy does not come with every cargo.
-test-rust: release ## tests, lints and docs of the Rust bindings (needs cargo)
+test-rust: static ## tests, lints and docs of the Rust bindings (needs cargo)
 	@$(CARGO_RUST) cargo test -p weir
 	@$(CARGO_RUST) RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --workspace
 	@if cargo clippy --version >/dev/null 2>&1; then \
@@ -191,20 +221,30 @@ $(SQL_DATA)/tpc%: | $(SQL_DATA)/python/done
 
 CARGO_SQL := cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
     WEIR_SQL_DATA=$(SQL_DATA) CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion
-test-sql: release ## DataFusion over Weir (needs cargo; 10 minutes when cold)
+# Without LONG=1 neither the 99 queries of TPC-DS, nor the bench.
+test-sql: static ## DataFusion over Weir (needs cargo; LONG=1: all of it)
 test-sql: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpcds-0.01
-	@$(CARGO_SQL) cargo test --workspace
+	@$(CARGO_SQL) cargo test \
+	    $(if $(LONG),--workspace,-p weir-datafusion -p weir-sql -- \
+	        --skip tpcds_)
 
-test-sql-long: release ## all answers at SF 1, and 1,000 queries with kills
+test-sql-long: static ## all answers at SF 1, and 1,000 queries with kills
 test-sql-long: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpch-0.1 $(SQL_DATA)/tpch-1 \
         $(SQL_DATA)/tpcds-0.01 $(SQL_DATA)/tpcds-1
 	@$(CARGO_SQL) cargo build --release --example worker
 	@$(CARGO_SQL) cargo test --release --test answers --test kills -- \
 	    --include-ignored --nocapture --test-threads=1 $(ARGS)
 
-sql: release ## build/weir-sql, SQL over files (needs cargo; slow when cold)
+# Stripped; what debuggers want lies beside it.
+SQL_BUILT := $(CARGO_TARGET_DIR)-datafusion/release/weir-sql
+sql: static ## build/weir-sql, SQL over files (needs cargo; slow when cold)
+	@[ -e $(SQL_BUILT) ] || echo "weir-sql: this compiles DataFusion, some" \
+	    "450 crates: half an hour of processor time, once"
 	@$(CARGO_SQL) cargo build --release -p weir-sql
-	@cp $(CARGO_TARGET_DIR)-datafusion/release/weir-sql build/weir-sql
+	@objcopy --only-keep-debug $(SQL_BUILT) build/weir-sql.debug
+	@cd build && objcopy --strip-all --add-gnu-debuglink=weir-sql.debug \
+	    $(SQL_BUILT) weir-sql
+	@ls -sh build/weir-sql
 
 # DataFusion over Weir against its own exchange. The release profile builds
 # DataFusion once more: half an hour when cold.
@@ -226,7 +266,7 @@ bench-sql: setup-bench build/bench/build.ninja $(SQL_TPCH)
 	@$(BENCH_SQL) shuffle $(ARGS)
 	@$(BENCH_SQL) tpch --data $(SQL_TPCH) --queries bench/plans/tpch $(ARGS)
 
-test-adbc: setup-scan setup-duckdb release ## the ADBC driver, under Python
+test-adbc: scan ## the ADBC driver, under Python
 	@connectors/adbc/test/run.sh $(REL) $(ARGS)
 
 build/spark/lib-aarch64: setup-spark setup-cross
@@ -234,19 +274,22 @@ build/spark/lib-aarch64: setup-spark setup-cross
 	@cmake --preset aarch64 -DWEIR_SPARK=ON >/dev/null
 	@cmake --build build/aarch64 -j $(JOBS) --target weir_spark
 
-build/spark/lib: setup-spark release
+build/spark/lib: setup-spark setup-tool
+	@$(CONFIGURE_TOOL)
 	@cmake --preset release -DWEIR_SPARK=ON >/dev/null
-	@cmake --build $(REL) -j $(JOBS) --target weir_spark
+	@cmake --build $(REL) -j $(JOBS) --target weir_spark weir_tool
 
+SPARK ?= 3.5.9 4.0.5 4.3.0
 spark: ## build/spark/LINE/*.jar, the shuffle manager for Spark
 spark: build/spark/lib build/spark/lib-aarch64
 	@connectors/spark/build.sh $(REL),build/aarch64 \
-	    $$(for v in 3.5.9 4.0.5 4.3.0; do \
+	    $$(for v in $(SPARK); do \
 	        connectors/spark/test/spark.sh $$v; done | \
 	    sed 's,$$,/lib/python3*/site-packages/pyspark/jars,')
 
-test-spark: build/spark/lib ## Spark 3.5 and 4.3 over Weir
-	@connectors/spark/test/run.sh $(REL) $(ARGS)
+# The short form is Spark 3.5 and what each kind of test begins with.
+test-spark: build/spark/lib ## Spark 3.5 over Weir (LONG=1: 4.3, too; all tests)
+	@$(if $(LONG),,SHORT=1) connectors/spark/test/run.sh $(REL) $(ARGS)
 
 soak-spark: build/spark/lib ## 30 jobs, an executor killed in each
 	@connectors/spark/test/run.sh $(REL) soak $(ARGS)
@@ -264,8 +307,11 @@ vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 test-aarch64: setup-cross ## the library on another processor, emulated
 	@test/scripts/aarch64.sh $(ARGS)
 
-test-vm: setup-vm release ## the verbs transport on real drivers, siw and rxe
-	@test/vm/test.sh $(REL)
+test-vm: setup-vm release ## verbs on real drivers, siw and rxe (LONG=1: all)
+	@test/vm/test.sh $(REL) $(if $(LONG),long,short)
+
+test-all: ## everything, in its long form, hours: test/all.txt says when last
+	@test/all.sh
 
 bench-vm: ## verbs on siw against tcp and sockets, by instructions
 bench-vm: setup-vm build/bench/build.ninja

@@ -10,11 +10,20 @@ if(WEIR_SANITIZE MATCHES "thread")
   # DuckDB's threads meet in code that knows nothing of the sanitizer.
   set(WEIR_DUCKDB_DIR /nonexistent)
 endif()
+# Looked for by glob, so that the next build sees what was fetched since.
+file(GLOB weir_arrow_name CONFIGURE_DEPENDS ${WEIR_ARROW_DIR}/name)
+file(GLOB weir_duckdb_library CONFIGURE_DEPENDS
+     ${WEIR_DUCKDB_DIR}/libduckdb.so)
 set(WEIR_SCAN_FOUND OFF)
-if(WEIR_SCAN AND EXISTS ${WEIR_ARROW_DIR}/name)
+if(WEIR_SCAN AND weir_arrow_name)
   set(WEIR_SCAN_FOUND ON)
 elseif(WEIR_SCAN)
   message(STATUS "no libweir-scan: run `make setup-scan`")
+endif()
+# Drivers are those of this machine.
+set(WEIR_DUCKDB_FOUND OFF)
+if(WEIR_SCAN_FOUND AND weir_duckdb_library AND NOT CMAKE_CROSSCOMPILING)
+  set(WEIR_DUCKDB_FOUND ON)
 endif()
 
 # Drivers are C++. Behind libc, jemalloc's new takes from jemalloc and its

@@ -2,8 +2,9 @@
 # unit         test/unit/<folder>/*_test.c: one Criterion program per folder
 # conformance  test/conformance/*_test.c: one per transport, with the suite
 # integration  test/integration/*.c and *.sh: real processes
-# check        test/scripts: rules of the house, on the sources
 # install      test/install: a program that uses the installed library
+# check        test/scripts: rules of the house, on the sources; what packages
+#              and models are worth. ctest runs them with -C check only.
 # vm           those of conformance and integration that need an RDMA device;
 #              ctest runs them with -C vm only, in the guest of test/vm
 #
@@ -28,7 +29,24 @@ if(NOT WEIR_SCAN_FOUND)
        "^test/unit/(services|bench|tools)/scan/|^test/unit/args/scan_test")
   list(FILTER weir_unit_sources EXCLUDE REGEX "^test/unit/connectors/adbc/")
   list(FILTER weir_conformance_sources EXCLUDE REGEX "/scan_")
+  list(FILTER weir_integration_sources EXCLUDE REGEX "/cli_(links|serve_plan)")
 endif()
+if(NOT WEIR_DUCKDB_FOUND) # `make test-duckdb` fetches it
+  list(FILTER weir_integration_sources EXCLUDE REGEX "/cli_(bench_)?scan\\.sh")
+endif()
+
+# Those that read files of the tree or run programs of the build. Other objects
+# are the same wherever the tree lies, which a compiler cache makes use of.
+set(weir_places "WEIR_BUILD_DIR=\"${PROJECT_BINARY_DIR}\""
+                "WEIR_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+set_source_files_properties(
+  test/integration/oracle.c
+  test/integration/oracle_chbench.c
+  test/integration/run_kill.c
+  test/integration/run_memory.c
+  test/unit/operators/expr_doc_test.c
+  test/unit/operators/plan_doc_test.c
+  PROPERTIES COMPILE_DEFINITIONS "${weir_places}")
 
 set(weir_test_libraries weir_chbench weir_plan_static ${WEIR_CSV_LIBRARY}
                         ${WEIR_JEMALLOC_BEHIND_LIBC})
@@ -53,7 +71,6 @@ set(weir_jobs -j2)
 set(weir_runner "")
 if(WEIR_SANITIZE OR CMAKE_CROSSCOMPILING)
   set(weir_slowness 4)
-  set(weir_jobs -j1)
   set(weir_runner test/sanitizer/runner.c)
 endif()
 string(
@@ -75,6 +92,13 @@ function(weir_test_properties name label timeout)
                ENVIRONMENT "${weir_test_environment}")
 endfunction()
 
+# weir_check(<name> <timeout> <script> <argument>...): a test of `make check`.
+function(weir_check name timeout script)
+  add_test(NAME check.${name} COMMAND ${PROJECT_SOURCE_DIR}/${script} ${ARGN}
+           CONFIGURATIONS check)
+  weir_test_properties(check.${name} check ${timeout})
+endfunction()
+
 # weir_criterion(<test> <label> <timeout> SOURCES ... LIBRARIES ...)
 function(weir_criterion test label timeout)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "SOURCES;LIBRARIES")
@@ -84,9 +108,7 @@ function(weir_criterion test label timeout)
     ${target} PROPERTIES OUTPUT_NAME ${test} RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/test)
   target_compile_definitions(
-    ${target} PRIVATE WEIR_BUILD_DIR="${PROJECT_BINARY_DIR}"
-                      WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                      $<$<BOOL:${CMAKE_CROSSCOMPILING}>:WEIR_EMULATED>)
+    ${target} PRIVATE $<$<BOOL:${CMAKE_CROSSCOMPILING}>:WEIR_EMULATED>)
   target_link_libraries(
     ${target} PRIVATE weir_flags ${weir_support_library} ${arg_LIBRARIES}
                       PkgConfig::WEIR_CRITERION ${CMAKE_DL_LIBS} m)
@@ -96,6 +118,10 @@ function(weir_criterion test label timeout)
   if(NOT label STREQUAL "unit" AND test MATCHES "verbs")
     add_test(NAME ${test} COMMAND ${target} ${weir_jobs} CONFIGURATIONS vm)
     weir_test_properties(${test} vm 600)
+  elseif(WEIR_SANITIZE AND test MATCHES "api_tls") # api_tcp has its cases,
+    # spi_tls and region_tls have TLS: `make test-all` has both
+    add_test(NAME ${test} COMMAND ${target} ${weir_jobs} CONFIGURATIONS long)
+    weir_test_properties(${test} ${label} ${timeout})
   else()
     add_test(NAME ${test} COMMAND ${target} ${weir_jobs})
     weir_test_properties(${test} ${label} ${timeout})
@@ -126,6 +152,21 @@ if(weir_harness_test IN_LIST weir_unit_sources)
                  ${weir_harness_sources} LIBRARIES PkgConfig::WEIR_URCU)
 endif()
 
+# Drivers are those of this machine.
+set(weir_drivers "")
+if(EXISTS ${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so
+   AND NOT CMAKE_CROSSCOMPILING)
+  list(APPEND weir_drivers
+       "WEIR_ADBC_SQLITE=\"${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so\"")
+endif()
+if(WEIR_DUCKDB_FOUND)
+  list(APPEND weir_drivers
+       "WEIR_DUCKDB=\"${WEIR_DUCKDB_DIR}/libduckdb.so\"")
+endif()
+set_source_files_properties(
+  test/unit/services/scan/engines_test.c test/unit/tools/scan/out_test.c
+  PROPERTIES COMPILE_DEFINITIONS "${weir_drivers}")
+
 set(weir_unit_folders "")
 foreach(source ${weir_unit_sources})
   get_filename_component(folder ${source} DIRECTORY)
@@ -151,30 +192,17 @@ foreach(folder ${weir_unit_folders})
   endif()
   weir_criterion(unit.${name} unit 300 SOURCES ${sources}
                  LIBRARIES ${libraries})
-  if(WEIR_SCAN_FOUND AND name MATCHES "^(services.scan|connectors.adbc|args)$")
+  if(WEIR_SCAN_FOUND AND name MATCHES
+     "^(services.scan|connectors.adbc|tools.scan|args)$")
     string(REPLACE "." "_" target test_unit_${name})
     target_link_libraries(${target} PRIVATE weir_scan_static)
     target_include_directories(${target} SYSTEM PRIVATE ${weir_arrow_include})
-    # Drivers are those of this machine.
-    if(EXISTS ${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so
-       AND NOT CMAKE_CROSSCOMPILING)
-      target_compile_definitions(
-        ${target}
-        PRIVATE WEIR_ADBC_SQLITE="${WEIR_ARROW_DIR}/libadbc_driver_sqlite.so")
-    endif()
-    if(EXISTS ${WEIR_DUCKDB_DIR}/libduckdb.so AND NOT CMAKE_CROSSCOMPILING)
-      target_compile_definitions(
-        ${target} PRIVATE WEIR_DUCKDB="${WEIR_DUCKDB_DIR}/libduckdb.so")
-    endif()
   endif()
 endforeach()
 
 set(weir_suite_sources ${weir_conformance_sources})
 list(FILTER weir_suite_sources EXCLUDE REGEX "_test\\.c$")
 list(FILTER weir_conformance_sources INCLUDE REGEX "_test\\.c$")
-if(WEIR_SANITIZE) # slow; api_tcp has its cases, spi_tls and region_tls have TLS
-  list(FILTER weir_conformance_sources EXCLUDE REGEX "/api_tls")
-endif()
 if(NOT WEIR_TOOLS) # its transport is the bench's
   list(FILTER weir_conformance_sources EXCLUDE REGEX "sockets")
 endif()
@@ -182,9 +210,7 @@ endif()
 # The suites, compiled once for all transports.
 add_library(weir_suites STATIC ${weir_suite_sources})
 target_compile_definitions(
-  weir_suites PRIVATE WEIR_BUILD_DIR="${PROJECT_BINARY_DIR}"
-                      WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                      $<$<BOOL:${CMAKE_CROSSCOMPILING}>:WEIR_EMULATED>)
+  weir_suites PRIVATE $<$<BOOL:${CMAKE_CROSSCOMPILING}>:WEIR_EMULATED>)
 target_link_libraries(
   weir_suites PRIVATE weir_flags ${weir_support_library} ${weir_kit_libraries}
                       weir_plan_static PkgConfig::WEIR_CRITERION)
@@ -216,6 +242,8 @@ foreach(source ${weir_integration_sources})
   if(source MATCHES "\\.c$")
     weir_criterion(integration.${name} integration 300 SOURCES ${source}
                    LIBRARIES ${weir_test_libraries})
+  elseif(name STREQUAL "bench_report") # draws with what `make check` installs
+    weir_check(bench_report 300 ${source} ${PROJECT_BINARY_DIR})
   else()
     add_test(NAME integration.${name}
              COMMAND ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_BINARY_DIR})

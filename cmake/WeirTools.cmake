@@ -29,6 +29,11 @@ if(NOT WEIR_SCAN_FOUND)
   list(FILTER weir_cmd_sources EXCLUDE REGEX "^tools/scan/")
 endif()
 
+set_source_files_properties(
+  cli/scan/duckdb.c
+  PROPERTIES COMPILE_DEFINITIONS
+             "WEIR_DUCKDB_BUILD=\"${WEIR_DUCKDB_DIR}/libduckdb.so\"")
+
 # Kit and subcommands are archives, so that unit tests link what they test
 # and leave out the command's main().
 set(weir_kit_libraries "")
@@ -39,10 +44,7 @@ function(weir_kit target)
     PRIVATE weir_flags
     PUBLIC weir_chbench weir_plan_static PkgConfig::WEIR_JANSSON)
   if(WEIR_SCAN_FOUND)
-    target_compile_definitions(
-      ${target}
-      PRIVATE WEIR_HAS_SCAN
-              WEIR_DUCKDB_BUILD="${WEIR_DUCKDB_DIR}/libduckdb.so")
+    target_compile_definitions(${target} PRIVATE WEIR_HAS_SCAN)
     target_link_libraries(${target} PUBLIC weir_scan_static)
   endif()
 endfunction()

@@ -39,14 +39,16 @@ import shutil
 def prepare_metadata_for_build_wheel(folder, config_settings=None):
     with open("PKG-INFO") as file:
         said = email.message_from_file(file)
-    name = said["Name"].replace("-", "_") + "-" + said["Version"] + ".dist-info"
-    os.mkdir(os.path.join(folder, name))
-    shutil.copy("PKG-INFO", os.path.join(folder, name, "METADATA"))
-    return name
+    name = said["Name"].replace("-", "_") + "-" + said["Version"]
+    info = name + ".dist-info"
+    os.mkdir(os.path.join(folder, info))
+    shutil.copy("PKG-INFO", os.path.join(folder, info, "METADATA"))
+    return info
 PY
 cp "$dir/work/stand-in/mesonpy.py" \
     "$dir/work/stand-in/setuptools/build_meta.py"
-PYTHONPATH=$(cd "$dir/work/stand-in" && pwd) "$dir/work/venv/bin/pip" download --quiet \
+PYTHONPATH=$(cd "$dir/work/stand-in" && pwd) \
+    "$dir/work/venv/bin/pip" download --quiet \
     --disable-pip-version-check --no-deps --no-build-isolation \
     --no-binary nanoarrow,adbc-driver-manager --require-hashes \
     -r "$dir/work/list" -d "$dir/work"

@@ -1,19 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [lib|plan|verbs|build|check|bench|vm|coverage|cross|scan|duckdb|
-#           spark]...: install the Debian packages that Weir needs and that are
-# missing: lib for libweir alone, plan for libweir-plan, verbs for the transport
-# over RDMA, build for all three and everything that is made of them. When none
-# is, this takes milliseconds and touches nothing.
+# setup.sh GROUP...: install the Debian packages of these groups that are
+# missing. When none is, this takes milliseconds and touches nothing.
+#
+#   lib       libweir alone             tool      these, and the weir command
+#   plan      libweir-plan              build     that, and what tests need
+#   verbs     the transport over RDMA
+#
+# and check, bench, vm, coverage, cross, scan, duckdb, spark, fresh, cache for
+# the targets of the Makefile.
 set -eu
 
-# libjemalloc2 is loaded at run time; util-linux has setarch.
 lib="gcc libc6-dev make cmake ninja-build pkgconf liburcu-dev libxxhash-dev
      libssl-dev"
 plan="libjansson-dev"
 verbs="libibverbs-dev librdmacm-dev"
-build="$lib $plan $verbs g++ libcriterion-dev libcsv-dev libsqlite3-dev
-       libjemalloc2 util-linux"
+# libjemalloc2 is loaded at run time.
+tool="$lib $plan $verbs libjemalloc2"
+# util-linux has setarch, iproute2 the commands ip and tc.
+build="$tool g++ libcriterion-dev libcsv-dev libsqlite3-dev util-linux
+       iproute2 openssl"
 # libclang-rt-14-dev: sanitizers and libFuzzer of clang
 # python3-matplotlib: the report of the benches, which is tested, too
 check="clang clang-format clang-tidy libclang-rt-14-dev doxygen spin
@@ -31,6 +37,10 @@ scan="python3-venv"
 duckdb="npm"
 # connectors/spark: its tests fetch Spark itself.
 spark="openjdk-17-jdk-headless maven python3-venv"
+# test/fresh: roots of Debian.
+fresh="mmdebstrap"
+# .ci/run: what was compiled once is not compiled again.
+cache="ccache"
 # tools/sysroot.sh fetches what is linked.
 cross="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross
        libstdc++-12-dev-arm64-cross qemu-user"
@@ -38,22 +48,12 @@ cross="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 wanted=
 for group in "${@:-build}"; do
     case $group in
-    lib) wanted="$wanted $lib" ;;
-    plan) wanted="$wanted $plan" ;;
-    verbs) wanted="$wanted $verbs" ;;
-    build) wanted="$wanted $build" ;;
-    check) wanted="$wanted $check" ;;
-    bench) wanted="$wanted $bench" ;;
-    vm) wanted="$wanted $vm" ;;
-    coverage) wanted="$wanted $coverage" ;;
-    cross) wanted="$wanted $cross" ;;
-    scan) wanted="$wanted $scan" ;;
-    duckdb) wanted="$wanted $duckdb" ;;
-    spark) wanted="$wanted $spark" ;;
+    lib | plan | verbs | tool | build | check | bench | vm | coverage | \
+        cross | scan | duckdb | spark | fresh | cache)
+        eval "wanted=\"\$wanted \$$group\""
+        ;;
     *)
-        echo "setup.sh: no group '$group'" \
-            "(lib, plan, verbs, build, check, bench, vm, coverage, cross," \
-            "scan, duckdb, spark)" >&2
+        echo "setup.sh: no group '$group'; see the head of $0" >&2
         exit 2
         ;;
     esac

@@ -1,14 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # sysroot.sh DIR: the Debian packages of aarch64 that Weir and its tests need,
-# unpacked below DIR for a cross-compiler and an emulator. Nothing of the
-# system's own packages is touched. When DIR is there, this does nothing.
+# unpacked for a cross-compiler and an emulator, in the user's cache; DIR is a
+# link to them. Nothing of the system's own packages is touched.
 set -eu
 
-dir=$1
+link=$1
 packages="libc6-dev liburcu-dev libxxhash-dev libssl-dev libjansson-dev
           libibverbs-dev librdmacm-dev libcriterion-dev libcsv-dev
           libsqlite3-dev libjemalloc2 libstdc++6"
+
+# Another list of packages, or another Debian, is another folder.
+name=sysroot-aarch64-$({
+    cat "$0" /etc/os-release
+} | sha256sum | cut -c 1-12)
+dir=${XDG_CACHE_HOME:-$HOME/.cache}/weir/$name
+mkdir -p "$(dirname "$link")"
+[ -L "$link" ] || rm -rf "$link" # of before it was a link
+ln -sfn "$dir" "$link"
 [ ! -e "$dir" ] || exit 0
 
 work=$(mktemp -d)

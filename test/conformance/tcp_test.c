@@ -17,6 +17,7 @@
 
 #include "core/base/err.h"
 #include "test/conformance/spi.h"
+#include "test/support/lacks.h"
 #include "transport/registry.h"
 #include "transport/tcp/tcp.h"
 
@@ -818,7 +819,7 @@ Test(tcp, listens_on_ipv6, .timeout = 60)
     struct wi_transport *t = NULL;
     struct wi_transport_params params = {.listen = "[::1]:0", .name = "six"};
     if (wi_tcp_ops.open(&params, &t, &err) != WEIR_OK) {
-        cr_skip_test("this host has no IPv6 loopback");
+        WT_LACKS("this host has no IPv6 loopback");
     }
     wi_tcp_ops.close(t);
     v6.listen = "[::1]:0";

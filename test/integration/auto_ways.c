@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test/support/lacks.h"
 #include "test/support/team.h"
 
 enum { ROWS = 40000, MEMBERS = 4, LINKS = 6 };
@@ -331,7 +332,7 @@ Test(auto_ways, two_network_namespaces_meet_over_tcp, .timeout = 60)
 {
     int net[2] = {new_net(), new_net()}; /* and stay in the second */
     if (net[0] < 0 || net[1] < 0) {
-        cr_skip_test("no right to make network namespaces");
+        WT_LACKS("no right to make network namespaces");
     }
     join_nets(net);
     struct scene s = {

@@ -5,10 +5,7 @@
 set -eu
 report=$(cd "$(dirname "$0")/../../bench/report" && pwd)/report.py
 . "$(dirname "$0")/../support/cli.sh"
-/usr/bin/python3 -c 'import matplotlib' 2>err || {
-    echo "no python3-matplotlib"
-    exit 77
-}
+/usr/bin/python3 -c 'import matplotlib' 2>err || fail "no python3-matplotlib"
 export PYTHONDONTWRITEBYTECODE=1
 
 # value EXPRESSION: of r, the report.

@@ -7,7 +7,7 @@ set -eu
 . "$(dirname "$0")/../support/cli.sh"
 
 "$weir" --help | grep -q 'weir serve' ||
-    { echo "built without libweir-scan"; exit 77; }
+    fail "built without libweir-scan"
 server=
 trap '[ -z "$server" ] || kill $server; rm -rf "$tmp"' EXIT
 
@@ -53,12 +53,9 @@ mkdir folder
 printf 'a,b\n1,x\n2,\n3,"he said ""hi"""\n' >folder/one.csv
 echo '{"n": 1.5}' >"folder/it's.json"
 echo nothing >folder/readme.txt
-if ! timeout 60 "$weir" serve --listen nowhere folder >out 2>err; then
-    if grep -q 'libduckdb.so' err; then
-        echo "no libduckdb.so: make setup-duckdb"
-        exit 77
-    fi
-fi
+! timeout 60 "$weir" serve --listen nowhere folder >out 2>err ||
+    fail "listens nowhere"
+! grep -q 'libduckdb.so' err || fail "no libduckdb.so: make setup-duckdb"
 mkdir empty
 expect 3 'empty has no .parquet' "$weir" serve empty
 mkdir bad

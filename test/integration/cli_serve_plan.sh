@@ -7,7 +7,7 @@ set -eu
 . "$(dirname "$0")/../support/cli.sh"
 
 "$weir" --help | grep -q 'weir serve' ||
-    { echo "built without libweir-scan"; exit 77; }
+    fail "built without libweir-scan"
 server=
 trap '[ -z "$server" ] || kill $server; rm -rf "$tmp"' EXIT
 

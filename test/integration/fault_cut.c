@@ -7,6 +7,7 @@
  */
 #include <criterion/criterion.h>
 
+#include "test/support/lacks.h"
 #include "test/support/net.h"
 #include "test/support/team.h"
 
@@ -53,7 +54,7 @@ Test(fault_cut, next_query_finds_new_links, .timeout = 100)
 {
     const char *why = wt_net_open(2);
     if (why != NULL) {
-        cr_skip_test("%s", why);
+        WT_LACKS("%s", why);
     }
     struct wt_procs *ps = wt_team_start(2, member, NULL);
     wt_team_meet(ps, 2);

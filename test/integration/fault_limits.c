@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test/support/lacks.h"
 #include "test/support/team.h"
 
 static const uint64_t second = 1000000000u;
@@ -63,7 +64,7 @@ static void open_without_descriptors(const char *transport)
     struct weir_error err = {0};
     weir_node *node = NULL;
     if (!lower_limit()) {
-        cr_skip_test("setrlimit is not allowed here");
+        WT_LACKS("setrlimit is not allowed here");
     }
     int n = take_descriptors(fds);
     cr_assert_gt(n, 0);
@@ -177,7 +178,7 @@ Test(fault_limits, full_dev_shm_does_not_matter, .timeout = 60)
     if (unshare(CLONE_NEWNS) != 0 ||
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=16k") != 0) {
-        cr_skip_test("no private mount namespace: %s", strerror(errno));
+        WT_LACKS("no private mount namespace: %s", strerror(errno));
     }
     fill_dev_shm();
     struct wt_procs *ps = wt_procs_open(2, sizeof(struct wt_team), plain_member,

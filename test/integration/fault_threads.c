@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <weir/weir.h>
 
+#include "test/support/lacks.h"
+
 enum { UID = 54321, MOST = 8, OPENED = 10, REFUSED = 11, SKIPPED = 12 };
 
 static bool be_limited(rlim_t threads)
@@ -76,7 +78,7 @@ Test(fault_threads, every_number_of_threads_ends_in_an_error_or_well,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     cr_assert_neq(why, MAP_FAILED);
     if (geteuid() != 0) {
-        cr_skip_test("only root can become somebody else");
+        WT_LACKS("only root can become somebody else");
     }
     int last = REFUSED;
     int status = 0;
@@ -91,7 +93,7 @@ Test(fault_threads, every_number_of_threads_ends_in_an_error_or_well,
                   (unsigned)threads, WTERMSIG(status), why);
         int said = WEXITSTATUS(status);
         if (said == SKIPPED) {
-            cr_skip_test("setresuid is not allowed here");
+            WT_LACKS("setresuid is not allowed here");
         }
         cr_assert(said == REFUSED || said == OPENED, "%u threads: %s",
                   (unsigned)threads, why);

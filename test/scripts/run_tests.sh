@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run_tests.sh BUILD_DIR [ctest options]: run tests, two at a time, and end
 # with one line that says how it went. Skipped tests are named; more of them
-# than WEIR_MAX_SKIPPED, if that is set, are a failure.
+# than WEIR_MAX_SKIPPED, if that is set, are a failure. What a test within a
+# program does not find here (test/support/lacks.h) is said in a line each.
 set -eu
 
 dir=$1
@@ -35,6 +36,8 @@ if [ -n "${WEIR_MAX_SKIPPED:-}" ] &&
     echo "More than $WEIR_MAX_SKIPPED tests skipped"
     status=1
 fi
+sed -n 's|^lacking, .*/test/|Not tested here: test/|p' \
+    "$dir/Testing/Temporary/LastTest.log" | sort -u
 if [ $status -ne 0 ]; then
     echo "FAILED: tests of $dir; the log is $log"
     exit 1

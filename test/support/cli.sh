@@ -3,7 +3,7 @@
 # What the tests of the weir command begin with: `set -eu`, then this, with the
 # build folder in $1. They go on in an empty directory that ends with them.
 weir=$(cd "$1" && pwd)/weir
-[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 77; }
+[ -x "$weir" ] || { echo "no $weir: built without tools"; exit 1; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export LC_ALL=C

@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# suite.sh BUILD_DIR DRIVER...: in the guest, all that runs on real verbs, once
-# per driver (siw, rxe). Each test is a function of cases.sh. A line says what
-# ran on which driver, and for how long; the exit code is 1 if one failed.
-# Nothing is skipped: a driver that is not there is a failure.
+# suite.sh BUILD_DIR short|long DRIVER...: in the guest, what runs on real
+# verbs, once per driver (siw, rxe). Each test is a function of cases.sh. A line
+# says what ran on which driver, and for how long; the exit code is 1 if one
+# failed. Nothing is skipped: a driver that is not there is a failure. long has
+# all; short leaves out those below that begin with `long`.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 BUILD=$(cd "$1" && pwd) || exit 2
 export BUILD
-shift
+form=$2
+shift 2
 cd "$(mktemp -d)" || exit 1
 ran=0
 failed=0
@@ -52,6 +54,10 @@ test_on() {
         failed=$((failed + 1))
         explain "$limit"
     fi
+}
+
+long() {
+    [ "$form" = short ] || "$@"
 }
 
 for DRIVER; do

@@ -36,7 +36,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/wait.sh"
-cache=${WEIR_VM_CACHE:-$here/../../build/vm}
+cache=${WEIR_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/weir/vm}
 
 usage() {
     sed -n '/^#   vm.sh/,/^set -eu/s/^# \{0,1\}//p' "$0" >&2

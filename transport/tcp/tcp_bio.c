@@ -51,8 +51,8 @@ static int put(BIO *bio, const char *data, int len)
         BIO_copy_next_retry(bio);
         return n;
     }
-    ssize_t n = send((int)BIO_get_fd(next, NULL), data, (size_t)len,
-                     MSG_NOSIGNAL);
+    ssize_t n =
+        send((int)BIO_get_fd(next, NULL), data, (size_t)len, MSG_NOSIGNAL);
     BIO_clear_retry_flags(bio);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         BIO_set_retry_write(bio);

@@ -7,8 +7,8 @@
  *   SSL --write--> filter --send(MSG_NOSIGNAL)--> socket
  *       <--read--- BIO of the socket itself
  *
- * Where the kernel encrypts, records of a kind of their own go by OpenSSL's way,
- * with the signal held back for as long as that takes.
+ * Where the kernel encrypts, records go by OpenSSL's own way, with the signal
+ * held back for as long as that takes.
  */
 #ifndef WI_TCP_BIO_H
 #define WI_TCP_BIO_H

@@ -5,6 +5,7 @@
 # by pip, into the user's cache. LINES="3.5.9" chooses. The oldest line has all
 # tests; a newer one those where lines differ: readers, the life of executors.
 # run.sh BUILD_DIR soak [JOBS [SEED]]: soak_spark.py instead.
+# SHORT=1: of the oldest line what a newer one has; answers, kills, leaks.
 set -eu
 
 build=$(cd "$1" && pwd)
@@ -33,6 +34,12 @@ run()
     fi
     grep -E '^(test_|Ran|OK|[0-9]+:|[0-9]+ jobs)' "$log"
 }
+
+if [ -n "${SHORT:-}" ] && [ $# -eq 0 ] && [ $program = test_spark.py ]; then
+    LINES=${LINES:-3.5.9}
+    # shellcheck disable=SC2046 # words
+    set -- -v $(echo "$newer" | sed 's/test_/Spark.&/g')
+fi
 
 cd "$here"
 for spark in ${LINES:-3.5.9 4.3.0}; do

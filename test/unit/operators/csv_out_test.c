@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "operators/table/csv_scan.h"
+#include "test/support/lacks.h"
 
 static struct wi_csv_out out;
 
@@ -94,7 +95,7 @@ Test(csv_out, a_full_disk_is_kept_and_told_with_the_name)
     struct weir_error err = {0};
     int fd = open("/dev/full", O_WRONLY);
     if (fd < 0) {
-        cr_skip_test("no /dev/full: %s", strerror(errno));
+        WT_LACKS("no /dev/full: %s", strerror(errno));
     }
     wi_csv_out_init(&out, fd);
     for (int i = 0; i < WI_CSV_OUT_BYTES; i++) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "core/base/err.h"
+#include "test/support/lacks.h"
 
 static const struct wi_transport_ops *const ops = &wi_shm_ops;
 
@@ -335,7 +336,7 @@ static _Noreturn void knock_as_other(const char *address, const char *name)
 Test(shm_hostile, other_users_are_refused_on_both_sides, .timeout = 60)
 {
     if (geteuid() != 0) {
-        cr_skip_test("only root can play another user");
+        WT_LACKS("only root can play another user");
     }
     struct wt_node n;
     wt_node_init(&n, "mine", 4);

@@ -12,6 +12,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/pages.h"
+#include "test/support/lacks.h"
 
 static const struct wi_transport_ops *const ops = &wi_shm_ops;
 
@@ -179,7 +180,7 @@ Test(shm_limits, memory_is_taken_where_it_is_asked_for)
     struct wi_mem mem;
     wt_node_init(&a, "sparing", 4);
     if (!wi_pages_can_populate()) {
-        cr_skip_test("this system takes all pages at once");
+        WT_LACKS("this system takes all pages at once");
     }
     cr_assert_eq(ops->mem_reserve(a.t, 20 << 20, &mem, &err), WEIR_OK, "%s",
                  err.message);
@@ -273,7 +274,7 @@ Test(shm_limits, what_is_taken_counts_also_where_it_is_a_huge_page)
     const struct shm *t = wi_container_of(a.t, struct shm, base);
     uint64_t spare = wi_load_rlx(&t->spare_bytes); /* rlx: one thread */
     if (!wi_pages_can_populate() || spare < 4 << 20) {
-        cr_skip_test("pages are taken at once, or there is little memory");
+        WT_LACKS("pages are taken at once, or there is little memory");
     }
     take(a.t, &mem, 4 << 20, (4 << 20) + (32 << 10));
     spare -= wi_load_rlx(&t->spare_bytes); /* rlx: one thread */
@@ -291,7 +292,7 @@ Test(shm_limits, a_part_that_the_host_does_not_have_is_an_error)
     const struct wi_mem_part part = {NULL, (size_t)1 << 46, 0, (size_t)1 << 46};
     wt_node_init(&a, "greedy", 4);
     if (!wi_pages_can_populate()) {
-        cr_skip_test("this system takes all pages at once");
+        WT_LACKS("this system takes all pages at once");
     }
     cr_assert_eq(ops->mem_take(a.t, &part, &err), WEIR_ERR_NO_MEMORY);
     cr_assert_not_null(strstr(err.message, "70368744177664 bytes"), "%s",
@@ -378,7 +379,7 @@ Test(shm_limits, small_dev_shm_is_no_limit)
     cr_assert_eq(waitpid(child, &status, 0), child);
     cr_assert(WIFEXITED(status), "ended by signal %d", WTERMSIG(status));
     if (WEXITSTATUS(status) == 77) {
-        cr_skip_test("no private mount namespace permitted here");
+        WT_LACKS("no private mount namespace permitted here");
     }
     cr_assert_eq(WEXITSTATUS(status), 0);
 }

@@ -214,7 +214,7 @@ static void count(int signo)
     pipes++;
 }
 
-/* The host program's thread writes: a peer that has gone is no signal of its. */
+/* The host program's thread writes: a peer that has gone is no signal. */
 Test(tcp_tls, a_peer_that_has_gone_raises_no_signal, .timeout = 60)
 {
     const struct iovec out = {sent, 1000};

@@ -14,6 +14,7 @@
 #include <criterion/criterion.h>
 
 #include "core/base/cc.h"
+#include "test/support/lacks.h"
 
 static void skip_if_emulated(void)
 {
@@ -53,7 +54,7 @@ Test(pages, that_are_reserved_come_where_they_are_asked_for)
     unsigned char there[PAGES] = {0};
     void *base = NULL;
     if (!wi_pages_can_populate()) {
-        cr_skip_test("this system takes all pages at once");
+        WT_LACKS("this system takes all pages at once");
     }
     cr_assert_eq(wi_pages_reserve(PAGES * WI_PAGE, &base, NULL), WEIR_OK);
     cr_assert_eq(wi_pages_populate((char *)base + WI_PAGE, 2 * WI_PAGE), 0);
