@@ -32,6 +32,9 @@
 #define LOOK_NS                                                                \
     UINT64_C(1000000000) /* at least, between looks for stopped members */
 
+/* As if it had exited with 255. */
+#define UNKNOWN_STATUS 0xff00
+
 /* Instead of a member's number: the error is no member's own. */
 #define NO_MEMBER WL_MAX_MEMBERS
 
@@ -212,12 +215,19 @@ static weir_err start_member(struct wl_group *g, uint32_t self,
     return WEIR_OK;
 }
 
-/* Wait for a member that has ended or is about to; returns its status. */
+/* Wait for a member that has ended or is about to; returns its status. If that
+ * is not to be had, somebody else in this program has taken it, and nothing
+ * says that it was a good one. */
 static int reap(struct member *m, uint32_t self)
 {
     int status = 0;
+    pid_t pid;
     wl_ask_member(self, 0);
-    while (waitpid(m->pid, &status, 0) < 0 && errno == EINTR) {
+    do {
+        pid = waitpid(m->pid, &status, 0);
+    } while (pid < 0 && errno == EINTR);
+    if (pid < 0) {
+        status = UNKNOWN_STATUS;
     }
     (void)close(m->alive);
     m->alive = -1;
@@ -254,6 +264,12 @@ static weir_err judge(struct wl_group *g, uint32_t self, int status,
     }
     /* E60 acquire: the message; pairs with E60 release in wl_group_die() */
     uint32_t first = wi_load_acq(&s->failed);
+    if (first == 0 && status == UNKNOWN_STATUS) {
+        return wi_fail(err, WEIR_ERR_SYSTEM,
+                       "process %u of %u has ended, and its status was taken "
+                       "by somebody else: is SIGCHLD ignored?",
+                       self, g->params.members);
+    }
     if (first == 0) {
         return wi_fail(err, WEIR_ERR_SYSTEM, "process %u of %u exited with %d",
                        self, g->params.members, WEXITSTATUS(status));
@@ -342,6 +358,17 @@ static weir_err watch_members(struct wl_group *g, struct member *members,
     return rc;
 }
 
+/* Ignored, SIGCHLD makes the kernel forget how members ended. */
+static void default_children(struct sigaction *before_out)
+{
+    const struct sigaction plain = {.sa_handler = SIG_DFL};
+    (void)sigaction(SIGCHLD, NULL, before_out);
+    if (before_out->sa_handler == SIG_IGN ||
+        (before_out->sa_flags & SA_NOCLDWAIT) != 0) {
+        (void)sigaction(SIGCHLD, &plain, NULL);
+    }
+}
+
 weir_err wl_group_run(struct wl_group *group, wl_member_fn fn, void *arg,
                       struct weir_error *err)
 {
@@ -355,6 +382,8 @@ weir_err wl_group_run(struct wl_group *group, wl_member_fn fn, void *arg,
     }
     (void)fflush(NULL); /* else members would hold copies of unwritten text */
     weir_err rc = WEIR_OK;
+    struct sigaction children;
+    default_children(&children);
     wl_ask_block(1); /* members leave it so */
     for (uint32_t i = 0; i < n && rc == WEIR_OK; i++) {
         rc = start_member(group, i, &members[i], fn, arg, err);
@@ -364,6 +393,7 @@ weir_err wl_group_run(struct wl_group *group, wl_member_fn fn, void *arg,
         rc = watch_members(group, members, err);
     }
     kill_members(members, n);
+    (void)sigaction(SIGCHLD, &children, NULL);
     free(members);
     return rc;
 }

@@ -2,10 +2,12 @@
 #define _GNU_SOURCE 1
 #include "launch/nodes.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "core/base/err.h"
@@ -29,14 +31,18 @@ static bool has_ports(const char *transport)
     return transport != NULL && strcmp(transport, "shm") != 0;
 }
 
-/* NULL: the transport chooses. The parent's pid tells apart what runs on one
- * machine at the same time. */
+/* NULL: the transport chooses. A random number tells apart what runs at the
+ * same time; process numbers do not, where containers share a network. */
 static const char *listen_at(const struct wl_nodes *nodes, uint32_t self,
                              char text[WL_ADDRESS_BYTES])
 {
     if (!has_ports(nodes->params.transport)) {
-        (void)snprintf(text, WL_ADDRESS_BYTES, "%s-%d-%u-%u", nodes->kind,
-                       (int)getppid(), nodes->run, self);
+        uint64_t salt = 0;
+        if (getrandom(&salt, sizeof(salt), 0) != (ssize_t)sizeof(salt)) {
+            salt = (uint64_t)getpid() << 32 | nodes->run;
+        }
+        (void)snprintf(text, WL_ADDRESS_BYTES, "%s-%u-%016" PRIx64, nodes->kind,
+                       self, salt);
         return text;
     }
     if (nodes->params.listen == NULL) {

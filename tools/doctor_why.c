@@ -3,9 +3,11 @@
 #define _GNU_SOURCE 1
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "tools/doctor.h"
@@ -91,7 +93,9 @@ static weir_node *open_node(struct doctor *d, const char *transport)
     struct weir_error err = {.code = WEIR_OK};
     struct weir_node_params p = {.name = name, .transport = transport};
     weir_node *node = NULL;
-    (void)snprintf(name, sizeof(name), "doctor-%ld", (long)getpid());
+    uint32_t salt = (uint32_t)getpid(); /* another container may have it, too */
+    (void)!getrandom(&salt, sizeof(salt), 0);
+    (void)snprintf(name, sizeof(name), "doctor-%08" PRIx32, salt);
     identity_use(&d->identity, &p);
     if (weir_node_open(&p, &node, &err) != WEIR_OK) {
         doctor_say(d, DOCTOR_PROBLEM, "transports", NULL,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "cli/begin.h"
 #include "cli/cmd.h"
 #include "cli/status.h"
 #include "launch/ask.h"
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     const struct command *c = find(name);
+    cli_begin();
     wl_ask_begin();
     if (c != NULL) {
         return flush(run(c, argc - 1, argv + 1));

@@ -87,7 +87,9 @@ struct weir_node_params {
                                then crash the process */
     int manual;             /* 1: no network thread; call weir_node_step */
     weir_log_level log_level; /* most verbose level to log [WEIR_LOG_ERROR] */
-    weir_log_fn log;          /* [one line to stderr] */
+    weir_log_fn log;          /* [one line to stderr; none if descriptor 2 was
+                                 closed and is now a file or socket of the
+                                 program's] */
     void *log_arg;
     void *transport_arg;   /* for transports that need it (sim) */
     uint64_t stall_ns;     /* a query in which nothing moves logs what it waits
