@@ -2,7 +2,7 @@
 # Each check is a script that takes the root of a source tree and prints one
 # line per violation; check.selftest plants violations and expects them found.
 
-foreach(check includes headers atomics sizes api_docs probes spdx calls
+foreach(check includes headers atomics sizes api_docs probes spdx calls locale
               columns paths warnings format doxygen when_changed
               selftest)
   weir_check(${check} 120 test/scripts/check_${check}.sh ${PROJECT_SOURCE_DIR})

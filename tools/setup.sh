@@ -17,9 +17,9 @@ plan="libjansson-dev"
 verbs="libibverbs-dev librdmacm-dev"
 # libjemalloc2 is loaded at run time.
 tool="$lib $plan $verbs libjemalloc2"
-# util-linux has setarch, iproute2 the commands ip and tc.
+# util-linux has setarch, iproute2 the commands ip and tc; tests make locales.
 build="$tool g++ libcriterion-dev libcsv-dev libsqlite3-dev util-linux
-       iproute2 openssl"
+       iproute2 openssl locales"
 # libclang-rt-14-dev: sanitizers and libFuzzer of clang
 # python3-matplotlib: the report of the benches, which is tested, too
 check="clang clang-format clang-tidy libclang-rt-14-dev doxygen spin

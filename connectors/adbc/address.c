@@ -2,7 +2,6 @@
 /* What a uri says. Source: RFC 3986, 2.1 (bytes as %XX) and 3 (parts). */
 #include "connectors/adbc/address.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +39,7 @@ static int decode(char *text)
     for (const char *at = text; *at != '\0'; at++) {
         char byte = *at;
         if (byte == '%') {
-            if (!isxdigit((unsigned char)at[1]) ||
-                !isxdigit((unsigned char)at[2])) {
+            if (strspn(at + 1, "0123456789ABCDEFabcdef") < 2) {
                 return 0;
             }
             const char digits[] = {at[1], at[2], '\0'};

@@ -3,6 +3,7 @@
 #include "connectors/adbc/options.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,7 +168,8 @@ AdbcStatusCode wi_adbc_give_double(const char *key, const char *text,
         return not_set(key, error);
     }
     char *end = NULL;
-    double n = strtod(text, &end);
+    /* The C locale is no allocation. */
+    double n = strtod_l(text, &end, newlocale(LC_ALL_MASK, "C", (locale_t)0));
     if (end == text || *end != '\0') {
         return no_number(key, text, error);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements: what they are told. Executing them: execute.c. */
 #include <inttypes.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,11 @@ AdbcStatusCode wi_adbc_statement_set_double(struct AdbcStatement *statement,
                                             struct AdbcError *error)
 {
     char text[32];
+    /* With a point, whatever the host program has set. The C locale is no
+     * allocation. */
+    locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
     (void)snprintf(text, sizeof(text), "%.17g", value);
+    (void)uselocale(before);
     return wi_adbc_statement_set(statement, key, text, error);
 }
 

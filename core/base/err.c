@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/neutral.h"
+
 const char *weir_err_name(weir_err code)
 {
     switch (code) {
@@ -63,7 +65,7 @@ weir_err wi_fail(struct weir_error *err, weir_err code, const char *fmt, ...)
         va_list args;
         va_start(args, fmt);
         err->code = code;
-        (void)vsnprintf(err->message, sizeof(err->message), fmt, args);
+        (void)wi_neutral_vformat(err->message, sizeof(err->message), fmt, args);
         va_end(args);
         keep_to_one_line(err->message);
     }
@@ -107,7 +109,8 @@ weir_err wi_fail_errno(struct weir_error *err, int errno_value, const char *fmt,
         va_list args;
         va_start(args, fmt);
         err->code = WEIR_ERR_SYSTEM;
-        int n = vsnprintf(err->message, sizeof(err->message), fmt, args);
+        int n =
+            wi_neutral_vformat(err->message, sizeof(err->message), fmt, args);
         va_end(args);
         size_t used = n < 0 ? 0 : (size_t)n;
         if (used < sizeof(err->message)) {

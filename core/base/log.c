@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/neutral.h"
+
 /* Descriptor 2 when this library was loaded; st_ino 0: it was closed. */
 static struct stat at_load;
 
@@ -62,7 +64,7 @@ void wi_log(const struct wi_log *log, int level, const char *fmt, ...)
     if (at < sizeof(line)) {
         va_list args;
         va_start(args, fmt);
-        (void)vsnprintf(line + at, sizeof(line) - at, fmt, args);
+        (void)wi_neutral_vformat(line + at, sizeof(line) - at, fmt, args);
         va_end(args);
     }
     if (log->fn != NULL) {

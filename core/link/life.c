@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/base/neutral.h"
 #include "core/link/connect.h"
 #include "core/link/edge.h"
 #include "core/link/edge_out.h"
@@ -294,8 +295,9 @@ static void tick_open(struct wi_link *l, uint64_t now_ns)
     if (now_ns - l->last_rx_ns > cfg->detect_ns && l->ping_ns != 0 &&
         now_ns - l->ping_ns >= cfg->detect_ns / 2) {
         char why[96];
-        (void)snprintf(why, sizeof(why), "silent for %.1f s (detect_ns)",
-                       (double)(now_ns - l->last_rx_ns) / 1e9);
+        (void)wi_neutral_format(why, sizeof(why),
+                                "silent for %.1f s (detect_ns)",
+                                (double)(now_ns - l->last_rx_ns) / 1e9);
         wi_link_down(l, false, WEIR_ERR_PEER_LOST, why);
     } else if (now_ns - l->last_rx_ns >= cfg->detect_ns / 4) {
         l->ping_ns = l->ping_ns != 0 ? l->ping_ns : now_ns;

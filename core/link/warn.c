@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/base/clock.h"
+#include "core/base/neutral.h"
 #include "core/link/engine.h"
 
 #define WINDOW_NS 1000000000ull
@@ -40,7 +41,7 @@ void wi_warn(struct wi_engine *e, uint32_t member, enum wi_cause cause,
     }
     g->open_ns = wi_time_add(e->now_ns, WINDOW_NS);
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
+    (void)wi_neutral_vformat(text, sizeof(text), fmt, args);
     va_end(args);
     wi_log(&e->log, WI_LOG_WARN, "%s", text);
 }

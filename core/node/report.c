@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/base/neutral.h"
 #include "core/link/edge.h"
 #include "core/link/link.h"
 #include "core/query/missing.h"
@@ -23,7 +24,7 @@ void wi_report_say(struct wi_report *r, const char *fmt, ...)
     int at = snprintf(line, sizeof(line), "%s: ", r->who);
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(line + at, sizeof(line) - (size_t)at, fmt, args);
+    (void)wi_neutral_vformat(line + at, sizeof(line) - (size_t)at, fmt, args);
     va_end(args);
     r->n++;
     r->fn(r->arg, line);
@@ -50,8 +51,8 @@ void wi_report_link(const struct wi_report *r, uint32_t member, char *text)
         (void)snprintf(text, WI_REPORT_LINK_BYTES, "closed");
         return;
     }
-    (void)snprintf(text, WI_REPORT_LINK_BYTES, "%s for %.1f s",
-                   states[l->state], wi_report_secs(r, l->since_ns));
+    (void)wi_neutral_format(text, WI_REPORT_LINK_BYTES, "%s for %.1f s",
+                            states[l->state], wi_report_secs(r, l->since_ns));
 }
 
 /* For how long nothing has happened to either. */

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/base/neutral.h"
 #include "core/link/life.h"
 #include "core/link/members.h"
 #include "core/link/post.h"
@@ -74,7 +75,7 @@ static void note(struct wi_op *op, weir_err code, const char *fmt, va_list ap)
                      "%s %" PRIu64 "/%" PRIu64 " at %s: ", kind[op->kind],
                      op->name.space, op->name.id,
                      wi_member_name(engine_of(op), op->member));
-    (void)vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+    (void)wi_neutral_vformat(text + n, sizeof(text) - (size_t)n, fmt, ap);
     op->code = code;
     free(op->text);
     op->text = strdup(text);

@@ -6,6 +6,7 @@
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/base/neutral.h"
 #include "core/base/pages.h"
 #include "core/ring/ready.h"
 #include "core/ring/ring.h"
@@ -115,19 +116,19 @@ weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
     }
     char stages[64] = "";
     if (b.per_node) {
-        (void)snprintf(stages, sizeof(stages),
-                       ", open frames of %u bytes, %.1f MiB", b.stage_bytes,
-                       (double)stages_of_all(p, &b) / 1048576);
+        (void)wi_neutral_format(
+            stages, sizeof(stages), ", open frames of %u bytes, %.1f MiB",
+            b.stage_bytes, (double)stages_of_all(p, &b) / 1048576);
     }
-    (void)snprintf(b.text, sizeof(b.text),
-                   "%u members x %llu KiB%s = %.1f MiB of %.1f MiB; rings "
-                   "thread-to-%s, %u to %u KiB each, %u per link%s",
-                   p->max_members, (unsigned long long)(b.area_bytes / 1024),
-                   p->mapped ? "" : " in and out",
-                   (double)b.total_bytes / 1048576,
-                   (double)p->cap_bytes / 1048576,
-                   b.per_node ? "node" : "thread", 2 * p->frame_bytes / 1024,
-                   p->ring_frames * p->frame_bytes / 1024, b.n_units, stages);
+    (void)wi_neutral_format(
+        b.text, sizeof(b.text),
+        "%u members x %llu KiB%s = %.1f MiB of %.1f MiB; rings "
+        "thread-to-%s, %u to %u KiB each, %u per link%s",
+        p->max_members, (unsigned long long)(b.area_bytes / 1024),
+        p->mapped ? "" : " in and out", (double)b.total_bytes / 1048576,
+        (double)p->cap_bytes / 1048576, b.per_node ? "node" : "thread",
+        2 * p->frame_bytes / 1024, p->ring_frames * p->frame_bytes / 1024,
+        b.n_units, stages);
     b.rings_cap_bytes = p->cap_bytes - stages_of_all(p, &b);
     *out = b;
     return WEIR_OK;

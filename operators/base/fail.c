@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "operators/base/neutral.h"
 #include "operators/base/utf8.h"
 
 weir_err wi_exec_fail(struct weir_error *err, weir_err code, const char *fmt,
@@ -15,7 +16,7 @@ weir_err wi_exec_fail(struct weir_error *err, weir_err code, const char *fmt,
         va_list args;
         va_start(args, fmt);
         err->code = code;
-        (void)vsnprintf(err->message, sizeof(err->message), fmt, args);
+        (void)wi_neutral_vformat(err->message, sizeof(err->message), fmt, args);
         va_end(args);
         wi_utf8_clean(err->message);
     }

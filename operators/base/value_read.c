@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "operators/base/date.h"
+#include "operators/base/neutral.h"
 
 enum {
     DATE_BYTES = 10,
@@ -220,7 +220,8 @@ static bool copy_float(struct wi_str text, char copy[FLOAT_BYTES], bool *word)
     *word = false;
     const char *number = copy + (copy[0] == '-' || copy[0] == '+');
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        *word = *word || strcasecmp(number, words[i]) == 0;
+        const size_t n = strlen(words[i]) + 1; /* with its end */
+        *word = *word || wi_neutral_same(number, words[i], n);
     }
     return *word || strspn(copy, "0123456789.eE+-") == text.n_bytes;
 }
@@ -236,7 +237,9 @@ enum wi_read wi_read_float64(struct wi_str text, double *out)
     if (!copy_float(text, copy, &word)) {
         return WI_READ_MALFORMED;
     }
+    locale_t before = wi_neutral_begin();
     const double value = strtod(copy, &end);
+    wi_neutral_end(before);
     if (end != copy + text.n_bytes) {
         return WI_READ_MALFORMED;
     }
@@ -256,7 +259,9 @@ enum wi_read wi_read_float32(struct wi_str text, float *out)
     if (!copy_float(text, copy, &word)) {
         return WI_READ_MALFORMED;
     }
+    locale_t before = wi_neutral_begin();
     const float value = strtof(copy, &end);
+    wi_neutral_end(before);
     if (end != copy + text.n_bytes) {
         return WI_READ_MALFORMED;
     }
@@ -271,7 +276,7 @@ static bool is_word(struct wi_str text, const char *word, char number)
 {
     return (text.n_bytes == 1 && text.data[0] == number) ||
            (text.n_bytes == strlen(word) &&
-            strncasecmp(text.data, word, text.n_bytes) == 0);
+            wi_neutral_same(text.data, word, text.n_bytes));
 }
 
 enum wi_read wi_read_bool(struct wi_str text, bool *out)

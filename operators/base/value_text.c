@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "operators/base/date.h"
+#include "operators/base/neutral.h"
 
 /* ---- digits -------------------------------------------------------------- */
 
@@ -100,6 +101,7 @@ static int least_digits(double v, bool single)
     return fabs(v) < normal ? 1 : single ? FLT_DIG : DBL_DIG;
 }
 
+/* Here and below: within a neutral locale. */
 static bool reads_back(const char *text, double v, bool single)
 {
     return (single ? (double)strtof(text, NULL) : strtod(text, NULL)) == v;
@@ -186,6 +188,7 @@ uint32_t wi_float_text(double v, bool single, char text[WI_VALUE_TEXT_BYTES])
     if (isnan(v)) {
         return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES, "nan");
     }
+    locale_t before = wi_neutral_begin();
     for (int digits = least_digits(v, single); digits <= most; digits++) {
         (void)snprintf(text, WI_VALUE_TEXT_BYTES, "%.*g", digits, v);
         if (reads_back(text, v, single) ||
@@ -193,6 +196,7 @@ uint32_t wi_float_text(double v, bool single, char text[WI_VALUE_TEXT_BYTES])
             break;
         }
     }
+    wi_neutral_end(before);
     return (uint32_t)strlen(text);
 }
 

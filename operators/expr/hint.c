@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
+
+#include "operators/base/neutral.h"
 
 const char *wi_hint_sign(char c)
 {
@@ -82,7 +83,7 @@ static const char *same_letters(const struct wi_columns *columns,
     for (uint32_t i = 0; i < columns->n; i++) {
         const char *other = columns->at[i].name;
         if (strlen(other) == name.n_bytes &&
-            strncasecmp(other, name.data, name.n_bytes) == 0) {
+            wi_neutral_same(other, name.data, name.n_bytes)) {
             return other;
         }
     }

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "operators/base/neutral.h"
 #include "operators/expr/hint.h"
 
 static bool is_space(char c)
@@ -146,7 +146,7 @@ bool wi_token_is(const struct wi_expr_build *b, const struct wi_token *token,
 {
     return (token->kind == WI_TOKEN_NAME || token->kind == WI_TOKEN_SIGN) &&
            strlen(word) == token->n_bytes &&
-           strncasecmp(b->expr->text + token->at, word, token->n_bytes) == 0;
+           wi_neutral_same(b->expr->text + token->at, word, token->n_bytes);
 }
 
 struct wi_str wi_token_content(struct wi_expr_build *b,

@@ -3,7 +3,6 @@
  * 1.50 is decimal(3,2), 1.5e0 is float64. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "operators/expr/parse.h"
 #include "operators/expr/value.h"

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "operators/base/neutral.h"
+
 enum { BLOCK_BYTES = 16 * 1024, ALIGN = 16 };
 
 struct wi_block {
@@ -43,7 +45,7 @@ static void fail(struct wi_expr_build *b, weir_err code, uint32_t at,
         return;
     }
     char text[WEIR_ERROR_MESSAGE_BYTES];
-    (void)vsnprintf(text, sizeof(text), fmt, args);
+    (void)wi_neutral_vformat(text, sizeof(text), fmt, args);
     b->code = wi_exec_fail(b->err, code, "character %u: %s",
                            character(b->expr, at), text);
 }

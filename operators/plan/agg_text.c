@@ -3,13 +3,13 @@
  * brackets; here only their end is found. */
 #include "operators/plan/agg_text.h"
 
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
+
+#include "operators/base/neutral.h"
 
 static const char *skip_blank(const char *at)
 {
-    while (isspace((unsigned char)*at)) {
+    while (wi_neutral_space(*at)) {
         at++;
     }
     return at;
@@ -25,12 +25,12 @@ static bool read_name(const char **at, enum wi_agg_fn *fn)
         {"min", WI_AGG_MIN},     {"max", WI_AGG_MAX},
     };
     size_t n = 0;
-    while (isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_') {
+    while (wi_neutral_alnum((*at)[n]) || (*at)[n] == '_') {
         n++;
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strlen(names[i].name) == n &&
-            strncasecmp(*at, names[i].name, n) == 0) {
+            wi_neutral_same(*at, names[i].name, n)) {
             *fn = names[i].fn;
             *at = skip_blank(*at + n);
             return true;
@@ -72,7 +72,7 @@ bool wi_agg_read(const char *text, struct wi_agg_text *out)
     if (end == NULL || *skip_blank(end + 1) != '\0') {
         return false;
     }
-    while (end > begin && isspace((unsigned char)end[-1])) {
+    while (end > begin && wi_neutral_space(end[-1])) {
         end--;
     }
     if (end <= begin) {

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "operators/base/fail.h"
+#include "operators/base/neutral.h"
 #include "operators/plan/agg_text.h"
 #include "operators/plan/draft.h"
 #include "operators/plan/kind.h"
@@ -73,7 +73,7 @@ static bool is_distinct(const struct wi_agg_text *t)
 {
     static const char word[] = "distinct";
     const size_t n = sizeof(word) - 1;
-    return t->n_bytes > n && strncasecmp(t->argument, word, n) == 0 &&
+    return t->n_bytes > n && wi_neutral_same(t->argument, word, n) &&
            strchr(" \t\n\"(", t->argument[n]) != NULL;
 }
 

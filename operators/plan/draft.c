@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/base/neutral.h"
 #include "operators/base/utf8.h"
 #include "operators/plan/kind.h"
 
@@ -25,7 +26,7 @@ void wi_draft_at(struct wi_draft *b, const char *fmt, ...)
     b->field[0] = '\0';
     if (fmt != NULL) {
         va_start(args, fmt);
-        (void)vsnprintf(b->field, sizeof(b->field), fmt, args);
+        (void)wi_neutral_vformat(b->field, sizeof(b->field), fmt, args);
         va_end(args);
     }
 }
@@ -53,7 +54,7 @@ weir_err wi_draft_fail(struct wi_draft *b, weir_err code, const char *fmt, ...)
     char text[WEIR_ERROR_MESSAGE_BYTES];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
+    (void)wi_neutral_vformat(text, sizeof(text), fmt, args);
     va_end(args);
     (void)wi_exec_fail(b->err, code, "%s", text);
     return wi_draft_fail_in(b, code);

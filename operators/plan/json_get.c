@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "operators/base/fail.h"
+#include "operators/base/neutral.h"
 #include "operators/plan/draft.h"
 #include "operators/plan/json.h"
 
@@ -17,7 +18,8 @@ size_t wi_json_enter(struct wi_json *j, const char *fmt, ...)
     const size_t length = strlen(j->path);
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(j->path + length, sizeof(j->path) - length, fmt, args);
+    (void)wi_neutral_vformat(j->path + length, sizeof(j->path) - length, fmt,
+                             args);
     va_end(args);
     return length;
 }
@@ -42,7 +44,7 @@ weir_err wi_json_fail(struct wi_json *j, weir_err code, const char *fmt, ...)
     char text[WEIR_ERROR_MESSAGE_BYTES];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
+    (void)wi_neutral_vformat(text, sizeof(text), fmt, args);
     va_end(args);
     (void)wi_exec_fail(j->err, code, "%s", text);
     return wi_json_fail_in(j, code);
@@ -68,7 +70,8 @@ static const char *found_text(const json_t *found, char text[FOUND_BYTES])
                        json_integer_value(found));
         return text;
     case JSON_REAL:
-        (void)snprintf(text, FOUND_BYTES, "%g", json_real_value(found));
+        (void)wi_neutral_format(text, FOUND_BYTES, "%g",
+                                json_real_value(found));
         return text;
     default:
         (void)snprintf(text, FOUND_BYTES, "\"%.60s\"",

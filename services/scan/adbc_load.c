@@ -8,7 +8,6 @@
  */
 #include "services/scan/adbc_load.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +15,9 @@
 #include <string.h>
 
 #include "services/scan/fail.h"
+
+/* Of a sqlstate, whatever the locale. */
+#define LETTERS "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 /* Codes that say nothing better are of the query: QUERY_DATA. */
 static weir_err code_of(AdbcStatusCode status)
@@ -49,7 +51,8 @@ static void fill_fault(struct weir_scan_fault *fault,
         fault->vendor = error->vendor_code;
     }
     for (size_t i = 0; i < sizeof(error->sqlstate); i++) {
-        if (!isalnum((unsigned char)error->sqlstate[i])) {
+        if (strchr(LETTERS, error->sqlstate[i]) == NULL ||
+            error->sqlstate[i] == '\0') {
             memset(fault->sqlstate, 0, sizeof(fault->sqlstate));
             break;
         }

@@ -2,8 +2,9 @@
 #include "services/scan/answer.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "services/scan/fail.h"
 
 /* ---- answers ------------------------------------------------------------- */
 
@@ -13,7 +14,7 @@ void wi_scan_answer_refuse(const struct weir_ask *ask, weir_err code,
     char text[WEIR_ERROR_MESSAGE_BYTES];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
+    wi_scan_text(text, sizeof(text), fmt, args);
     va_end(args);
     (void)weir_ask_answer(ask, code, text, (uint32_t)strlen(text));
 }

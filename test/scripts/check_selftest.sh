@@ -192,7 +192,7 @@ c() {
 
 clean_tree
 for check in includes rooms headers symbols atomics sizes api_docs probes spdx \
-             calls columns paths warnings format doxygen; do
+             calls locale columns paths warnings format doxygen; do
     passes $check
 done
 
@@ -332,6 +332,12 @@ finds spdx './tools/x.sh:1: no SPDX'
 echo 'int x;' >tree/core/ring/x.c
 finds spdx './core/ring/x.c:1: no SPDX'
 
+c core/ring/ring.c 'double f(const char *t) { return strtod(t, 0); }'
+finds locale 'core/ring/ring.c:34: depends on the locale: strtod()'
+c operators/scan.c 'int f(char c) { return toupper(c); }'
+finds locale 'operators/scan.c:2: depends on the locale: toupper()'
+c transport/tcp/tcp.c 'void f(char *t) { snprintf(t, 9, "%.1f s", 1.0); }'
+finds locale 'transport/tcp/tcp.c:2: a float by snprintf'
 c core/ring/ring.c 'void f(void) { usleep(10); }'
 finds calls 'core/ring/ring.c:34: usleep() is not allowed here'
 c transport/tcp/tcp.c 'void f(void) { if (1) sleep (1); }'

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/base/neutral.h"
 #include "transport/auto/auto.h"
 
 /* What speaks for each part, in the order of wi_auto_names. */
@@ -75,7 +76,7 @@ static void WI_PRINTF(2, 3) add(char *text, const char *fmt, ...)
     size_t at = strlen(text);
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text + at, WI_REASON_BYTES - at, fmt, args);
+    (void)wi_neutral_vformat(text + at, WI_REASON_BYTES - at, fmt, args);
     va_end(args);
 }
 

@@ -21,6 +21,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "core/base/neutral.h"
 
 static void waiting_put(struct shm_ep *ep)
 {
@@ -115,7 +116,7 @@ void wi_shm_doom(struct shm_ep *ep, const char *fmt, ...)
     }
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(ep->reason, sizeof(ep->reason), fmt, args);
+    (void)wi_neutral_vformat(ep->reason, sizeof(ep->reason), fmt, args);
     va_end(args);
     (void)epoll_ctl(ep->t->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
     (void)shutdown(ep->fd, SHUT_RDWR); /* the send side gets EPIPE from now */
@@ -247,7 +248,7 @@ static void refuse(int fd, const char *fmt, ...)
     char text[128];
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(text, sizeof(text), fmt, args);
+    int n = wi_neutral_vformat(text, sizeof(text), fmt, args);
     va_end(args);
     uint32_t bytes = wi_min_u32((uint32_t)n, sizeof(text) - 1);
     wi_shm_send_now(fd, SHM_REFUSE, text, bytes);

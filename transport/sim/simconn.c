@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/neutral.h"
+
 enum {
     SMALL_BYTES = 1024, /* any number of operations up to this size share ... */
     XFER_OPS = 16,      /* ... one transfer, up to this many */
@@ -183,7 +185,7 @@ void wi_simconn_break(struct wi_simconn *c, const char *fmt, ...)
     if (c->reason != NULL) {
         va_list args;
         va_start(args, fmt);
-        (void)vsnprintf(c->reason, WI_REASON_BYTES, fmt, args);
+        (void)wi_neutral_vformat(c->reason, WI_REASON_BYTES, fmt, args);
         va_end(args);
     }
     for (int i = 0; i < 2; i++) {

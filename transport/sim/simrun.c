@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/base/neutral.h"
 
 enum {
     STEPS_PER_VISIT = 64,
@@ -320,7 +321,7 @@ static void append(char *text, size_t room, const char *fmt, ...)
     size_t used = strlen(text);
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text + used, room - used, fmt, args);
+    (void)wi_neutral_vformat(text + used, room - used, fmt, args);
     va_end(args);
 }
 

@@ -16,6 +16,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "core/base/neutral.h"
 #include "transport/tcp/tcp.h"
 
 /* ---- open and close ------------------------------------------------------ */
@@ -85,7 +86,7 @@ void wi_tcp_ep_lose(struct tcp_ep *ep, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(ep->reason, sizeof(ep->reason), fmt, args);
+    (void)wi_neutral_vformat(ep->reason, sizeof(ep->reason), fmt, args);
     va_end(args);
     bool known = !ep->accepted || ep->state == TCP_UP;
     ep->state = TCP_DEAD;

@@ -6,7 +6,6 @@
  * servers of other protocols: they take the greeting for a whole request and
  * answer, instead of waiting for more.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "core/base/log.h"
+#include "core/base/neutral.h"
 #include "transport/tcp/tcp.h"
 
 enum { MAGIC_BYTES = 8, VERSION = 1 };
@@ -235,7 +235,7 @@ static WI_COLD void lose_stranger(struct tcp_ep *ep)
     uint32_t n = wi_min_u32(ep->rx.tail, TCP_GREETING_BYTES);
     for (uint32_t i = 0; i < n; i++) {
         int c = ep->rx.look[i];
-        text[i] = isprint(c) ? (char)c : '.';
+        text[i] = wi_neutral_print(c) ? (char)c : '.';
     }
     wi_tcp_ep_lose(ep, "%s is not a Weir node (it answered \"%s\")", ep->peer,
                    text);

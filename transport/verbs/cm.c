@@ -15,13 +15,13 @@
  * to that of rdma_cm, so the states are moved by hand where the kernel does
  * not (rdma_init_qp_attr(3), rdma_establish(3)).
  */
-#include <ctype.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/base/neutral.h"
 #include "transport/verbs/verbs.h"
 
 enum { RESOLVE_MS = 2000, REFUSAL_BYTES = 64 };
@@ -208,7 +208,7 @@ static WI_COLD void on_rejected(struct vb_ep *ep, int status, const char *text,
     char said[REFUSAL_BYTES + 1] = {0};
     memcpy(said, text, len < REFUSAL_BYTES ? len : REFUSAL_BYTES);
     for (char *c = said; *c != '\0'; c++) {
-        *c = isprint((unsigned char)*c) ? *c : '.';
+        *c = wi_neutral_print(*c) ? *c : '.';
     }
     if (said[0] != '\0') {
         ep->refused = true;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/base/atomic.h"
+#include "core/base/neutral.h"
 #include "transport/verbs/mr.h"
 #include "transport/verbs/verbs.h"
 
@@ -180,7 +181,7 @@ void wi_vb_ep_lose(struct vb_ep *ep, const char *fmt, ...)
         return;
     }
     va_start(args, fmt);
-    (void)vsnprintf(ep->reason, sizeof(ep->reason), fmt, args);
+    (void)wi_neutral_vformat(ep->reason, sizeof(ep->reason), fmt, args);
     va_end(args);
     if (ep->state == VB_UP && !vb_home(ep)->dead) {
         (void)rdma_disconnect(ep->id); /* so that the peer learns of it now */
@@ -208,7 +209,8 @@ void wi_vb_all_lost(struct vb_transport *t, const char *fmt, ...)
     va_list args;
     if (!t->dead) {
         va_start(args, fmt);
-        (void)vsnprintf(t->dead_reason, sizeof(t->dead_reason), fmt, args);
+        (void)wi_neutral_vformat(t->dead_reason, sizeof(t->dead_reason), fmt,
+                                 args);
         va_end(args);
     }
     t->dead = true;
