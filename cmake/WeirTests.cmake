@@ -79,6 +79,15 @@ string(
   "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
   "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=100")
 
+# What takes long under a sanitizer and finds what something else finds: cases
+# of api and region run over shm and tcp, too; spi_tls and region_tls have TLS;
+# and what runs in the simulator has one thread. `make test-all` runs it, by
+# ctest -C long.
+set(weir_long "(api|region)_(auto|sim)$|api_tls|chbench")
+if(WEIR_SANITIZE MATCHES "thread")
+  string(APPEND weir_long "|offence|refused|\\.sim$|_sim$")
+endif()
+
 # What the sanitizer builds run, and so all that they need to build.
 add_custom_target(weir_checked)
 
@@ -118,8 +127,7 @@ function(weir_criterion test label timeout)
   if(NOT label STREQUAL "unit" AND test MATCHES "verbs")
     add_test(NAME ${test} COMMAND ${target} ${weir_jobs} CONFIGURATIONS vm)
     weir_test_properties(${test} vm 600)
-  elseif(WEIR_SANITIZE AND test MATCHES "api_tls") # api_tcp has its cases,
-    # spi_tls and region_tls have TLS: `make test-all` has both
+  elseif(WEIR_SANITIZE AND test MATCHES "${weir_long}")
     add_test(NAME ${test} COMMAND ${target} ${weir_jobs} CONFIGURATIONS long)
     weir_test_properties(${test} ${label} ${timeout})
   else()
@@ -258,7 +266,12 @@ if(TARGET weir_tool)
   if(WEIR_SANITIZE)
     set(seeds 150)
   endif()
-  add_test(NAME conformance.weir_sim COMMAND weir_tool sim --seeds 1..${seeds})
+  set(only "")
+  if("conformance.weir_sim" MATCHES "${weir_long}" AND WEIR_SANITIZE)
+    set(only CONFIGURATIONS long)
+  endif()
+  add_test(NAME conformance.weir_sim
+           COMMAND weir_tool sim --seeds 1..${seeds} ${only})
   weir_test_properties(conformance.weir_sim conformance 240)
   add_dependencies(weir_checked weir_tool)
 endif()

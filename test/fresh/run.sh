@@ -200,6 +200,7 @@ lend_rust() {
 lend_ccache() {
     cache=$(ccache --get-config cache_dir)
     mkdir -p "$cache" "$work/ccache/lib"
+    chmod -R a+rwX "$cache"
     cp -L "$(command -v ccache)" "$work/ccache"
     ldd "$work/ccache/ccache" |
         sed -n 's,.* => \(/[^ ]*hiredis[^ ]*\) .*,\1,p' |

@@ -4,7 +4,8 @@
 # verbs, once per driver (siw, rxe). Each test is a function of cases.sh. A line
 # says what ran on which driver, and for how long; the exit code is 1 if one
 # failed. Nothing is skipped: a driver that is not there is a failure. long has
-# all; short leaves out those below that begin with `long`.
+# all; short leaves out those below that begin with `long`, and programs that
+# in_short() does not name.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 BUILD=$(cd "$1" && pwd) || exit 2
@@ -60,6 +61,16 @@ long() {
     [ "$form" = short ] || "$@"
 }
 
+# in_short <program>: the transport on both drivers, and each suite on one
+in_short() {
+    case $1-$DRIVER in
+    conformance.spi_verbs-* | conformance.api_verbs-siw | \
+        conformance.region_verbs-rxe | conformance.verbs-rxe | \
+        integration.fault_kill_verbs-siw) ;;
+    *) return 1 ;;
+    esac
+}
+
 for DRIVER; do
     case $DRIVER in
     rxe) WEIR_TEST_VERBS_ADDR=$WEIR_VM_RXE ;;
@@ -70,24 +81,25 @@ for DRIVER; do
     test_on 60 "device is up" device_is_up
     test_on 120 "rping: write, read, send, 20 x 60000 bytes, verified" \
         rping_works
-    test_on 120 "ib_send_bw -R -e" perftest_works ib_send_bw -e
-    test_on 120 "ib_write_bw -R" perftest_works ib_write_bw
+    long test_on 120 "ib_send_bw -R -e" perftest_works ib_send_bw -e
+    long test_on 120 "ib_write_bw -R" perftest_works ib_write_bw
     # All whose name has "verbs" in it; of these two kinds there are some.
     for path in "$BUILD"/test/conformance.*verbs* \
         "$BUILD"/test/integration.*verbs*; do
         program=${path##*/}
+        in_short "$program" || [ "$form" = long ] || continue
         # auto hands everything on, whatever the driver: once is enough.
         [ "$program-$DRIVER" != conformance.spi_auto_verbs-rxe ] || continue
         test_on 900 "$program" criterion "$program"
     done
     test_on 180 "two-stage plan, 4 processes" two_stage 4 50000
-    test_on 180 "two-stage plan, 8 processes" two_stage 8 20000
-    test_on 180 "join query, 3 processes" query_gives_what_shm_gives 3
-    test_on 600 "soak, 3 processes, 40 rounds" soak 40
+    long test_on 180 "two-stage plan, 8 processes" two_stage 8 20000
+    long test_on 180 "join query, 3 processes" query_gives_what_shm_gives 3
+    long test_on 600 "soak, 3 processes, 40 rounds" soak 40
     test_on 60 "weir doctor" doctor_is_content
-    test_on 120 "weir doctor --peer" doctor_measures_a_peer
-    test_on 120 "memlock of 64 KiB" little_memlock
-    test_on 120 "address without device" address_without_device
+    long test_on 120 "weir doctor --peer" doctor_measures_a_peer
+    long test_on 120 "memlock of 64 KiB" little_memlock
+    long test_on 120 "address without device" address_without_device
     test_on 240 "device removed under load" device_removed
 done
 echo "$ran tests on $*, $failed failed"
