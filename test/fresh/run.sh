@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--debian SUITE] [--ccache] [CASE...]: what a stranger does first, on a
-# machine that has nothing. Each case is a root of Debian of its own (SUITE,
+# run.sh [--debian SUITE] [--ccache] [--two] [CASE...]: what a stranger does
+# first, on a machine that has nothing. Each case is a root of Debian of its own (SUITE,
 # bookworm unless said otherwise; minbase with git, make and ca-certificates),
 # made by mmdebstrap and removed at the end, with a clone of this tree's last
 # commit in somebody's home:
@@ -17,7 +17,9 @@
 # code below a line <!-- fresh: NAME --> is what runs. Where a document says
 # that something must be there already (Rust), it is lent from this machine.
 #
-# --ccache lends this machine's compiler cache, too. Needs root, or sudo.
+# --ccache lends this machine's compiler cache, too. --two has two cases run at a
+# time: where one waits for a registry, the other has the processors; what they
+# say comes when they have ended. Needs root, or sudo.
 # Passes if every command ends with 0 and no test was skipped.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,6 +36,7 @@ die() {
 
 suite=bookworm
 ccache=
+two=
 while [ $# -gt 0 ]; do
     case $1 in
     --debian)
@@ -44,6 +47,10 @@ while [ $# -gt 0 ]; do
     --ccache)
         command -v ccache >/dev/null || die "no ccache: tools/setup.sh cache"
         ccache=1
+        shift
+        ;;
+    --two)
+        two=1
         shift
         ;;
     -*) die "no option $1; see the head of $0" ;;
@@ -166,9 +173,8 @@ timed() { # WHAT COMMAND...
         echo "fresh: FAILED: $suite, $case: $what"
         exit 1
     }
-    report="$report
-$(printf 'fresh: %-9s %-6s %5d s  %s' "$suite" "$case" \
-        $(($(date +%s) - begin)) "$what")"
+    printf 'fresh: %-9s %-6s %5d s  %s\n' "$suite" "$case" \
+        $(($(date +%s) - begin)) "$what" >>"$work/report"
 }
 
 # block FILE NAME: these commands in one shell; what they leave running ends
@@ -182,10 +188,14 @@ block() {
 
 # each FILE NAME: each line by itself
 each() {
-    commands "$1" "$2" | sed 's/ *#.*//; /^$/d' >"$work/lines"
+    commands "$1" "$2" | sed 's/ *#.*//; /^$/d' >"$work/lines.$case"
     while IFS= read -r line <&3; do
-        timed "$line" try bash -ec "$line"
-    done 3<"$work/lines"
+        # Tests give names to what they listen at: one run at a time.
+        (
+            [ "$line" != "make test" ] || flock 9
+            timed "$line" try bash -ec "$line"
+        ) 9>"$work/tests" || exit 1
+    done 3<"$work/lines.$case"
 }
 
 lend_rust() {
@@ -199,34 +209,25 @@ lend_rust() {
 # A compiler cache that does not care in whose home the tree is.
 lend_ccache() {
     cache=$(ccache --get-config cache_dir)
-    mkdir -p "$cache" "$work/ccache/lib"
+    own=$work/ccache.$case
+    mkdir -p "$cache" "$own/lib"
     chmod -R a+rwX "$cache"
-    cp -L "$(command -v ccache)" "$work/ccache"
-    ldd "$work/ccache/ccache" |
-        sed -n 's,.* => \(/[^ ]*hiredis[^ ]*\) .*,\1,p' |
-        xargs -r cp -L -t "$work/ccache/lib"
-    cat >"$work/ccache/cc" <<SH
+    cp -L "$(command -v ccache)" "$own"
+    ldd "$own/ccache" | sed -n 's,.* => \(/[^ ]*hiredis[^ ]*\) .*,\1,p' |
+        xargs -r cp -L -t "$own/lib"
+    cat >"$own/cc" <<SH
 #!/bin/sh
 LD_LIBRARY_PATH=/opt/ccache/lib exec /opt/ccache/ccache "\$@"
 SH
-    chmod 755 "$work/ccache/cc"
-    lent="$lent $work/ccache=/opt/ccache $cache=/opt/ccache-dir"
+    chmod 755 "$own/cc"
+    lent="$lent $own=/opt/ccache $cache=/opt/ccache-dir"
     environment="$environment CMAKE_C_COMPILER_LAUNCHER=/opt/ccache/cc
         CCACHE_DIR=/opt/ccache-dir CCACHE_BASEDIR=$home CCACHE_NOHASHDIR=1
         CCACHE_UMASK=000"
 }
 
-report=
-# The packages are those that README takes for granted, and sudo.
-begin=$(date +%s)
-mmdebstrap --quiet --variant=minbase \
-    --include=git,make,ca-certificates,sudo "$suite" "$work/$suite.tar" ||
-    die "no root of $suite"
-echo "fresh: a root of $suite took $(($(date +%s) - begin)) s"
-[ -z "$(git -C "$tree" status --porcelain)" ] ||
-    echo "fresh: what is not committed is not tried"
-
-for case; do
+one_case() { # CASE
+    case=$1
     echo "=== fresh: $suite, $case"
     make_root "$case"
     lent=
@@ -246,5 +247,46 @@ for case; do
     *) die "no case $case; see the head of $0" ;;
     esac
     rm -rf --one-file-system "${work:?}/$case"
-done
-echo "$report"
+}
+
+# one_lane CASE...: one after the other, each in a shell of its own, which it
+# may end
+one_lane() {
+    for case; do
+        (one_case "$case") >"$work/log.$case" 2>&1 || touch "$work/failed"
+        cat "$work/log.$case"
+    done
+}
+
+: >"$work/report"
+# The packages are those that README takes for granted, and sudo.
+begin=$(date +%s)
+mmdebstrap --quiet --variant=minbase \
+    --include=git,make,ca-certificates,sudo "$suite" "$work/$suite.tar" ||
+    die "no root of $suite"
+echo "fresh: a root of $suite took $(($(date +%s) - begin)) s"
+[ -z "$(git -C "$tree" status --porcelain)" ] ||
+    echo "fresh: what is not committed is not tried"
+
+if [ -n "$two" ]; then
+    odd=
+    even=
+    for case; do
+        odd="$odd $case"
+        other=$odd
+        odd=$even
+        even=$other
+    done
+    # shellcheck disable=SC2086 # lists
+    {
+        one_lane $odd &
+        one_lane $even
+    }
+    wait
+else
+    for case; do
+        (one_case "$case") || touch "$work/failed"
+    done
+fi
+cat "$work/report"
+[ ! -e "$work/failed" ]
