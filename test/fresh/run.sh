@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--debian SUITE] [--ccache] [--two] [CASE...]: what a stranger does
-# first, on a machine that has nothing. Each case is a root of Debian of its own (SUITE,
+# run.sh [--debian SUITE] [--caches] [CASE...]: what a stranger does first,
+# on a machine that has nothing. Each case is a root of Debian of its own (SUITE,
 # bookworm unless said otherwise; minbase with git, make and ca-certificates),
 # made by mmdebstrap and removed at the end, with a clone of this tree's last
 # commit in somebody's home:
@@ -17,9 +17,8 @@
 # code below a line <!-- fresh: NAME --> is what runs. Where a document says
 # that something must be there already (Rust), it is lent from this machine.
 #
-# --ccache lends this machine's compiler cache, too. --two has two cases run at a
-# time: where one waits for a registry, the other has the processors; what they
-# say comes when they have ended. Needs root, or sudo.
+# --caches lends what this machine's user has compiled before, by ccache and by
+# cargo. Needs root, or sudo.
 # Passes if every command ends with 0 and no test was skipped.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -35,8 +34,7 @@ die() {
 }
 
 suite=bookworm
-ccache=
-two=
+caches=
 while [ $# -gt 0 ]; do
     case $1 in
     --debian)
@@ -44,13 +42,9 @@ while [ $# -gt 0 ]; do
         suite=$2
         shift 2
         ;;
-    --ccache)
+    --caches)
         command -v ccache >/dev/null || die "no ccache: tools/setup.sh cache"
-        ccache=1
-        shift
-        ;;
-    --two)
-        two=1
+        caches=1
         shift
         ;;
     -*) die "no option $1; see the head of $0" ;;
@@ -107,7 +101,7 @@ lend() { # FILE...: at the same place in the root
 make_root() { # CASE: in $root
     root=$work/$1
     mkdir "$root"
-    tar xf "$work/$suite.tar" -C "$root"
+    tar xf "$work/$suite.tar" -C "$root" || die "no root"
     lend /etc/resolv.conf /etc/pip.conf /etc/npmrc \
         /usr/local/share/ca-certificates
     chroot "$root" update-ca-certificates >/dev/null 2>&1
@@ -123,7 +117,7 @@ make_root() { # CASE: in $root
         chmod 700 "$root$home"
         echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
     fi
-    git clone -q "file://$tree" "$root$home/weir"
+    git clone -q "file://$tree" "$root$home/weir" || die "no clone"
     chroot "$root" chown -R $user: "$home"
 }
 
@@ -188,14 +182,11 @@ block() {
 
 # each FILE NAME: each line by itself
 each() {
-    commands "$1" "$2" | sed 's/ *#.*//; /^$/d' >"$work/lines.$case"
+    commands "$1" "$2" >"$work/block"
+    sed 's/ *#.*//; /^$/d' "$work/block" >"$work/lines"
     while IFS= read -r line <&3; do
-        # Tests give names to what they listen at: one run at a time.
-        (
-            [ "$line" != "make test" ] || flock 9
-            timed "$line" try bash -ec "$line"
-        ) 9>"$work/tests" || exit 1
-    done 3<"$work/lines.$case"
+        timed "$line" try bash -ec "$line"
+    done 3<"$work/lines"
 }
 
 lend_rust() {
@@ -204,12 +195,19 @@ lend_rust() {
     lent="$lent $(dirname "$(command -v rustup)")=/opt/cargo/bin"
     environment="$environment RUSTUP_HOME=/opt/rustup"
     environment="$environment PATH=/opt/cargo/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    [ -n "$caches" ] || return 0
+    for kind in cargo cargo-datafusion; do
+        mkdir -p "$HOME/.cache/weir/$kind"
+        chmod -R a+rwX "$HOME/.cache/weir/$kind"
+        lent="$lent $HOME/.cache/weir/$kind=/opt/target/$kind"
+    done
+    environment="$environment CARGO_TARGET_DIR=/opt/target/cargo"
 }
 
 # A compiler cache that does not care in whose home the tree is.
 lend_ccache() {
     cache=$(ccache --get-config cache_dir)
-    own=$work/ccache.$case
+    own=$work/ccache
     mkdir -p "$cache" "$own/lib"
     chmod -R a+rwX "$cache"
     cp -L "$(command -v ccache)" "$own"
@@ -232,10 +230,13 @@ one_case() { # CASE
     make_root "$case"
     lent=
     environment=
-    [ -z "$ccache" ] || lend_ccache
+    [ -z "$caches" ] || lend_ccache
     case $case in
     root | user)
         each README.md first
+        grep -qx 'make demo' "$work/lines" &&
+            grep -qx 'make test' "$work/lines" ||
+            die "README has other commands than this is about"
         block docs/embed.md install
         ;;
     scan) block docs/scan.md scan ;;
@@ -249,15 +250,6 @@ one_case() { # CASE
     rm -rf --one-file-system "${work:?}/$case"
 }
 
-# one_lane CASE...: one after the other, each in a shell of its own, which it
-# may end
-one_lane() {
-    for case; do
-        (one_case "$case") >"$work/log.$case" 2>&1 || touch "$work/failed"
-        cat "$work/log.$case"
-    done
-}
-
 : >"$work/report"
 # The packages are those that README takes for granted, and sudo.
 begin=$(date +%s)
@@ -268,25 +260,8 @@ echo "fresh: a root of $suite took $(($(date +%s) - begin)) s"
 [ -z "$(git -C "$tree" status --porcelain)" ] ||
     echo "fresh: what is not committed is not tried"
 
-if [ -n "$two" ]; then
-    odd=
-    even=
-    for case; do
-        odd="$odd $case"
-        other=$odd
-        odd=$even
-        even=$other
-    done
-    # shellcheck disable=SC2086 # lists
-    {
-        one_lane $odd &
-        one_lane $even
-    }
-    wait
-else
-    for case; do
-        (one_case "$case") || touch "$work/failed"
-    done
-fi
+for case; do
+    (one_case "$case") || touch "$work/failed"
+done
 cat "$work/report"
 [ ! -e "$work/failed" ]
