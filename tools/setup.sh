@@ -31,8 +31,8 @@ bench="openmpi-bin libopenmpi-dev iperf3 ucx-utils python3-venv
 vm="qemu-system-x86 busybox-static kmod cpio xz-utils gcc-12 iproute2
     ibverbs-providers ibverbs-utils rdmacm-utils perftest"
 coverage="gcovr"
-# tools/arrow.sh fetches what libweir-scan is made with.
-scan="python3-venv"
+# tools/arrow.sh fetches what libweir-scan is made with; its drivers are C++.
+scan="python3-venv g++"
 # tools/duckdb.sh fetches with it.
 duckdb="npm"
 # connectors/spark: its tests fetch Spark itself.

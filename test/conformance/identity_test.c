@@ -401,6 +401,7 @@ static char file[] = "/tmp/weir-secret-XXXXXX";
 
 static void write_file(const char *text, mode_t mode)
 {
+    (void)chmod(file, 0600); /* as it was before; only root does not mind */
     FILE *f = fopen(file, "w");
     cr_assert_not_null(f);
     (void)fputs(text, f);
