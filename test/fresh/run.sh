@@ -145,7 +145,12 @@ enter() {
         while IFS= read -r line; do
             set -- "$line" "$@"
         done <"$work/env"
-        exec chroot "$root" setpriv --reuid "$user" --regid "$user" \
+        # Not chroot alone: who is in one may make no user namespaces.
+        mkdir -p "$root/old"
+        cd "$root"
+        pivot_root . old
+        umount -l /old
+        exec setpriv --reuid "$user" --regid "$user" \
             --init-groups env -i -C "$home/weir" HOME="$home" USER="$user" \
             LANG=C.UTF-8 TERM=dumb WEIR_MAX_SKIPPED=0 \
             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
