@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--debian SUITE] [--caches] [CASE...]: what a stranger does first,
-# on a machine that has nothing. Each case is a root of Debian of its own (SUITE,
-# bookworm unless said otherwise; minbase with git, make and ca-certificates),
-# made by mmdebstrap and removed at the end, with a clone of this tree's last
-# commit in somebody's home:
+# run.sh [--debian SUITE] [--caches] [CASE...]: what a stranger does first, on a
+# machine that has nothing. Each case is a root of Debian of its own (SUITE,
+# bookworm unless said otherwise; minbase with git, make, ca-certificates and
+# sudo), made by mmdebstrap and removed at the end, with a clone of this tree's
+# last commit in somebody's home:
 #
 #   root   as root, without /etc/hosts: README's first commands, then
 #          `make install` and the examples against it
