@@ -87,8 +87,9 @@ commands() {
 
 # What this machine needs to reach the registries of packages, its root needs as
 # well. $work/env has variables.
-env | grep -E '^([a-zA-Z]+_[pP][rR][oO][xX][yY]|PIP_[A-Z_]+)=' >"$work/env" ||
-    true
+variables='[a-zA-Z]+_[pP][rR][oO][xX][yY]'
+variables="$variables|PIP_(CERT|INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST)"
+env | grep -E "^($variables)=" >"$work/env" || true
 lend() { # FILE...: at the same place in the root
     for file; do
         if [ -e "$file" ]; then
