@@ -177,11 +177,25 @@ timed() { # WHAT COMMAND...
         $(($(date +%s) - begin)) "$what" >>"$work/report"
 }
 
-# block FILE NAME: these commands in one shell; what they leave running ends
+# block FILE NAME: these commands in one shell; what they leave running ends.
+# After a command that ends with & the next one comes when it has said something,
+# as a reader would wait for that.
 block() {
     {
-        echo 'trap "kill \$(jobs -p) 2>/dev/null || true" EXIT'
-        commands "$1" "$2"
+        cat <<'SH'
+trap "kill \$(jobs -p) 2>/dev/null || true" EXIT
+in_background() {
+    "$@" >/tmp/said 2>&1 &
+    until [ -s /tmp/said ]; do
+        kill -0 $!
+        sleep 0.1
+    done
+    cat /tmp/said
+}
+SH
+        commands "$1" "$2" >"$work/block"
+        sed 's/^\([^#]*[^&#]\)& *\(#.*\)\{0,1\}$/in_background \1/' \
+            "$work/block"
     } >"$root/tmp/block"
     timed "$1" try bash -ex /tmp/block
 }
