@@ -178,8 +178,8 @@ timed() { # WHAT COMMAND...
 }
 
 # block FILE NAME: these commands in one shell; what they leave running ends.
-# After a command that ends with & the next one comes when it has said something,
-# as a reader would wait for that.
+# After a command that ends with & the next one comes when it has said
+# something, as a reader would wait for that.
 block() {
     {
         cat <<'SH'
