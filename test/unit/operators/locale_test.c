@@ -2,11 +2,11 @@
 /* A host program that has set a locale with a decimal comma, or one in which i
  * is not the small letter of I: everything reads and says the same. */
 #include <criterion/criterion.h>
+#include <ctype.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "operators/base/fail.h"
@@ -84,8 +84,10 @@ Test(locale, a_decimal_comma_changes_nothing, .timeout = 60)
 
 Test(locale, a_dotless_i_changes_nothing, .timeout = 60)
 {
+    volatile int big =
+        'I'; /* not strcasecmp(3): AddressSanitizer has its own */
     take("tr_TR");
-    cr_assert_neq(strcasecmp("IN", "in"), 0,
+    cr_assert_neq(tolower(big), 'i',
                   "the locale is not what the test is about");
     is_neutral();
     drop();
