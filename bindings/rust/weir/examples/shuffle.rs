@@ -17,13 +17,19 @@ const ROWS: i64 = 100_000;
 const KEYS: i64 = 1000;
 
 /// Push a share of the rows, and count those that arrive, by their key.
-async fn worker(shuffle: &weir::Shuffle, id: u32) -> weir::Result<HashMap<i64, u64>> {
+async fn worker(
+    shuffle: &weir::Shuffle,
+    id: u32,
+) -> weir::Result<HashMap<i64, u64>> {
     let mut writer = shuffle.writer(id)?;
     let mut reader = shuffle.reader(id)?;
     let send = async {
-        let mine = (0..ROWS).filter(|row| row % i64::from(WORKERS) == i64::from(id));
-        let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(mine.map(|row| row % KEYS)));
-        let batch = RecordBatch::try_from_iter([("key", keys)]).expect("one column");
+        let mine =
+            (0..ROWS).filter(|row| row % i64::from(WORKERS) == i64::from(id));
+        let keys: ArrayRef =
+            Arc::new(Int64Array::from_iter_values(mine.map(|row| row % KEYS)));
+        let batch =
+            RecordBatch::try_from_iter([("key", keys)]).expect("one column");
         writer.push(batch).await?;
         writer.finish().await
     };
@@ -48,10 +54,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     node.join(&[node.as_member()])?; // the same list on every node
     let query = node.query(1).open()?;
     let shuffle = query.shuffle(1, schema).hash(&["key"]).open()?;
-    let (first, second) = tokio::try_join!(worker(&shuffle, 0), worker(&shuffle, 1))?;
+    let (first, second) =
+        tokio::try_join!(worker(&shuffle, 0), worker(&shuffle, 1))?;
 
     let rows: u64 = first.values().chain(second.values()).sum();
-    println!("worker 0: {} keys, worker 1: {} keys, {rows} rows", first.len(), second.len());
+    println!(
+        "worker 0: {} keys, worker 1: {} keys, {rows} rows",
+        first.len(),
+        second.len()
+    );
     assert_eq!(rows, ROWS as u64);
     assert_eq!(first.len() + second.len(), KEYS as usize, "a key is on both");
     Ok(())
