@@ -358,17 +358,6 @@ static weir_err watch_members(struct wl_group *g, struct member *members,
     return rc;
 }
 
-/* Ignored, SIGCHLD makes the kernel forget how members ended. */
-static void default_children(struct sigaction *before_out)
-{
-    const struct sigaction plain = {.sa_handler = SIG_DFL};
-    (void)sigaction(SIGCHLD, NULL, before_out);
-    if (before_out->sa_handler == SIG_IGN ||
-        (before_out->sa_flags & SA_NOCLDWAIT) != 0) {
-        (void)sigaction(SIGCHLD, &plain, NULL);
-    }
-}
-
 weir_err wl_group_run(struct wl_group *group, wl_member_fn fn, void *arg,
                       struct weir_error *err)
 {
@@ -382,8 +371,6 @@ weir_err wl_group_run(struct wl_group *group, wl_member_fn fn, void *arg,
     }
     (void)fflush(NULL); /* else members would hold copies of unwritten text */
     weir_err rc = WEIR_OK;
-    struct sigaction children;
-    default_children(&children);
     wl_ask_block(1); /* members leave it so */
     for (uint32_t i = 0; i < n && rc == WEIR_OK; i++) {
         rc = start_member(group, i, &members[i], fn, arg, err);
@@ -393,7 +380,6 @@ weir_err wl_group_run(struct wl_group *group, wl_member_fn fn, void *arg,
         rc = watch_members(group, members, err);
     }
     kill_members(members, n);
-    (void)sigaction(SIGCHLD, &children, NULL);
     free(members);
     return rc;
 }

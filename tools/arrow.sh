@@ -4,7 +4,7 @@
 # made with, below DIR/include: nanoarrow, with what writes Arrow files (and
 # flatcc, which that needs), and adbc.h; and a driver that tests load, SQLite's.
 # Debian 12 has none of them, so they come from PyPI, by pip, at one version
-# each and checked by their hashes; seconds, once.
+# each and checked by their hashes; under a minute, once.
 set -eu
 
 dir=$1

@@ -6,8 +6,8 @@
  * which concern this thread alone; test/scripts/check_locale.sh finds what is
  * not.
  */
-#ifndef WI_BASE_NEUTRAL_H
-#define WI_BASE_NEUTRAL_H
+#ifndef WI_EXEC_NEUTRAL_H
+#define WI_EXEC_NEUTRAL_H
 
 #include <locale.h>
 #include <stdarg.h>
@@ -80,4 +80,4 @@ static inline bool wi_neutral_same(const char *a, const char *b, size_t n)
     return true;
 }
 
-#endif /* WI_BASE_NEUTRAL_H */
+#endif /* WI_EXEC_NEUTRAL_H */

@@ -185,12 +185,13 @@ block() {
         cat <<'SH'
 trap "kill \$(jobs -p) 2>/dev/null || true" EXIT
 in_background() {
+    mkfifo /tmp/said
     "$@" >/tmp/said 2>&1 &
-    until [ -s /tmp/said ]; do
-        kill -0 $!
-        sleep 0.1
-    done
-    cat /tmp/said
+    exec 8</tmp/said
+    rm /tmp/said
+    read -r first <&8 # fails if it ends without a word
+    echo "$first"
+    cat <&8 &
 }
 SH
         commands "$1" "$2" >"$work/block"

@@ -12,18 +12,13 @@ form=$2
 begin=$(date +%s)
 "$here/vm.sh" prepare || exit 1 # once, not by both
 # They end with this shell, however it ends.
-wires() {
-    failed=0
-    setpriv --pdeathsig TERM "$here/pair.sh" "$build" siw || failed=1
-    [ "$form" = short ] ||
-        setpriv --pdeathsig TERM "$here/pair.sh" "$build" rxe || failed=1
-    return $failed
-}
-wires &
-pairs=$!
+setpriv --pdeathsig TERM "$here/pair.sh" "$build" siw &
+pair=$!
 failed=0
 setpriv --pdeathsig TERM "$here/vm.sh" run --mem 2048 --timeout 2400 -- \
     "$here/suite.sh" "$build" "$form" siw rxe || failed=1
-wait $pairs || failed=1
+wait $pair || failed=1
+[ "$form" = short ] ||
+    setpriv --pdeathsig TERM "$here/pair.sh" "$build" rxe || failed=1
 echo "$(($(date +%s) - begin)) s in all"
 exit $failed
