@@ -68,7 +68,7 @@ demo: setup-tool ## build and show a shuffle at work
 test: setup-build setup-scan ## build and run the tests
 	@$(CONFIGURE_RELEASE)
 	@cmake --build $(REL) -j $(JOBS)
-	@test/scripts/run_tests.sh $(REL)
+	@test/scripts/run_tests.sh $(REL) $(ARGS)
 
 test-duckdb: setup-build setup-scan setup-duckdb ## scans, DuckDB serving
 	@$(CONFIGURE_RELEASE)
@@ -304,8 +304,8 @@ bench-spark: setup-spark build/bench/build.ninja
 vm: setup-vm release ## run CMD="..." in a virtual machine that has RDMA devices
 	@test/vm/vm.sh run $(ARGS) -- sh -c '$(subst ','\'',$(CMD))'
 
-test-aarch64: setup-cross ## the library on another processor, emulated
-	@test/scripts/aarch64.sh $(ARGS)
+test-aarch64: setup-cross ## on another processor, emulated (LONG=1: all)
+	@test/scripts/aarch64.sh $(if $(LONG),long,short) $(ARGS)
 
 test-vm: setup-vm release ## verbs on real drivers, siw and rxe (LONG=1: all)
 	@test/vm/test.sh $(REL) $(if $(LONG),long,short)

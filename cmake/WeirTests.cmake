@@ -88,7 +88,7 @@ string(
 # ctest -C long.
 set(weir_long "(api|region)_(auto|sim)$|api_tls|chbench")
 if(WEIR_SANITIZE MATCHES "thread")
-  string(APPEND weir_long "|offence|refused|\\.sim$|_sim$")
+  string(APPEND weir_long "|offence|refused|operators|\\.sim$|_sim$")
 endif()
 
 # What the sanitizer builds run, and so all that they need to build.
@@ -102,6 +102,10 @@ function(weir_test_properties name label timeout)
                TIMEOUT ${seconds}
                SKIP_RETURN_CODE 77
                ENVIRONMENT "${weir_test_environment}")
+  # What takes longest begins first, so that it is not alone at the end.
+  if(name MATCHES "api_|memory_plan|models|offence|operators|region_sim|storm")
+    set_tests_properties(${name} PROPERTIES COST 10)
+  endif()
 endfunction()
 
 # weir_check(<name> <timeout> <script> <argument>...): a test of `make check`.

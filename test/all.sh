@@ -24,7 +24,7 @@ step "make check" make check
 step "make test-duckdb" make test-duckdb
 step "make test-sanitizers" make test-sanitizers LONG=1
 step "make test-vm" make test-vm LONG=1
-step "make test-aarch64" make test-aarch64
+step "make test-aarch64" make test-aarch64 LONG=1
 step "make soak, 20 minutes" make soak MINUTES=20
 step "make fuzz, a minute each" make fuzz SECONDS=60
 step "make sim-mistakes" make sim-mistakes

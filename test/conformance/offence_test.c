@@ -105,11 +105,20 @@ Test(offence, wrong_records_end_their_link, .timeout = 120)
 Test(offence, strangers_over_tcp_hurt_nobody, .timeout = 120)
 {
     intrude_all(&over_tcp, wt_stranger_offences, wt_n_stranger_offences);
+}
+
+Test(offence, greetings_over_tcp_hurt_nobody, .timeout = 120)
+{
     intrude_all(&over_tcp, wt_greeting_offences, wt_n_greeting_offences);
 }
 
-Test(offence, regions_over_tcp_are_the_same, .timeout = 120)
+Test(offence, readers_of_regions_over_tcp_hurt_nobody, .timeout = 120)
 {
     offend_wares(&over_tcp, wt_reader_offences, wt_n_reader_offences);
+}
+
+Test(offence, owners_of_regions_over_tcp_hurt_their_readers_alone,
+     .timeout = 120)
+{
     offend_wares(&over_tcp, wt_owner_offences, wt_n_owner_offences);
 }

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run_tests.sh BUILD_DIR [ctest options]: run tests, two at a time, and end
-# with one line that says how it went. Skipped tests are named; more of them
-# than WEIR_MAX_SKIPPED, if that is set, are a failure. What a test within a
-# program does not find here (test/support/lacks.h) is said in a line each.
+# run_tests.sh BUILD_DIR [ctest options]: run tests, three at a time (many of
+# them wait), and end with one line that says how it went. Skipped tests are
+# named; more of them than WEIR_MAX_SKIPPED, if that is set, are a failure. What
+# a test within a program does not find here (test/support/lacks.h) is said in a
+# line each.
 set -eu
 
 dir=$1
@@ -24,7 +25,7 @@ log=$dir/Testing/last-run.txt
 mkdir -p "$dir/Testing"
 status=0
 # shellcheck disable=SC2086 # words
-$plain ctest --test-dir "$dir" -j 2 --output-on-failure --no-tests=error \
+$plain ctest --test-dir "$dir" -j 3 --output-on-failure --no-tests=error \
     --output-log "$log" "$@" || status=$?
 
 skipped=$(sed -n 's/.*Test *#[0-9]*: \([^ ]*\) .*\*\*\*Skipped.*/\1/p' "$log" |
