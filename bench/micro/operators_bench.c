@@ -300,7 +300,7 @@ static void bench_agg(const char *name, const struct spec *group,
     const struct spec in[] = {
         *group, {SEQUENCE, 1, 1}, {SCATTERED, 1, 10}, {SCATTERED, 1, 1000000}};
     fill_source(&t.in[0], in, 4, n_rows);
-    fill_columns(&t.columns[0], "int64 int64 int64 decimal(12,2)");
+    fill_columns(&t.columns[0], "int64 int64 int32 decimal(12,2)");
     fill_columns(&t.out, n_groups == 2 ? "int64 int64 int64 int64 decimal(38,2)"
                          : n_groups == 1 ? "int64 int64 int64 decimal(38,2)"
                                          : "int64 int64 decimal(38,2)");

@@ -7,7 +7,7 @@
 #include "operators/base/date.h"
 #include "operators/expr/check.h"
 #include "operators/expr/kernel.h"
-#include "operators/expr/number.h"
+#include "operators/base/number.h"
 #include "operators/expr/value.h"
 
 static uint32_t scale_of(const struct wi_type *type)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hash aggregate. A partial one that has many groups gives them out and starts
  * again: its table stays in the caches, and rows that share few groups pass
- * through without filling the memory. */
+ * through without filling the memory. It also does so before a sum could be
+ * larger than its state. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct agg {
     const struct wi_agg_params *p;
     enum phase phase;
     bool input_done;
+    uint64_t taken; /* rows, since taking began */
     struct wi_groups groups;
     uint64_t given;        /* groups, since giving began */
     struct wi_cell *cells; /* [n_cells] by aggregate */
@@ -65,6 +67,7 @@ static weir_err take_chunk(struct agg *a, const struct wi_chunk *chunk,
     for (uint32_t i = 0; i < a->n_cells && code == WEIR_OK; i++) {
         code = wi_cell_update(&a->cells[i], chunk, a->group, err);
     }
+    a->taken += chunk->n;
     return code;
 }
 
@@ -76,8 +79,12 @@ static bool too_much_memory(const struct agg *a)
 
 static bool is_full(const struct agg *a)
 {
-    return a->p->mode == WEIR_AGGREGATE_PARTIAL && a->p->n_groups > 0 &&
-           (n_groups(a) > PARTIAL_GROUPS || too_much_memory(a));
+    if (a->p->mode != WEIR_AGGREGATE_PARTIAL) {
+        return false;
+    }
+    return (a->p->state_rows > 0 && a->taken >= a->p->state_rows) ||
+           (a->p->n_groups > 0 &&
+            (n_groups(a) > PARTIAL_GROUPS || too_much_memory(a)));
 }
 
 static enum wi_state take(struct agg *a)
@@ -103,23 +110,38 @@ static enum wi_state take(struct agg *a)
 
 /* ---- give ---------------------------------------------------------------- */
 
-static weir_err give_agg(struct agg *a, const struct wi_agg *agg,
-                         const struct wi_cell *cell, struct wi_agg_give *give,
-                         struct wi_vec *vec)
+/* The columns of a state: see wi_agg_state. */
+static weir_err give_state(struct agg *a, const struct wi_agg *agg,
+                           const struct wi_cell *cell, struct wi_agg_give *give,
+                           struct wi_vec *vec)
 {
     struct weir_error *err = &a->op.ctx->err;
-    if (agg->fn != WI_AGG_AVG) {
-        return wi_agg_give_cell(cell, give, vec, err);
+    struct wi_agg_state state[WI_AGG_STATES];
+    const uint32_t n = wi_agg_state(agg->fn, &agg->type, state);
+    const uint32_t of_sum = agg->fn == WI_AGG_AVG ? n - 1 : n;
+    weir_err code = WEIR_OK;
+    if (of_sum == 2) {
+        wi_agg_give_long(&cell[0], give, vec);
+    } else {
+        code = wi_agg_give_cell(&cell[0], give, vec, err);
     }
-    if (a->p->mode != WEIR_AGGREGATE_PARTIAL) {
-        return wi_agg_give_avg(cell, agg->type.scale, give, vec, err);
+    if (code == WEIR_OK && n > of_sum) {
+        code = wi_agg_give_cell(&cell[1], give, &vec[of_sum], err);
     }
-    weir_err code = wi_agg_give_cell(&cell[0], give, &vec[0], err);
-    if (code != WEIR_OK) {
-        return code;
-    }
+    give->column += n;
+    return code;
+}
+
+static weir_err give_value(struct agg *a, const struct wi_agg *agg,
+                           const struct wi_cell *cell, struct wi_agg_give *give,
+                           struct wi_vec *vec)
+{
+    struct weir_error *err = &a->op.ctx->err;
+    weir_err code = agg->fn == WI_AGG_AVG
+                        ? wi_agg_give_avg(cell, agg->type.scale, give, vec, err)
+                        : wi_agg_give_cell(cell, give, vec, err);
     give->column++;
-    return wi_agg_give_cell(&cell[1], give, &vec[1], err);
+    return code;
 }
 
 static weir_err give_aggs(struct agg *a, uint64_t first, uint32_t n)
@@ -129,12 +151,13 @@ static weir_err give_aggs(struct agg *a, uint64_t first, uint32_t n)
     struct wi_agg_give give = {first, n, &p->columns->at[p->n_groups]};
     for (uint32_t i = 0; i < p->n_aggs; i++) {
         struct wi_vec *vec = &a->cols[give.column - p->columns->at];
-        weir_err code = give_agg(a, &p->aggs[i], cell, &give, vec);
+        weir_err code = p->mode == WEIR_AGGREGATE_PARTIAL
+                            ? give_state(a, &p->aggs[i], cell, &give, vec)
+                            : give_value(a, &p->aggs[i], cell, &give, vec);
         if (code != WEIR_OK) {
             return code;
         }
         cell += p->aggs[i].fn == WI_AGG_AVG ? 2 : 1;
-        give.column++;
     }
     return WEIR_OK;
 }
@@ -147,6 +170,7 @@ static void start_again(struct agg *a)
         wi_cell_clear(&a->cells[i], free_memory);
     }
     a->given = 0;
+    a->taken = 0;
     a->phase = TAKE;
 }
 
@@ -230,38 +254,46 @@ static void add_cell(struct agg *a, enum wi_cell_kind kind, enum wi_rep rep,
     };
 }
 
-static weir_err add_cells(struct agg *a, const struct wi_agg *agg,
-                          struct weir_error *err)
+/* Of rows, or in FINAL of the columns of states. */
+static void add_sum(struct agg *a, const struct wi_agg *agg)
 {
-    bool final = a->p->mode == WEIR_AGGREGATE_FINAL;
-    enum wi_cell_kind count = final ? WI_CELL_ADD : WI_CELL_COUNT;
-    enum wi_rep rep = wi_type_rep(&agg->type);
-    struct wi_type sum = agg->type;
-    weir_err code = WEIR_OK;
-    if (final && (agg->fn == WI_AGG_SUM || agg->fn == WI_AGG_AVG)) {
-        code = wi_agg_type(WI_AGG_SUM, &agg->type, true, &sum, err);
+    struct wi_agg_state state[WI_AGG_STATES];
+    const uint32_t n = wi_agg_state(agg->fn, &agg->type, state);
+    const bool avg = agg->fn == WI_AGG_AVG;
+    if (a->p->mode != WEIR_AGGREGATE_FINAL) {
+        add_cell(a, WI_CELL_SUM, wi_type_rep(&agg->type), agg->col);
+        if (avg) {
+            add_cell(a, WI_CELL_COUNT, WI_I64, agg->col);
+        }
+        return;
     }
+    add_cell(a, WI_CELL_SUM, wi_type_rep(&state[0].type), agg->col);
+    a->cells[a->n_cells - 1].has_high = n - avg == 2;
+    if (avg) {
+        add_cell(a, WI_CELL_ADD, WI_I64, agg->col + n - 1);
+    }
+}
+
+static void add_cells(struct agg *a, const struct wi_agg *agg)
+{
+    const bool final = a->p->mode == WEIR_AGGREGATE_FINAL;
     switch (agg->fn) {
     case WI_AGG_COUNT_ROWS:
         add_cell(a, final ? WI_CELL_ADD : WI_CELL_ROWS, WI_I64, agg->col);
         break;
     case WI_AGG_COUNT:
-        add_cell(a, count, WI_I64, agg->col);
+        add_cell(a, final ? WI_CELL_ADD : WI_CELL_COUNT, WI_I64, agg->col);
         break;
     case WI_AGG_SUM:
-        add_cell(a, WI_CELL_SUM, wi_type_rep(&sum), agg->col);
-        break;
     case WI_AGG_AVG:
-        add_cell(a, WI_CELL_SUM, wi_type_rep(&sum), agg->col);
-        add_cell(a, count, WI_I64, agg->col + final);
+        add_sum(a, agg);
         break;
     case WI_AGG_MIN:
     case WI_AGG_MAX:
-        add_cell(a, agg->fn == WI_AGG_MIN ? WI_CELL_LEAST : WI_CELL_MOST, rep,
-                 agg->col);
+        add_cell(a, agg->fn == WI_AGG_MIN ? WI_CELL_LEAST : WI_CELL_MOST,
+                 wi_type_rep(&agg->type), agg->col);
         break;
     }
-    return code;
 }
 
 static weir_err open_parts(struct agg *a, struct weir_error *err)
@@ -275,8 +307,8 @@ static weir_err open_parts(struct agg *a, struct weir_error *err)
     const struct wi_columns values = {p->columns->at + p->n_groups,
                                       n_values(a)};
     weir_err code = wi_vecs_open(&values, &a->op.mem, &a->vecs, err);
-    for (uint32_t i = 0; i < p->n_aggs && code == WEIR_OK; i++) {
-        code = add_cells(a, &p->aggs[i], err);
+    for (uint32_t i = 0; i < p->n_aggs; i++) {
+        add_cells(a, &p->aggs[i]);
     }
     if (code == WEIR_OK && p->n_groups > 0) {
         return wi_groups_init(&a->groups, p->in, p->groups, p->n_groups,

@@ -13,13 +13,19 @@ struct wi_agg_give {
     const struct wi_named_type *column; /* of what is given out */
 };
 
-/** Sum, count, least or most: a value, or a state's column.
+/** Count, least or most: a value, or a state's column; or a sum, which fits its
+ *  column.
  *  @param vec  [in, out] a vector's memory; points to the values afterwards
  *  Errors: WEIR_ERR_QUERY_DATA (overflow). Blocks: never. Threads: the
  *  worker's. Ownership: vec may point into the cell. */
 weir_err wi_agg_give_cell(const struct wi_cell *cell,
                           const struct wi_agg_give *give, struct wi_vec *vec,
                           struct weir_error *err);
+
+/** A sum of 128-bit values in two columns, as of wi_agg_state.
+ *  @param vec  an array of two */
+void wi_agg_give_long(const struct wi_cell *cell,
+                      const struct wi_agg_give *give, struct wi_vec *vec);
 
 /** An average. @param sum  an array of two: the sum, then its count
  *  @param scale  of the sum, if it is a decimal. Else as wi_agg_give_cell. */

@@ -27,17 +27,55 @@ static bool needs_has(const struct wi_cell *cell)
     return cell->kind >= WI_CELL_SUM;
 }
 
-static void put_memory(struct wi_cell *cell)
+static bool needs_high(const struct wi_cell *cell)
 {
-    if (cell->room > 0) {
-        wi_mem_put(cell->mem, cell->values, cell->room * value_bytes(cell));
-        if (needs_has(cell)) {
-            wi_mem_put(cell->mem, cell->has, cell->room);
+    return cell->kind == WI_CELL_SUM && cell->rep == WI_I128;
+}
+
+/* The arrays of a cell. */
+struct array {
+    void *at;
+    size_t bytes; /* of a group; 0: the cell has no such array */
+};
+enum { VALUES, HAS, HIGH, N_ARRAYS };
+
+static void list_arrays(const struct wi_cell *cell,
+                        struct array out[static N_ARRAYS])
+{
+    out[VALUES] = (struct array){cell->values, value_bytes(cell)};
+    out[HAS] = (struct array){cell->has, needs_has(cell) ? 1 : 0};
+    out[HIGH] =
+        (struct array){cell->high, needs_high(cell) ? sizeof(*cell->high) : 0};
+}
+
+static void set_arrays(struct wi_cell *cell,
+                       const struct array arrays[static N_ARRAYS],
+                       uint64_t room)
+{
+    cell->values = arrays[VALUES].at;
+    cell->has = arrays[HAS].at;
+    cell->high = arrays[HIGH].at;
+    cell->room = room;
+}
+
+/* Give back the first n arrays. */
+static void put_arrays(struct wi_cell *cell, const struct array *arrays,
+                       uint32_t n, uint64_t room)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (arrays[i].bytes > 0) {
+            wi_mem_put(cell->mem, arrays[i].at, room * arrays[i].bytes);
         }
     }
-    cell->values = NULL;
-    cell->has = NULL;
-    cell->room = 0;
+}
+
+static void put_memory(struct wi_cell *cell)
+{
+    static const struct array none[N_ARRAYS];
+    struct array arrays[N_ARRAYS];
+    list_arrays(cell, arrays);
+    put_arrays(cell, arrays, cell->room > 0 ? N_ARRAYS : 0, cell->room);
+    set_arrays(cell, none, 0);
 }
 
 void wi_cell_fini(struct wi_cell *cell)
@@ -56,34 +94,30 @@ void wi_cell_clear(struct wi_cell *cell, bool free_memory)
     }
 }
 
-/* Both arrays or none: put_memory knows one size. */
+/* All arrays or none: put_memory knows one size. */
 static weir_err grow(struct wi_cell *cell, uint64_t room,
                      struct weir_error *err)
 {
-    void *values = NULL;
-    void *has = NULL;
-    size_t n_bytes = value_bytes(cell);
-    weir_err code = wi_mem_take(cell->mem, room * n_bytes, &values, err);
-    if (code != WEIR_OK) {
-        return code;
-    }
-    if (needs_has(cell)) {
-        code = wi_mem_take(cell->mem, room, &has, err);
+    struct array old[N_ARRAYS];
+    struct array arrays[N_ARRAYS];
+    list_arrays(cell, old);
+    for (uint32_t i = 0; i < N_ARRAYS; i++) {
+        arrays[i] = (struct array){NULL, old[i].bytes};
+        if (old[i].bytes == 0) {
+            continue;
+        }
+        weir_err code =
+            wi_mem_take(cell->mem, room * old[i].bytes, &arrays[i].at, err);
         if (code != WEIR_OK) {
-            wi_mem_put(cell->mem, values, room * n_bytes);
+            put_arrays(cell, arrays, i, room);
             return code;
         }
-    }
-    if (cell->n > 0) {
-        memcpy(values, cell->values, cell->n * n_bytes);
-    }
-    if (cell->n > 0 && has != NULL) {
-        memcpy(has, cell->has, cell->n);
+        if (cell->n > 0) {
+            memcpy(arrays[i].at, old[i].at, cell->n * old[i].bytes);
+        }
     }
     put_memory(cell);
-    cell->values = values;
-    cell->has = has;
-    cell->room = room;
+    set_arrays(cell, arrays, room);
     return WEIR_OK;
 }
 
@@ -100,15 +134,15 @@ weir_err wi_cell_reserve(struct wi_cell *cell, uint64_t n,
             return code;
         }
     }
-    if (n > cell->n) {
-        size_t n_bytes = value_bytes(cell);
-        memset((char *)cell->values + cell->n * n_bytes, 0,
-               (n - cell->n) * n_bytes);
-        if (cell->has != NULL) {
-            memset(cell->has + cell->n, 0, n - cell->n);
+    struct array arrays[N_ARRAYS];
+    list_arrays(cell, arrays);
+    for (uint32_t i = 0; i < N_ARRAYS && n > cell->n; i++) {
+        if (arrays[i].bytes > 0) {
+            memset((char *)arrays[i].at + cell->n * arrays[i].bytes, 0,
+                   (n - cell->n) * arrays[i].bytes);
         }
-        cell->n = n;
     }
+    cell->n = n > cell->n ? n : cell->n;
     return WEIR_OK;
 }
 
@@ -176,14 +210,35 @@ static void sum_i64(struct wi_cell *cell, const struct input *in)
     EACH_VALUE(int64_t, sum[g] += v; has[g] = 1);
 }
 
+/* *low has lost 2^128 = 3 * 10^38 + the rest, by adding a positive number or a
+ * negative one. It has the other sign now, so that the rest fits. */
+static __attribute__((cold)) void carry(wi_i128 *low, int64_t *high,
+                                        bool positive)
+{
+    const wi_u128 unit = (wi_u128)wi_pow10(WI_DECIMAL_MOST);
+    const wi_i128 rest = (wi_i128)(-unit - unit - unit);
+    *low += positive ? rest : -rest;
+    *high += positive ? 3 : -3;
+}
+
 static void sum_i128(struct wi_cell *cell, const struct input *in)
 {
     wi_i128 *sum = cell->values;
+    int64_t *high = cell->high;
     uint8_t *has = cell->has;
-    bool overflow = cell->overflow;
-    EACH_VALUE(wi_i128, overflow |= __builtin_add_overflow(sum[g], v, &sum[g]);
-               has[g] = 1);
-    cell->overflow = overflow;
+    EACH_VALUE(
+        wi_i128, if (__builtin_add_overflow(sum[g], v, &sum[g])) {
+            carry(&sum[g], &high[g], v > 0);
+        } has[g] = 1);
+}
+
+static void add_high(struct wi_cell *cell, const struct wi_chunk *chunk,
+                     const uint32_t *group)
+{
+    const int64_t *high = wi_vec_i64(&chunk->col[cell->col + 1]);
+    for (uint32_t i = 0; i < chunk->n; i++) {
+        cell->high[group[i]] += high[wi_chunk_pos(chunk, i)];
+    }
 }
 
 static void sum_f64(struct wi_cell *cell, const struct input *in)
@@ -366,6 +421,9 @@ weir_err wi_cell_update(struct wi_cell *cell, const struct wi_chunk *chunk,
         break;
     case WI_CELL_SUM:
         sum(cell, &in);
+        if (cell->has_high) {
+            add_high(cell, chunk, group);
+        }
         break;
     case WI_CELL_LEAST:
     case WI_CELL_MOST:

@@ -6,6 +6,9 @@
  *   avg(x)   sum of x, count of x         two
  *
  *   update    values[group[i]] op= x[i]   one loop per chunk and cell
+ *
+ * A sum is exact, whatever it passes through on the way: one of 128-bit values
+ * is high * 10^38 + value.
  */
 #ifndef WI_OPERATORS_CELLS_H
 #define WI_OPERATORS_CELLS_H
@@ -37,9 +40,10 @@ struct wi_cell {
     struct wi_op_mem *mem;
     void *values;  /* [room] */
     uint8_t *has;  /* [room] 1: a value came; SUM, LEAST, MOST */
+    int64_t *high; /* [room] SUM of WI_I128 */
+    bool has_high; /* SUM: the column after `col` is to be added to high */
     uint64_t room; /* groups */
     uint64_t n;    /* groups that are set */
-    bool overflow; /* a sum does not fit in 128 bits */
     struct wi_text text;
     uint64_t text_live; /* bytes of text that are in use */
 };

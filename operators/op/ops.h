@@ -112,9 +112,9 @@ struct wi_agg {
     uint32_t col;        /* argument; FINAL: the (first) column of the state */
 };
 
-/** Columns of a state: one, but AVG has two: sum as of WI_AGG_SUM, then count
- *  (int64). columns: the groups, then per aggregate its value or state. Without
- *  groups COMPLETE, PARTIAL and FINAL give exactly one row. */
+/** columns: the groups, then per aggregate its value or the columns of its
+ *  state. Without groups COMPLETE and FINAL give exactly one row, PARTIAL one
+ *  or, of more than state_rows rows, several. */
 struct wi_agg_params {
     const struct wi_columns *columns;
     const struct wi_columns *in;
@@ -123,14 +123,42 @@ struct wi_agg_params {
     const uint32_t *groups;
     uint32_t n_aggs;
     const struct wi_agg *aggs;
+    uint64_t state_rows; /* least of wi_agg_state_rows [0: any number] */
 };
 weir_err wi_agg_open(struct wi_ctx *ctx, const struct wi_agg_params *p,
                      struct wi_op *input, struct wi_op **out);
 
-/** Type of an aggregate's value, or of its state's first column (partial).
+/** Type of an aggregate's value.
  *  Errors: WEIR_ERR_ARG: `sum of utf8: a number was expected`. */
 weir_err wi_agg_type(enum wi_agg_fn fn, const struct wi_type *argument,
-                     bool partial, struct wi_type *out, struct weir_error *err);
+                     struct wi_type *out, struct weir_error *err);
+
+/** A column of a state, which has the aggregate's name and a suffix. */
+struct wi_agg_state {
+    const char *suffix;
+    struct wi_type type;
+};
+enum { WI_AGG_STATES = 3 };
+
+/**
+ * Columns of the state of an aggregate that has a type.
+ *
+ *   count, min, max       ""  as the value
+ *   sum                   ""  int64 of integers up to 32 bits; decimal(38,0) of
+ *                             int64 and uint64; decimal(38,S); float64
+ *                   ".high"   int32, of decimals of more than 32 digits: the
+ *                             sum is 10^38 * high more, in its last digits
+ *   avg                       those of the sum, then ".count", int64
+ *
+ * Returns:    how many, 1..WI_AGG_STATES
+ * Errors:     none
+ * Threads:    any
+ */
+uint32_t wi_agg_state(enum wi_agg_fn fn, const struct wi_type *argument,
+                      struct wi_agg_state out[static WI_AGG_STATES]);
+
+/** Rows whose state surely fits these columns, and a chunk more. */
+uint64_t wi_agg_state_rows(enum wi_agg_fn fn, const struct wi_type *argument);
 
 /* ---- sort, top-k --------------------------------------------------------- */
 

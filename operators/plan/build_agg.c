@@ -5,8 +5,8 @@
  *
  *   input  ->  [groups, arguments]  ->  aggregate
  *
- * FINAL finds the states by the names that PARTIAL gave them. A state is one
- * column; avg has a second one, NAME.count.
+ * FINAL finds the states by the names that PARTIAL gave them: the first column
+ * has the aggregate's name, and the others of its state follow.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -279,28 +279,34 @@ static weir_err find_states(struct making *m)
 
 /* ---- what it gives out --------------------------------------------------- */
 
-static weir_err give_count(struct making *m, const char *name)
+static weir_err give_state(struct making *m, uint32_t i)
 {
-    char count[STATE_NAME_BYTES];
-    const struct wi_type type = {.kind = WI_TYPE_INT64};
-    (void)snprintf(count, sizeof(count), "%s.count", name);
-    return wi_draft_give(&m->b, count, &type, WI_VALUE_NEW);
+    struct wi_agg_state state[WI_AGG_STATES];
+    const struct wi_agg *a = &m->aggs[i];
+    const char *name = m->params->aggregates[i].name;
+    const uint32_t n = wi_agg_state(a->fn, &a->type, state);
+    weir_err rc = wi_draft_give(&m->b, name, &state[0].type, WI_VALUE_NEW);
+    for (uint32_t k = 1; rc == WEIR_OK && k < n; k++) {
+        char text[STATE_NAME_BYTES];
+        (void)snprintf(text, sizeof(text), "%s%s", name, state[k].suffix);
+        rc = wi_draft_give(&m->b, text, &state[k].type, WI_VALUE_NEW);
+    }
+    return rc;
 }
 
 static weir_err give_aggregate(struct making *m, uint32_t i)
 {
-    const bool partial = m->params->mode == WEIR_AGGREGATE_PARTIAL;
     const struct wi_agg *a = &m->aggs[i];
-    const char *name = m->params->aggregates[i].name;
     struct wi_type type;
     at_aggregate(m, i);
-    weir_err rc = wi_agg_type(a->fn, &a->type, partial, &type, m->b.err);
+    weir_err rc = wi_agg_type(a->fn, &a->type, &type, m->b.err);
     if (rc != WEIR_OK) {
         return wi_draft_fail_in(&m->b, rc);
     }
-    rc = wi_draft_give(&m->b, name, &type, WI_VALUE_NEW);
-    return rc == WEIR_OK && partial && a->fn == WI_AGG_AVG ? give_count(m, name)
-                                                           : rc;
+    return m->params->mode == WEIR_AGGREGATE_PARTIAL
+               ? give_state(m, i)
+               : wi_draft_give(&m->b, m->params->aggregates[i].name, &type,
+                               WI_VALUE_NEW);
 }
 
 static weir_err give_columns(struct making *m)
@@ -389,6 +395,17 @@ static weir_err keep_texts(struct making *m)
     return ok ? WEIR_OK : wi_draft_no_memory(&m->b);
 }
 
+static uint64_t state_rows(const struct making *m)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < m->params->n_aggregates; i++) {
+        const uint64_t rows =
+            wi_agg_state_rows(m->aggs[i].fn, &m->aggs[i].type);
+        least = rows < least ? rows : least;
+    }
+    return least;
+}
+
 static weir_err fill(struct making *m)
 {
     struct wi_plan_op *op = m->b.op;
@@ -416,6 +433,7 @@ static weir_err fill(struct making *m)
         .aggs = m->aggs,
     };
     rc = give_columns(m);
+    op->p.agg.state_rows = state_rows(m);
     if (rc == WEIR_OK) {
         rc = keep_texts(m);
     }

@@ -9,11 +9,23 @@ static const char *const fn_names[] = {"rows", "count", "sum",
                                        "avg",  "min",   "max"};
 
 static void add_column(struct wi_columns *columns, enum wi_agg_fn fn,
-                       const struct wi_type *argument, bool partial)
+                       const struct wi_type *argument)
 {
     struct wi_type type;
-    cr_assert_eq(wi_agg_type(fn, argument, partial, &type, NULL), WEIR_OK);
+    cr_assert_eq(wi_agg_type(fn, argument, &type, NULL), WEIR_OK);
     cr_assert_eq(wi_columns_add(columns, fn_names[fn], &type), WEIR_OK);
+}
+
+static void add_state(struct wt_agg_trial *t, enum wi_agg_fn fn,
+                      const struct wi_type *argument)
+{
+    struct wi_agg_state state[WI_AGG_STATES];
+    const uint32_t n = wi_agg_state(fn, argument, state);
+    for (uint32_t i = 0; i < n; i++) {
+        cr_assert_eq(
+            wi_columns_add(&t->states.columns, state[i].suffix, &state[i].type),
+            WEIR_OK);
+    }
 }
 
 void wt_agg_add(struct wt_agg_trial *t, enum wi_agg_fn fn, uint32_t col)
@@ -23,12 +35,9 @@ void wt_agg_add(struct wt_agg_trial *t, enum wi_agg_fn fn, uint32_t col)
     t->aggs[t->n_aggs] = agg;
     agg.col = t->states.columns.n;
     t->finals[t->n_aggs++] = agg;
-    add_column(&t->got.columns, fn, argument, false);
-    add_column(&t->expected.columns, fn, argument, false);
-    add_column(&t->states.columns, fn, argument, true);
-    if (fn == WI_AGG_AVG) {
-        add_column(&t->states.columns, WI_AGG_COUNT, argument, true);
-    }
+    add_column(&t->got.columns, fn, argument);
+    add_column(&t->expected.columns, fn, argument);
+    add_state(t, fn, argument);
 }
 
 void wt_agg_open(struct wt_agg_trial *t, uint32_t n_groups, const char *in)
@@ -70,6 +79,7 @@ struct wi_agg_params wt_agg_params_of(const struct wt_agg_trial *t,
         .groups = t->groups,
         .n_aggs = t->n_aggs,
         .aggs = final ? t->finals : t->aggs,
+        .state_rows = t->state_rows,
     };
 }
 

@@ -23,6 +23,7 @@ struct wt_agg_trial {
     uint32_t n_groups;
     uint32_t groups[WT_AGG_COLUMNS];
     uint32_t n_aggs;
+    uint64_t state_rows; /* may be set */
     struct wi_agg aggs[WT_AGG_COLUMNS];
     struct wi_agg finals[WT_AGG_COLUMNS];
 };

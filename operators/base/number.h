@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Arithmetic of 128 bits that reports overflow. The compiler's own will not
  *  do: clang's needs a library that is missing where gcc's is linked. */
-#ifndef WI_OPERATORS_EXPR_NUMBER_H
-#define WI_OPERATORS_EXPR_NUMBER_H
+#ifndef WI_OPERATORS_NUMBER_H
+#define WI_OPERATORS_NUMBER_H
 
 #include "operators/base/type.h"
 
@@ -45,4 +45,4 @@ static inline wi_i128 wi_round_div_i128(wi_i128 v, wi_i128 n)
     return r >= n - r ? q + (v < 0 ? -1 : 1) : q;
 }
 
-#endif /* WI_OPERATORS_EXPR_NUMBER_H */
+#endif /* WI_OPERATORS_NUMBER_H */
