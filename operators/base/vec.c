@@ -2,6 +2,7 @@
 /* Memory of vectors, and gathering. */
 #include "operators/base/vec.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,14 @@ void wi_vec_set(struct wi_vec *vec, uint64_t pos, const struct wi_value *value)
     case WI_STR:
         ((struct wi_str *)vec->values)[pos] = value->s;
         break;
+    }
+}
+
+void wi_f64_settle(double *values, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        const double v = values[i];
+        values[i] = v != v ? (double)NAN : v + 0.0; /* -0 + 0 is 0 */
     }
 }
 

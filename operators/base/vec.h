@@ -95,6 +95,9 @@ struct wi_value wi_value_at(const struct wi_vec *vec, uint32_t pos);
  *  a string the pointer is copied, not the bytes. `null` is left alone. */
 void wi_vec_set(struct wi_vec *vec, uint64_t pos, const struct wi_value *value);
 
+/** -0 becomes 0, and every NaN the same: of numbers that are equal, one. */
+void wi_f64_settle(double *values, uint64_t n);
+
 /** Copy positions from[0..n) of `in` to positions 0..n-1 of `out`. Of strings
  *  the pointers are copied, not the bytes. Never fails. */
 void wi_vec_gather(const struct wi_vec *in, const uint32_t *from, uint32_t n,

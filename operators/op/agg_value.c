@@ -94,6 +94,7 @@ static weir_err give_sum(const struct wi_cell *cell,
 {
     if (cell->rep == WI_F64) {
         vec->values = (double *)cell->values + give->first;
+        wi_f64_settle(vec->values, give->n);
         return WEIR_OK;
     }
     wi_i128 *sum = (wi_i128 *)cell->values + give->first;
@@ -123,6 +124,9 @@ static void give_extreme(const struct wi_cell *cell,
     if (cell->rep != WI_STR) {
         vec->values =
             (char *)cell->values + give->first * wi_rep_bytes(cell->rep);
+        if (cell->rep == WI_F64) {
+            wi_f64_settle(vec->values, give->n);
+        }
         return;
     }
     const struct wi_kept_text *kept =

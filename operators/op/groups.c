@@ -84,6 +84,18 @@ void wi_groups_clear(struct wi_groups *groups, bool free_memory)
     }
 }
 
+/* Of the numbers that are one key, which comes first is chance: keep 0 of 0 and
+ * -0, and one NaN. */
+static void settle_floats(struct wi_groups *g, uint64_t first)
+{
+    for (uint32_t k = 0; k < g->n_keys; k++) {
+        if (g->store.col[k].rep == WI_F64) {
+            wi_f64_settle((double *)g->store.col[k].values + first,
+                          g->store.n - first);
+        }
+    }
+}
+
 /* Keep the keys of these rows as the next groups. */
 static weir_err add_groups(struct wi_groups *g, const struct wi_chunk *chunk,
                            const uint32_t *rows, uint32_t n,
@@ -96,7 +108,12 @@ static weir_err add_groups(struct wi_groups *g, const struct wi_chunk *chunk,
     for (uint32_t i = 0; i < n; i++) {
         g->pos[i] = wi_chunk_pos(chunk, rows[i]);
     }
-    return n == 0 ? WEIR_OK : wi_store_append(&g->store, &kept, err);
+    const uint64_t first = g->store.n;
+    weir_err code = n == 0 ? WEIR_OK : wi_store_append(&g->store, &kept, err);
+    if (code == WEIR_OK) {
+        settle_floats(g, first);
+    }
+    return code;
 }
 
 /* ---- by code ------------------------------------------------------------- */

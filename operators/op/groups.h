@@ -6,8 +6,9 @@
  *   chunk  k = 7 7 3 null 7   ->   number_out = 0 0 1 2 0
  *                                  store        7, 3, null
  *
- * Null is a key like others. While all keys are whole numbers that lie close
- * together, an array holds the number of each code (dense.h), later an index.
+ * Null is a key like others; of 0 and -0, which are equal, 0 is kept. While all
+ * keys are whole numbers that lie close together, an array holds the number of
+ * each code (dense.h), later an index.
  */
 #ifndef WI_OPERATORS_GROUPS_H
 #define WI_OPERATORS_GROUPS_H

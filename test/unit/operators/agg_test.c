@@ -117,6 +117,25 @@ Test(agg, floats_order_not_a_number_above_all)
     wt_agg_expect(&t, 0);
 }
 
+/* Which of the two comes first is chance; -nan is another bit pattern. */
+Test(agg, zeros_of_both_signs_are_one_group_called_0)
+{
+    static const char *const orders[] = {"-0 -0 0\n0 0 -0\n-nan -nan -nan",
+                                         "0 0 -0\n-0 -0 0\nnan -nan nan"};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct wt_agg_trial t;
+        wt_agg_open(&t, 1, "k:float64 v:float32 w:float64");
+        wt_agg_add(&t, WI_AGG_MIN, 1);
+        wt_agg_add(&t, WI_AGG_MAX, 1);
+        wt_agg_add(&t, WI_AGG_MIN, 2);
+        wt_agg_add(&t, WI_AGG_SUM, 2);
+        wt_op_rows_add_all(&t.in, orders[i]);
+        wt_op_rows_add_all(&t.expected, "0 0 0 0 0\n"
+                                        "nan nan nan nan nan");
+        wt_agg_expect(&t, 0);
+    }
+}
+
 Test(agg, a_sum_may_pass_the_limit_of_its_type_on_the_way)
 {
     struct wt_agg_trial t;
@@ -181,8 +200,7 @@ Test(agg, types_of_sums_are_wide_and_only_numbers_have_them)
     cr_assert_str_eq(wi_type_text(&out, text), "decimal(38,6)?");
     cr_assert(out.nullable);
     cr_assert(wi_type_parse("utf8", &type));
-    cr_assert_eq(wi_agg_type(WI_AGG_SUM, &type, &out, &err),
-                 WEIR_ERR_ARG);
+    cr_assert_eq(wi_agg_type(WI_AGG_SUM, &type, &out, &err), WEIR_ERR_ARG);
     cr_assert_str_eq(err.message, "sum of utf8: a number was expected");
     cr_assert_eq(wi_agg_type(WI_AGG_MAX, &type, &out, &err), WEIR_OK);
     cr_assert_eq(out.kind, WI_TYPE_UTF8);
