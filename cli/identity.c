@@ -16,6 +16,9 @@ void identity_check(struct argp_state *state, struct identity *id)
     if (files != 0 && files != 3) {
         argp_error(state, "--tls-cert, --tls-key and --tls-ca belong together");
     }
+    if (id->server_name != NULL && files == 0) {
+        argp_error(state, "--server-name belongs to --tls-cert");
+    }
     if (id->tls_psk && files != 0) {
         argp_error(state, "--tls-psk and --tls-cert exclude each other");
     }

@@ -7,6 +7,7 @@
  *   --tls-psk                                 and TLS by it
  *   --tls-cert, --tls-key, --tls-ca FILE      that it has a certificate
  *   --name NAME                               of which name
+ *   --server-name NAME                        and whom it talks to (guests)
  */
 #ifndef WEIR_CLI_IDENTITY_H
 #define WEIR_CLI_IDENTITY_H
@@ -22,6 +23,7 @@
 struct identity {
     const char *secret_file; /* NULL: none */
     const char *name;        /* NULL: the library's, or the command's */
+    const char *server_name; /* NULL: the host of the address */
     bool tls_psk;
     struct weir_identity tls;
 };
@@ -35,6 +37,10 @@ struct identity {
     "Use TLS over tcp without certificates, with keys that are made from the " \
     "secret (--secret-file); all nodes need it"
 #define IDENTITY_NAME_DOC "Of the node, as its certificate has it [HOST-PID]"
+
+#define IDENTITY_SERVER_DOC                                                    \
+    "With --tls-cert: a name or an IP address in the certificate of whom is "  \
+    "expected there [the host of the address]"
 
 /** What stands in a row of options; `member` is a struct identity:
  *  {IDENTITY_CERT(struct args, identity)}, */
@@ -51,6 +57,10 @@ struct identity {
     "tls-psk", 0, NULL, IDENTITY_PSK_DOC, OPTION_FLAG(type, member.tls_psk)
 #define IDENTITY_NAME(type, member)                                            \
     "name", 0, "NAME", IDENTITY_NAME_DOC, OPTION_TEXT(type, member.name)
+
+#define IDENTITY_SERVER(type, member)                                          \
+    "server-name", 0, "NAME", IDENTITY_SERVER_DOC,                             \
+        OPTION_TEXT(type, member.server_name)
 
 /** Is TLS wanted? Errors: none. Blocks: never. Threads: any. */
 bool identity_has_tls(const struct identity *id);

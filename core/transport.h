@@ -146,6 +146,8 @@ struct wi_ep {
     void *proof;                    /* likewise: core/link/prove.h */
     const char *names; /* of the peer, each with its NUL, and "": the transport
                           is sure of them. NULL: it does not know any */
+    const char *ips;   /* then: its IP addresses, likewise; as inet_ntop(3) */
+    const char *host;  /* in the address of `connect`, likewise; NULL: none */
     _Atomic uint64_t completed; /* written by: transport, see rule 3 */
 };
 
@@ -199,12 +201,9 @@ struct wi_transport_ops {
     weir_err (*open)(const struct wi_transport_params *params,
                      struct wi_transport **out, struct weir_error *err);
 
-    /**
-     * Stop listening and free everything. Every endpoint was disconnected and
-     * every memory closed before.
-     *
-     * Errors: none.  Blocks: shortly.  Threads: one.  Ownership: frees t
-     */
+    /** Stop listening and free everything. Every endpoint was disconnected and
+     *  every memory closed before.
+     *  Errors: none.  Blocks: shortly.  Threads: one.  Ownership: frees t */
     void (*close)(struct wi_transport *t);
 
     /**

@@ -22,7 +22,8 @@ enum {
     KEY_CERT,
     KEY_TLS_KEY,
     KEY_CA,
-    KEY_NAME
+    KEY_NAME,
+    KEY_SERVER
 };
 
 struct doctor_args {
@@ -57,6 +58,7 @@ static const struct argp_option options[] = {
     {"tls-key", KEY_TLS_KEY, "FILE", 0, IDENTITY_KEY_DOC, 0},
     {"tls-ca", KEY_CA, "FILE", 0, IDENTITY_CA_DOC, 0},
     {"name", KEY_NAME, "NAME", 0, IDENTITY_NAME_DOC, 0},
+    {"server-name", KEY_SERVER, "NAME", 0, IDENTITY_SERVER_DOC, 0},
     {"timeout", KEY_TIMEOUT, "S", 0, "Seconds for a peer to answer [5]", 0},
     {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
     {"sysroot", KEY_ROOT, "DIR", OPTION_HIDDEN, NULL, 0},
@@ -95,6 +97,9 @@ static bool take_identity(int key, const char *arg, struct identity *id)
         return true;
     case KEY_NAME:
         id->name = arg;
+        return true;
+    case KEY_SERVER:
+        id->server_name = arg;
         return true;
     default:
         return false;

@@ -424,7 +424,9 @@ void doctor_peer(struct doctor *d, const char *where)
         return;
     }
     uint64_t begin = wl_now_ns();
-    weir_err rc = weir_node_join_seed(e.node, address, 2, d->timeout_ns, &err);
+    const struct weir_seed seed = {address, d->identity.server_name};
+    weir_err rc =
+        weir_node_join_seed_named(e.node, &seed, 2, d->timeout_ns, &err);
     if (rc != WEIR_OK) {
         say_unjoined(d, &e, rc, &err, where, wl_now_ns() - begin);
     } else {

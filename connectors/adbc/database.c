@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weir/identity.h>
+
 #include "connectors/adbc/address.h"
 #include "connectors/adbc/error.h"
 #include "connectors/adbc/options.h"
@@ -35,9 +37,11 @@ static struct database *of(const struct AdbcDatabase *database,
 
 static int is_known(const char *key)
 {
-    static const char *const known[] = {ADBC_OPTION_URI,   WI_ADBC_TRANSPORT,
-                                        WI_ADBC_DATASET,   WI_ADBC_AHEAD,
-                                        WI_ADBC_MAX_BYTES, WI_ADBC_TIMEOUT_MS};
+    static const char *const known[] = {
+        ADBC_OPTION_URI,       WI_ADBC_TRANSPORT,    WI_ADBC_DATASET,
+        WI_ADBC_AHEAD,         WI_ADBC_MAX_BYTES,    WI_ADBC_TIMEOUT_MS,
+        WI_ADBC_SECRET_FILE,   WI_ADBC_NAME,         WI_ADBC_SERVER_NAME,
+        WI_ADBC_TLS_CERT_FILE, WI_ADBC_TLS_KEY_FILE, WI_ADBC_TLS_CA_FILE};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strcmp(key, known[i]) == 0) {
             return 1;
@@ -150,11 +154,29 @@ static AdbcStatusCode read_uri(struct database *d, struct AdbcError *error)
         error);
     if (status == ADBC_STATUS_OK) {
         d->session.address = d->address.address;
+        d->session.server_name =
+            wi_adbc_options_find(&d->options, WI_ADBC_SERVER_NAME);
         d->session.dataset = dataset != NULL              ? dataset
                              : d->address.dataset != NULL ? d->address.dataset
                                                           : "";
     }
     return status;
+}
+
+/* A node of the database, which is who the options say. */
+static AdbcStatusCode open_home(struct database *d, struct AdbcError *error)
+{
+    const struct wi_adbc_options *o = &d->options;
+    const struct weir_identity identity = {
+        .tls_cert_file = wi_adbc_options_find(o, WI_ADBC_TLS_CERT_FILE),
+        .tls_key_file = wi_adbc_options_find(o, WI_ADBC_TLS_KEY_FILE),
+        .tls_ca_file = wi_adbc_options_find(o, WI_ADBC_TLS_CA_FILE)};
+    const struct weir_node_params who = {
+        .name = wi_adbc_options_find(o, WI_ADBC_NAME),
+        .transport = d->address.transport,
+        .secret_file = wi_adbc_options_find(o, WI_ADBC_SECRET_FILE),
+        .identity = &identity};
+    return wi_adbc_home_open(&who, &d->home, error);
 }
 
 AdbcStatusCode wi_adbc_database_init(struct AdbcDatabase *database,
@@ -173,9 +195,7 @@ AdbcStatusCode wi_adbc_database_init(struct AdbcDatabase *database,
         wi_adbc_address_fini(&d->address);
         status = read_uri(d, error);
     }
-    return status == ADBC_STATUS_OK
-               ? wi_adbc_home_open(d->address.transport, &d->home, error)
-               : status;
+    return status == ADBC_STATUS_OK ? open_home(d, error) : status;
 }
 
 AdbcStatusCode wi_adbc_database_release(struct AdbcDatabase *database,

@@ -8,6 +8,11 @@
  *   adbc.weir.ahead        batches in flight, per stream, 1..16 [4]
  *   adbc.weir.max_bytes    most bytes in flight or lent, a connection [64 MiB]
  *   adbc.weir.timeout_ms   an answer must come within [no limit]
+ *   adbc.weir.secret_file, adbc.weir.tls_cert_file, ... tls_key_file,
+ *   ... tls_ca_file, adbc.weir.name
+ *                          who the client is (weir/identity.h) [nobody]
+ *   adbc.weir.server_name  whom a client with a certificate expects [the host
+ *                          of the uri]
  *
  * The functions are those of struct AdbcDriver.
  */

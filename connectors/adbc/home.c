@@ -16,7 +16,7 @@ struct wi_adbc_home {
 
 _Static_assert(WI_ADBC_WORKERS == 64, "bits of `taken`");
 
-AdbcStatusCode wi_adbc_home_open(const char *transport,
+AdbcStatusCode wi_adbc_home_open(const struct weir_node_params *who,
                                  struct wi_adbc_home **home_out,
                                  struct AdbcError *error)
 {
@@ -26,11 +26,11 @@ AdbcStatusCode wi_adbc_home_open(const char *transport,
         return wi_adbc_fail(error, ADBC_STATUS_INTERNAL, "no memory");
     }
     /* It joins no cluster, and has no shuffles: they would take memory. */
-    const struct weir_node_params params = {.transport = transport,
-                                            .max_members = 1,
-                                            .max_shuffles = 1,
-                                            .workers = WI_ADBC_WORKERS,
-                                            .log_level = WEIR_LOG_ERROR};
+    struct weir_node_params params = *who;
+    params.max_members = 1;
+    params.max_shuffles = 1;
+    params.workers = WI_ADBC_WORKERS;
+    params.log_level = WEIR_LOG_ERROR;
     weir_err code = weir_node_open(&params, &home->node, &err);
     if (code != WEIR_OK) {
         free(home);

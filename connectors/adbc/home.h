@@ -23,12 +23,14 @@ struct wi_adbc_home;
 /**
  * Open a node, held once.
  *
+ * @param who  its transport, and who it is: name, secret_file, identity
+ *
  * Errors:     what weir_node_open says
  * Blocks:     shortly
  * Threads:    any
  * Ownership:  wi_adbc_home_drop
  */
-AdbcStatusCode wi_adbc_home_open(const char *transport,
+AdbcStatusCode wi_adbc_home_open(const struct weir_node_params *who,
                                  struct wi_adbc_home **home_out,
                                  struct AdbcError *error);
 

@@ -15,6 +15,12 @@
 #define WI_ADBC_AHEAD "adbc.weir.ahead"
 #define WI_ADBC_MAX_BYTES "adbc.weir.max_bytes"
 #define WI_ADBC_TIMEOUT_MS "adbc.weir.timeout_ms"
+#define WI_ADBC_SECRET_FILE "adbc.weir.secret_file"
+#define WI_ADBC_TLS_CERT_FILE "adbc.weir.tls_cert_file"
+#define WI_ADBC_TLS_KEY_FILE "adbc.weir.tls_key_file"
+#define WI_ADBC_TLS_CA_FILE "adbc.weir.tls_ca_file"
+#define WI_ADBC_NAME "adbc.weir.name"
+#define WI_ADBC_SERVER_NAME "adbc.weir.server_name"
 #define WI_ADBC_PARTITIONS "adbc.weir.partitions"
 
 /** Zeroed: none. */

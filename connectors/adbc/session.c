@@ -51,6 +51,7 @@ static AdbcStatusCode connect_client(struct wi_adbc_session *s,
     struct weir_error err;
     const struct weir_scan_client_params params = {
         .address = p->address,
+        .server_name = p->server_name,
         .worker = s->worker,
         .ahead = p->ahead,
         .max_bytes = p->max_bytes,

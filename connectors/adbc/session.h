@@ -20,9 +20,10 @@
 
 struct wi_adbc_session;
 
-/** What a session is opened with; dataset and address are copied. */
+/** What a session is opened with; texts are copied. */
 struct wi_adbc_session_params {
     const char *address;
+    const char *server_name; /* NULL: the host of the address */
     const char *dataset;
     uint32_t ahead;
     uint64_t max_bytes;

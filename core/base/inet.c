@@ -151,6 +151,34 @@ weir_err wi_inet_check(const char *text, unsigned how, bool *name_out,
     return rc;
 }
 
+/* ---- hosts --------------------------------------------------------------- */
+
+bool wi_inet_number(const char *host, char out[INET6_ADDRSTRLEN])
+{
+    union {
+        struct in_addr v4;
+        struct in6_addr v6;
+    } addr;
+    int family = strchr(host, ':') != NULL ? AF_INET6 : AF_INET;
+    return inet_pton(family, host, &addr) == 1 &&
+           inet_ntop(family, &addr, out, INET6_ADDRSTRLEN) != NULL;
+}
+
+bool wi_inet_host(const char *text, char *out, size_t room)
+{
+    struct parts p;
+    char number[INET6_ADDRSTRLEN];
+    if (!split(text, WI_INET_NAMES, &p)) {
+        return false;
+    }
+    if (p.v6) {
+        p.host[strcspn(p.host, "%")] = '\0'; /* the interface is of this host */
+    }
+    const char *host = wi_inet_number(p.host, number) ? number : p.host;
+    int n = snprintf(out, room, "%s", host);
+    return n > 0 && (size_t)n < room;
+}
+
 /* ---- the rest ------------------------------------------------------------ */
 
 void wi_inet_encode(const union wi_inet *addr, char *text, size_t room)

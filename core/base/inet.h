@@ -58,6 +58,14 @@ weir_err wi_inet_decode(const char *text, unsigned how, union wi_inet *out,
 weir_err wi_inet_check(const char *text, unsigned how, bool *name_out,
                        struct weir_error *err);
 
+/** The host of HOST:PORT alone: a name as it stands, a number as
+ *  wi_inet_number() has it. False: it is no such text, or there is no room. */
+bool wi_inet_host(const char *text, char *out, size_t room);
+
+/** A number of IPv4 or IPv6, without brackets, in the one form that
+ *  inet_ntop(3) gives to it. False: it is none. */
+bool wi_inet_number(const char *host, char out[INET6_ADDRSTRLEN]);
+
 /** Write HOST:PORT with numbers; cut to `room` bytes. */
 void wi_inet_encode(const union wi_inet *addr, char *text, size_t room);
 

@@ -49,6 +49,8 @@ struct wi_engine {
     uint64_t incarnation;
     struct wi_arena *arenas[WI_ARENAS]; /* of the transports of endpoints */
     struct wi_worker *workers;
+    bool certified; /* over tcp it shows a certificate, and looks at those of
+                       others */
     struct wi_mem bell_mem; /* all bells; granted to mapped peers */
     bool bells_mapped;
     uint32_t bell_stride;

@@ -62,12 +62,22 @@ static weir_err knock(struct wi_link *l, struct weir_error *err)
     return rc;
 }
 
+/* Who has an address only says whom it expects there, and says nothing to
+ * anybody else. A member is known by its name: check_name(). */
+static weir_err check_server(const struct wi_link *l, struct weir_error *err)
+{
+    const struct wi_member *m = &l->engine->members[l->member];
+    return l->outside ? wi_prove_server(l->ep, m->server_name, err) : WEIR_OK;
+}
+
 void wi_link_connected(struct wi_link *l)
 {
     struct weir_error err;
     wi_store_rel(&l->sending, 1); /* E6 release: as in accept_link() */
-    weir_err rc =
-        wi_prove_wanted(l->engine) ? knock(l, &err) : say_hello(l, &err);
+    weir_err rc = check_server(l, &err);
+    if (rc == WEIR_OK) {
+        rc = wi_prove_wanted(l->engine) ? knock(l, &err) : say_hello(l, &err);
+    }
     if (rc != WEIR_OK) {
         wi_link_down(l, false, rc, err.message);
     }

@@ -171,6 +171,21 @@ static void knock(struct wi_engine *e, struct wi_join *j)
     (void)j->ep->transport->ops->kick(j->ep);
 }
 
+/* The seed's list of members is believed: it has to be the seed. */
+static void greet_seed(struct wi_engine *e, struct wi_join *j)
+{
+    struct weir_error err;
+    const char *name = j->server_name[0] != '\0' ? j->server_name : NULL;
+    weir_err rc = wi_prove_server(j->ep, name, &err);
+    if (rc != WEIR_OK) {
+        wi_join_finish(j, rc, err.message);
+    } else if (wi_prove_wanted(e)) {
+        knock(e, j);
+    } else {
+        say_join(e, j);
+    }
+}
+
 static void joiner_packet(struct wi_engine *e, struct wi_join *j,
                           const struct wi_event *ev)
 {
@@ -200,11 +215,7 @@ static void joiner_event(struct wi_engine *e, struct wi_join *j,
     if (ev->kind == WI_EV_CONNECTED) {
         j->up = true;
         j->patience_ns = UINT64_MAX; /* wait for the others, however long */
-        if (wi_prove_wanted(e)) {
-            knock(e, j);
-        } else {
-            say_join(e, j);
-        }
+        greet_seed(e, j);
     } else if (ev->kind == WI_EV_MESSAGE) {
         joiner_packet(e, j, ev);
     } else if (ev->kind == WI_EV_CLOSED) {
@@ -265,10 +276,51 @@ void wi_join_tick(struct wi_engine *e)
     }
 }
 
-weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
-                       struct weir_error *err)
+/* What may be said of a seed before there is a join. */
+static weir_err check_seed(const struct wi_engine *e,
+                           const struct weir_seed *seed, struct weir_error *err)
 {
-    bool any = n == 0 && address != NULL;
+    struct weir_error why;
+    if (e->ops->check(e->transport, seed->address, &why) < 0) {
+        return wi_fail(err, WEIR_ERR_ARG, "seed_address: %.300s", why.message);
+    }
+    return wi_prove_may_expect(e, seed->server_name, err);
+}
+
+static struct wi_join *make_join(const struct wi_engine *e,
+                                 const struct weir_seed *seed, uint32_t n,
+                                 struct weir_error *err)
+{
+    struct wi_join *j = calloc(1, sizeof(*j));
+    bool any = n == 0 && seed != NULL;
+    uint32_t room = any ? e->cfg.max_members : n;
+    struct wi_join_entry *entries = calloc(room, sizeof(*entries));
+    if (j == NULL || entries == NULL) {
+        free(j);
+        free(entries);
+        (void)wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u members",
+                      room);
+        return NULL;
+    }
+    j->entries = entries;
+    j->n = n;
+    j->any = any;
+    j->seed = seed == NULL;
+    j->code = WEIR_AGAIN;
+    j->retry_ns = e->now_ns;
+    if (seed != NULL) {
+        const char *name = seed->server_name;
+        wi_text_put(j->address, sizeof(j->address), seed->address);
+        wi_text_put(j->server_name, sizeof(j->server_name),
+                    name != NULL ? name : "");
+    }
+    return j;
+}
+
+weir_err wi_join_start(struct wi_engine *e, const struct weir_seed *seed,
+                       uint32_t n, struct weir_error *err)
+{
+    bool any = n == 0 && seed != NULL;
     if (e->n_members != 0 || e->join != NULL || (n == 0 && !any) ||
         n > e->cfg.max_members) {
         return wi_fail(err, WEIR_ERR_STATE,
@@ -276,25 +328,11 @@ weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
                        "max_members = %u is too small",
                        n, e->cfg.max_members);
     }
-    struct weir_error why;
-    if (address != NULL && e->ops->check(e->transport, address, &why) < 0) {
-        return wi_fail(err, WEIR_ERR_ARG, "seed_address: %.300s", why.message);
+    weir_err rc = seed != NULL ? check_seed(e, seed, err) : WEIR_OK;
+    struct wi_join *j = rc == WEIR_OK ? make_join(e, seed, n, err) : NULL;
+    if (j == NULL) {
+        return rc != WEIR_OK ? rc : WEIR_ERR_NO_MEMORY;
     }
-    struct wi_join *j = calloc(1, sizeof(*j));
-    uint32_t room = any ? e->cfg.max_members : n;
-    struct wi_join_entry *entries = calloc(room, sizeof(*entries));
-    if (j == NULL || entries == NULL) {
-        free(j);
-        free(entries);
-        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for %u members",
-                       room);
-    }
-    j->entries = entries;
-    j->n = n;
-    j->any = any;
-    j->seed = address == NULL;
-    j->code = WEIR_AGAIN;
-    j->retry_ns = e->now_ns;
     e->join = j;
     if (j->seed) {
         wi_join_fill_self(e, &j->entries[0].m);
@@ -304,7 +342,6 @@ weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
             wi_join_complete(e, j);
         }
     } else {
-        (void)snprintf(j->address, sizeof(j->address), "%s", address);
         wi_engine_due(e, e->now_ns);
     }
     return WEIR_OK;

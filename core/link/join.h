@@ -16,8 +16,8 @@
 #include "core/link/engine.h"
 
 /** Begin. address NULL: this is the seed. n 0: the cluster runs. */
-weir_err wi_join_start(struct wi_engine *e, const char *address, uint32_t n,
-                       struct weir_error *err);
+weir_err wi_join_start(struct wi_engine *e, const struct weir_seed *seed,
+                       uint32_t n, struct weir_error *err);
 
 /** WEIR_AGAIN: still going on; else how it ended. */
 weir_err wi_join_result(struct wi_engine *e, struct weir_error *err);

@@ -31,9 +31,10 @@ struct wi_join {
     uint32_t n_known;
     struct wi_join_entry *entries;
     char address[WI_ADDRESS_BYTES];
-    struct wi_ep *ep;     /* joiner: to the seed */
-    bool up;              /* joiner: ep is connected */
-    uint64_t retry_ns;    /* joiner: connect (again) at */
+    char server_name[WI_ADDRESS_BYTES]; /* joiner; "": the address says whom */
+    struct wi_ep *ep;                   /* joiner: to the seed */
+    bool up;                            /* joiner: ep is connected */
+    uint64_t retry_ns;                  /* joiner: connect (again) at */
     uint64_t patience_ns; /* joiner: try the next way to the seed at */
     weir_err code;        /* WEIR_AGAIN while it goes on */
     struct weir_error error;

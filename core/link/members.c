@@ -20,6 +20,7 @@ static void empty(struct wi_member *m)
 {
     free(m->name);
     free(m->address);
+    free(m->server_name);
     *m = (struct wi_member){0};
 }
 

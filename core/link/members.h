@@ -39,6 +39,7 @@ struct wi_member {
     bool rested;          /* there was one, and it closed in good order */
     bool removed;         /* no new queries with it */
     bool own;             /* of an outsider: it is this node */
+    char *server_name;    /* of an outsider: NULL: its address says whom */
     uint32_t holds;       /* of an outsider: handles */
     uint32_t change;      /* seed: the last one of this entry, 0: none */
     uint32_t heard;       /* seed: last change that it was told of */

@@ -1,24 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/link/peer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/err.h"
 #include "core/link/link.h"
 #include "core/link/members.h"
+#include "core/link/prove.h"
 #include "core/transport.h"
 
-/* The entry of an address: a member's before another's. */
-static uint32_t find(const struct wi_engine *e, const char *address)
+/* Is whom the entry expects at its address the one that is asked for? A member
+ * is expected by its name. */
+static bool is_meant(const struct wi_engine *e, uint32_t i,
+                     const char *server_name)
 {
-    if (e->n_members != 0 && strcmp(address, e->address) == 0) {
+    const struct wi_member *m = &e->members[i];
+    if (i < e->cfg.max_members) {
+        return server_name == NULL || strcmp(server_name, m->name) == 0;
+    }
+    return server_name == NULL || m->server_name == NULL
+               ? server_name == m->server_name
+               : strcmp(server_name, m->server_name) == 0;
+}
+
+/* The entry of an address: a member's before another's. */
+static uint32_t find(const struct wi_engine *e, const char *address,
+                     const char *server_name)
+{
+    if (e->n_members != 0 && strcmp(address, e->address) == 0 &&
+        is_meant(e, e->self, server_name)) {
         return e->self;
     }
     uint32_t end = e->cfg.max_members + (uint32_t)e->cfg.max_peers;
     for (uint32_t i = 0; i < end; i++) {
         const struct wi_member *m = &e->members[i];
         if (m->name != NULL && !m->removed &&
-            strcmp(m->address, address) == 0) {
+            strcmp(m->address, address) == 0 && is_meant(e, i, server_name)) {
             return i;
         }
     }
@@ -26,7 +44,8 @@ static uint32_t find(const struct wi_engine *e, const char *address)
 }
 
 static weir_err make(struct wi_engine *e, const char *address,
-                     uint32_t *entry_out, struct weir_error *err)
+                     const char *server_name, uint32_t *entry_out,
+                     struct weir_error *err)
 {
     const struct weir_member m = {.name = address, .address = address};
     uint32_t max = (uint32_t)e->cfg.max_peers;
@@ -37,19 +56,28 @@ static weir_err make(struct wi_engine *e, const char *address,
                        "raise max_peers",
                        e->name, max);
     }
-    if (wi_member_copy(e, i, &m) != WEIR_OK) {
+    char *copy = server_name != NULL ? strdup(server_name) : NULL;
+    if ((copy == NULL && server_name != NULL) ||
+        wi_member_copy(e, i, &m) != WEIR_OK) {
+        free(copy);
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a peer");
     }
+    e->members[i].server_name = copy;
     e->members[i].own = strcmp(address, e->address) == 0;
     *entry_out = i;
     return WEIR_OK;
 }
 
 weir_err wi_peer_hold(struct wi_engine *e, const char *address,
-                      uint32_t *entry_out, struct weir_error *err)
+                      const char *server_name, uint32_t *entry_out,
+                      struct weir_error *err)
 {
     struct weir_error why;
-    uint32_t i = find(e, address);
+    weir_err rc = wi_prove_may_expect(e, server_name, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    uint32_t i = find(e, address, server_name);
     if (i == UINT32_MAX) {
         if (strlen(address) >= WI_ADDRESS_BYTES ||
             e->ops->check(e->transport, address, &why) != WEIR_OK) {
@@ -58,7 +86,7 @@ weir_err wi_peer_hold(struct wi_engine *e, const char *address,
                                ? "the address is too long"
                                : why.message);
         }
-        weir_err rc = make(e, address, &i, err);
+        rc = make(e, address, server_name, &i, err);
         if (rc != WEIR_OK) {
             return rc;
         }

@@ -32,10 +32,11 @@ struct weir_peer {
     char address[WI_ADDRESS_BYTES];
 };
 
-/** Find or make the entry of an address, and hold it. Errors: as
- *  weir_peer_open */
+/** Find or make the entry of an address and of whom is expected there, and hold
+ *  it. Errors: as weir_peer_open_named */
 weir_err wi_peer_hold(struct wi_engine *e, const char *address,
-                      uint32_t *entry_out, struct weir_error *err);
+                      const char *server_name, uint32_t *entry_out,
+                      struct weir_error *err);
 void wi_peer_drop(struct wi_engine *e, uint32_t entry);
 
 /** The link of a peer; opened if there is none. NULL: no memory. */

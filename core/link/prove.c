@@ -5,21 +5,71 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/base/inet.h"
 #include "core/transport.h"
+
+/* Is it one of these texts? */
+static bool is_among(const char *texts, const char *text)
+{
+    const char *t = texts != NULL ? texts : "";
+    while (*t != '\0' && strcmp(t, text) != 0) {
+        t += strlen(t) + 1;
+    }
+    return *t != '\0';
+}
 
 weir_err wi_prove_name(const struct wi_ep *ep, const char *name,
                        struct weir_error *err)
 {
-    const char *n = ep->names != NULL ? ep->names : "";
-    while (*n != '\0' && strcmp(n, name) != 0) {
-        n += strlen(n) + 1;
-    }
-    return ep->names == NULL || *n != '\0'
+    return ep->names == NULL || is_among(ep->names, name)
                ? WEIR_OK
                : wi_fail(err, WEIR_ERR_PEER_REFUSED,
                          "the peer calls itself %s, and has a certificate of "
                          "\"%.63s\" (its first name)",
                          name, ep->names);
+}
+
+weir_err wi_prove_may_expect(const struct wi_engine *e, const char *server_name,
+                             struct weir_error *err)
+{
+    if (server_name == NULL) {
+        return WEIR_OK;
+    }
+    if (!e->certified) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "server_name is for nodes with a certificate "
+                       "(tls_cert_file), which %s has not: nobody would show "
+                       "it one",
+                       e->name);
+    }
+    return server_name[0] != '\0' && strlen(server_name) < WI_ADDRESS_BYTES
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_ARG,
+                         "server_name must have 1 to %u bytes",
+                         WI_ADDRESS_BYTES - 1);
+}
+
+weir_err wi_prove_server(const struct wi_ep *ep, const char *server_name,
+                         struct weir_error *err)
+{
+    char number[INET6_ADDRSTRLEN];
+    const char *who = server_name != NULL ? server_name : ep->host;
+    if (ep->names == NULL) {
+        return WEIR_OK;
+    }
+    if (who == NULL) {
+        return wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                       "who is expected there? Its address has no host: give "
+                       "the name in its certificate (server_name)");
+    }
+    bool known = wi_inet_number(who, number) ? is_among(ep->ips, number)
+                                             : is_among(ep->names, who);
+    return known ? WEIR_OK
+                 : wi_fail(err, WEIR_ERR_PEER_REFUSED,
+                           "%.120s is expected there, the certificate is of "
+                           "\"%.63s\" (its first name): if that is right give "
+                           "it as server_name",
+                           who, ep->names);
 }
 
 /* ---- beginning ----------------------------------------------------------- */

@@ -33,6 +33,22 @@ static inline bool wi_prove_done(const struct wi_ep *ep)
 weir_err wi_prove_name(const struct wi_ep *ep, const char *name,
                        struct weir_error *err);
 
+/** May a program say whom it expects at an address? Errors: WEIR_ERR_ARG (this
+ *  node has no certificate, so nobody is looked at, or it is no name) */
+weir_err wi_prove_may_expect(const struct wi_engine *e, const char *server_name,
+                             struct weir_error *err);
+
+/**
+ * Is it whom a guest means to talk to? Where the transport knows its names,
+ * `server_name` is one of them, or one of its IP addresses.
+ *
+ * @param server_name  NULL: the host of the address that was connected to
+ *
+ * Errors:     WEIR_ERR_PEER_REFUSED
+ */
+weir_err wi_prove_server(const struct wi_ep *ep, const char *server_name,
+                         struct weir_error *err);
+
 /** Connecting: what to say first. Errors: WEIR_ERR_NO_MEMORY,
  *  WEIR_ERR_SYSTEM */
 weir_err wi_prove_begin(struct wi_engine *e, struct wi_ep *ep,

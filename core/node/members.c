@@ -34,8 +34,21 @@ weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
                              uint32_t n_members, uint64_t timeout_ns,
                              struct weir_error *err)
 {
+    const struct weir_seed seed = {.address = seed_address};
+    return weir_node_join_seed_named(node, seed_address != NULL ? &seed : NULL,
+                                     n_members, timeout_ns, err);
+}
+
+weir_err weir_node_join_seed_named(weir_node *node,
+                                   const struct weir_seed *seed,
+                                   uint32_t n_members, uint64_t timeout_ns,
+                                   struct weir_error *err)
+{
     if (node == NULL) {
         return wi_fail_null(err, "node");
+    }
+    if (seed != NULL && seed->address == NULL) {
+        return wi_fail_null(err, "seed->address");
     }
     if (!node->os->thread_runs) {
         return wi_fail(err, WEIR_ERR_STATE,
@@ -46,7 +59,7 @@ weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
                           .tv_nsec = (long)(until % SECOND)};
     struct wi_node_os *os = node->os;
     wi_node_lock(node);
-    weir_err rc = wi_join_start(&node->engine, seed_address, n_members, err);
+    weir_err rc = wi_join_start(&node->engine, seed, n_members, err);
     wi_engine_kick(&node->engine);
     os->waiters++;
     while (rc == WEIR_OK && wi_join_result(&node->engine, err) == WEIR_AGAIN) {

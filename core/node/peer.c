@@ -12,6 +12,13 @@
 weir_err weir_peer_open(weir_node *node, const char *address,
                         weir_peer **peer_out, struct weir_error *err)
 {
+    return weir_peer_open_named(node, address, NULL, peer_out, err);
+}
+
+weir_err weir_peer_open_named(weir_node *node, const char *address,
+                              const char *server_name, weir_peer **peer_out,
+                              struct weir_error *err)
+{
     weir_err rc =
         wi_check_args(err, WI_ARG(node), WI_ARG(address), WI_ARG(peer_out));
     if (rc != WEIR_OK) {
@@ -24,7 +31,7 @@ weir_err weir_peer_open(weir_node *node, const char *address,
     p->node = node;
     p->engine = &node->engine;
     wi_node_lock(node);
-    rc = wi_peer_hold(p->engine, address, &p->member, err);
+    rc = wi_peer_hold(p->engine, address, server_name, &p->member, err);
     wi_node_unlock(node);
     if (rc != WEIR_OK) {
         free(p);

@@ -35,6 +35,7 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
         tls.key = id->tls_key_file;
         tls.ca = id->tls_ca_file;
     }
+    e->certified = tls.cert != NULL;
     struct wi_transport_params p = {
         .listen = e->cfg.listen,
         .advertise = e->cfg.advertise,

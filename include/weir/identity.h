@@ -50,6 +50,15 @@ typedef uint32_t (*weir_secret_fn)(void *arg, uint32_t which, void *bytes,
  * nodes names. Files are PEM, read by weir_node_open. For tcp, and for auto,
  * which leaves verbs out then; what goes over shm stays in the host.
  *
+ * Whom a guest expects: of members the list says who is at which address. Who
+ * is given an address alone - of a peer (peer.h: regions, asks), of a server of
+ * scans, of a seed - expects the host of that address, as it stands there: a
+ * name among the DNS names of the certificate, a number among its IP addresses.
+ * Or the program says a name: weir_peer_open_named, weir_node_join_seed_named,
+ * weir_scan_client_params.server_name. Nothing is said to anybody else
+ * (WEIR_ERR_PEER_REFUSED): whoever has another certificate of the authority is
+ * no more than a stranger on the way.
+ *
  * With `tls_psk` instead of files the same is encrypted with nothing but the
  * secret of the cluster (TLS 1.3 with pre-shared keys and Diffie-Hellman): what
  * was recorded cannot be read by who learns the secret later.

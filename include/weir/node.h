@@ -199,7 +199,8 @@ WEIR_API weir_err weir_node_join(weir_node *node,
  *
  * Errors:     as weir_node_join, and WEIR_ERR_TIMEOUT (says who is there),
  *             WEIR_ERR_PEER_LOST, WEIR_ERR_PEER_REFUSED (also: the cluster has
- *             max_members, the name was that of one that was removed),
+ *             max_members, the name was that of one that was removed, it is
+ *             not whom a node with a certificate expects there),
  *             WEIR_ERR_PEER_VERSION
  * Blocks:     until all members are there, or timeout_ns
  * Threads:    any; not on a manual node
@@ -208,6 +209,31 @@ WEIR_API weir_err weir_node_join(weir_node *node,
 WEIR_API weir_err weir_node_join_seed(weir_node *node, const char *seed_address,
                                       uint32_t n_members, uint64_t timeout_ns,
                                       struct weir_error *err);
+
+/** A seed, and whom a node with a certificate expects there. */
+struct weir_seed {
+    const char *address;     /* copied */
+    const char *server_name; /* a name or an IP address in the seed's
+                                certificate, copied [the host of the address] */
+};
+
+/**
+ * Join through a seed of which another name is known than the host of its
+ * address (weir/identity.h, "Whom a guest expects").
+ *
+ * @param seed  NULL on the seed itself
+ *
+ * Errors:     as weir_node_join_seed, and WEIR_ERR_ARG (a server_name, and this
+ *             node has no certificate)
+ * Blocks:     as weir_node_join_seed
+ * Threads:    any; not on a manual node
+ * Ownership:  nothing
+ */
+WEIR_API weir_err weir_node_join_seed_named(weir_node *node,
+                                            const struct weir_seed *seed,
+                                            uint32_t n_members,
+                                            uint64_t timeout_ns,
+                                            struct weir_error *err);
 
 /**
  * A member comes, after this node has joined: the cluster has one more node, or

@@ -50,6 +50,26 @@ WEIR_API weir_err weir_peer_open(weir_node *node, const char *address,
                                  weir_peer **peer_out, struct weir_error *err);
 
 /**
+ * The same, of a node of which another name is known than the host of its
+ * address. Where this node has a certificate, nothing is said to whoever
+ * answers there without `server_name` in his (weir/identity.h, "Whom a guest
+ * expects"). Handles with different names have links of their own.
+ *
+ * @param server_name  a DNS name or an IP address; NULL: the host of the
+ *                     address, or its name if it is a member's. Copied
+ *
+ * Errors:     as weir_peer_open, and WEIR_ERR_ARG (this node has no
+ *             certificate, so nobody would show it one)
+ * Blocks:     never
+ * Threads:    any
+ * Ownership:  as weir_peer_open
+ */
+WEIR_API weir_err weir_peer_open_named(weir_node *node, const char *address,
+                                       const char *server_name,
+                                       weir_peer **peer_out,
+                                       struct weir_error *err);
+
+/**
  * Give a handle back. The link stays while others use it. Fetches that name the
  * handle were closed before.
  *

@@ -31,13 +31,16 @@ struct weir_scan_client_params {
                              last of it: the node may be closed from now on,
                              also by this function [none] */
     void *freed_arg;
-    uint64_t reserved[4]; /* must be zero */
+    const char *server_name; /* where the node has a certificate: whom it
+                                expects at the address (weir_peer_open_named)
+                                [the host of the address] */
+    uint64_t reserved[3];    /* must be zero */
 };
 
 /**
  * Make a client of a server. Nobody is asked yet whether there is one.
  *
- * @param params      address is copied
+ * @param params      texts are copied
  * @param client_out  [out] set on WEIR_OK only
  *
  * Errors:     WEIR_ERR_ARG (names the option), WEIR_ERR_BUDGET (max_peers),

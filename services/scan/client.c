@@ -124,6 +124,7 @@ static struct weir_scan_client *make(weir_node *node,
     c->node = node;
     c->p = *p;
     c->p.address = NULL;
+    c->p.server_name = NULL;
     c->p.ahead = p->ahead != 0 ? p->ahead : AHEAD;
     c->p.space = p->space != 0 ? p->space : WEIR_SCAN_SPACE;
     c->p.max_bytes = p->max_bytes != 0 ? p->max_bytes : MAX_BYTES;
@@ -140,7 +141,8 @@ static struct weir_scan_client *make(weir_node *node,
 }
 
 /* How much is under way and lent, the client bounds; the HOLD waits forever. */
-static weir_err open_fetch(struct weir_scan_client *c, const char *address,
+static weir_err open_fetch(struct weir_scan_client *c,
+                           const struct weir_scan_client_params *to,
                            struct weir_error *err)
 {
     const struct weir_fetch_params p = {.worker = c->p.worker,
@@ -148,7 +150,8 @@ static weir_err open_fetch(struct weir_scan_client *c, const char *address,
                                         .timeout_ns = WEIR_FOREVER};
     weir_err code = weir_fetch_open(c->node, &p, &c->fetch, err);
     if (code == WEIR_OK) {
-        code = weir_peer_open(c->node, address, &c->peer, err);
+        code = weir_peer_open_named(c->node, to->address, to->server_name,
+                                    &c->peer, err);
     }
     return code;
 }
@@ -172,7 +175,7 @@ weir_err weir_scan_connect(weir_node *node,
     if (c == NULL) {
         return wi_scan_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a client");
     }
-    code = open_fetch(c, params->address, err);
+    code = open_fetch(c, params, err);
     if (code != WEIR_OK) {
         c->p.freed = NULL;
         weir_scan_disconnect(c);

@@ -59,7 +59,7 @@ struct weir_scan_client {
     weir_node *node;
     weir_peer *peer;
     weir_fetch *fetch;
-    struct weir_scan_client_params p; /* defaults filled in; no address */
+    struct weir_scan_client_params p; /* defaults filled in; no texts */
     /* the worker's thread */
     uint64_t number[2];         /* a new one with each HOLD */
     struct wi_scan_call *hold;  /* it waits; NULL: none does */

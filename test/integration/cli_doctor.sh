@@ -288,6 +288,9 @@ set -- --name b --tls-cert b.crt --tls-key b.key --tls-ca ca.crt
 status 1 "$weir" doctor -t tcp --peer "${address#tcp:}" --timeout 3
 line problem peer 'not reached: .*TLS'
 status 0 "$weir" doctor -t tcp "$@" --peer "${address#tcp:}"
+line ok peer 'answered .*127.0.0.1 is expected there, the certificate is of "a"'
+set -- "$@" --server-name a
+status 0 "$weir" doctor -t tcp "$@" --peer "${address#tcp:}"
 line ok peer 'round trip [0-9.]* us, [0-9]* MB/s, over tcp'
 status 0 "$weir" doctor -t tcp "$@"
 line ok identity 'b.crt: a certificate of this name, with its key'

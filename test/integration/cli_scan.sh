@@ -155,7 +155,7 @@ tls() { echo "--name $1 --tls-cert $1.crt --tls-key $1.key --tls-ca ca.crt"; }
 for transport in auto tcp; do
     # auto: a client without shm of its own would come by tcp; it is one host
     serve -t $transport $(tls server) folder
-    scan $(tls client) 'select count(*) as n from one'
+    scan $(tls client) --server-name server 'select count(*) as n from one'
     grep -q 3 out || fail "with a certificate"
     ended TERM
 done
@@ -163,6 +163,11 @@ done
 {
     serve -t tcp $(tls server) folder
     expect 1 'the peer wants TLS' "$weir" scan "$address" 'select 1'
+    # It says whom it talks to: by the host of the address, or by a name.
+    expect 3 '127.0.0.1 is expected there, the certificate is of "server"' \
+        "$weir" scan $(tls client) "$address" 'select 1'
+    expect 3 'client is expected there, the certificate is of "server"' \
+        "$weir" scan $(tls client) --server-name client "$address" 'select 1'
     mkdir others
     mv ca.crt ca.key others
     certs thief DNS:client
@@ -174,6 +179,7 @@ done
     ended TERM
 }
 expect 2 'belong together' "$weir" scan --tls-cert client.crt x y
+expect 2 'belongs to --tls-cert' "$weir" scan --server-name server x y
 expect 2 'belong together' "$weir" serve --tls-key server.key folder
 expect 2 'is not of other' "$weir" serve -t tcp --name other \
     --tls-cert server.crt --tls-key server.key --tls-ca ca.crt folder

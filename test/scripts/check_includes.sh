@@ -72,6 +72,7 @@ cat >"$tmp/rules" <<'RULES'
 ^test/conformance/spi_sockets SYS <weir/ <criterion/ "bench/opponents/ "test/
 ^test/conformance/scan_     SYS <weir/ <nanoarrow/ <criterion/ "services/scan/
                             "test/
+^test/conformance/server_name SYS <weir/ <criterion/ "launch/ "test/
 ^test/conformance/tls_test  SYS <weir/ <openssl/ <criterion/ "core/ "launch/
                             "test/
 ^test/conformance/strangers SYS <weir/ <openssl/ <criterion/ "core/ "launch/

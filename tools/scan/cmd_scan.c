@@ -69,6 +69,7 @@ static const struct option_row rows[] = {
     {IDENTITY_KEY(struct scan_args, identity)},
     {IDENTITY_CA(struct scan_args, identity)},
     {IDENTITY_NAME(struct scan_args, identity)},
+    {IDENTITY_SERVER(struct scan_args, identity)},
     {"ahead", 0, "N", "Batches in flight [4]",
      OPTION_U32(struct scan_args, ahead, 1, 16)},
     {"memory", 'm', "BYTES", "For what travels here; K, M, G may follow [512M]",
@@ -113,8 +114,11 @@ static weir_err link_open(struct link *l, const struct scan_args *a,
     set_address(l, a->address);
     struct weir_node_params node = {.transport = l->transport,
                                     .memory_bytes = a->memory_bytes};
-    const struct weir_scan_client_params client = {
-        .address = l->address, .ahead = a->ahead, .timeout_ns = a->timeout_ns};
+    const struct weir_scan_client_params client = {.address = l->address,
+                                                   .server_name =
+                                                       a->identity.server_name,
+                                                   .ahead = a->ahead,
+                                                   .timeout_ns = a->timeout_ns};
     identity_use(&a->identity, &node);
     weir_err rc = weir_node_open(&node, &l->node, err);
     return rc == WEIR_OK ? weir_scan_connect(l->node, &client, &l->client, err)

@@ -181,6 +181,7 @@ struct tcp_ep {
     uint32_t reads_done; /* READ_DONE events to report */
     uint64_t until_ns;   /* GREETING (accepted) and LINGER end then */
     struct wi_grants grants;
+    char host[WI_ADDRESS_BYTES]; /* connecting: base.host */
     char peer[WI_ADDRESS_BYTES]; /* "HOST:PORT" */
     char reason[WI_REASON_BYTES];
 

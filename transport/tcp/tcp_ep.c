@@ -200,6 +200,9 @@ weir_err wi_tcp_connect(struct wi_transport *base, const char *address,
                        address);
     }
     (void)snprintf(ep->peer, sizeof(ep->peer), "%s", address + 4);
+    if (wi_inet_host(ep->peer, ep->host, sizeof(ep->host))) {
+        ep->base.host = ep->host;
+    }
     if (name) {
         rc = wi_tcp_lookup_start(ep, address + 4, err);
     } else {

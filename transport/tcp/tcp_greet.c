@@ -198,6 +198,7 @@ void wi_tcp_ep_shake(struct tcp_ep *ep)
     switch (wi_tls_shake(ep->tls, why, sizeof(why))) {
     case WI_TLS_DONE:
         ep->base.names = wi_tls_names(ep->tls);
+        ep->base.ips = wi_tls_ips(ep->tls);
         wi_tcp_ep_watch(ep, EPOLL_CTL_MOD, EPOLLIN);
         begin_greeting(ep);
         if (ep->state == TCP_GREETING) {

@@ -12,7 +12,6 @@
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +21,10 @@
 #include "core/base/cc.h"
 #include "core/base/err.h"
 #include "transport/tcp/tcp_bio.h"
+#include "transport/tcp/tcp_cert.h"
 #include "transport/tcp/tcp_psk.h"
 
 enum {
-    NAMES_BYTES = 1024, /* of a certificate; those beyond are not looked at */
     WHY_BYTES = 160,
     RECORD_BYTES = 16384,
     READ_BUFFER = 1 << 16,
@@ -51,77 +50,11 @@ struct wi_tls_session {
     uint64_t key_bytes; /* then there is a new key */
     uint64_t put_bytes; /* under the present one */
     uint32_t again;     /* bytes of a put that has to be repeated */
-    char names[NAMES_BYTES];
+    struct wi_cert_names names;
     char why[WHY_BYTES];
 };
 
-/* ---- certificates -------------------------------------------------------- */
-
-/* The DNS names of a certificate, one after another, each with its NUL, and an
- * empty one. A name with a NUL in it is none. */
-static void copy_names(X509 *cert, char names[NAMES_BYTES])
-{
-    GENERAL_NAMES *all =
-        X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-    size_t at = 0;
-    for (int i = 0; i < sk_GENERAL_NAME_num(all); i++) {
-        const GENERAL_NAME *it = sk_GENERAL_NAME_value(all, i);
-        if (it->type != GEN_DNS) {
-            continue;
-        }
-        const char *text = (const char *)ASN1_STRING_get0_data(it->d.dNSName);
-        size_t len = (size_t)ASN1_STRING_length(it->d.dNSName);
-        if (len > 0 && memchr(text, '\0', len) == NULL &&
-            at + len + 2 <= NAMES_BYTES) {
-            memcpy(names + at, text, len);
-            names[at + len] = '\0';
-            at += len + 1;
-        }
-    }
-    names[at] = '\0';
-    GENERAL_NAMES_free(all);
-}
-
-static weir_err check_own(SSL_CTX *ctx, const char *file, const char *name,
-                          struct weir_error *err)
-{
-    char names[NAMES_BYTES];
-    copy_names(SSL_CTX_get0_certificate(ctx), names);
-    for (const char *n = names; *n != '\0'; n += strlen(n) + 1) {
-        if (strcmp(n, name) == 0) {
-            return WEIR_OK;
-        }
-    }
-    return wi_fail(err, WEIR_ERR_ARG,
-                   "tls_cert_file %.120s is not of %s: its first name (SAN, "
-                   "DNS) is \"%.60s\"",
-                   file, name, names);
-}
-
-static WI_COLD weir_err bad_file(const char *what, const char *file,
-                                 struct weir_error *err)
-{
-    const char *why = ERR_reason_error_string(ERR_get_error());
-    return wi_fail(err, WEIR_ERR_SYSTEM, "%s %.160s: %s", what, file,
-                   why != NULL ? why : "cannot be used");
-}
-
-static weir_err load(SSL_CTX *ctx, const struct wi_tls_params *f,
-                     struct weir_error *err)
-{
-    ERR_clear_error();
-    if (SSL_CTX_use_certificate_chain_file(ctx, f->cert) != 1) {
-        return bad_file("tls_cert_file", f->cert, err);
-    }
-    if (SSL_CTX_use_PrivateKey_file(ctx, f->key, SSL_FILETYPE_PEM) != 1 ||
-        SSL_CTX_check_private_key(ctx) != 1) {
-        return bad_file("tls_key_file", f->key, err);
-    }
-    if (SSL_CTX_load_verify_locations(ctx, f->ca, NULL) != 1) {
-        return bad_file("tls_ca_file", f->ca, err);
-    }
-    return WEIR_OK;
-}
+/* ---- opening ------------------------------------------------------------ */
 
 static bool set_up(SSL_CTX *ctx)
 {
@@ -142,14 +75,6 @@ static bool set_up(SSL_CTX *ctx)
                                          "TLS_CHACHA20_POLY1305_SHA256") == 1;
 }
 
-/* Certificates of this node and of its authority. */
-static weir_err take_files(SSL_CTX *ctx, const struct wi_tls_params *f,
-                           const char *name, struct weir_error *err)
-{
-    weir_err rc = load(ctx, f, err);
-    return rc == WEIR_OK ? check_own(ctx, f->cert, name, err) : rc;
-}
-
 weir_err wi_tls_open(const struct wi_tls_params *params, const char *name,
                      struct wi_tls **out, struct weir_error *err)
 {
@@ -167,7 +92,7 @@ weir_err wi_tls_open(const struct wi_tls_params *params, const char *name,
                      "OpenSSL does not do TLS 1.3: look at openssl.cnf");
     }
     if (rc == WEIR_OK && t->psks == NULL) {
-        rc = take_files(t->ctx, params, name, err);
+        rc = wi_cert_load(t->ctx, params, name, err);
     }
     if (rc != WEIR_OK) {
         wi_tls_close(t);
@@ -267,7 +192,7 @@ static bool is_known(struct wi_tls_session *s)
         return cert == NULL && SSL_session_reused(s->ssl) == 1;
     }
     if (cert != NULL) {
-        copy_names(cert, s->names);
+        wi_cert_names(cert, &s->names);
     }
     return cert != NULL;
 }
@@ -305,7 +230,12 @@ enum wi_tls_want wi_tls_shake(struct wi_tls_session *s, char *why, size_t bytes)
 
 const char *wi_tls_names(const struct wi_tls_session *s)
 {
-    return s->by_psk ? NULL : s->names;
+    return s->by_psk ? NULL : s->names.dns;
+}
+
+const char *wi_tls_ips(const struct wi_tls_session *s)
+{
+    return s->by_psk ? NULL : s->names.ips;
 }
 
 const char *wi_tls_why(const struct wi_tls_session *s)

@@ -65,6 +65,9 @@ enum wi_tls_want wi_tls_shake(struct wi_tls_session *s, char *why,
 /** Names in the peer's certificate, as wi_ep.names has them: NULL without. */
 const char *wi_tls_names(const struct wi_tls_session *s);
 
+/** IP addresses in it, as wi_ep.ips has them. */
+const char *wi_tls_ips(const struct wi_tls_session *s);
+
 /** As sendmsg(2): bytes that were taken, or -1 and errno (EAGAIN, or EPROTO).
  *  After EAGAIN the same bytes come first again. */
 ssize_t wi_tls_put(struct wi_tls_session *s, const struct iovec *iov,

@@ -17,6 +17,8 @@ Test(args, node)
     struct wt_args world;
     struct wt_args *w = &world;
     struct weir_node_params p = {.transport = "sim"};
+    const struct weir_seed seed = {.address = "sim:0"};
+    const struct weir_seed nowhere = {.server_name = "x"};
     struct weir_member member;
     uint64_t next;
     weir_node *node = NULL;
@@ -34,6 +36,12 @@ Test(args, node)
     REFUSES(weir_node_join_seed, node, NULL, "sim:0", 2, 0, &w->err);
     ALLOWS(weir_node_join_seed, seed_address,
            weir_node_join_seed(w->node, NULL, 2, 0, NULL) == WEIR_ERR_STATE);
+    REFUSES(weir_node_join_seed_named, node, NULL, &seed, 2, 0, &w->err);
+    REFUSES(weir_node_join_seed_named, seed->address, w->node, &nowhere, 2, 0,
+            &w->err);
+    ALLOWS(weir_node_join_seed_named, seed,
+           weir_node_join_seed_named(w->node, NULL, 2, 0, NULL) ==
+               WEIR_ERR_STATE);
     ANSWERS(weir_node_members, node, weir_node_members(NULL) == 0);
     ANSWERS(weir_node_self, node, weir_node_self(NULL) == UINT32_MAX);
     CODE(weir_node_member, node, WEIR_ERR_ARG, NULL, 0, &member);
@@ -59,6 +67,12 @@ Test(args, peer)
     REFUSES(weir_peer_open, node, NULL, "sim:1", &peer, &w->err);
     REFUSES(weir_peer_open, address, w->node, NULL, &peer, &w->err);
     REFUSES(weir_peer_open, peer_out, w->node, "sim:1", NULL, &w->err);
+    REFUSES(weir_peer_open_named, node, NULL, "sim:1", NULL, &peer, &w->err);
+    REFUSES(weir_peer_open_named, address, w->node, NULL, NULL, &peer, &w->err);
+    REFUSES(weir_peer_open_named, server_name, w->node, "sim:1", "x", &peer,
+            &w->err);
+    REFUSES(weir_peer_open_named, peer_out, w->node, "sim:1", NULL, NULL,
+            &w->err);
     ALLOWS(weir_peer_close, peer, DONE(weir_peer_close(NULL)));
     ANSWERS(weir_peer_address, peer, weir_peer_address(NULL)[0] == '\0');
     wt_args_close(w);

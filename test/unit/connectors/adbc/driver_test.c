@@ -121,6 +121,39 @@ Test(adbc_driver, options_of_a_database_are_checked)
     error.release(&error);
 }
 
+/* Whom a client expects it tells the node, and who it is itself. */
+Test(adbc_driver, options_of_identity_reach_the_node_and_its_clients)
+{
+    struct AdbcDriver d;
+    struct AdbcError error = {0};
+    struct AdbcDatabase database = {0};
+    struct AdbcConnection connection = {0};
+    cr_assert_eq(AdbcDriverInit(ADBC_VERSION_1_1_0, &d, &error), 0);
+    cr_assert_eq(d.DatabaseNew(&database, &error), 0);
+    d.DatabaseSetOption(&database, "uri", "tcp:127.0.0.1:1", &error);
+    cr_assert_eq(d.DatabaseSetOption(&database, "adbc.weir.tls_cert_file",
+                                     "none.crt", &error),
+                 0);
+    cr_assert_neq(d.DatabaseInit(&database, &error), 0);
+    cr_assert_not_null(strstr(error.message, "TLS needs"), "%s", error.message);
+    d.DatabaseSetOption(&database, "adbc.weir.tls_cert_file", NULL, &error);
+    d.DatabaseSetOption(&database, "adbc.weir.secret_file", "none", &error);
+    cr_assert_neq(d.DatabaseInit(&database, &error), 0);
+    cr_assert_not_null(strstr(error.message, "secret_file none"), "%s",
+                       error.message);
+    d.DatabaseSetOption(&database, "adbc.weir.secret_file", NULL, &error);
+    d.DatabaseSetOption(&database, "adbc.weir.server_name", "db", &error);
+    d.DatabaseSetOption(&database, "adbc.weir.name", "me", &error);
+    cr_assert_eq(d.DatabaseInit(&database, &error), 0, "%s", error.message);
+    cr_assert_eq(d.ConnectionNew(&connection, &error), 0);
+    cr_assert_eq(d.ConnectionInit(&connection, &database, &error), 0, "%s",
+                 error.message);
+    cr_assert_str_eq(wt_near_server_name, "db");
+    cr_assert_eq(d.ConnectionRelease(&connection, &error), 0);
+    cr_assert_eq(d.DatabaseRelease(&database, &error), 0);
+    error.release(&error);
+}
+
 /* ---- queries ------------------------------------------------------------- */
 
 EACH_ENGINE(results_arrive_and_outlive_the_connection)

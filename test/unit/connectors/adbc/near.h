@@ -18,6 +18,9 @@ extern struct weir_scan_engine wt_near_engine;
 /** Clients that were connected and not freed. */
 extern int wt_near_clients;
 
+/** Whom the last one that was made expects; "": nobody said. */
+extern char wt_near_server_name[32];
+
 /** The driver's table, a database and a connection to it. */
 struct wt_near {
     struct AdbcDriver d;

@@ -14,6 +14,7 @@ AdbcStatusCode AdbcDriverInit(int version, void *driver,
 
 struct weir_scan_engine wt_near_engine;
 int wt_near_clients;
+char wt_near_server_name[32];
 
 /* ---- the client's functions ---------------------------------------------- */
 
@@ -41,6 +42,9 @@ weir_err weir_scan_connect(weir_node *node,
     wi_scan_job_init(&c->job);
     c->freed = params->freed;
     c->freed_arg = params->freed_arg;
+    const char *name = params->server_name;
+    (void)strncpy(wt_near_server_name, name != NULL ? name : "",
+                  sizeof(wt_near_server_name) - 1);
     wt_near_clients++;
     *client_out = c;
     return WEIR_OK;

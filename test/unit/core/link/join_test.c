@@ -16,8 +16,8 @@ Test(join, asks_again_in_time_whatever_else_is_due_before)
     struct weir_error err = {0};
     wt_lone_open(&lone, NULL);
     struct wi_engine *e = &lone.node->engine;
-    cr_assert_eq(wi_join_start(e, "sim:1", 2, &err), WEIR_OK, "%s",
-                 err.message);
+    const struct weir_seed to = {.address = "sim:1"};
+    cr_assert_eq(wi_join_start(e, &to, 2, &err), WEIR_OK, "%s", err.message);
     struct wt_raw *seed = &lone.raws[0];
     WT_TURNS(&lone, seed->of_type[WI_MSG_JOIN] == 1);
     wt_raw_drop(seed);
