@@ -94,13 +94,13 @@ fn stands_for(found: &DataType, wanted: &DataType) -> bool {
     }
 }
 
-/// Are the batch's columns laid out as this schema says?
-pub(crate) fn laid_out_as(batch: &RecordBatch, schema: &SchemaRef) -> bool {
-    let fields = schema.fields();
-    Arc::ptr_eq(batch.schema_ref(), schema)
-        || (batch.num_columns() == fields.len()
-            && batch.columns().iter().zip(fields).all(|(column, field)| {
-                column.data_type().equals_datatype(field.data_type())
+/// Are columns of this schema laid out as that one says?
+pub(crate) fn laid_out_as(schema: &SchemaRef, other: &SchemaRef) -> bool {
+    let (fields, others) = (schema.fields(), other.fields());
+    Arc::ptr_eq(schema, other)
+        || (fields.len() == others.len()
+            && fields.iter().zip(others).all(|(field, other)| {
+                field.data_type().equals_datatype(other.data_type())
             }))
 }
 

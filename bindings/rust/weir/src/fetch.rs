@@ -69,7 +69,9 @@ impl Node {
 ///
 /// A future that waits for room (`max_bytes`, 1024 operations) has not begun.
 /// One that is dropped later lets its operation go on, and what came of it is
-/// lost; memory that it reads or writes is kept until then. Dropping the last
+/// lost: bytes that were read, an answer, a buffer that was given with all that
+/// it had, whether a put or an ask has reached the peer. Memory that it reads or
+/// writes is kept until then. Dropping the last
 /// handle waits for what is in flight, for `detect` at most.
 #[derive(Clone)]
 pub struct Fetch(pub(crate) Arc<FetchInner>);

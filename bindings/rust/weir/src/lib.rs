@@ -87,9 +87,21 @@
 //!
 //! # Ends
 //!
-//! | what is dropped | what it does |
+//! A future that is dropped before its end (a timeout, a branch of `select!`):
+//!
+//! | of | what becomes of it |
 //! | --- | --- |
-//! | a future of this crate | nothing is lost: the object goes on where it was |
+//! | [`Writer::push`], `push_to`, `send` | the writer has the batch, and goes on with it at its next call: do not push it again |
+//! | [`Writer::push_all`] | the same of each batch that it has taken of the stream |
+//! | [`Writer::drain`], [`Writer::finish`] | nothing is lost: call it again |
+//! | [`Reader::next_batch`], [`Asks::next`], streams | nothing is lost: the next call gives it |
+//! | `feed`, `send_all` and, in generic code, `send` of `futures::SinkExt` | **its batch is gone** if the sink was not ready for it yet |
+//! | [`Fetch`]: gets | what was read **is gone**, and a buffer that was given |
+//! | [`Fetch::put`], [`Fetch::ask`] | not begun, under way or done: **it does not say**; the answer is gone |
+//! | [`Node::join_seed`], [`Node::close`] | it goes on by itself |
+//!
+//! | what else is dropped | what it does |
+//! | --- | --- |
 //! | [`Writer`], not finished | aborts the query on all members |
 //! | [`Reader`], not at its end | its producers hear that it wants no more |
 //! | the last handle of a [`Query`] | closes it; aborts it if a part is missing |
@@ -130,6 +142,7 @@ mod node_builder;
 mod operation;
 mod peer;
 mod query;
+mod queue;
 mod reader;
 mod region;
 mod report;
@@ -147,6 +160,7 @@ pub use node::Node;
 pub use node_builder::NodeBuilder;
 pub use peer::Peer;
 pub use query::{Query, QueryBuilder};
+pub use queue::Parcel;
 pub use reader::{Hold, Next, Reader};
 pub use region::{Memory, Name, Region, Shared};
 pub use report::{LinkStats, NodeStats};

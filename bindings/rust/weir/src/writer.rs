@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Producing: a sink of record batches.
 
-use std::future::poll_fn;
+use std::future::{poll_fn, Future};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
 
-use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::RecordBatch;
-use arrow_data::ffi::FFI_ArrowArray;
-use arrow_schema::SchemaRef;
 use futures_core::Stream;
 use futures_sink::Sink;
 
-use crate::batch::{export, fits_schema, laid_out_as, raw};
-use crate::error::{call, left, Error, ErrorKind, Result};
-use crate::shuffle::{c_schema, Shuffle, ShuffleInner};
+use crate::error::{call, Error, ErrorKind, Result, Scope};
+use crate::queue::{not_taken, why, Parcel, Queue};
+use crate::shuffle::{Shuffle, ShuffleInner};
 use weir_sys as sys;
 
 /// Do consumers want more rows of this writer?
@@ -55,12 +52,6 @@ pub struct EdgeStats {
     pub filtered: u64,
 }
 
-/// A batch that rings have not taken yet; C knows it again by its buffers.
-struct Pending {
-    array: FFI_ArrowArray,
-    dest: Option<Vec<u32>>,
-}
-
 /// The writer of one producing worker.
 ///
 /// A `Sink<RecordBatch>`, and of `(RecordBatch, Vec<u32>)` for
@@ -76,14 +67,22 @@ struct Pending {
 /// `Dictionary`: rows are cut from them without a cast. Readers get the
 /// shuffle's schema.
 ///
+/// **Cancellation.** A batch that was pushed is the writer's from the call on,
+/// also if the future of [`Writer::push`], [`Writer::push_to`] or
+/// [`Writer::send`] is dropped, polled or not: the writer goes on with it at its
+/// next call, and says then if it had to refuse it. So do not push it again; to
+/// wait for it there is [`Writer::drain`]. Nothing bounds what is left in this
+/// way but that each call which is waited for waits for all of it. What the
+/// `futures` crate makes of the sink (`feed`, `send_all`, and `send` in generic
+/// code) holds a batch itself until the sink is ready: dropped before, the batch
+/// is gone with it.
+///
 /// Dropping a writer that was not finished aborts the query on all members.
 pub struct Writer {
     raw: NonNull<sys::weir_writer>,
     shuffle: Arc<ShuffleInner>,
     worker: u32,
-    pending: Option<Pending>,
-    layout: SchemaRef,
-    unwanted: bool,
+    queue: Queue,
     finished: bool,
 }
 
@@ -102,34 +101,28 @@ impl Writer {
         })?;
         drop(turn);
         let raw =
-            NonNull::new(raw).ok_or_else(|| Error::of(sys::WEIR_ERR_NODE));
-        let layout = shuffle.schema.clone();
-        Ok(Self {
-            raw: raw?,
-            shuffle,
-            worker,
-            pending: None,
-            layout,
-            unwanted: false,
-            finished: false,
-        })
+            NonNull::new(raw).ok_or_else(|| Error::of(sys::WEIR_ERR_NODE))?;
+        let queue = Queue::new(raw, shuffle.schema.clone());
+        Ok(Self { raw, shuffle, worker, queue, finished: false })
     }
 
     /// Push a batch: its rows are cut and copied into the rings. Sleeps while
     /// they are full.
     ///
-    /// Dropping the future: a batch of which some rows may have gone out stays
-    /// with the writer, which goes on with it at its next call. One that was
-    /// not begun is dropped: that is if an earlier batch was still waiting.
+    /// The batch is the writer's from this call on, not from the first poll:
+    /// if the future is dropped, the writer goes on with it at its next call.
     ///
     /// # Errors
     /// `Schema` (other columns than the shuffle's), `Data` (a row over
-    /// `max_row_bytes`), `State` (finished), and what failed the query.
-    pub async fn push(&mut self, batch: RecordBatch) -> Result<Wanted> {
-        poll_fn(|cx| self.poll_pending(cx)).await?;
-        self.begin(&batch, None)?;
-        poll_fn(|cx| self.poll_pending(cx)).await?;
-        Ok(self.wanted())
+    /// `max_row_bytes`), `State` (finished), and what failed the query. If it is
+    /// of an earlier batch, whose future was dropped, the message begins with
+    /// that; this batch is the writer's then.
+    pub fn push(
+        &mut self,
+        batch: RecordBatch,
+    ) -> impl Future<Output = Result<Wanted>> + Send + '_ {
+        self.put(Parcel(batch, None));
+        self.drain_own()
     }
 
     /// As [`Writer::push`], of a shuffle by
@@ -139,27 +132,55 @@ impl Writer {
     /// # Errors
     /// Also `Arg`: another number of destinations than rows, or one that is out
     /// of range.
-    pub async fn push_to(
+    pub fn push_to(
         &mut self,
         batch: RecordBatch,
         dest: Vec<u32>,
-    ) -> Result<Wanted> {
-        poll_fn(|cx| self.poll_pending(cx)).await?;
-        self.begin(&batch, Some(dest))?;
-        poll_fn(|cx| self.poll_pending(cx)).await?;
+    ) -> impl Future<Output = Result<Wanted>> + Send + '_ {
+        self.put(Parcel(batch, Some(dest)));
+        self.drain_own()
+    }
+
+    /// As [`Writer::push`] or [`Writer::push_to`], for who does not ask whether
+    /// more is wanted. It goes before `send` of `futures::SinkExt`, which has
+    /// the batch itself until the sink is ready, and would lose it.
+    ///
+    /// # Errors
+    /// As those.
+    pub fn send(
+        &mut self,
+        batch: impl Into<Parcel>,
+    ) -> impl Future<Output = Result<()>> + Send + '_ {
+        self.put(batch.into());
+        let drained = self.drain_own();
+        async { drained.await.map(drop) }
+    }
+
+    /// Wait until the rings have taken what earlier calls have left: batches
+    /// whose future was dropped, or that [`Writer::try_push`] found no room for.
+    ///
+    /// # Errors
+    /// As [`Writer::push`], of the first of them that was refused, which is gone
+    /// then. Call it again for those behind.
+    pub async fn drain(&mut self) -> Result<Wanted> {
+        poll_fn(|cx| self.poll_queue(cx)).await?;
         Ok(self.wanted())
     }
 
-    /// End the stream to every destination. Nothing can be pushed any more.
-    /// May be called again if its future was dropped.
+    /// End the stream to every destination, once earlier batches are taken.
+    /// Nothing can be pushed any more. May be called again if its future was
+    /// dropped.
     ///
     /// # Errors
-    /// What failed the query.
+    /// What failed the query; as [`Writer::drain`], then the stream has not
+    /// ended.
     pub async fn finish(&mut self) -> Result<()> {
         poll_fn(|cx| self.poll_finish(cx)).await
     }
 
-    /// Push all of a stream, or as much as is wanted, and finish.
+    /// Push all of a stream, or as much as is wanted, and finish. Dropping the
+    /// future drops the stream, unless that is a `&mut`; what was taken of it is
+    /// the writer's.
     ///
     /// # Errors
     /// The stream's, and as [`Writer::push`] and [`Writer::finish`]. The writer
@@ -185,7 +206,7 @@ impl Writer {
     /// # Errors
     /// As [`Writer::push`]; `State` also if an earlier batch is not taken yet.
     pub fn try_push(&mut self, batch: &RecordBatch) -> Result<Push> {
-        self.begin(batch, None)?;
+        self.begin(Parcel(batch.clone(), None))?;
         self.try_drain()
     }
 
@@ -199,26 +220,29 @@ impl Writer {
         batch: &RecordBatch,
         dest: Vec<u32>,
     ) -> Result<Push> {
-        self.begin(batch, Some(dest))?;
+        self.begin(Parcel(batch.clone(), Some(dest)))?;
         self.try_drain()
     }
 
-    /// Go on with a batch that was not taken.
+    /// Go on with batches that were not taken.
     ///
     /// # Errors
-    /// As [`Writer::push`].
+    /// As [`Writer::drain`].
     pub fn try_drain(&mut self) -> Result<Push> {
-        if self.pending.is_some() {
-            let hub = self.shuffle.hub(self.worker);
-            let turn = hub.turn();
-            let moved = Self::attempt(self.raw, &self.pending);
-            drop(turn);
+        while !self.queue.is_empty() {
+            let moved = {
+                let _turn = self.shuffle.hub(self.worker).turn();
+                self.queue.attempt()
+            };
             match moved {
                 None => return Ok(Push::Full),
-                Some(moved) => self.settle(moved)?,
+                Some(moved) => self.queue.settle(moved)?,
             }
         }
-        Ok(if self.unwanted { Push::NoMore } else { Push::Taken })
+        Ok(match self.wanted() {
+            Wanted::More => Push::Taken,
+            Wanted::NoMore => Push::NoMore,
+        })
     }
 
     /// End the stream without waiting. True: it has ended.
@@ -227,6 +251,9 @@ impl Writer {
     /// `State` (a batch is not taken yet), and what failed the query.
     pub fn try_finish(&mut self) -> Result<bool> {
         if !self.finished {
+            if !self.queue.is_empty() {
+                return Err(not_taken()); // C may not have heard of it
+            }
             let hub = self.shuffle.hub(self.worker);
             let turn = hub.turn();
             let ended = Self::attempt_finish(self.raw);
@@ -253,7 +280,7 @@ impl Writer {
         drop(turn);
         match code {
             sys::WEIR_OK => {}
-            sys::WEIR_DONE => self.unwanted = true,
+            sys::WEIR_DONE => self.queue.unwanted = true,
             code => return Err(self.error(code)),
         }
         Ok(self.wanted())
@@ -293,89 +320,42 @@ impl Writer {
     }
 
     fn wanted(&self) -> Wanted {
-        if self.unwanted {
+        if self.queue.unwanted {
             Wanted::NoMore
         } else {
             Wanted::More
         }
     }
 
-    /// Make a batch the pending one.
-    fn begin(
-        &mut self,
-        batch: &RecordBatch,
-        dest: Option<Vec<u32>>,
-    ) -> Result<()> {
-        let state = |text: &str| Err(Error::new(ErrorKind::State, text));
+    fn put(&mut self, parcel: Parcel) {
         if self.finished {
-            return state("the writer was finished");
+            self.queue.refuse(after_the_end());
+        } else {
+            self.queue.put(parcel);
         }
-        if self.pending.is_some() {
-            return state("another batch is not taken yet");
-        }
-        if !laid_out_as(batch, &self.layout) {
-            self.lay_out(batch)?;
-        }
-        if let Some(dest) = &dest {
-            let (n, rows) = (dest.len(), batch.num_rows());
-            if n != rows {
-                return Err(Error::new(
-                    ErrorKind::Arg,
-                    format!("{n} destinations for {rows} rows"),
-                ));
-            }
-        }
-        if !self.unwanted {
-            self.pending = Some(Pending { array: export(batch), dest });
-        }
-        Ok(())
     }
 
-    /// Tell the library of the layout of this batch and those that follow.
-    fn lay_out(&mut self, batch: &RecordBatch) -> Result<()> {
-        fits_schema(batch, &self.shuffle.schema)?;
-        let schema = c_schema(batch.schema_ref())?;
-        let turn = self.shuffle.hub(self.worker).turn();
-        // SAFETY: the writer is open and it is its worker's turn; the schema is
-        // borrowed for the call.
-        let code = unsafe {
-            let schema = &schema as *const FFI_ArrowSchema as *const _;
-            sys::weir_writer_layout(self.raw.as_ptr(), schema)
-        };
-        drop(turn);
-        if code < 0 {
-            return Err(self.error(code));
+    fn begin(&mut self, parcel: Parcel) -> Result<()> {
+        if self.finished {
+            return Err(after_the_end());
         }
-        self.layout = batch.schema();
-        Ok(())
+        self.queue.put_first(parcel)
     }
 
-    /// One try, in the worker's turn: true: wanted; None: a ring is full.
-    fn attempt(
-        raw_writer: NonNull<sys::weir_writer>,
-        pending: &Option<Pending>,
-    ) -> Option<Result<bool>> {
-        let pending = match pending {
-            Some(pending) => pending,
-            None => return Some(Ok(true)),
-        };
-        let writer = raw_writer.as_ptr();
-        let array = raw(&pending.array);
-        // SAFETY: the writer is open, it is its worker's turn; the array has
-        // the columns of the shuffle, and as many rows as there are
-        // destinations (begin).
-        let code = unsafe {
-            match &pending.dest {
-                None => sys::weir_writer_push(writer, array),
-                Some(d) => sys::weir_writer_push_to(writer, array, d.as_ptr()),
+    /// All that waits, of which the last is this call's own.
+    async fn drain_own(&mut self) -> Result<Wanted> {
+        let drained = poll_fn(|cx| self.poll_queue(cx)).await;
+        let earlier = !self.queue.is_empty();
+        drained.map_err(|error| match error.scope() {
+            Scope::Call if earlier && error.kind() != ErrorKind::System => {
+                Error::new(
+                    error.kind(),
+                    format!("of an earlier batch: {}", error.message()),
+                )
             }
-        };
-        match code {
-            sys::WEIR_OK => Some(Ok(true)),
-            sys::WEIR_DONE => Some(Ok(false)),
-            sys::WEIR_AGAIN => None,
-            code => Some(Err(Self::message(raw_writer, code))),
-        }
+            _ => error,
+        })?;
+        Ok(self.wanted())
     }
 
     fn attempt_finish(
@@ -385,39 +365,25 @@ impl Writer {
         match unsafe { sys::weir_writer_finish(raw_writer.as_ptr()) } {
             sys::WEIR_OK => Some(Ok(())),
             sys::WEIR_AGAIN => None,
-            code => Some(Err(Self::message(raw_writer, code))),
+            code => Some(Err(why(raw_writer, code))),
         }
     }
 
-    /// The pending batch is gone: taken, unwanted, or refused.
-    fn settle(&mut self, moved: Result<bool>) -> Result<()> {
-        self.pending = None;
-        if !moved? {
-            self.unwanted = true;
+    fn poll_queue(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        while !self.queue.is_empty() {
+            let coop = ready!(tokio::task::coop::poll_proceed(cx));
+            let node = &self.shuffle.query.node;
+            let hub = self.shuffle.hub(self.worker);
+            let queue = &mut self.queue;
+            let moved = ready!(hub.poll(node.raw(), cx, || queue.attempt()));
+            coop.made_progress();
+            self.queue.settle(moved?)?; // no runtime: the first is still there
         }
-        Ok(())
-    }
-
-    fn poll_pending(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        if self.pending.is_none() {
-            return Poll::Ready(Ok(()));
-        }
-        let coop = ready!(tokio::task::coop::poll_proceed(cx));
-        let node = &self.shuffle.query.node;
-        let hub = self.shuffle.hub(self.worker);
-        let (raw, pending) = (self.raw, &self.pending);
-        let moved = ready!(
-            hub.poll(node.raw(), cx, || { Self::attempt(raw, pending) })
-        );
-        coop.made_progress();
-        Poll::Ready(match moved {
-            Ok(moved) => self.settle(moved),
-            Err(error) => Err(error), // no runtime: the batch is still there
-        })
+        Poll::Ready(Ok(()))
     }
 
     fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        ready!(self.poll_pending(cx))?;
+        ready!(self.poll_queue(cx))?;
         if self.finished {
             return Poll::Ready(Ok(()));
         }
@@ -434,16 +400,12 @@ impl Writer {
 
     fn error(&self, code: sys::weir_err) -> Error {
         let _turn = self.shuffle.hub(self.worker).turn();
-        Self::message(self.raw, code)
+        why(self.raw, code)
     }
+}
 
-    /// In the worker's turn.
-    fn message(raw: NonNull<sys::weir_writer>, code: sys::weir_err) -> Error {
-        left(code, |err| {
-            // SAFETY: the writer is open and it is its worker's turn.
-            unsafe { sys::weir_writer_error(raw.as_ptr(), err) }
-        })
-    }
+fn after_the_end() -> Error {
+    Error::new(ErrorKind::State, "the writer was finished")
 }
 
 impl Drop for Writer {
@@ -456,7 +418,7 @@ impl Drop for Writer {
 }
 
 macro_rules! sink {
-    ($item:ty, $pattern:pat => $batch:expr, $dest:expr) => {
+    ($item:ty) => {
         impl Sink<$item> for Writer {
             type Error = Error;
 
@@ -464,19 +426,18 @@ macro_rules! sink {
                 self: Pin<&mut Self>,
                 cx: &mut Context<'_>,
             ) -> Poll<Result<()>> {
-                self.get_mut().poll_pending(cx)
+                self.get_mut().poll_queue(cx)
             }
 
             fn start_send(self: Pin<&mut Self>, item: $item) -> Result<()> {
-                let $pattern = item;
-                self.get_mut().begin(&$batch, $dest)
+                self.get_mut().begin(item.into())
             }
 
             fn poll_flush(
                 self: Pin<&mut Self>,
                 cx: &mut Context<'_>,
             ) -> Poll<Result<()>> {
-                self.get_mut().poll_pending(cx)
+                self.get_mut().poll_queue(cx)
             }
 
             fn poll_close(
@@ -489,5 +450,5 @@ macro_rules! sink {
     };
 }
 
-sink!(RecordBatch, batch => batch, None);
-sink!((RecordBatch, Vec<u32>), (batch, dest) => batch, Some(dest));
+sink!(RecordBatch);
+sink!((RecordBatch, Vec<u32>));
