@@ -78,7 +78,8 @@ weir_err csv_plan_open(struct csv_plan *plan, const char *path,
                          n_parts);
     }
     plan->n_parts = n_parts;
-    weir_err rc = wi_csv_file_open(path, &plan->fd, &plan->bytes, err);
+    const struct wi_csv_place place = {path, NULL, path};
+    weir_err rc = wi_csv_file_open(&place, &plan->fd, &plan->bytes, err);
     if (rc == WEIR_OK) {
         const struct wi_csv_file file = {plan->fd, path, plan->bytes, ','};
         rc = wi_csv_scan_open(&file, 0, &plan->scan, err);

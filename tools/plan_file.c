@@ -13,6 +13,7 @@
 
 #include "chbench/chbench.h"
 #include "cli/fail.h"
+#include "operators/base/below.h"
 
 enum { READ_BYTES = 1 << 16 };
 
@@ -49,18 +50,20 @@ static weir_err read_all(FILE *from, char **text_out, size_t *n_out,
 
 /* fopen() would wait forever for a pipe that nobody writes to; opened without
  * waiting, the pipe is at its end at once. */
-static FILE *open_plan(const char *path, struct stat *st,
+static const int open_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+/* `fd` is the path's, and taken over; or -1 and errno. */
+static FILE *open_plan(int fd, const char *path, struct stat *st,
                        struct weir_error *err)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     const bool ready =
         fd >= 0 && fstat(fd, st) == 0 &&
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) == 0;
     FILE *from = ready ? fdopen(fd, "r") : NULL;
     if (from == NULL) {
         const bool lacks = errno == EMFILE || errno == ENFILE;
-        (void)tool_fail_errno(err, "%s", path);
-        err->code = lacks ? WEIR_ERR_NO_MEMORY : WEIR_ERR_SYSTEM;
+        (void)tool_fail(err, lacks ? WEIR_ERR_NO_MEMORY : WEIR_ERR_SYSTEM,
+                        "%s: %s", path, wi_below_why(errno));
         if (fd >= 0) {
             (void)close(fd);
         }
@@ -76,14 +79,12 @@ static FILE *open_plan(const char *path, struct stat *st,
     return from;
 }
 
-static weir_err read_file(const char *path, char **text_out, size_t *n_out,
-                          struct weir_error *err)
+/* fd as in open_plan. */
+static weir_err read_opened(int fd, const char *path, char **text_out,
+                            size_t *n_out, struct weir_error *err)
 {
     struct stat st;
-    if (strcmp(path, "-") == 0) {
-        return read_all(stdin, text_out, n_out, err);
-    }
-    FILE *from = open_plan(path, &st, err);
+    FILE *from = open_plan(fd, path, &st, err);
     if (from == NULL) {
         return err->code;
     }
@@ -99,28 +100,85 @@ static weir_err read_file(const char *path, char **text_out, size_t *n_out,
     return rc;
 }
 
-weir_err plan_text_read(const char *text, size_t n_bytes, const char *data_dir,
-                        weir_plan **plan_out, struct weir_error *err)
+static weir_err read_file(const char *path, char **text_out, size_t *n_out,
+                          struct weir_error *err)
 {
-    const struct weir_plan_read_params params = {
-        .data_dir = data_dir, .kinds = &ch_kind, .n_kinds = 1};
+    return strcmp(path, "-") == 0 ? read_all(stdin, text_out, n_out, err)
+                                  : read_opened(open(path, open_flags), path,
+                                                text_out, n_out, err);
+}
+
+/* Where the files are that a plan names. */
+struct place {
+    const char *data_dir;
+    bool only_below;
+};
+
+static weir_err read_text(const struct place *place, const char *text,
+                          size_t n_bytes, weir_plan **plan_out,
+                          struct weir_error *err)
+{
+    const struct weir_plan_read_params params = {.data_dir = place->data_dir,
+                                                 .kinds = &ch_kind,
+                                                 .n_kinds = 1,
+                                                 .only_below =
+                                                     place->only_below};
     return weir_plan_read(text, n_bytes, &params, plan_out, err);
+}
+
+/* The text of the file `path`. */
+static weir_err read_file_text(const struct place *place, const char *path,
+                               const char *text, size_t n, weir_plan **plan_out,
+                               struct weir_error *err)
+{
+    weir_err rc = read_text(place, text, n, plan_out, err);
+    if (rc != WEIR_OK) {
+        const struct weir_error cause = *err;
+        (void)tool_fail(err, rc, "%s: %s", path, cause.message);
+    }
+    return rc;
 }
 
 weir_err plan_file_read(const char *path, const char *data_dir,
                         weir_plan **plan_out, struct weir_error *err)
 {
+    const struct place place = {data_dir, false};
     char *text;
     size_t n;
     weir_err rc = read_file(path, &text, &n, err);
-    if (rc != WEIR_OK) {
-        return rc;
+    if (rc == WEIR_OK) {
+        rc = read_file_text(&place, path, text, n, plan_out, err);
+        free(text);
     }
-    rc = plan_text_read(text, n, data_dir, plan_out, err);
-    free(text);
-    if (rc != WEIR_OK) {
-        const struct weir_error cause = *err;
-        (void)tool_fail(err, rc, "%s: %s", path, cause.message);
+    return rc;
+}
+
+weir_err plan_text_read_below(const char *text, size_t n_bytes,
+                              const char *folder, weir_plan **plan_out,
+                              struct weir_error *err)
+{
+    const struct place place = {folder, true};
+    return read_text(&place, text, n_bytes, plan_out, err);
+}
+
+weir_err plan_file_read_below(const char *folder, const char *name,
+                              weir_plan **plan_out, struct weir_error *err)
+{
+    const struct place place = {folder, true};
+    char *text;
+    char *path;
+    size_t n;
+    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+        return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a plan");
     }
+    const int fd = wi_open_below(folder, name, open_flags);
+    weir_err rc = fd < 0 && errno == ENOENT
+                      ? WEIR_DONE
+                      : read_opened(fd, path, &text, &n, err);
+    if (rc == WEIR_OK) {
+        rc = read_file_text(&place, path, text, n, plan_out, err);
+        free(text);
+    }
+    free(path);
     return rc;
 }

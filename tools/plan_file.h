@@ -20,9 +20,17 @@
 weir_err plan_file_read(const char *path, const char *data_dir,
                         weir_plan **plan_out, struct weir_error *err);
 
-/** The same of a text. @param n_bytes  of it  Errors: WEIR_ERR_NO_MEMORY; as
- *  weir_plan_read. Blocks: on the files that it names. */
-weir_err plan_text_read(const char *text, size_t n_bytes, const char *data_dir,
-                        weir_plan **plan_out, struct weir_error *err);
+/** The same of a file in a folder that it lies in, as do the files that it
+ *  names: only_below of weir_plan_read_params.
+ *
+ *  Returns: WEIR_OK; WEIR_DONE: there is no such file. */
+weir_err plan_file_read_below(const char *folder, const char *name,
+                              weir_plan **plan_out, struct weir_error *err);
+
+/** The same of a text whose files lie in a folder. @param n_bytes  of it
+ *  Errors: as weir_plan_read. Blocks: on the files that it names. */
+weir_err plan_text_read_below(const char *text, size_t n_bytes,
+                              const char *folder, weir_plan **plan_out,
+                              struct weir_error *err);
 
 #endif /* WEIR_PLAN_FILE_H */

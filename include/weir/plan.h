@@ -88,7 +88,9 @@ struct weir_plan_read_params {
     const struct weir_table_kind
         *kinds; /* beside csv, series and rows [none] */
     uint32_t n_kinds;
-    uint64_t reserved[4]; /* must be zero */
+    uint64_t only_below;  /* 1: files lie in data_dir: absolute paths, .., and
+                             links that lead out are WEIR_ERR_DATA [0] */
+    uint64_t reserved[3]; /* must be zero */
 };
 
 /**

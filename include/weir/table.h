@@ -115,7 +115,10 @@ struct weir_csv_params {
     uint32_t n_fields;
     const char *null_text; /* a field like this, without quotes, is null if its
                               column may hold nulls [""] */
-    uint64_t reserved[4];  /* must be zero */
+    const char *below; /* a folder where path begins, and that it does not lead
+                          out of, by .., links or a / in front: WEIR_ERR_DATA
+                          [none] */
+    uint64_t reserved[3]; /* must be zero */
 };
 
 /**

@@ -323,6 +323,7 @@ weir_err weir_plan_read(const char *json, size_t n_bytes,
     struct wi_json j = {
         .err = err == NULL ? &ignored : err,
         .data_dir = params->data_dir == NULL ? "." : params->data_dir,
+        .only_below = params->only_below != 0,
         .kinds = params->kinds,
         .n_kinds = params->n_kinds,
         .path = "$",

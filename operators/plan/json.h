@@ -13,6 +13,8 @@
 #ifndef WI_OPERATORS_JSON_H
 #define WI_OPERATORS_JSON_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "operators/plan/node.h"
@@ -22,6 +24,7 @@
 struct wi_json {
     weir_plan *plan;
     const char *data_dir;
+    bool only_below;
     const struct weir_table_kind *kinds; /* the program's */
     uint32_t n_kinds;
     struct weir_error *err;

@@ -9,10 +9,11 @@
 
 static const char *const column_fields[] = {"name", "type", NULL};
 
-/* data_dir/path, or path if it is absolute. Ownership: free. */
+/* data_dir/path, or path if it is absolute, or begins there in any case.
+ * Ownership: free. */
 static char *full_path(const struct wi_json *j, const char *path)
 {
-    bool as_it_is = path[0] == '/' || j->data_dir == NULL;
+    bool as_it_is = path[0] == '/' || j->data_dir == NULL || j->only_below;
     size_t bytes = strlen(path) + (as_it_is ? 0 : strlen(j->data_dir)) + 2;
     char *full = malloc(bytes);
     if (full != NULL) {
@@ -95,6 +96,7 @@ weir_err wi_json_csv(struct wi_json *j, const json_t *at, weir_table **out)
     if (rc == WEIR_OK) {
         char *full = full_path(j, path);
         params.path = full;
+        params.below = j->only_below ? j->data_dir : NULL;
         rc = full == NULL ? wi_exec_no_memory(j->err, strlen(path))
                           : open_table(j, &columns, &params, out);
         free(full);

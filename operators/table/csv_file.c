@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file is checked before it is opened, because opening a device can have
  * effects, and again afterwards, because it can be another file by then. */
+#define _GNU_SOURCE 1
 #include "operators/table/csv_file.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "operators/base/below.h"
 #include "operators/base/fail.h"
 
 static const char *kind_of(mode_t mode)
@@ -41,33 +43,50 @@ static weir_err check(const char *path, const struct stat *st,
 static weir_err say_errno(const char *path, struct weir_error *err)
 {
     const bool lacks = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-    return wi_exec_fail(err, lacks ? WEIR_ERR_NO_MEMORY : WEIR_ERR_SYSTEM,
-                        "%s: %s", path, strerror(errno));
+    return wi_exec_fail(err,
+                        lacks             ? WEIR_ERR_NO_MEMORY
+                        : errno == EXDEV  ? WEIR_ERR_DATA
+                        : errno == ENOSYS ? WEIR_ERR_UNSUPPORTED
+                                          : WEIR_ERR_SYSTEM,
+                        "%s: %s", path, wi_below_why(errno));
 }
 
-weir_err wi_csv_file_open(const char *path, int *fd_out, uint64_t *bytes_out,
-                          struct weir_error *err)
+/* Open one, which is checked. */
+static weir_err open_checked(const struct wi_csv_place *p, int flags,
+                             int *fd_out, struct stat *st,
+                             struct weir_error *err)
 {
-    struct stat st;
-    if (stat(path, &st) != 0) {
-        return say_errno(path, err);
-    }
-    weir_err rc = check(path, &st, err);
-    if (rc != WEIR_OK) {
-        return rc;
-    }
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int fd = p->below != NULL ? wi_open_below(p->below, p->path, flags)
+                                    : open(p->path, flags | O_CLOEXEC);
     if (fd < 0) {
-        return say_errno(path, err);
+        return say_errno(p->name, err);
     }
-    rc = fstat(fd, &st) != 0 ? say_errno(path, err) : check(path, &st, err);
+    weir_err rc =
+        fstat(fd, st) != 0 ? say_errno(p->name, err) : check(p->name, st, err);
     if (rc != WEIR_OK) {
         (void)close(fd);
         return rc;
     }
     *fd_out = fd;
-    *bytes_out = (uint64_t)st.st_size;
     return WEIR_OK;
+}
+
+weir_err wi_csv_file_open(const struct wi_csv_place *place, int *fd_out,
+                          uint64_t *bytes_out, struct weir_error *err)
+{
+    struct stat st;
+    int fd;
+    weir_err rc = open_checked(place, O_PATH, &fd, &st, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    (void)close(fd);
+    rc =
+        open_checked(place, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd_out, &st, err);
+    if (rc == WEIR_OK) {
+        *bytes_out = (uint64_t)st.st_size;
+    }
+    return rc;
 }
 
 weir_err wi_csv_file_read(const struct wi_csv_file *file, uint64_t off,

@@ -8,6 +8,14 @@
 
 #include <weir/error.h>
 
+/** Which file. */
+struct wi_csv_place {
+    const char *path;
+    const char *below; /* a folder where path begins, and that it does not lead
+                          out of; NULL: anywhere */
+    const char *name;  /* for messages */
+};
+
 /**
  * Open a regular file to read at any offset. A file that grows later is read up
  * to the size that it has now.
@@ -16,13 +24,14 @@
  *
  * Errors:     WEIR_ERR_SYSTEM (it is not there, or may not be read),
  *             WEIR_ERR_NO_MEMORY (no descriptor is left),
- *             WEIR_ERR_DATA (a directory, pipe, socket or device: says so)
+ *             WEIR_ERR_DATA (a directory, pipe, socket or device: says so; it
+ *             leads out), WEIR_ERR_UNSUPPORTED (the kernel cannot tell)
  * Blocks:     on the disk; never for a writer
  * Threads:    any
  * Ownership:  fd_out is the caller's
  */
-weir_err wi_csv_file_open(const char *path, int *fd_out, uint64_t *bytes_out,
-                          struct weir_error *err);
+weir_err wi_csv_file_open(const struct wi_csv_place *place, int *fd_out,
+                          uint64_t *bytes_out, struct weir_error *err);
 
 struct wi_csv_file {
     int fd;           /* regular file, read by pread; stays the caller's */

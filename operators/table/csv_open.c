@@ -44,10 +44,12 @@ weir_err wi_csv_fail_text(const struct wi_csv *csv, uint64_t line,
                         (unsigned char)f->text[at]);
 }
 
-static weir_err open_file(struct wi_csv *csv, struct weir_error *err)
+static weir_err open_file(struct wi_csv *csv, const struct weir_csv_params *p,
+                          struct weir_error *err)
 {
+    const struct wi_csv_place place = {p->path, p->below, csv->path};
     weir_err rc =
-        wi_csv_file_open(csv->path, &csv->file.fd, &csv->file.bytes, err);
+        wi_csv_file_open(&place, &csv->file.fd, &csv->file.bytes, err);
     if (rc == WEIR_OK) {
         csv->file.name = csv->path;
         csv->data = wi_csv_first_byte(csv->file.fd);
@@ -343,17 +345,30 @@ static weir_err check_params(const struct weir_csv_params *p,
     return WEIR_OK;
 }
 
+/* For messages. NULL: no memory. */
+static char *full_name(const struct weir_csv_params *p)
+{
+    const char *folder = p->below != NULL ? p->below : "";
+    const size_t bytes = strlen(folder) + strlen(p->path) + 2;
+    char *name = malloc(bytes);
+    if (name != NULL) {
+        (void)snprintf(name, bytes, "%s%s%s", folder,
+                       p->below != NULL ? "/" : "", p->path);
+    }
+    return name;
+}
+
 static weir_err open_csv(const struct weir_csv_params *p, struct wi_csv *csv,
                          struct wi_columns *columns, struct weir_error *err)
 {
-    csv->path = strdup(p->path);
+    csv->path = full_name(p);
     csv->null_text = strdup(p->null_text == NULL ? "" : p->null_text);
     csv->file.delimiter = p->delimiter == '\0' ? ',' : p->delimiter;
     if (csv->path == NULL || csv->null_text == NULL) {
         return wi_exec_no_memory(err, strlen(p->path));
     }
     csv->null_bytes = (uint32_t)strlen(csv->null_text);
-    weir_err rc = open_file(csv, err);
+    weir_err rc = open_file(csv, p, err);
     if (rc == WEIR_OK) {
         rc = p->no_header ? columns_of_fields(csv, p, columns, err)
                           : columns_of_header(csv, p, columns, err);

@@ -45,7 +45,20 @@ expect 2 'must end with .parquet, .arrow or .csv' "$weir" scan a b --out c.txt
 expect 2 'no DATABASE given' "$weir" serve
 expect 2 'one of --duckdb, --adbc and --weir' "$weir" serve --duckdb --adbc x y
 expect 2 'KEY=VALUE' "$weir" serve --set x y
-expect 3 'none.so' "$weir" serve --adbc ./none.so y
+expect 3 'none.so' "$weir" serve --adbc ./none.so --allow-files / --write y
+
+# Nobody is served over a network without being asked who he is.
+expect 2 'whoever reaches it' "$weir" serve -t tcp .
+expect 2 'whoever reaches it' "$weir" serve -t auto .
+expect 2 'whoever reaches it' "$weir" serve --listen 127.0.0.1:0 .
+expect 2 'exclude each other' "$weir" serve --anybody --secret-file s .
+expect 2 'as they are' "$weir" serve --adbc ./none.so y
+expect 2 'as they are' "$weir" serve --adbc ./none.so --write y
+expect 2 'needs --write' "$weir" serve --create new.db
+# A name that is mistyped makes no database.
+expect 3 'mistyped: there is no such' "$weir" serve mistyped
+expect 3 'mistyped: there is no such' "$weir" serve --write mistyped
+[ ! -e mistyped ] || fail "made a database"
 
 # ---- a folder ----------------------------------------------------------------
 
@@ -53,7 +66,7 @@ mkdir folder
 printf 'a,b\n1,x\n2,\n3,"he said ""hi"""\n' >folder/one.csv
 echo '{"n": 1.5}' >"folder/it's.json"
 echo nothing >folder/readme.txt
-! timeout 60 "$weir" serve --listen nowhere folder >out 2>err ||
+! timeout 60 "$weir" serve --anybody --listen nowhere:x folder >out 2>err ||
     fail "listens nowhere"
 ! grep -q 'libduckdb.so' err || fail "no libduckdb.so: make setup-duckdb"
 mkdir empty
@@ -62,8 +75,9 @@ mkdir bad
 printf 'PAR1' >bad/b.parquet
 expect 3 'bad/b.parquet: ' "$weir" serve bad
 
-serve folder
+serve --anybody --allow-files . folder
 grep -q 'folder, 2 views' said || fail "views"
+grep -q 'whoever reaches' said || fail "who is served"
 scan 'select a, b from one order by a'
 cat >table <<'OUT'
  a | b
@@ -120,6 +134,68 @@ ended TERM
 grep -q 'weir serve: [0-9]* requests, [1-9][0-9]* of them failed' said ||
     fail "what it says at its end"
 expect 1 'weir scan: ' "$weir" scan "$address" 'select 1'
+
+# ---- what clients may do -----------------------------------------------------
+
+# What leads out of the folder, and what would change what others see.
+cp folder/one.csv one.before
+echo 'k,v' >other.csv
+serve folder
+case $address in
+shm:*) ;;
+*) fail "served over a network: $address" ;;
+esac
+scan 'from one'
+no() { expect 3 "$1" "$weir" scan "$address" -- "$2"; }
+other=$PWD/other.csv
+one=$PWD/folder/one.csv
+no 'Permission Error' "from '$other'"
+no 'Permission Error' "from glob('/etc/*')"
+no 'lets nobody read files' "from read_text('$other')"
+no 'lets nobody read files' "select * from READ_BLOB('$other')"
+no 'writes and attaches no files' "copy (select 1) to '$one'"
+no 'writes and attaches no files' "/* */ explain analyze copy one to '$one'"
+no 'writes and attaches no files' "export database '$PWD/dir'"
+no 'writes and attaches no files' "attach '$PWD/dir'"
+no '2 statements' "select 1; copy (select 1) to '$one'"
+no 'are not looked into' "from query('select 1')"
+no 'reach all clients' "from enable_logging(storage='file')"
+no 'has been locked' 'set global threads = 1'
+no 'has been locked' 'set lock_configuration = false'
+no "settings are the server's" 'pragma enable_profiling'
+no 'read-only' 'create or replace view one as select 1'
+no 'read-only' 'create table t as select 1'
+no 'read-only' 'drop view one'
+scan 'select 2 as one; -- and a comment; with a semicolon'
+scan "select ';' as one"
+scan 'select a, b from one order by a'
+sed 's/ *$//' out | cmp - table || fail "the table has changed"
+cmp folder/one.csv one.before || fail "a file has changed"
+scratch=$(ls -d "${TMPDIR:-/tmp}"/weir-serve-* | wc -l)
+ended TERM
+[ "$(ls -d "${TMPDIR:-/tmp}"/weir-serve-* 2>/dev/null | wc -l)" -lt \
+    "$scratch" ] || fail "left its folder"
+
+# With --write they may change what is shared, with --allow-files write files.
+serve --write folder
+scan 'create table t as select 42 as x'
+scan 'select x from t'
+grep -q 42 out || fail "a table of another client"
+no 'writes and attaches no files' "copy t to '$PWD/folder/new.csv'"
+ended TERM
+mkdir allowed
+serve --allow-files allowed --write folder
+scan "copy (select 7 as x) to '$PWD/allowed/x.csv'"
+scan "from read_csv('$PWD/allowed/x.csv')"
+grep -q 7 out || fail "a file that was written"
+no 'Permission Error' "from read_csv('$other')"
+no 'Permission Error' "copy (select 1) to '$PWD/dir'"
+ended TERM
+serve --allow-files allowed folder
+scan "from read_csv('$PWD/allowed/x.csv')"
+no 'writes and attaches no files' "copy one to '$PWD/allowed/y.csv'"
+ended TERM
+expect 3 'no such folder' "$weir" serve --allow-files nowhere folder
 
 # ---- a server with a secret --------------------------------------------------
 
@@ -209,17 +285,17 @@ lost()
 
 for transport in shm tcp; do
     for kind in csv parquet arrow; do
-        serve -t $transport db
+        serve -t $transport --anybody --write --create db
         lost dir.$kind
     done
 done
-serve db
+serve --write db
 lost dir.arrow STOP
 
 # ---- a database --------------------------------------------------------------
 
 for transport in shm tcp; do
-    serve -t $transport db
+    serve -t $transport --anybody --write db
     case $address in
     $transport:*) ;;
     *) fail "the address over $transport: $address" ;;
@@ -230,5 +306,8 @@ for transport in shm tcp; do
     ended INT
 done
 [ -s db ] || fail "no database"
-expect 3 'READ_ONLY\|read-only' "$weir" serve --set access_mode=READ_ONLY none
+serve db
+scan 'select x + 1 as y from t'
+no 'read-only' 'insert into t values (1)'
+ended TERM
 echo ok

@@ -38,6 +38,8 @@ expect 2 '--set is for' "$weir" serve --weir --set a=b x
 expect 2 'are for --weir' "$weir" serve --workers 2 x
 expect 2 'are for --weir' "$weir" serve --plan-memory 1M x
 expect 3 'none: a folder' "$weir" serve --weir none
+expect 2 'not for --weir' "$weir" serve --weir --allow-files / x
+expect 2 'whoever reaches it' "$weir" serve --weir -t tcp x
 
 # ---- data --------------------------------------------------------------------
 
@@ -117,7 +119,7 @@ same()
 
 for transport in shm tcp; do
     for workers in 1 3; do
-        serve --weir -t $transport --workers $workers shop
+        serve --weir --anybody -t $transport --workers $workers shop
         same sums
         same all
         # A folder in it is a data set: its plans, and its files.
@@ -148,6 +150,27 @@ expect 3 'line 1, column' "$weir" scan "$address" '{"weir": 1, "wrong": 2}'
 expect 3 'gone.csv' "$weir" scan "$address" gone
 expect 3 '^weir scan: operator b: shop/bad.csv:3: ' "$weir" scan "$address" bad
 expect 3 'bad.csv:3: ' "$weir" scan "$address" bad --out dir.arrow
+
+# Nothing leads out of the folder, however it is named.
+mkdir out_of
+cp shop/lines.csv out_of/secret.csv
+cp shop/all.json out_of/all.json
+ln -s "$PWD/out_of/secret.csv" shop/absolute.csv
+ln -s ../out_of/secret.csv shop/relative.csv
+ln -s ../out_of shop/linked
+ln -s ../out_of/all.json shop/outside.json
+ln -s lines.csv shop/inside.csv
+# named FILE: a plan that reads it
+named() { sed "s|\"lines.csv\"|\"$1\"|" shop/all.json; }
+for file in "$PWD/out_of/secret.csv" ../out_of/secret.csv absolute.csv \
+    relative.csv linked/secret.csv "$PWD/shop/lines.csv" \
+    /proc/self/root/etc/passwd old/../../out_of/secret.csv; do
+    expect 3 'leads out of its folder' "$weir" scan "$address" "$(named $file)"
+done
+expect 3 'leads out of its folder' "$weir" scan "$address" outside
+expect 3 "no data set 'linked'" "$weir" scan "$address" all -d linked
+status 0 "$weir" scan "$address" "$(named old/../lines.csv)"
+status 0 "$weir" scan "$address" "$(named inside.csv)"
 [ -z "$(find . -name 'dir.*')" ] || fail "left something of dir.arrow"
 same all # and all is well
 

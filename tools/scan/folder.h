@@ -16,14 +16,16 @@
  * so are those that begin with a dot.
  *
  * @param views_out  [out] how many
+ * @param paths_out  [out] the files, each as a text of SQL, with commas between
  *
  * Errors:     WEIR_ERR_DATA (a file that the engine cannot read, no file that
  *             it could, two of one name), WEIR_ERR_SYSTEM, WEIR_ERR_NO_MEMORY
  * Blocks:     on files
  * Threads:    any
- * Ownership:  nothing
+ * Ownership:  free(*paths_out), which is set on WEIR_OK only
  */
 weir_err folder_views(const char *folder, const struct weir_scan_engine *engine,
-                      uint32_t *views_out, struct weir_error *err);
+                      uint32_t *views_out, char **paths_out,
+                      struct weir_error *err);
 
 #endif /* WEIR_TOOL_FOLDER_H */

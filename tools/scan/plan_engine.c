@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "tools/scan/plan_engine.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <nanoarrow/nanoarrow.h>
 
 #include "cli/fail.h"
+#include "operators/base/below.h"
 #include "tools/plan_file.h"
 
 struct plan_engine {
@@ -38,42 +40,53 @@ static bool is_name(const char *text)
     return text[0] != '\0' && text[0] != '.' && strchr(text, '/') == NULL;
 }
 
+/* A folder in the folder, and no link that leads out of it. */
+static bool is_dataset(const struct plan_engine *e, const char *name)
+{
+    const int fd = is_name(name)
+                       ? wi_open_below(e->folder, name, O_PATH | O_DIRECTORY)
+                       : -1;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return fd >= 0;
+}
+
 /* Free *folder_out. */
 static weir_err find_folder(const struct plan_engine *e, const char *dataset,
                             char **folder_out, struct weir_error *err)
 {
     const bool whole = dataset[0] == '\0';
     char *folder = NULL;
-    if (asprintf(&folder, "%s%s%s", e->folder, whole ? "" : "/", dataset) < 0) {
-        return no_memory(err);
-    }
-    if (!whole && (!is_name(dataset) || !is_folder(folder))) {
-        free(folder);
+    if (!whole && !is_dataset(e, dataset)) {
         return tool_fail(err, WEIR_ERR_NOT_FOUND,
                          "no data set '%s': it would be a folder in %s",
                          dataset, e->folder);
+    }
+    if (asprintf(&folder, "%s%s%s", e->folder, whole ? "" : "/", dataset) < 0) {
+        return no_memory(err);
     }
     *folder_out = folder;
     return WEIR_OK;
 }
 
-/* Free *path_out. */
-static weir_err find_file(const char *folder, const char *name, char **path_out,
-                          struct weir_error *err)
+static weir_err read_file(const char *folder, const char *name,
+                          weir_plan **plan_out, struct weir_error *err)
 {
     static const char *const endings[] = {"", ".json"};
-    for (size_t i = 0; is_name(name) && i < 2; i++) {
-        char *path = NULL;
-        if (asprintf(&path, "%s/%s%s", folder, name, endings[i]) < 0) {
+    weir_err rc = WEIR_DONE;
+    for (size_t i = 0; is_name(name) && rc == WEIR_DONE && i < 2; i++) {
+        char *file = NULL;
+        if (asprintf(&file, "%s%s", name, endings[i]) < 0) {
             return no_memory(err);
         }
-        if (access(path, F_OK) == 0) {
-            *path_out = path;
-            return WEIR_OK;
-        }
-        free(path);
+        rc = plan_file_read_below(folder, file, plan_out, err);
+        free(file);
     }
-    return tool_fail(err, WEIR_ERR_NOT_FOUND,
+    return rc != WEIR_DONE
+               ? rc
+               : tool_fail(
+                     err, WEIR_ERR_NOT_FOUND,
                      "no plan '%.100s': a statement is a plan in JSON, or the "
                      "name of a plan's file in %s",
                      name, folder);
@@ -91,16 +104,9 @@ static bool is_json(const char *text)
 static weir_err read_plan(const char *folder, const char *text,
                           weir_plan **plan_out, struct weir_error *err)
 {
-    char *path = NULL;
-    if (is_json(text)) {
-        return plan_text_read(text, strlen(text), folder, plan_out, err);
-    }
-    weir_err rc = find_file(folder, text, &path, err);
-    if (rc == WEIR_OK) {
-        rc = plan_file_read(path, folder, plan_out, err);
-        free(path);
-    }
-    return rc;
+    return is_json(text)
+               ? plan_text_read_below(text, strlen(text), folder, plan_out, err)
+               : read_file(folder, text, plan_out, err);
 }
 
 /* A file that it names and cannot be read is the plan's mistake, not the

@@ -17,8 +17,9 @@ import adbc_driver_manager.dbapi as dbapi
 BUILD = pathlib.Path(os.environ["WEIR_BUILD_DIR"])
 DRIVER = str(BUILD / "libadbc_driver_weir.so")
 ENGINES = {
-    "duckdb": [],
-    "sqlite": ["--adbc", os.environ.get("WEIR_ADBC_SQLITE", "")],
+    "duckdb": ["--write", "--create"],
+    "sqlite": ["--adbc", os.environ.get("WEIR_ADBC_SQLITE", ""),
+               "--allow-files", "/", "--write"],
 }
 
 

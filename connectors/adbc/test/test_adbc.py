@@ -362,7 +362,7 @@ class Transports(unittest.TestCase):
     def test_ways(self):
         for way in ("tcp", "shm", "auto"):
             with self.subTest(way):
-                server = Server("duckdb", "--transport", way)
+                server = Server("duckdb", "--anybody", "--transport", way)
                 with contextlib.closing(server.connect()) as conn, \
                         contextlib.closing(conn.cursor()) as cur:
                     cur.execute("SELECT range AS i FROM range(1000000)")
@@ -372,7 +372,7 @@ class Transports(unittest.TestCase):
                 self.assertEqual(server.stop(), 0)
 
     def test_a_uri_names_host_and_port(self):
-        server = Server("duckdb", "--transport", "tcp")
+        server = Server("duckdb", "--anybody", "--transport", "tcp")
         port = server.uri.rsplit(":", 1)[1]
         server.uri = f"weir://127.0.0.1:{port}"
         with contextlib.closing(server.connect()) as conn, \

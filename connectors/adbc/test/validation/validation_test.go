@@ -43,6 +43,7 @@ type engine struct {
 
 var duckdb = engine{
 	driver: os.Getenv("WEIR_DUCKDB"), entry: "duckdb_adbc_init", place: "path",
+	serve:   []string{"--write", "--create"},
 	catalog: "data", schema: "main", schemas: true,
 	modes: []string{adbc.OptionValueIngestModeCreate,
 		adbc.OptionValueIngestModeAppend, adbc.OptionValueIngestModeReplace,
@@ -51,7 +52,8 @@ var duckdb = engine{
 
 var sqlite = engine{
 	driver: os.Getenv("WEIR_ADBC_SQLITE"), place: "uri",
-	serve:   []string{"--adbc", os.Getenv("WEIR_ADBC_SQLITE")},
+	serve: []string{"--adbc", os.Getenv("WEIR_ADBC_SQLITE"),
+		"--allow-files", "/", "--write"},
 	catalog: "main", schemas: true,
 	modes: duckdb.modes,
 }
