@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Casts between numbers, and between dates and timestamps. Numbers that
+/* Casts between exact numbers, and between dates and timestamps. Numbers that
  * lose digits are rounded half away from zero, times are rounded down. */
-#include <float.h>
-#include <math.h>
-
 #include "operators/base/date.h"
 #include "operators/expr/check.h"
 #include "operators/expr/kernel.h"
@@ -171,81 +168,6 @@ static weir_err cast_exact(struct wi_call *c)
     return up ? run_up_64_128(c, &e) : run_down_64_128(c, &e);
 }
 
-/* ---- floats -------------------------------------------------------------- */
-
-struct scaled {
-    double factor;
-    uint32_t scale;
-    struct wi_value_range range;
-};
-
-static inline uint64_t f64_of_64(int64_t x, const struct scaled *s, double *z)
-{
-    *z = (double)x / s->factor;
-    return 0;
-}
-
-static inline uint64_t f64_of_128(wi_i128 x, const struct scaled *s, double *z)
-{
-    *z = (double)x / s->factor;
-    return 0;
-}
-
-static inline uint64_t f32_of_f64(double x, double *z)
-{
-    *z = (double)(float)x;
-    return isinf(*z) && !isinf(x);
-}
-
-static inline uint64_t i128_of_f64(double x, const struct scaled *s, wi_i128 *z)
-{
-    *z = 0;
-    return !wi_f64_scaled(x, s->scale, z) || *z < s->range.least ||
-           *z > s->range.most;
-}
-
-static inline uint64_t i64_of_f64(double x, const struct scaled *s, int64_t *z)
-{
-    wi_i128 v;
-    uint64_t bad = i128_of_f64(x, s, &v);
-    *z = (int64_t)v;
-    return bad;
-}
-
-WI_KERNEL1_WITH(run_f64_of_64, int64_t, double, struct scaled, f64_of_64)
-WI_KERNEL1_WITH(run_f64_of_128, wi_i128, double, struct scaled, f64_of_128)
-WI_KERNEL1_WITH(run_i64_of_f64, double, int64_t, struct scaled, i64_of_f64)
-WI_KERNEL1_WITH(run_i128_of_f64, double, wi_i128, struct scaled, i128_of_f64)
-WI_KERNEL1(run_f32_of_f64, double, double, f32_of_f64)
-
-static void round_to_float32(struct wi_call *c)
-{
-    double *z = c->out->values;
-    WI_EACH(c->rows, z[p] = (double)(float)z[p];);
-}
-
-static weir_err cast_float(struct wi_call *c)
-{
-    const struct wi_type *from = &c->node->arg[0]->type;
-    const struct wi_type *to = &c->node->type;
-    if (wi_type_is_float(from) && wi_type_is_float(to)) {
-        return run_f32_of_f64(c);
-    }
-    struct scaled s = {.scale = scale_of(wi_type_is_float(to) ? from : to),
-                       .range = wi_type_range(to)};
-    s.factor = (double)wi_pow10(s.scale);
-    if (wi_type_is_float(from)) {
-        return c->out->rep == WI_I64 ? run_i64_of_f64(c, &s)
-                                     : run_i128_of_f64(c, &s);
-    }
-    weir_err code =
-        c->arg[0].rep == WI_I64 ? run_f64_of_64(c, &s) : run_f64_of_128(c, &s);
-    if (to->kind == WI_TYPE_FLOAT32) {
-        round_to_float32(c);
-    }
-    return code;
-}
-
 /* ---- dates and timestamps ------------------------------------------------ */
 
 static inline uint64_t down_time(int64_t x, const struct exact64 *e, int64_t *z)
@@ -280,7 +202,7 @@ weir_err wi_kernel_cast(struct wi_call *c)
     const struct wi_type *from = &c->node->arg[0]->type;
     const struct wi_type *to = &c->node->type;
     if (wi_type_is_float(from) || wi_type_is_float(to)) {
-        return cast_float(c);
+        return wi_kernel_cast_float(c);
     }
     /* Integers are cast to dates only to add days to a date. */
     return wi_type_is_time(from) && wi_type_is_time(to) ? cast_time(c)

@@ -85,6 +85,7 @@ weir_err wi_eval_true(struct wi_eval *e, const struct wi_node *node,
 weir_err wi_kernel_arith(struct wi_call *c);
 weir_err wi_kernel_sign(struct wi_call *c);
 weir_err wi_kernel_cast(struct wi_call *c);
+weir_err wi_kernel_cast_float(struct wi_call *c);
 weir_err wi_kernel_cast_text(struct wi_call *c);
 weir_err wi_kernel_extract(struct wi_call *c);
 weir_err wi_kernel_string(struct wi_call *c);

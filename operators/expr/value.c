@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values in messages, types of literals, and float64 to and from decimals. */
+/* Values in messages, and types of literals. */
 #include "operators/expr/value.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,38 +84,4 @@ int wi_hex_digit(char c)
     }
     char lower = (char)(c | 0x20);
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-/* Append `scale` digits of part / 2^bits to whole, and round; bits <= 124. */
-static wi_u128 fraction_digits(wi_u128 part, int bits, uint32_t scale,
-                               wi_u128 whole)
-{
-    wi_u128 mask = ((wi_u128)1 << bits) - 1;
-    for (uint32_t i = 0; i < scale; i++) {
-        part *= 10;
-        whole = whole * 10 + (part >> bits);
-        part &= mask;
-    }
-    return whole + (part >= (wi_u128)1 << (bits - 1));
-}
-
-bool wi_f64_scaled(double v, uint32_t scale, wi_i128 *out)
-{
-    /* The fraction times 10 must fit 128 bits. Numbers below 2^-71 lose bits,
-     * but only a scale above 36 would show it. */
-    enum { FINEST = 124 };
-    double whole = trunc(fabs(v));
-    double most = ldexp(1.0, 127) / pow(10.0, scale);
-    if (!(whole < most)) {
-        return false;
-    }
-    wi_u128 part = (wi_u128)ldexp(fabs(v) - whole, FINEST);
-    wi_u128 scaled = fraction_digits(part, FINEST, scale, (wi_u128)whole);
-    *out = v < 0 ? -(wi_i128)scaled : (wi_i128)scaled;
-    return true;
-}
-
-double wi_f64_unscaled(wi_i128 v, uint32_t scale)
-{
-    return scale == 0 ? (double)v : (double)v / (double)wi_pow10(scale);
 }

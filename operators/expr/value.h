@@ -25,11 +25,4 @@ const char *wi_value_show(const struct wi_type *type,
 /** Value of a hex digit, or -1. */
 int wi_hex_digit(char c);
 
-/** v times 10^scale, rounded half away from zero. false: does not fit 128
- *  bits, or is not finite. */
-bool wi_f64_scaled(double v, uint32_t scale, wi_i128 *out);
-
-/** v / 10^scale. */
-double wi_f64_unscaled(wi_i128 v, uint32_t scale);
-
 #endif /* WI_OPERATORS_EXPR_VALUE_H */

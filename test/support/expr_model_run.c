@@ -2,8 +2,10 @@
 /* Values of the model. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "test/support/exact_text.h"
 #include "test/support/expr_model.h"
 
 static struct wt_model_value failure(void)
@@ -50,7 +52,9 @@ static struct wt_model_value convert(struct wt_model_value v,
     int s = from->kind == WI_TYPE_DECIMAL ? from->scale : 0;
     int t = to->kind == WI_TYPE_DECIMAL ? to->scale : 0;
     if (to->kind == WI_TYPE_FLOAT64) {
-        v.f = (double)v.w / (double)power(s);
+        char text[WT_EXACT_BYTES];
+        wt_exact_decimal(v.w, (uint32_t)s, text);
+        v.f = strtod(text, NULL);
         return v;
     }
     if (t >= s && !times(v.w, power(t - s), &v.w)) {
