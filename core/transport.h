@@ -77,6 +77,7 @@ enum {
     WI_CAP_GUARD = 1u << 6,     /* asks the guard of memory before each write */
     WI_CAP_LAZY = 1u << 7,      /* `mem_reserve` leaves pages to `mem_take` */
     WI_CAP_LOCAL_ANY = 1u << 8, /* wi_rma.local may be any memory at all */
+    WI_CAP_TALLY = 1u << 9,     /* reads bring the peer's tally with them */
 };
 
 /* What a peer may do with granted memory, and how a mapping may be used. */
@@ -92,8 +93,7 @@ enum {
     WI_MIN_MESSAGE_BYTES = 2048, /* every transport takes messages this long */
     WI_RMA_BYTES = 16 << 20,     /* longest write or read */
 
-    /* frame_bytes of the real transports by default: a frame costs thousands of
-     * instructions at both ends, and small rings make processes switch more. */
+    /* Default of the real transports: small ones make processes switch more. */
     WI_USUAL_FRAME_BYTES = 61440,
 };
 
@@ -104,8 +104,7 @@ struct wi_transport_params {
     const char *listen; /* address to listen at, without "name:"; NULL = any */
     const char *advertise; /* what peers are told instead [as it listens] */
     const char *name;      /* name of the node, for messages */
-    uint32_t max_links;    /* most endpoints at a time, not counting those that
-                           are not known to be peers yet */
+    uint32_t max_links;    /* most endpoints of known peers at a time */
     const struct wi_tls_params *tls; /* NULL: plain. Only tcp heeds it */
     uint64_t silent_ns; /* of a peer that is lost, also at rest [never]; tcp */
     void *arg;          /* transport's own (sim: the simulated network) */
@@ -149,6 +148,10 @@ struct wi_ep {
     const char *ips;   /* then: its IP addresses, likewise; as inet_ntop(3) */
     const char *host;  /* in the address of `connect`, likewise; NULL: none */
     _Atomic uint64_t completed; /* written by: transport, see rule 3 */
+    /* WI_CAP_TALLY: the core's number, sent with the answer to a peer's read;
+     * the largest that came, written before its read counts as complete. */
+    _Atomic uint64_t tally_told;
+    _Atomic uint64_t tally_heard;
 };
 
 enum wi_event_kind {
@@ -166,8 +169,7 @@ struct wi_event {
     const uint8_t *bytes;
     uint32_t len;
     const char *reason; /* CLOSED: one line, valid until the next poll */
-    bool hung_up;       /* CLOSED instead of CONNECTED, by a peer that runs and
-                           may have room later */
+    bool hung_up;       /* CLOSED, not CONNECTED: it may have room later */
 };
 
 /** One one-sided operation. */
@@ -184,8 +186,7 @@ struct wi_transport_ops {
     uint32_t caps;
     uint32_t max_message_bytes; /* >= WI_MIN_MESSAGE_BYTES */
     uint32_t usual_frame_bytes; /* default of a node's frame_bytes */
-    uint32_t write_bytes; /* largest write that goes out as one: a multiple
-                             of 64, which frames are fitted to; 0: no limit */
+    uint32_t write_bytes; /* of one request at most: a multiple of 64; 0: any */
 
     /* ---- node ------------------------------------------------------------ */
 

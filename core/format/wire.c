@@ -71,7 +71,7 @@ static void seal_texts(union wi_msg *m)
         seal_text(m->fail.text, WI_TEXT_BYTES);
         break;
     case WI_MSG_FOUND:
-        seal_text(m->found.text, WI_TEXT_BYTES);
+        seal_text(m->found.text, WI_FOUND_TEXT_BYTES);
         break;
     case WI_MSG_ANSWER:
         seal_answer(&m->answer);

@@ -44,12 +44,14 @@ enum {
     WI_WIRE_CAP_REGION = 1u << 2,   /* FIND to SYNCED are understood */
     WI_WIRE_CAP_GROW = 1u << 3,     /* MEMBER over a link is understood */
     WI_WIRE_CAP_FILE = 1u << 4,     /* what is mapped may be a file's */
+    WI_WIRE_CAP_TALLY = 1u << 5,    /* FOUND says where REVOKEs are counted */
 };
 #define WI_WIRE_CAPS_REQUIRED 0u
 
 enum {
     WI_NAME_BYTES = 64,
     WI_TEXT_BYTES = 240,
+    WI_FOUND_TEXT_BYTES = 224,
     WI_SIDE_BYTES = 320, /* description of a shuffle */
     WI_ADDR_BYTES = 256,
     WI_PACKET_BYTES = 2048, /* most bytes of one packet */
@@ -238,12 +240,14 @@ struct wi_msg_find {
     uint32_t reserved;
 };
 
+enum { WI_FOUND_ONCE = 1u << 0 };
+
 /** The piece of the region that they are in, which is granted now. */
 struct wi_msg_found {
     struct wi_msg_head head;
     int32_t code; /* not 0: nothing is granted, and text says why */
     uint32_t call;
-    uint32_t reserved;
+    uint32_t flags;  /* ONCE: good for what waits for it; later ask again */
     uint64_t handle; /* the owner's number of the region */
     uint64_t key;    /* of the granted memory, */
     uint64_t origin; /* in which the piece begins here */
@@ -251,7 +255,10 @@ struct wi_msg_found {
     uint64_t off;       /* where in the region the piece begins; */
     uint64_t bytes;     /* its length, 0 beyond the end */
     uint64_t map_bytes; /* of the granted memory, where it is mapped */
-    char text[WI_TEXT_BYTES];
+    char text[WI_FOUND_TEXT_BYTES];
+    uint64_t tally_key; /* granted: the page whose first word counts the
+                           owner's REVOKEs on this link; 0: none */
+    uint64_t tally_off; /* where that page begins in what is granted */
 };
 
 /** DROP, REVOKE. */

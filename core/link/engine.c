@@ -31,7 +31,8 @@ void wi_engine_disconnect(struct wi_engine *e, struct wi_ep *ep)
 uint32_t wi_engine_caps(const struct wi_engine *e)
 {
     return WI_WIRE_CAP_FILTER | WI_WIRE_CAP_REGION | WI_WIRE_CAP_GROW |
-           WI_WIRE_CAP_FILE | (e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM);
+           WI_WIRE_CAP_FILE | WI_WIRE_CAP_TALLY |
+           (e->cfg.no_checksum ? 0 : WI_WIRE_CAP_CHECKSUM);
 }
 
 uint64_t wi_engine_coarse_ns(const struct wi_engine *e)

@@ -67,8 +67,8 @@ struct wi_transfer;
 
 /** What one operation in flight completes. */
 struct wi_posted {
-    struct wi_out *out; /* NULL: it is of a transfer */
-    struct wi_transfer *transfer;
+    struct wi_out *out;           /* NULL: it is of a transfer, */
+    struct wi_transfer *transfer; /* or, if NULL, of all of them */
     uint64_t pos; /* of the ring; of a transfer: how many bytes */
 };
 
@@ -138,6 +138,12 @@ struct wi_link {
     uint32_t live_outs;  /* in a ring, their writers not closed */
     uint32_t next_epoch;
     struct wi_share *share; /* the regions': share.h; NULL: not used yet */
+    /* A word of the peer's that is read ahead of its memory (region/tally.h),
+     * and where to; NULL: none. Set before a transfer is started. */
+    uint64_t tally_key;
+    uint64_t tally_off;
+    _Atomic uint64_t *tally_into;
+    _Atomic uint64_t tally_read; /* there, if any memory will do */
 
     /* the send side; queues are put to by anyone */
     struct wi_lq items;      /* struct wi_item: rings to post, credits due */
@@ -155,6 +161,7 @@ struct wi_link {
     struct wi_list active;       /* items with work */
     struct wi_list transferring; /* struct wi_transfer with bytes to post */
     uint32_t transfers_posted;   /* operations of transfers in flight */
+    bool tally_due;              /* before the next of them */
     struct wi_ctl_msg *ctl_next; /* taken from ctl, not sent yet */
     _Atomic uint32_t ctl_taken;  /* messages that are in a packet */
     uint32_t packet_len;         /* a packet that is being filled */

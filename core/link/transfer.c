@@ -38,6 +38,7 @@ static void take_new(struct wi_link *l)
     while ((n = wi_lq_take(&l->transfers)) != NULL) {
         struct wi_transfer *t = wi_container_of(n, struct wi_transfer, node);
         wi_list_push_back(&l->transferring, &t->posting);
+        l->tally_due |= l->tally_into != NULL && !t->write;
     }
 }
 
@@ -48,6 +49,36 @@ static void settle(struct wi_transfer *t)
         t->over = true;
         t->ended(t);
     }
+}
+
+/* What is in flight, of a transfer or for all of them; false: the transport is
+ * full, or broken. */
+static bool posted(struct wi_link *l, weir_err rc, struct wi_transfer *t,
+                   uint32_t bytes)
+{
+    if (rc != WEIR_OK) {
+        l->broken = l->broken || rc != WEIR_AGAIN;
+        return false;
+    }
+    l->posted[l->posted_end++ % WI_POSTED_MAX] =
+        (struct wi_posted){.transfer = t, .pos = bytes};
+    l->transfers_posted++;
+    return true;
+}
+
+/* Once for all transfers that are new: operations complete in order, so it is
+ * there before the bytes of the first. */
+static bool post_tally(struct wi_link *l)
+{
+    const struct wi_rma op = {
+        .local = l->tally_into,
+        .bytes = sizeof(*l->tally_into),
+        .key = l->tally_key,
+        .remote_off = l->tally_off,
+    };
+    l->tally_due =
+        !posted(l, l->ep->transport->ops->read(l->ep, &op), NULL, op.bytes);
+    return !l->tally_due;
 }
 
 /* False: the transport is full, or broken. */
@@ -61,14 +92,10 @@ static bool post_piece(struct wi_link *l, struct wi_transfer *t)
         .remote_off = t->off + t->posted,
     };
     weir_err rc = t->write ? ops->write(l->ep, &op) : ops->read(l->ep, &op);
-    if (rc != WEIR_OK) {
-        l->broken = l->broken || rc != WEIR_AGAIN;
+    if (!posted(l, rc, t, op.bytes)) {
         return false;
     }
     t->posted += op.bytes;
-    l->posted[l->posted_end++ % WI_POSTED_MAX] =
-        (struct wi_posted){.transfer = t, .pos = op.bytes};
-    l->transfers_posted++;
     wi_list_remove(&t->posting);
     if (t->posted < t->bytes) { /* the others first */
         wi_list_push_back(&l->transferring, &t->posting);
@@ -101,7 +128,7 @@ bool wi_transfers_post(struct wi_link *l, bool *more)
             return true; /* the next completion goes on */
         }
         if (l->posted_end - l->posted_begin == WI_POSTED_MAX ||
-            !post_piece(l, t)) {
+            !(l->tally_due ? post_tally(l) : post_piece(l, t))) {
             return false;
         }
         bytes += t->posted - before;
@@ -113,9 +140,11 @@ bool wi_transfers_post(struct wi_link *l, bool *more)
 void wi_transfer_posted(struct wi_link *l, struct wi_transfer *t,
                         uint64_t bytes)
 {
-    t->done += bytes;
     l->transfers_posted--;
-    settle(t);
+    if (t != NULL) {
+        t->done += bytes;
+        settle(t);
+    }
     if (!wi_list_empty(&l->transferring) && !l->transfer.active) {
         l->transfer.active = true;
         wi_list_push_back(&l->active, &l->transfer.posting);

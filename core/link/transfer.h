@@ -44,7 +44,8 @@ void wi_transfer_stop(struct wi_link *l, struct wi_transfer *t);
  *  the post lock. */
 bool wi_transfers_post(struct wi_link *l, bool *more);
 
-/** An operation of a transfer is complete. Holder of the post lock. */
+/** An operation of a transfer is complete, or of all of them (NULL). Holder of
+ *  the post lock. */
 void wi_transfer_posted(struct wi_link *l, struct wi_transfer *t,
                         uint64_t bytes);
 

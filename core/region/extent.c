@@ -9,6 +9,7 @@
 #include "core/link/send.h"
 #include "core/region/gone.h"
 #include "core/region/piece.h"
+#include "core/region/tally.h"
 #include "core/transport.h"
 
 static struct wi_extent *part_of(struct wi_list *n)
@@ -77,6 +78,7 @@ static void revoke_part(struct wi_extent *p)
         m.grant.key = h->key;
         if (h->share->link->state != WI_LINK_DEAD) {
             wi_link_send_soon(h->share->link, &m);
+            wi_tally_count(h->share);
         }
     }
     if (p->users != 0) {

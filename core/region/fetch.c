@@ -17,6 +17,7 @@
 #include "core/link/worker.h"
 #include "core/region/fetch_open.h"
 #include "core/region/piece.h"
+#include "core/region/tally.h"
 
 static struct wi_op *op_of(struct wi_list *n)
 {
@@ -46,6 +47,7 @@ static bool serves(const struct wi_piece *p, const struct wi_op *op)
     uint32_t access = op->kind == WI_OP_PUT ? WI_ACCESS_WRITE : WI_ACCESS_READ;
     return p != NULL && p->member == op->member &&
            wi_name_equal(&p->name, &op->name) && (p->access & access) != 0 &&
+           wi_tally_is_even(p->tally) &&
            wi_load_rlx(&p->revoked) == 0 && /* rlx: the cache is a user */
            op->off >= p->off && op->off - p->off < p->bytes &&
            op->bytes <= p->bytes - (op->off - p->off);
@@ -67,7 +69,7 @@ static void keep(struct weir_fetch *f, struct wi_piece *p)
 {
     struct wi_piece **at =
         &f->cached[place_of(p->member, &p->name, wi_piece_unit(p))];
-    if (*at != p) {
+    if (*at != p && !p->once) {
         if (*at != NULL) {
             wi_piece_drop(*at);
         }
@@ -134,6 +136,7 @@ static struct wi_op *take_op(struct weir_fetch *f, uint64_t bytes)
     f->under_way++;
     op->charge = charge;
     op->at = 0;
+    op->sure = false;
     op->code = WEIR_OK;
     op->user = NULL;
     op->lend = NULL;
@@ -172,9 +175,11 @@ static void start_all(struct weir_fetch *f, struct wi_list *list)
     }
     wi_node_lock(f->node);
     uint64_t tick_ns = e->tick_ns;
+    uint64_t begun = ++e->regions->begun;
     bool opens = false;
     while ((n = wi_list_take(list)) != NULL) {
         struct wi_op *op = op_of(n);
+        op->begun = begun;
         op->deadline_ns = wi_time_add(e->now_ns, f->timeout_ns);
         struct wi_link *on = wi_op_start(op); /* one peer's, all of them */
         l = on != NULL ? on : l;
@@ -229,6 +234,7 @@ weir_err weir_fetch_get(weir_fetch *fetch, weir_peer *peer,
         op->name = gets[i].name;
         op->off = gets[i].off;
         op->bytes = gets[i].bytes;
+        op->asked = gets[i].bytes;
         op->user = gets[i].dst;
         op->tag = gets[i].tag;
         submit(fetch, op, &list);
@@ -265,6 +271,7 @@ weir_err weir_fetch_put(weir_fetch *fetch, weir_peer *peer,
         op->name = puts[i].name;
         op->off = puts[i].off;
         op->bytes = puts[i].bytes;
+        op->asked = puts[i].bytes;
         op->user = (uint8_t *)(uintptr_t)puts[i].src;
         op->tag = puts[i].tag;
         submit(fetch, op, &list);

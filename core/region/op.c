@@ -14,13 +14,12 @@
 #include "core/link/post.h"
 #include "core/link/send.h"
 #include "core/region/fetch.h"
+#include "core/region/op_found.h"
 #include "core/region/piece.h"
 #include "core/region/share.h"
+#include "core/region/tally.h"
 #include "core/ring/arena.h"
 #include "core/transport.h"
-
-/* Of an operation for which there is not as much memory as it has bytes. */
-#define TURN_BYTES (1u << 20)
 
 static struct wi_engine *engine_of(const struct wi_op *op)
 {
@@ -58,7 +57,7 @@ static void drop_piece(struct wi_op *op)
     }
 }
 
-static void finish(struct wi_op *op)
+void wi_op_finish(struct wi_op *op)
 {
     drop_piece(op);
     unlink_op(op);
@@ -119,7 +118,7 @@ void wi_op_fail(struct wi_op *op, weir_err code, const char *fmt, ...)
         return;
     }
     leave_call(op);
-    finish(op);
+    wi_op_finish(op);
 }
 
 bool wi_op_alloc(struct wi_op *op)
@@ -130,147 +129,26 @@ bool wi_op_alloc(struct wi_op *op)
     return op->buf != NULL;
 }
 
-void wi_op_clear(struct wi_op *op)
+void wi_op_free_buffer(struct wi_op *op)
 {
-    drop_piece(op);
     if (op->arena != NULL) {
         wi_arena_free(op->arena, op->buf, op->buf_bytes);
     } else {
         free(op->buf);
     }
-    free(op->text);
     op->arena = NULL;
     op->buf = NULL;
+}
+
+void wi_op_clear(struct wi_op *op)
+{
+    drop_piece(op);
+    wi_op_free_buffer(op);
+    free(op->text);
     op->text = NULL;
 }
 
-/* ---- posted -------------------------------------------------------------- */
-
-static void transfer_ended(struct wi_transfer *t)
-{
-    wi_fetch_put(wi_container_of(t, struct wi_op, transfer));
-}
-
-/* Memory of the arena. A large operation on memory of the program does with
- * less, which its bytes go through in turns. */
-static weir_err take_arena(struct wi_op *op, struct wi_arena *arena,
-                           struct weir_error *err)
-{
-    op->buf_bytes = op->bytes;
-    op->buf = wi_arena_alloc(arena, op->buf_bytes, err);
-    if (op->buf == NULL && op->user != NULL && op->bytes > TURN_BYTES) {
-        op->buf_bytes = TURN_BYTES;
-        op->buf = wi_arena_alloc(arena, op->buf_bytes, err);
-    }
-    op->arena = op->buf != NULL ? arena : NULL;
-    return op->buf != NULL ? WEIR_OK : err->code;
-}
-
-/* Memory to move from or to, unless the program's own will do. On a node that
- * is stepped by hand it never does: nobody could wait for its last use. */
-static weir_err take_buffer(struct wi_op *op, struct wi_link *l,
-                            struct weir_error *err)
-{
-    bool any = (l->home->ops->caps & WI_CAP_LOCAL_ANY) != 0;
-    if (op->buf != NULL ||
-        (op->user != NULL && any && !op->fetch->node->engine.cfg.manual)) {
-        return WEIR_OK;
-    }
-    if (!any) {
-        return take_arena(op, l->arena, err);
-    }
-    if (!wi_op_alloc(op)) {
-        return wi_fail(err, WEIR_ERR_NO_MEMORY,
-                       "no memory for %" PRIu64 " bytes", op->bytes);
-    }
-    return WEIR_OK;
-}
-
-static void move(struct wi_op *op)
-{
-    struct wi_link *l = op->share->link;
-    struct wi_piece *p = op->piece;
-    struct weir_error err;
-    uint64_t at = op->off + op->at - p->off;
-    weir_err rc = take_buffer(op, l, &err);
-    if (rc != WEIR_OK) {
-        wi_op_fail(op, rc, "%s", err.message);
-        return;
-    }
-    struct wi_transfer *t = &op->transfer;
-    t->local = op->buf != NULL ? op->buf : op->user + op->at;
-    t->key = p->key;
-    t->off = p->origin + at;
-    t->bytes = wi_min_u64(op->bytes - op->at, p->bytes - at);
-    t->write = op->kind == WI_OP_PUT;
-    if (wi_op_in_turns(op)) {
-        t->bytes = wi_min_u64(t->bytes, op->buf_bytes);
-    } else if (op->buf != NULL) {
-        t->local += op->at;
-    }
-    if (t->write && op->buf != NULL) {
-        memcpy(t->local, op->user + op->at, t->bytes);
-    }
-    t->ended = transfer_ended;
-    op->state = WI_OP_MOVING;
-    wi_transfer_start(l, t);
-}
-
-/* ---- finding ------------------------------------------------------------- */
-
-/* How much it is; false: that is not there, or another region than the one that
- * it began with has the name. */
-static bool fits(struct wi_op *op, uint64_t handle, uint64_t region_bytes)
-{
-    if (op->at != 0 && op->handle != handle) {
-        wi_op_fail(op, WEIR_ERR_NOT_FOUND, "the region was closed meanwhile");
-        return false;
-    }
-    op->handle = handle;
-    op->region_bytes = region_bytes;
-    op->incarnation = op->share->link->peer_incarnation;
-    if (op->at == 0 && op->kind == WI_OP_GET && op->bytes == UINT64_MAX &&
-        op->off <= region_bytes) {
-        op->bytes = region_bytes - op->off;
-    }
-    if (op->off <= region_bytes && op->bytes <= region_bytes - op->off) {
-        return true;
-    }
-    if (op->kind == WI_OP_GET && op->bytes == 0) {
-        return true; /* only wants to know how long it is */
-    }
-    wi_op_fail(op, WEIR_ERR_ARG,
-               "%" PRIu64 " bytes at %" PRIu64 " of a region of %" PRIu64,
-               op->bytes, op->off, region_bytes);
-    return false;
-}
-
-void wi_op_found(struct wi_op *op, struct wi_piece *p)
-{
-    op->piece = p;
-    if (!fits(op, p->handle, p->region_bytes)) {
-        return;
-    }
-    if (op->at == op->bytes) {
-        finish(op);
-    } else if (p->base != NULL) {
-        op->state = WI_OP_COPYING;
-        wi_fetch_put(op);
-    } else {
-        move(op);
-    }
-}
-
-void wi_op_beyond(struct wi_op *op, uint64_t handle, uint64_t region_bytes)
-{
-    if (fits(op, handle, region_bytes)) {
-        if (op->bytes != op->at) { /* the owner contradicts itself */
-            wi_op_fail(op, WEIR_ERR_PEER_PROTOCOL, "it found nothing there");
-        } else {
-            finish(op);
-        }
-    }
-}
+/* ---- going on ------------------------------------------------------------ */
 
 /* False: not now. */
 static bool send_ask(struct wi_op *op)
@@ -301,6 +179,10 @@ static bool send_ask(struct wi_op *op)
 static bool look(struct wi_op *op)
 {
     struct wi_piece *p = wi_piece_get(op->share, op);
+    if (p != NULL && !wi_op_may_use(op, p)) {
+        wi_piece_drop(p);
+        p = NULL;
+    }
     if (p != NULL) {
         wi_list_remove(&op->on_call);
         wi_op_found(op, p);
@@ -376,27 +258,43 @@ static void send_sync(struct wi_op *op)
     wi_link_send(s->link, &m);
 }
 
+static void look_again(struct wi_op *op)
+{
+    struct wi_link *l = op->share->link;
+    if (!go_on(op)) {
+        wait_turn(op);
+    }
+    wi_link_pump(l);
+}
+
+static bool is_revoked(const struct wi_piece *p)
+{
+    return wi_load_rlx(&p->revoked) != 0; /* rlx: written under the lock */
+}
+
 void wi_op_landed(struct wi_op *op)
 {
     bool posted = op->state == WI_OP_MOVING;
-    drop_piece(op);
+    bool put = posted && op->kind == WI_OP_PUT;
     if (posted && op->code == WEIR_OK) {
         op->at += op->transfer.done;
     }
+    if (posted && !put && op->share != NULL) {
+        op->sure = op->sure ||
+                   (!is_revoked(op->piece) && wi_tally_was_even(op->share));
+    }
     op->state = WI_OP_LANDED;
-    if (op->code != WEIR_OK ||
-        (op->at == op->bytes && (op->kind != WI_OP_PUT || !posted))) {
-        finish(op);
+    if (!put || op->at != op->bytes) {
+        drop_piece(op); /* else when it is known whether it was revoked */
+    }
+    if (op->code != WEIR_OK || (op->at == op->bytes && op->sure && !put)) {
+        wi_op_finish(op);
     } else if (op->share == NULL || op->share->link->state == WI_LINK_DEAD) {
         wi_op_fail(op, WEIR_ERR_PEER_LOST, "the link was lost meanwhile");
-    } else if (op->at == op->bytes) {
+    } else if (put && op->at == op->bytes) {
         send_sync(op);
     } else {
-        struct wi_link *l = op->share->link;
-        if (!go_on(op)) {
-            wait_turn(op);
-        }
-        wi_link_pump(l);
+        look_again(op);
     }
 }
 
@@ -436,7 +334,7 @@ weir_err wi_op_on_answer(struct wi_share *s, const struct wi_msg_answer *m,
     } else {
         memcpy(op->buf, m->bytes, m->len);
         op->bytes = m->len;
-        finish(op);
+        wi_op_finish(op);
     }
     wi_ops_go_on(s);
     return WEIR_OK;
@@ -445,9 +343,16 @@ weir_err wi_op_on_answer(struct wi_share *s, const struct wi_msg_answer *m,
 void wi_op_on_synced(struct wi_share *s, uint32_t call)
 {
     struct wi_op *op = by_call(s, WI_OP_SYNCING, call);
-    if (op != NULL) {
-        op->state = WI_OP_LANDED;
-        finish(op);
+    if (op == NULL) {
+        return;
+    }
+    op->state = WI_OP_LANDED;
+    op->sure = op->sure || !is_revoked(op->piece); /* REVOKE came before this */
+    drop_piece(op);
+    if (op->sure) {
+        wi_op_finish(op);
+    } else {
+        look_again(op);
     }
 }
 

@@ -8,12 +8,17 @@
  *   COPYING   the worker copies, in weir_fetch_next      -> FINDING, OVER
  *   MOVING    a transfer is under way      -> LANDED
  *   LANDED    the worker goes on           -> FINDING, SYNCING, OVER
- *   SYNCING   for SYNCED                   -> OVER
+ *   SYNCING   for SYNCED                   -> FINDING, OVER
  *   ASKING    for ANSWER                   -> OVER
  *   OVER      in the fetch's queue
  *
  * The state changes under the node's lock, but for MOVING -> LANDED, which the
  * end of the transfer makes. COPYING, LANDED and OVER belong to the worker.
+ *
+ * It may use what was found before it began. It is over when it is sure that
+ * the region was still published then: by the tally (tally.h), or by a FIND of
+ * its own, of which comes that it is, or another region, with which it begins
+ * again.
  */
 #ifndef WI_OP_H
 #define WI_OP_H
@@ -50,7 +55,10 @@ struct wi_op {
     struct weir_name name;
     uint64_t off;
     uint64_t bytes;
-    uint64_t at; /* bytes that are there */
+    uint64_t asked; /* of `bytes`, which may be UINT64_MAX */
+    uint64_t at;    /* bytes that are there */
+    uint64_t begun; /* number of the call that began it: wi_regions.begun */
+    bool sure;      /* the region was published after that */
     uint64_t tag;
     uint64_t charge; /* of max_bytes */
     uint64_t deadline_ns;
@@ -75,6 +83,12 @@ static inline bool wi_op_in_turns(const struct wi_op *op)
     return op->user != NULL && op->buf != NULL && op->buf_bytes < op->bytes;
 }
 
+/** The byte that it looks for next: of what is whole, the first. */
+static inline uint64_t wi_op_place(const struct wi_op *op)
+{
+    return op->off + (op->at < op->bytes ? op->at : 0);
+}
+
 /** Begin an operation whose fields are set; what is posted starts with the next
  *  pump of the link. Returns the link, or NULL. */
 struct wi_link *wi_op_start(struct wi_op *op);
@@ -86,11 +100,8 @@ void wi_op_landed(struct wi_op *op);
 void wi_op_fail(struct wi_op *op, weir_err code, const char *fmt, ...)
     WI_PRINTF(3, 4);
 
-/** What it waited for is found. */
-void wi_op_found(struct wi_op *op, struct wi_piece *p);
-
-/** There is nothing where it begins: the region of this handle is that long. */
-void wi_op_beyond(struct wi_op *op, uint64_t handle, uint64_t region_bytes);
+/** It has ended, well or not, and the worker hears of it. */
+void wi_op_finish(struct wi_op *op);
 
 /** Operations that wait for the link, or for calls to come back, go on. */
 void wi_ops_go_on(struct wi_share *s);
@@ -111,6 +122,9 @@ void wi_op_on_synced(struct wi_share *s, uint32_t call);
 
 /** Memory for all of its bytes, 64-byte aligned. False: there is none. */
 bool wi_op_alloc(struct wi_op *op);
+
+/** Give back its buffer. Under the node's lock if that is arena memory. */
+void wi_op_free_buffer(struct wi_op *op);
 
 /** Give back what the operation has beside the program's memory. Under the
  *  node's lock if it has arena memory. */

@@ -9,6 +9,7 @@
 #include "core/link/post.h"
 #include "core/link/send.h"
 #include "core/region/extent.h"
+#include "core/region/tally.h"
 #include "core/transport.h"
 
 struct weir_region *wi_region_by_name(const struct wi_engine *e,
@@ -188,7 +189,7 @@ void wi_owner_refuse(struct wi_share *s, uint32_t call, weir_err code,
     wi_msg_init(&m, WI_MSG_FOUND);
     m.found.call = call;
     m.found.code = (int32_t)code;
-    wi_text_put(m.found.text, WI_TEXT_BYTES, text);
+    wi_text_put(m.found.text, WI_FOUND_TEXT_BYTES, text);
     wi_link_send_soon(s->link, &m);
 }
 
@@ -206,6 +207,10 @@ static weir_err give(struct wi_share *s, struct weir_region *r,
         return wi_fail(err, WEIR_ERR_UNSUPPORTED,
                        "borrowed memory is copied for who maps memory, and "
                        "cannot be written");
+    }
+    rc = wi_tally_grant(s, f);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     if (s->link->self) {
         p->users++;

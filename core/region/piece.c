@@ -8,6 +8,8 @@
 #include "core/link/send.h"
 #include "core/link/worker.h"
 #include "core/region/extent.h"
+#include "core/region/op_found.h"
+#include "core/region/tally.h"
 #include "core/transport.h"
 
 /* ---- finds --------------------------------------------------------------- */
@@ -17,19 +19,36 @@ static struct wi_find *find_of(struct wi_list *n)
     return wi_container_of(n, struct wi_find, on_share);
 }
 
-bool wi_piece_find(struct wi_share *s, struct wi_op *op)
+/* The owner may have answered before an operation began that comes later. */
+static void wait_for(struct wi_find *f, struct wi_op *op)
+{
+    op->call = f->call;
+    op->state = WI_OP_FINDING;
+    wi_list_remove(&op->on_call);
+    wi_list_push_back(op->begun <= f->begun ? &f->ops : &f->late, &op->on_call);
+}
+
+static void send_find(struct wi_share *s, const struct wi_find *f)
 {
     union wi_msg m;
+    wi_msg_init(&m, WI_MSG_FIND);
+    m.find.call = f->call;
+    m.find.space = f->name.space;
+    m.find.id = f->name.id;
+    m.find.off = f->off;
+    m.find.access = f->access;
+    wi_link_send_soon(s->link, &m);
+}
+
+bool wi_piece_find(struct wi_share *s, struct wi_op *op)
+{
     uint32_t access = op->kind == WI_OP_PUT ? WI_ACCESS_WRITE : WI_ACCESS_READ;
     wi_list_each(n, &s->finds)
     {
         struct wi_find *f = find_of(n);
         if (wi_name_equal(&f->name, &op->name) && f->access == access &&
-            f->off == op->off + op->at) {
-            wi_list_remove(&op->on_call);
-            wi_list_push_back(&f->ops, &op->on_call);
-            op->call = f->call;
-            op->state = WI_OP_FINDING;
+            f->off == wi_op_place(op)) {
+            wait_for(f, op);
             return true;
         }
     }
@@ -42,28 +61,38 @@ bool wi_piece_find(struct wi_share *s, struct wi_op *op)
         return true;
     }
     wi_list_init(&f->ops);
+    wi_list_init(&f->late);
+    f->begun = s->link->engine->regions->begun;
     f->name = op->name;
-    f->off = op->off + op->at;
+    f->off = wi_op_place(op);
     f->access = access;
     f->call = ++s->last_call;
-    op->call = f->call;
-    op->state = WI_OP_FINDING;
-    wi_list_remove(&op->on_call);
-    wi_list_push_back(&f->ops, &op->on_call);
     wi_list_push_back(&s->finds, &f->on_share);
     s->n_found++;
-    wi_msg_init(&m, WI_MSG_FIND);
-    m.find.call = f->call;
-    m.find.space = f->name.space;
-    m.find.id = f->name.id;
-    m.find.off = f->off;
-    m.find.access = access;
-    wi_link_send_soon(s->link, &m);
+    wait_for(f, op);
+    send_find(s, f);
     return true;
+}
+
+/* The next operation of a list of a find, or NULL. */
+static struct wi_op *take_op(struct wi_list *ops)
+{
+    struct wi_list *n = wi_list_take(ops);
+    if (n == NULL) {
+        return NULL;
+    }
+    struct wi_op *op = wi_container_of(n, struct wi_op, on_call);
+    op->state = WI_OP_LANDED; /* the find is not its business any more */
+    return op;
 }
 
 static void end_find(struct wi_share *s, struct wi_find *f)
 {
+    struct wi_op *op;
+    while ((op = take_op(&f->late)) != NULL) {
+        wi_list_push_back(&s->looking, &op->on_call);
+        s->room = true;
+    }
     wi_list_remove(&f->on_share);
     s->n_found--;
     free(f);
@@ -85,7 +114,7 @@ void wi_find_leave(struct wi_op *op)
     struct wi_share *s = op->share;
     struct wi_find *f = by_call(s, op->call);
     wi_list_remove(&op->on_call);
-    if (f != NULL && wi_list_empty(&f->ops)) {
+    if (f != NULL && wi_list_empty(&f->ops) && wi_list_empty(&f->late)) {
         union wi_msg m;
         wi_msg_init(&m, WI_MSG_LEAVE);
         m.word.arg = f->call;
@@ -168,10 +197,15 @@ static weir_err make_piece(struct wi_share *s, const struct wi_msg_found *m,
     p->bytes = m->bytes;
     p->map_bytes = m->map_bytes;
     p->incarnation = s->link->peer_incarnation;
+    p->once = !wi_tally_take(s, m) || (m->flags & WI_FOUND_ONCE) != 0;
     weir_err rc = map(s, p, err);
     if (rc != WEIR_OK) {
         free(p);
         return rc;
+    }
+    if (s->tally != NULL) {
+        p->tally = s->tally;
+        p->tally->users++;
     }
     wi_store_rlx(&p->users, 1); /* rlx: nobody knows it yet */
     wi_piece_list(p);
@@ -179,23 +213,11 @@ static weir_err make_piece(struct wi_share *s, const struct wi_msg_found *m,
     return WEIR_OK;
 }
 
-/* The next operation that waits for the find, or NULL. */
-static struct wi_op *take_op(struct wi_find *f)
-{
-    struct wi_list *n = wi_list_take(&f->ops);
-    if (n == NULL) {
-        return NULL;
-    }
-    struct wi_op *op = wi_container_of(n, struct wi_op, on_call);
-    op->state = WI_OP_LANDED; /* the find is not its business any more */
-    return op;
-}
-
 static void fail_all(struct wi_share *s, struct wi_find *f, weir_err code,
                      const char *text)
 {
     struct wi_op *op;
-    while ((op = take_op(f)) != NULL) {
+    while ((op = take_op(&f->ops)) != NULL) {
         wi_op_fail(op, code, "%s", text);
     }
     end_find(s, f);
@@ -204,7 +226,8 @@ static void fail_all(struct wi_share *s, struct wi_find *f, weir_err code,
 static void give(struct wi_share *s, struct wi_find *f, struct wi_piece *p)
 {
     struct wi_op *op;
-    while ((op = take_op(f)) != NULL) {
+    p->asked = wi_max_u64(p->asked, f->begun);
+    while ((op = take_op(&f->ops)) != NULL) {
         wi_piece_hold(p);
         wi_op_found(op, p);
     }
@@ -231,7 +254,7 @@ static void beyond(struct wi_share *s, struct wi_find *f,
                    const struct wi_msg_found *m)
 {
     struct wi_op *op;
-    while ((op = take_op(f)) != NULL) {
+    while ((op = take_op(&f->ops)) != NULL) {
         wi_op_beyond(op, m->handle, m->region_bytes);
     }
     end_find(s, f);
@@ -322,6 +345,7 @@ void wi_piece_on_revoke(struct wi_share *s, const struct wi_msg_grant *m)
             wi_piece_unlist(p);
         }
     }
+    wi_tally_hear(s);
     if (mapped) {
         purge_caches(s->link->engine);
     }
@@ -359,9 +383,8 @@ void wi_pieces_forget(struct wi_share *s)
     }
     while ((n = s->finds.next) != &s->finds) {
         struct wi_find *f = find_of(n);
-        struct wi_list *o;
-        while ((o = wi_list_take(&f->ops)) != NULL) { /* they are told later */
-        }
+        while (take_op(&f->ops) != NULL || take_op(&f->late) != NULL) {
+        } /* they are told later */
         end_find(s, f);
     }
 }

@@ -8,7 +8,9 @@
 /** A FIND on its way. */
 struct wi_find {
     struct wi_list on_share;
-    struct wi_list ops; /* that wait for it */
+    struct wi_list ops;  /* that wait for it, */
+    struct wi_list late; /* and that begun when it was sent: they look again */
+    uint64_t begun;      /* wi_regions.begun when it was sent */
     struct weir_name name;
     uint64_t off;
     uint32_t access;

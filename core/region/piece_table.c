@@ -7,6 +7,7 @@
 #include "core/link/send.h"
 #include "core/region/extent.h"
 #include "core/region/gone.h"
+#include "core/region/tally.h"
 #include "core/transport.h"
 
 /* ---- users --------------------------------------------------------------- */
@@ -105,6 +106,7 @@ uint32_t wi_pieces_sweep(struct wi_engine *e)
         if (p->part != NULL) {
             wi_piece_leave_part(p->part);
         }
+        wi_tally_drop(p->tally);
         free(p);
         n++;
     }
@@ -117,7 +119,7 @@ static struct wi_piece *look(const struct wi_share *s, const struct wi_op *op,
                              uint64_t unit)
 {
     uint32_t access = op->kind == WI_OP_PUT ? WI_ACCESS_WRITE : WI_ACCESS_READ;
-    uint64_t at = op->off + op->at;
+    uint64_t at = wi_op_place(op);
     wi_list_each(n, wi_table_chain(&s->by_name, hash_name(&op->name, unit)))
     {
         struct wi_piece *p = wi_container_of(n, struct wi_piece, by_name.chain);
@@ -131,7 +133,7 @@ static struct wi_piece *look(const struct wi_share *s, const struct wi_op *op,
 
 struct wi_piece *wi_piece_get(struct wi_share *s, const struct wi_op *op)
 {
-    uint64_t unit = (op->off + op->at) >> WI_STAGED_SHIFT;
+    uint64_t unit = wi_op_place(op) >> WI_STAGED_SHIFT;
     struct wi_piece *p = look(s, op, 0);
     if (p == NULL && unit != 0) {
         p = look(s, op, unit);

@@ -16,8 +16,8 @@
  *   region.c   weir_region_*                owner.c  FIND, DROP; grants
  *   extent.c   parts; copies of them        gone.c   ends of mappings
  *   call.c     calls that wait; weir_ask*   piece.c  FIND's ends, REVOKE
- *   op.c       operations, link's side      piece_table.c  the cache itself
- *   fetch*.c   the worker's side
+ *   op*.c      operations, link's side      piece_table.c  the cache itself
+ *   fetch*.c   the worker's side            tally.c  is a piece still good?
  */
 #ifndef WI_REGIONS_H
 #define WI_REGIONS_H
@@ -61,6 +61,7 @@ struct wi_regions {
     uint32_t n_pieces;      /* in the tables of all shares */
     uint64_t last_handle;
     uint64_t last_id;         /* of calls */
+    uint64_t begun;           /* counts calls that have begun operations */
     _Atomic uint32_t revokes; /* pieces revoked so far; written by: engine */
     struct wi_lq unused;      /* struct wi_piece without users; put by: any */
 };
@@ -82,8 +83,12 @@ struct wi_share {
     struct wi_list ending; /* and those that were dropped, to be ungranted */
     struct wi_list calls;
     uint32_t n_finds;
-    uint32_t ask_bytes; /* of ASKs, as charged */
-    uint64_t round;     /* of its last ask, see call.c */
+    uint32_t ask_bytes;      /* of ASKs, as charged */
+    uint64_t round;          /* of its last ask, see call.c */
+    uint64_t told;           /* REVOKEs sent, see tally.h; */
+    struct wi_mem tally_mem; /* the page that says so, */
+    uint64_t tally_key;      /* granted; 0: not (yet) */
+    bool tally_lacks;        /* there was no memory for it */
     /* as reader */
     struct wi_list pieces;     /* least recently used first; */
     struct wi_table by_name;   /* these, by name and place, */
@@ -98,6 +103,9 @@ struct wi_share {
     uint32_t asked_bytes; /* of ASKs on their way, as charged */
     uint32_t n_found;     /* FINDs on their way */
     uint32_t last_call;
+    uint64_t heard;         /* REVOKEs that have come */
+    struct wi_tally *tally; /* where memory is mapped */
+    bool tally_taken;       /* what FOUND says of it */
 };
 
 struct weir_region {
@@ -173,6 +181,10 @@ struct wi_piece {
     struct weir_name name;
     uint32_t access;
     uint32_t founds;
+    uint64_t asked; /* of what had begun by then (wi_regions.begun) it is known
+                       that the region was published after */
+    bool once;      /* it is for these alone */
+    struct wi_tally *tally;
     uint64_t handle;
     uint64_t key;
     uint64_t origin;

@@ -8,6 +8,7 @@
 #include "core/region/op.h"
 #include "core/region/owner.h"
 #include "core/region/piece.h"
+#include "core/region/tally.h"
 
 struct wi_share *wi_share_of(struct wi_link *l)
 {
@@ -81,6 +82,7 @@ static void link_gone(struct wi_link *l, bool clean, weir_err code,
                       const char *why)
 {
     if (l->share != NULL) {
+        wi_tally_void(l->share);
         wi_pieces_forget(l->share);
         wi_calls_forget(l->share);
         wi_ops_link_gone(l->share, clean, code, why);
@@ -93,6 +95,7 @@ static void link_over(struct wi_link *l)
     if (s != NULL) {
         wi_ops_link_over(s);
         wi_owner_link_over(s);
+        wi_tally_link_over(s);
         wi_list_remove(&s->on_regions);
         wi_table_fini(&s->held);
         wi_table_fini(&s->by_name);

@@ -18,7 +18,9 @@
  *
  * Over shm, gets of memory need nothing of the owner once they know where it
  * is: they go on while its process is stopped, which is then not noticed. What
- * needs an answer of the owner finds it lost after detect_ns.
+ * needs an answer of the owner finds it lost after detect_ns: also those that
+ * begin after it has closed any region that this node has read, until this node
+ * has heard of that.
  *
  * Beside the rows of queries on the same link, gets take turns with rings, and
  * at most 1 MiB of them is in flight on it. Where the link is the bottleneck,

@@ -13,11 +13,25 @@
  * node can read the region. Addresses and keys of the network are the library's
  * business.
  *
+ * A get or a put that begins after weir_region_publish has returned finds that
+ * region, until it is closed; one that begins after weir_region_close has
+ * returned never does: it ends with WEIR_ERR_NOT_FOUND, or in what is published
+ * under the name since. It begins after, if its program knows that by whatever
+ * way: a message, an ask, a file, a lock. What a reader keeps of a region does
+ * not change that, be it mapped pages. One that is under way when a region is
+ * closed ends in that one, in the next one, or with WEIR_ERR_NOT_FOUND, but
+ * never in parts of two. (Where one of the two runs an older version, the old
+ * region may be found until the reader's node has heard of the close. If the
+ * owner's node is opened anew, so it may until the reader's node has seen that
+ * the old one is gone: weir_got.incarnation tells.)
+ *
  * What a peer's get costs the owner depends on what lies below:
  *
  *              weir's memory       borrowed memory        a constant file
  *   verbs      nothing (RDMA read of what was            a copy, 1 MiB at a
- *              registered once, read-only)               time
+ *              registered once, read-only,               time
+ *              and of 8 bytes that say if it
+ *              was closed)
  *   shm        nothing (mapped)    a copy, 1 MiB at a    nothing (mapped)
  *                                  time; no puts
  *   tcp        sent by the owner, without a copy
@@ -127,8 +141,8 @@ WEIR_API uint64_t weir_region_bytes(const weir_region *region);
 
 /**
  * Revoke and free. The name is free at once. Operations of peers that are under
- * way end with their bytes or with WEIR_ERR_NOT_FOUND; later ones with the
- * latter.
+ * way end with their bytes, or as later ones do: with WEIR_ERR_NOT_FOUND, or in
+ * another region that is published under the name by then.
  *
  * The memory itself is let go when no peer can reach it any more: when each
  * peer has said that it has stopped, or its link has ended. Over shm a peer

@@ -24,6 +24,11 @@
     X(suite, place, unknown_name_is_an_error)                                  \
     X(suite, place, own_region_is_got)                                         \
     X(suite, place, closed_region_is_not_found)                                \
+    X(suite, place, published_again_is_the_new_one)                            \
+    X(suite, place, published_again_has_its_own_length)                        \
+    X(suite, place, put_goes_to_the_new_one)                                   \
+    X(suite, place, get_passes_an_older_one)                                   \
+    X(suite, place, owner_without_the_link_closes_a_region)                    \
     X(suite, place, names_are_used_once)                                       \
     X(suite, place, region_closed_under_gets)                                  \
     X(suite, place, large_get_is_whole)                                        \

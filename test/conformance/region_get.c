@@ -240,29 +240,6 @@ void wt_region_own_region_is_got(const struct wt_place *place)
     wt_reads_close(r);
 }
 
-void wt_region_closed_region_is_not_found(const struct wt_place *place)
-{
-    struct wt_reads *r = wt_reads_open(place, 0, NULL);
-    const struct weir_get get = {.name = {7, 7}, .bytes = 100};
-    for (uint32_t i = 0; i < 5; i++) { /* the name is free at once */
-        weir_region *region = wt_region(r, 1, 7, 1000 + i, 0);
-        struct weir_got got;
-        do { /* a piece of the old one may be in use until it is revoked */
-            got = wt_get(r, 1, &get);
-            weir_fetch_release(r->fetch, &got);
-        } while (got.code == WEIR_OK && got.region_bytes != 1000 + i);
-        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
-        weir_region_close(region);
-    }
-    struct weir_got got;
-    do {
-        got = wt_get(r, 1, &get);
-        weir_fetch_release(r->fetch, &got);
-    } while (got.code == WEIR_OK);
-    cr_assert_eq(got.code, WEIR_ERR_NOT_FOUND);
-    wt_reads_close(r);
-}
-
 void wt_region_names_are_used_once(const struct wt_place *place)
 {
     struct wt_reads *r = wt_reads_open(place, 0, NULL);

@@ -113,6 +113,8 @@ static const struct field fields[] = {
     F(FOUND, found, off, NONE),
     F(FOUND, found, bytes, NONE),
     F(FOUND, found, map_bytes, NONE),
+    F(FOUND, found, flags, NONE),
+    F(FOUND, found, tally_off, NONE),
     GRANT_FIELDS(DROP),
     GRANT_FIELDS(REVOKE),
     F(ASK, ask, call, NONE),

@@ -434,7 +434,7 @@ static int tcp_fd(struct wi_transport *base)
 const struct wi_transport_ops wi_tcp_ops = {
     .name = "tcp",
     .caps = WI_CAP_WRITE | WI_CAP_READ | WI_CAP_FD | WI_CAP_GUARD |
-            WI_CAP_LOCAL_ANY | WI_CAP_LAZY,
+            WI_CAP_LOCAL_ANY | WI_CAP_LAZY | WI_CAP_TALLY,
     .max_message_bytes = TCP_MESSAGE_BYTES,
     .usual_frame_bytes = WI_USUAL_FRAME_BYTES,
     .open = tcp_open,

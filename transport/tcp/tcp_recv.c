@@ -152,6 +152,10 @@ static void begin_answer(struct tcp_ep *ep, const struct header *h)
     rx->left = h->bytes;
     rx->answer = true;
     rx->read += h->bytes;
+    if (h->key > wi_load_rlx(&ep->base.tally_heard)) { /* rlx: own counter */
+        /* rlx: the completion of the read orders it (E4) */
+        wi_store_rlx(&ep->base.tally_heard, h->key);
+    }
 }
 
 static void end_payload(struct tcp_ep *ep)

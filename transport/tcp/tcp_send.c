@@ -228,7 +228,10 @@ static bool queue_answers(struct tcp_ep *ep, uint32_t turns)
         uint32_t left = answer.bytes - ep->answered;
         uint32_t bytes = wi_min_u32(left, TCP_TURN_BYTES);
         uint8_t *at = stage(tx, TCP_HEADER_BYTES, 0);
-        encode_header(at, TCP_READ_DATA, bytes, 0, 0);
+        /* E16 acquire: after the READ has come; pairs with E16 release in
+         * tell() of tally.c */
+        encode_header(at, TCP_READ_DATA, bytes,
+                      wi_load_acq(&ep->base.tally_told), 0);
         add_piece(tx, (const uint8_t *)answer.base + ep->answered, bytes, 0);
         tx->piece[(tx->tail - 1) % TCP_PIECES].grant = answer.grant;
         ep->answered = bytes < left ? ep->answered + bytes : 0;
