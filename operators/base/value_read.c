@@ -6,42 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operators/base/date.h"
+#include "operators/base/digits.h"
 #include "operators/base/neutral.h"
+#include "operators/base/time_read.h"
 
 enum {
-    DATE_BYTES = 10,
     SAFE_DIGITS = 18, /* any number of 18 digits fits int64 */
     EXACT_DIGITS = 15,
     FLOAT_BYTES = 512,
-    NO_DIGITS = -1000000, /* stays negative in every sum */
 };
-
-static uint32_t digit(char c)
-{
-    return (uint32_t)(unsigned char)c - '0';
-}
-
-/* 1..18 digits. */
-static bool short_number(const char *text, size_t len, uint64_t *out)
-{
-    uint64_t value = 0;
-    bool ok = len > 0;
-    for (size_t i = 0; i < len; i++) {
-        uint32_t d = digit(text[i]);
-        ok &= d < 10;
-        value = value * 10 + d;
-    }
-    *out = value;
-    return ok;
-}
-
-static struct wi_str skip_sign(struct wi_str text, bool *negative)
-{
-    *negative = text.n_bytes > 0 && text.data[0] == '-';
-    const bool sign = *negative || (text.n_bytes > 0 && text.data[0] == '+');
-    return (struct wi_str){text.data + sign, text.n_bytes - sign};
-}
 
 /* ---- integers and decimals ----------------------------------------------- */
 
@@ -65,7 +38,7 @@ static enum wi_read any_size(struct wi_str text, uint32_t scale, wi_u128 *out)
     bool fits = true;
     *out = 0;
     for (uint32_t i = 0; i < text.n_bytes; i++) {
-        const uint32_t d = digit(text.data[i]);
+        const uint32_t d = wi_digit(text.data[i]);
         if (text.data[i] == '.' && !point) {
             point = true;
             continue;
@@ -90,10 +63,10 @@ static bool short_size(struct wi_str text, uint32_t scale, wi_u128 *out)
     uint64_t fraction = 0;
     const size_t point = scale == 0 ? text.n_bytes : text.n_bytes - scale - 1;
     if (text.n_bytes <= scale || text.n_bytes > SAFE_DIGITS ||
-        !short_number(text.data, point, &whole) ||
+        !wi_short_number(text.data, point, &whole) ||
         (scale > 0 &&
          (text.data[point] != '.' ||
-          !short_number(text.data + point + 1, scale, &fraction)))) {
+          !wi_short_number(text.data + point + 1, scale, &fraction)))) {
         return false;
     }
     *out = whole * (uint64_t)wi_pow10(scale) + fraction;
@@ -105,7 +78,7 @@ static enum wi_read read_exact(struct wi_str text, uint32_t scale,
 {
     bool negative;
     wi_u128 size;
-    text = skip_sign(text, &negative);
+    text = wi_skip_sign(text, &negative);
     if (!short_size(text, scale, &size)) {
         enum wi_read rc = any_size(text, scale, &size);
         if (rc != WI_READ_OK) {
@@ -124,9 +97,9 @@ static bool short_int(struct wi_str text, int64_t *out)
 {
     bool negative;
     uint64_t size;
-    text = skip_sign(text, &negative);
+    text = wi_skip_sign(text, &negative);
     if (text.n_bytes > SAFE_DIGITS ||
-        !short_number(text.data, text.n_bytes, &size)) {
+        !wi_short_number(text.data, text.n_bytes, &size)) {
         return false;
     }
     *out = negative ? -(int64_t)size : (int64_t)size;
@@ -183,9 +156,9 @@ static bool short_float(struct wi_str text, double *out)
     uint32_t digits = 0;
     uint32_t decimals = 0;
     bool point = false;
-    text = skip_sign(text, &negative);
+    text = wi_skip_sign(text, &negative);
     for (uint32_t i = 0; i < text.n_bytes; i++) {
-        const uint32_t d = digit(text.data[i]);
+        const uint32_t d = wi_digit(text.data[i]);
         if (d <= 9) {
             value = value * 10 + d;
             digits++;
@@ -285,115 +258,6 @@ enum wi_read wi_read_bool(struct wi_str text, bool *out)
         return WI_READ_MALFORMED;
     }
     *out = is_word(text, "true", '1');
-    return WI_READ_OK;
-}
-
-/* ---- dates and times ----------------------------------------------------- */
-
-/* The number of two digits; negative if they are not digits. */
-static int two(const char *text)
-{
-    uint32_t a = digit(text[0]);
-    uint32_t b = digit(text[1]);
-    return a < 10 && b < 10 ? (int)(a * 10 + b) : NO_DIGITS;
-}
-
-static int days_in_month(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return days[month - 1] + (month == 2 && leap);
-}
-
-enum wi_read wi_read_date(struct wi_str text, int64_t *out)
-{
-    const char *t = text.data;
-    if (text.n_bytes != DATE_BYTES || t[4] != '-' || t[7] != '-') {
-        return WI_READ_MALFORMED;
-    }
-    int year = two(t) * 100 + two(t + 2);
-    int month = two(t + 5);
-    int day = two(t + 8);
-    if (year < 0 || month < 1 || month > 12 || day < 1 ||
-        day > days_in_month(year, month)) {
-        return WI_READ_MALFORMED;
-    }
-    *out = wi_days_of_civil((struct wi_civil){
-        .year = year, .month = (uint32_t)month, .day = (uint32_t)day});
-    return WI_READ_OK;
-}
-
-/* ".5" and so on, in nanoseconds, at *at; moves *at to its end. */
-static bool split_second(struct wi_str text, uint32_t *at, uint64_t *out)
-{
-    const char *digits = text.data + *at + 1;
-    uint32_t n = 0;
-    while (*at + 1 + n < text.n_bytes && digit(digits[n]) < 10) {
-        n++;
-    }
-    if (n > 9 || !short_number(digits, n, out)) {
-        return false;
-    }
-    *out *= (uint64_t)wi_pow10(9 - n);
-    *at += 1 + n;
-    return true;
-}
-
-/* "hh:mm", "hh:mm:ss", "hh:mm:ss.f", at *at; moves *at to its end. */
-static bool clock_time(struct wi_str text, uint32_t *at, int64_t *seconds,
-                       uint64_t *ns)
-{
-    const char *t = text.data + *at;
-    const uint32_t left = text.n_bytes - *at;
-    if (left < 5 || t[2] != ':') {
-        return false;
-    }
-    const bool with_seconds = left >= 8 && t[5] == ':';
-    int hour = two(t);
-    int minute = two(t + 3);
-    int second = with_seconds ? two(t + 6) : 0;
-    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
-        second > 59) {
-        return false;
-    }
-    *seconds = hour * 3600 + minute * 60 + second;
-    *at += with_seconds ? 8 : 5;
-    return !with_seconds || *at == text.n_bytes || text.data[*at] != '.' ||
-           split_second(text, at, ns);
-}
-
-enum wi_read wi_read_timestamp(struct wi_str text, uint8_t unit, int64_t *out)
-{
-    const uint64_t tick_ns =
-        UINT64_C(1000000000) / (uint64_t)wi_unit_ticks(unit);
-    const struct wi_str date = {text.data, DATE_BYTES};
-    int64_t days;
-    int64_t seconds = 0;
-    uint64_t ns = 0;
-    uint32_t at = DATE_BYTES;
-    if (text.n_bytes < DATE_BYTES || wi_read_date(date, &days) != WI_READ_OK) {
-        return WI_READ_MALFORMED;
-    }
-    if (text.n_bytes > DATE_BYTES) {
-        const char between = text.data[at++];
-        if ((between != ' ' && between != 'T') ||
-            !clock_time(text, &at, &seconds, &ns)) {
-            return WI_READ_MALFORMED;
-        }
-        at += at < text.n_bytes && text.data[at] == 'Z';
-    }
-    if (at != text.n_bytes) {
-        return WI_READ_MALFORMED;
-    }
-    /* In 128 bits: the first second of the range begins below INT64_MIN,
-     * although its end fits. */
-    wi_i128 value =
-        (wi_i128)(days * WI_DAY_SECONDS + seconds) * wi_unit_ticks(unit);
-    value += ns / tick_ns;
-    if (ns % tick_ns != 0 || value < INT64_MIN || value > INT64_MAX) {
-        return WI_READ_MISFIT;
-    }
-    *out = (int64_t)value;
     return WI_READ_OK;
 }
 

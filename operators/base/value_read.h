@@ -6,7 +6,8 @@
  *   integer, decimal  -12.50 +7 .5 3. 1.500     digits, a point among them
  *   float             the same, 1e-7 inf -inf nan
  *   bool              true false 1 0            in any case
- *   date              2013-07-01                years 0000 to 9999
+ *   date              2013-07-01 -0044-03-15    a year of four digits, or of
+ *                     10000-01-01               more, with or without a sign
  *   timestamp         2013-07-01                midnight
  *                     2013-07-01 12:30          T for the space, seconds, a
  *                     2013-07-01T12:30:01.5Z    fraction, a Z: each is optional
@@ -41,7 +42,7 @@ enum wi_read {
 enum wi_read wi_value_read(struct wi_str text, const struct wi_type *type,
                            struct wi_value *out);
 
-/* For readers of many values of one type. */
+/* For readers of many values of one type; of dates and times: time_read.h. */
 
 enum wi_read wi_read_int64(struct wi_str text, int64_t *out);
 enum wi_read wi_read_uint64(struct wi_str text, uint64_t *out);
@@ -50,12 +51,6 @@ enum wi_read wi_read_decimal(struct wi_str text, const struct wi_type *type,
 enum wi_read wi_read_float64(struct wi_str text, double *out);
 enum wi_read wi_read_float32(struct wi_str text, float *out);
 enum wi_read wi_read_bool(struct wi_str text, bool *out);
-
-/** Days since 1970-01-01. */
-enum wi_read wi_read_date(struct wi_str text, int64_t *out);
-
-/** @param unit  enum wi_unit, which *out counts since 1970-01-01 */
-enum wi_read wi_read_timestamp(struct wi_str text, uint8_t unit, int64_t *out);
 
 /** How a value of this type is written, for messages. */
 const char *wi_value_form(const struct wi_type *type);

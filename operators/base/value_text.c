@@ -208,8 +208,8 @@ uint32_t wi_date_text(int64_t days, char text[WI_VALUE_TEXT_BYTES])
     const struct wi_civil c = wi_civil_of_days(days);
     if (c.year < 0 || c.year > 9999) {
         return (uint32_t)snprintf(text, WI_VALUE_TEXT_BYTES,
-                                  "%04" PRId64 "-%02u-%02u", c.year, c.month,
-                                  c.day);
+                                  "%0*" PRId64 "-%02u-%02u", c.year < 0 ? 5 : 4,
+                                  c.year, c.month, c.day);
     }
     put_digits(text, 4, (uint64_t)c.year);
     text[4] = '-';

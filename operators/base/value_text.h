@@ -9,8 +9,8 @@
  *   date                 2013-07-01
  *   timestamp            2013-07-01 12:30:00, and .250 if it has a fraction
  *
- * Dates outside the years 0000 to 9999 have a text, too, but it cannot be read
- * back.
+ * A year has four digits at least, and a sign if it is negative: the one before
+ * 0001 is 0000.
  *
  * All of them:
  *

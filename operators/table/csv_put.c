@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operators/table/csv_put.h"
 
+#include "operators/base/time_read.h"
 #include "operators/base/utf8.h"
 #include "operators/base/value_read.h"
 

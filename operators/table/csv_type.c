@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "operators/base/time_read.h"
 #include "operators/base/value_read.h"
 #include "operators/base/value_text.h"
 
@@ -79,10 +80,12 @@ static bool is_plain_bool(const char *text, size_t len)
            (len == 5 && memcmp(text, "false", 5) == 0);
 }
 
+/* Of other years, 12345-01-02, it is more often a text. */
 static bool is_date(const char *text, size_t len)
 {
+    enum { BYTES = 10 };
     int64_t days;
-    return wi_read_date(as_str(text, len), &days) == WI_READ_OK;
+    return len == BYTES && wi_read_date(as_str(text, len), &days) == WI_READ_OK;
 }
 
 static bool is_time(const char *text, size_t len, uint8_t unit)

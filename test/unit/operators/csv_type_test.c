@@ -33,6 +33,7 @@ Test(csv_type, a_column_has_the_narrowest_type_that_keeps_its_texts)
     EXPECT_TYPE("int64", "9223372036854775807", "-9223372036854775808");
     EXPECT_TYPE("bool", "true", "false");
     EXPECT_TYPE("date", "2024-02-29", "0000-01-01", "9999-12-31");
+    EXPECT_TYPE("utf8", "2024-02-29", "12345-01-02");
     EXPECT_TYPE("float64", "1.5", "2");
     EXPECT_TYPE("float64", "1.5", "2.25");
     EXPECT_TYPE("float64", "0.1", "1e+20", "1e-07");

@@ -77,7 +77,7 @@ static const char *const malformed[][2] = {
     {"nosuch(1)", "there is no function `nosuch`"},
     {"count(a)", "there is no function `count`"},
     {"date '2013-1-1'", "expected YYYY-MM-DD"},
-    {"date '10000-01-01'", "expected YYYY-MM-DD"},
+    {"date '010000-01-01'", "expected YYYY-MM-DD"},
     {"timestamp '2013-01-01 24:00:00'", "expected YYYY-MM-DD HH:MM:SS"},
     {"timestamp '9999-01-01 00:00:00.000000001'", "does not fit"},
     {"decimal 'x'", "expected a number"},

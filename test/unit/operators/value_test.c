@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "operators/base/time_read.h"
 #include "operators/base/value_read.h"
 #include "operators/base/value_text.h"
 #include "operators/expr/eval.h"
@@ -21,6 +22,26 @@ static const struct {
     {"date", "0000-01-01", "0000-01-01"},
     {"date", "0000-02-29", "0000-02-29"},
     {"date", "9999-12-31", "9999-12-31"},
+    {"date", "10000-01-01", "10000-01-01"},
+    {"date", "+10000-01-01", "10000-01-01"},
+    {"date", "-0001-12-31", "-0001-12-31"},
+    {"date", "-0004-02-29", "-0004-02-29"},
+    {"date", "-0001-02-29", NULL},
+    {"date", "5881580-07-11", "5881580-07-11"},
+    {"date", "5881580-07-12", NULL},
+    {"date", "-5877641-06-23", "-5877641-06-23"},
+    {"date", "-5877641-06-22", NULL},
+    {"date", "010000-01-01", NULL},
+    {"date", "-001-01-01", NULL},
+    {"date", "1234567890123-01-01", NULL},
+    {"timestamp(us)", "12345-06-07 08:09:10.5", "12345-06-07 08:09:10.500000"},
+    {"timestamp(ms)", "-0044-03-15T12:00Z", "-0044-03-15 12:00:00"},
+    {"timestamp(s)", "292277026596-12-04 15:30:07",
+     "292277026596-12-04 15:30:07"},
+    {"timestamp(s)", "292277026596-12-04 15:30:08", NULL},
+    {"timestamp(s)", "-292277022657-01-27 08:29:52",
+     "-292277022657-01-27 08:29:52"},
+    {"timestamp(s)", "999999999999-01-01", NULL},
     {"date", "2013-02-29", NULL},
     {"date", "2013-7-01", NULL},
     {"timestamp(s)", "0000-01-01 00:00:00", "0000-01-01 00:00:00"},
@@ -331,6 +352,32 @@ Test(value, every_day_of_ten_millennia_comes_back)
         cr_assert_eq(days, d);
         cr_assert_gt(strcmp(text, last), 0); /* in order, none twice */
         memcpy(last, text, sizeof(last));
+    }
+}
+
+/* All of a type's values, a step apart. */
+Test(value, every_date_and_timestamp_that_is_printed_is_read)
+{
+    const struct wi_type types[] = {
+        {.kind = WI_TYPE_DATE32},
+        {.kind = WI_TYPE_TIMESTAMP, .unit = WI_SECOND},
+        {.kind = WI_TYPE_TIMESTAMP, .unit = WI_MILLI},
+        {.kind = WI_TYPE_TIMESTAMP, .unit = WI_MICRO},
+        {.kind = WI_TYPE_TIMESTAMP, .unit = WI_NANO},
+    };
+    for (size_t k = 0; k < sizeof(types) / sizeof(types[0]); k++) {
+        const struct wi_value_range range = wi_type_range(&types[k]);
+        const wi_i128 step = (range.most - range.least) / 100003;
+        for (wi_i128 v = range.least; v <= range.most; v += step) {
+            char text[WI_VALUE_TEXT_BYTES];
+            const struct wi_value in = {.i = (int64_t)v};
+            struct wi_value out;
+            const uint32_t n = wi_value_text(&types[k], &in, text);
+            cr_assert_eq(n, strlen(text));
+            cr_assert_eq(wi_value_read(str_of(text), &types[k], &out),
+                         WI_READ_OK, "%s", text);
+            cr_assert_eq(out.i, in.i, "%s", text);
+        }
     }
 }
 
