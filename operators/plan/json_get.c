@@ -8,6 +8,7 @@
 
 #include "operators/base/fail.h"
 #include "operators/base/neutral.h"
+#include "operators/base/value_text.h"
 #include "operators/plan/draft.h"
 #include "operators/plan/json.h"
 
@@ -52,6 +53,16 @@ weir_err wi_json_fail(struct wi_json *j, weir_err code, const char *fmt, ...)
 
 #define FOUND_BYTES 80
 
+/* With a point or an exponent, as it is no integer. */
+static const char *real_text(double v, char text[FOUND_BYTES])
+{
+    const uint32_t n = wi_float_text(v, false, text);
+    if (strpbrk(text, ".e") == NULL) {
+        memcpy(text + n, ".0", 3);
+    }
+    return text;
+}
+
 static const char *found_text(const json_t *found, char text[FOUND_BYTES])
 {
     switch (json_typeof(found)) {
@@ -70,9 +81,7 @@ static const char *found_text(const json_t *found, char text[FOUND_BYTES])
                        json_integer_value(found));
         return text;
     case JSON_REAL:
-        (void)wi_neutral_format(text, FOUND_BYTES, "%g",
-                                json_real_value(found));
-        return text;
+        return real_text(json_real_value(found), text);
     default:
         (void)snprintf(text, FOUND_BYTES, "\"%.60s\"",
                        json_string_value(found));

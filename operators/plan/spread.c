@@ -151,11 +151,29 @@ weir_err wi_spread_project(struct wi_draft *b)
     return WEIR_OK;
 }
 
-weir_err wi_spread_limit(struct wi_draft *b)
+/* Of the first rows of every worker a limit takes those that are the first of
+ * all. */
+static weir_err check_limit(struct wi_draft *b, const struct wi_plan_op *in)
 {
     const struct wi_limit_params *p = &b->op->p.limit;
-    const struct wi_plan_op *in = wi_draft_nth(b, 0);
     const uint64_t cut = in->notes.cut;
+    if (cut == 0 || in->notes.n_order == 0) {
+        return check_whole(b, in);
+    }
+    if (p->offset <= cut && p->rows <= cut - p->offset) {
+        return WEIR_OK;
+    }
+    return wi_draft_fail(
+        b, WEIR_ERR_ARG,
+        "rows %" PRIu64 " and offset %" PRIu64 " need more than the first "
+        "%" PRIu64 " rows, and the sort below \"%s\" gives no more: raise its "
+        "rows, or leave them out",
+        p->rows, p->offset, cut, in->name);
+}
+
+weir_err wi_spread_limit(struct wi_draft *b)
+{
+    const struct wi_plan_op *in = wi_draft_nth(b, 0);
     if (in->notes.spread.kind != WI_SPREAD_SINGLE) {
         return wi_draft_fail(
             b, WEIR_ERR_ARG,
@@ -164,14 +182,10 @@ weir_err wi_spread_limit(struct wi_draft *b)
             "shuffle with \"by\": \"gather\", or a merge, above \"%s\"",
             in->name, in->name);
     }
-    if (cut != 0 && (in->notes.n_order == 0 || p->offset > cut ||
-                     p->rows > cut - p->offset)) {
-        return check_whole(b, in);
-    }
     b->op->notes.spread = in->notes.spread;
     b->op->notes.order = in->notes.order;
     b->op->notes.n_order = in->notes.n_order;
-    return WEIR_OK;
+    return check_limit(b, in);
 }
 
 /* Is it a second top-k, over the rows of all workers? */

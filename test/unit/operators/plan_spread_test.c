@@ -255,7 +255,11 @@ Test(plan_spread, the_first_rows_of_each_worker_are_not_those_of_all)
     bad(weir_plan_limit(plan, "n", "top", 5, 0, &err), &err, "\"gather\"");
     good(weir_plan_merge(plan, "m", "top", &err), &err);
     bad(weir_plan_result(plan, "m", &err), &err, "a limit of 5 rows or less");
-    bad(weir_plan_limit(plan, "n", "m", 5, 1, &err), &err, "5 rows or less");
+    bad(weir_plan_limit(plan, "n", "m", 5, 1, &err), &err,
+        "rows 5 and offset 1 need more than the first 5 rows, and the sort "
+        "below \"m\" gives no more");
+    bad(weir_plan_limit(plan, "n", "m", UINT64_MAX - 1, 1, &err), &err, "more");
+    bad(weir_plan_limit(plan, "n", "m", 1, UINT64_MAX - 1, &err), &err, "more");
     good(weir_plan_limit(plan, "n", "m", 4, 1, &err), &err);
     good(weir_plan_result(plan, "n", &err), &err);
     weir_plan_close(plan);
