@@ -3,8 +3,10 @@
  * Options of who a node is (weir/identity.h), the same for all commands that
  * open one:
  *
- *   --secret-file FILE                        that it knows a secret
- *   --tls-psk                                 and TLS by it
+ *   --secret-file FILE                        that it knows a secret, with TLS
+ *                                             by it over tcp
+ *   --tls-psk                                 and no way without TLS
+ *   --plain                                   and no TLS
  *   --tls-cert, --tls-key, --tls-ca FILE      that it has a certificate
  *   --name NAME                               of which name
  *   --server-name NAME                        and whom it talks to (guests)
@@ -25,6 +27,7 @@ struct identity {
     const char *name;        /* NULL: the library's, or the command's */
     const char *server_name; /* NULL: the host of the address */
     bool tls_psk;
+    bool plain;
     struct weir_identity tls;
 };
 
@@ -34,8 +37,12 @@ struct identity {
 #define IDENTITY_KEY_DOC "Its key, which others may not read"
 #define IDENTITY_CA_DOC "Certificates of the authorities of peers"
 #define IDENTITY_PSK_DOC                                                       \
-    "Use TLS over tcp without certificates, with keys that are made from the " \
-    "secret (--secret-file); all nodes need it"
+    "With --secret-file: no way to other hosts but TLS by the secret; auto "   \
+    "leaves RDMA out, which is not encrypted"
+#define IDENTITY_PLAIN_DOC                                                     \
+    "With --secret-file: no TLS over tcp, at all nodes. Whoever is on the "    \
+    "way "                                                                     \
+    "can read and alter statements and rows"
 #define IDENTITY_NAME_DOC "Of the node, as its certificate has it [HOST-PID]"
 
 #define IDENTITY_SERVER_DOC                                                    \
@@ -55,6 +62,8 @@ struct identity {
         OPTION_TEXT(type, member.tls.tls_ca_file)
 #define IDENTITY_PSK(type, member)                                             \
     "tls-psk", 0, NULL, IDENTITY_PSK_DOC, OPTION_FLAG(type, member.tls_psk)
+#define IDENTITY_PLAIN(type, member)                                           \
+    "plain", 0, NULL, IDENTITY_PLAIN_DOC, OPTION_FLAG(type, member.plain)
 #define IDENTITY_NAME(type, member)                                            \
     "name", 0, "NAME", IDENTITY_NAME_DOC, OPTION_TEXT(type, member.name)
 
@@ -62,8 +71,9 @@ struct identity {
     "server-name", 0, "NAME", IDENTITY_SERVER_DOC,                             \
         OPTION_TEXT(type, member.server_name)
 
-/** Is TLS wanted? Errors: none. Blocks: never. Threads: any. */
-bool identity_has_tls(const struct identity *id);
+/** Is it TLS by the secret, over tcp? Errors: none. Blocks: never. Threads:
+ *  any. */
+bool identity_by_secret(const struct identity *id);
 
 /** After all options: ends the program by argp_error if those of TLS do not
  *  belong together; else `tls` is complete. Blocks: never. Threads: one. */

@@ -170,6 +170,7 @@ struct wi_event {
     uint32_t len;
     const char *reason; /* CLOSED: one line, valid until the next poll */
     bool hung_up;       /* CLOSED, not CONNECTED: it may have room later */
+    bool refused;       /* likewise: one of the two is not whom it has to be */
 };
 
 /** One one-sided operation. */

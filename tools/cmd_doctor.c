@@ -19,6 +19,7 @@ enum {
     KEY_TIMEOUT,
     KEY_SECRET,
     KEY_PSK,
+    KEY_PLAIN,
     KEY_CERT,
     KEY_TLS_KEY,
     KEY_CA,
@@ -54,6 +55,7 @@ static const struct argp_option options[] = {
     {"secret-file", KEY_SECRET, "FILE", 0,
      "The secret of the nodes that are opened; both ends need it", 0},
     {"tls-psk", KEY_PSK, NULL, 0, IDENTITY_PSK_DOC, 0},
+    {"plain", KEY_PLAIN, NULL, 0, IDENTITY_PLAIN_DOC, 0},
     {"tls-cert", KEY_CERT, "FILE", 0, IDENTITY_CERT_DOC, 0},
     {"tls-key", KEY_TLS_KEY, "FILE", 0, IDENTITY_KEY_DOC, 0},
     {"tls-ca", KEY_CA, "FILE", 0, IDENTITY_CA_DOC, 0},
@@ -85,6 +87,9 @@ static bool take_identity(int key, const char *arg, struct identity *id)
         return true;
     case KEY_PSK:
         id->tls_psk = true;
+        return true;
+    case KEY_PLAIN:
+        id->plain = true;
         return true;
     case KEY_CERT:
         id->tls.tls_cert_file = arg;

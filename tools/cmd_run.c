@@ -54,6 +54,7 @@ static const struct option_row rows[] = {
      "The processes prove to each other that they know the secret in it",
      OPTION_TEXT(struct run_args, job.identity.secret_file)},
     {IDENTITY_PSK(struct run_args, job.identity)},
+    {IDENTITY_PLAIN(struct run_args, job.identity)},
     {IDENTITY_CERT(struct run_args, job.identity)},
     {IDENTITY_KEY(struct run_args, job.identity)},
     {IDENTITY_CA(struct run_args, job.identity)},

@@ -58,6 +58,7 @@ static const struct option_row rows[] = {
      "The processes prove to each other that they know the secret in it",
      OPTION_TEXT(struct shuffle_args, identity.secret_file)},
     {IDENTITY_PSK(struct shuffle_args, identity)},
+    {IDENTITY_PLAIN(struct shuffle_args, identity)},
     {IDENTITY_CERT(struct shuffle_args, identity)},
     {IDENTITY_KEY(struct shuffle_args, identity)},
     {IDENTITY_CA(struct shuffle_args, identity)},

@@ -105,6 +105,31 @@ static weir_node *open_node(struct doctor *d, const char *transport)
     return node;
 }
 
+static void say_identity(struct doctor *d)
+{
+    const struct identity *id = &d->identity;
+    if (id->secret_file != NULL) {
+        doctor_say(d, DOCTOR_OK, "identity", NULL,
+                   "%s: a secret that others cannot read", id->secret_file);
+    }
+    if (identity_by_secret(id)) {
+        doctor_say(d, DOCTOR_OK, "identity", NULL,
+                   "TLS over tcp, by keys from the secret");
+    } else if (id->tls.tls_cert_file != NULL) {
+        doctor_say(d, DOCTOR_OK, "identity", NULL,
+                   "%s: a certificate of this name, with its key",
+                   id->tls.tls_cert_file);
+    } else if (id->plain) {
+        doctor_say(d, DOCTOR_NOTE, "identity", NULL,
+                   "plain: whoever is on the way over tcp can read and alter "
+                   "rows and statements");
+    } else {
+        doctor_say(d, DOCTOR_NOTE, "identity", DOCTOR_MAKE_SECRET,
+                   "nodes that listen beyond 127.0.0.1 without secret_file "
+                   "take whoever reaches them for a peer");
+    }
+}
+
 void doctor_node(struct doctor *d)
 {
     char why[256];
@@ -118,23 +143,7 @@ void doctor_node(struct doctor *d)
     (void)weir_node_why(node, NULL, why, sizeof(why));
     doctor_say(d, DOCTOR_OK, "transports", NULL, "%s", why);
     weir_node_close(node);
-    if (d->identity.secret_file != NULL) {
-        doctor_say(d, DOCTOR_OK, "identity", NULL,
-                   "%s: a secret that others cannot read",
-                   d->identity.secret_file);
-    }
-    if (d->identity.tls_psk) {
-        doctor_say(d, DOCTOR_OK, "identity", NULL,
-                   "TLS over tcp, by keys from the secret");
-    } else if (identity_has_tls(&d->identity)) {
-        doctor_say(d, DOCTOR_OK, "identity", NULL,
-                   "%s: a certificate of this name, with its key",
-                   d->identity.tls.tls_cert_file);
-    } else if (d->identity.secret_file == NULL) {
-        doctor_say(d, DOCTOR_NOTE, "identity", DOCTOR_MAKE_SECRET,
-                   "nodes that listen beyond 127.0.0.1 without secret_file "
-                   "take whoever reaches them for a peer");
-    }
+    say_identity(d);
 }
 
 /* ---- why ----------------------------------------------------------------- */

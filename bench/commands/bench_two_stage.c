@@ -81,7 +81,7 @@ static weir_err run_secret(const char *name,
                            double *seconds_out, struct weir_error *err)
 {
     const struct weir_identity identity = {
-        .secret = tell_secret, .tls_psk = strcmp(name, names[TCP_PSK]) == 0};
+        .secret = tell_secret, .plain = strcmp(name, names[TCP_PSK]) != 0};
     struct wb_plan_params p = *params;
     p.identity = &identity;
     return run_weir(strcmp(name, names[SHM_SECRET]) == 0 ? "shm" : "tcp", &p,
@@ -222,8 +222,9 @@ static const struct option_row two_stage_options[] = {
              "Rows that each node makes [5000000]"),
     {"transports", 't', "LIST",
      "Whom to run: shm, tcp, verbs, auto, sockets, mpi, mpi-tcp; shm-secret "
-     "and tcp-secret: of nodes that have a secret; tcp-psk: TLS by that "
-     "secret; tcp-tls: by certificates [shm,tcp,sockets]",
+     "and tcp-secret: of nodes that have a secret, without TLS; tcp-psk: TLS "
+     "by "
+     "that secret; tcp-tls: by certificates [shm,tcp,sockets]",
      OPTION_OWN(take_opponents)},
     {"repeat", 'k', "K", "Interleaved runs of each [5]",
      OPTION_U32(struct two_stage, series.repeat, 1, WB_MAX_REPEAT)},

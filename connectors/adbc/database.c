@@ -41,7 +41,8 @@ static int is_known(const char *key)
         ADBC_OPTION_URI,       WI_ADBC_TRANSPORT,    WI_ADBC_DATASET,
         WI_ADBC_AHEAD,         WI_ADBC_MAX_BYTES,    WI_ADBC_TIMEOUT_MS,
         WI_ADBC_SECRET_FILE,   WI_ADBC_NAME,         WI_ADBC_SERVER_NAME,
-        WI_ADBC_TLS_CERT_FILE, WI_ADBC_TLS_KEY_FILE, WI_ADBC_TLS_CA_FILE};
+        WI_ADBC_TLS_CERT_FILE, WI_ADBC_TLS_KEY_FILE, WI_ADBC_TLS_CA_FILE,
+        WI_ADBC_PLAIN};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strcmp(key, known[i]) == 0) {
             return 1;
@@ -167,10 +168,17 @@ static AdbcStatusCode read_uri(struct database *d, struct AdbcError *error)
 static AdbcStatusCode open_home(struct database *d, struct AdbcError *error)
 {
     const struct wi_adbc_options *o = &d->options;
+    uint64_t plain = 0;
+    AdbcStatusCode status =
+        wi_adbc_options_number(o, WI_ADBC_PLAIN, 1, &plain, error);
+    if (status != ADBC_STATUS_OK) {
+        return status;
+    }
     const struct weir_identity identity = {
         .tls_cert_file = wi_adbc_options_find(o, WI_ADBC_TLS_CERT_FILE),
         .tls_key_file = wi_adbc_options_find(o, WI_ADBC_TLS_KEY_FILE),
-        .tls_ca_file = wi_adbc_options_find(o, WI_ADBC_TLS_CA_FILE)};
+        .tls_ca_file = wi_adbc_options_find(o, WI_ADBC_TLS_CA_FILE),
+        .plain = plain != 0};
     const struct weir_node_params who = {
         .name = wi_adbc_options_find(o, WI_ADBC_NAME),
         .transport = d->address.transport,

@@ -11,6 +11,7 @@
  *   adbc.weir.secret_file, adbc.weir.tls_cert_file, ... tls_key_file,
  *   ... tls_ca_file, adbc.weir.name
  *                          who the client is (weir/identity.h) [nobody]
+ *   adbc.weir.plain        1: no TLS over tcp in spite of a secret [0]
  *   adbc.weir.server_name  whom a client with a certificate expects [the host
  *                          of the uri]
  *

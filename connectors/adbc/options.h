@@ -16,6 +16,7 @@
 #define WI_ADBC_MAX_BYTES "adbc.weir.max_bytes"
 #define WI_ADBC_TIMEOUT_MS "adbc.weir.timeout_ms"
 #define WI_ADBC_SECRET_FILE "adbc.weir.secret_file"
+#define WI_ADBC_PLAIN "adbc.weir.plain"
 #define WI_ADBC_TLS_CERT_FILE "adbc.weir.tls_cert_file"
 #define WI_ADBC_TLS_KEY_FILE "adbc.weir.tls_key_file"
 #define WI_ADBC_TLS_CA_FILE "adbc.weir.tls_ca_file"

@@ -4,6 +4,7 @@
 #ifndef WI_TLS_PARAMS_H
 #define WI_TLS_PARAMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { WI_PSK_ID_BYTES = 16, WI_PSK_KEY_BYTES = 32, WI_PSKS = 2 };
@@ -28,6 +29,8 @@ struct wi_tls_params {
     /** Instead of files: outlives the transport, and changes under the node's
      *  lock, which is held when the transport polls. NULL: files. */
     const struct wi_psks *psks;
+
+    bool strict; /* what cannot be encrypted is not used to other hosts */
 };
 
 #endif /* WI_TLS_PARAMS_H */

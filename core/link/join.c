@@ -212,12 +212,17 @@ static void joiner_packet(struct wi_engine *e, struct wi_join *j,
 static void joiner_event(struct wi_engine *e, struct wi_join *j,
                          const struct wi_event *ev)
 {
+    if (j->code != WEIR_AGAIN) {
+        return; /* it has its answer: no other way is tried */
+    }
     if (ev->kind == WI_EV_CONNECTED) {
         j->up = true;
         j->patience_ns = UINT64_MAX; /* wait for the others, however long */
         greet_seed(e, j);
     } else if (ev->kind == WI_EV_MESSAGE) {
         joiner_packet(e, j, ev);
+    } else if (ev->kind == WI_EV_CLOSED && ev->refused) {
+        wi_join_finish(j, WEIR_ERR_PEER_REFUSED, ev->reason);
     } else if (ev->kind == WI_EV_CLOSED) {
         /* Perhaps not there yet: try until the caller's timeout. */
         wi_log(&e->log, WI_LOG_INFO, "seed %s: %s", j->address, ev->reason);

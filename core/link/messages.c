@@ -170,7 +170,9 @@ static void take_event(struct wi_engine *e, const struct wi_event *ev)
         break;
     case WI_EV_CLOSED:
         if (!wi_link_goes_on(l, ev)) {
-            wi_link_down(l, may_close(l), WEIR_ERR_PEER_LOST, ev->reason);
+            weir_err rc =
+                ev->refused ? WEIR_ERR_PEER_REFUSED : WEIR_ERR_PEER_LOST;
+            wi_link_down(l, may_close(l), rc, ev->reason);
         }
         break;
     default:

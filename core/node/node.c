@@ -204,7 +204,7 @@ static weir_err open_identity(struct weir_node *n,
     if (rc == WEIR_OK && wi_secret_source_any(&n->os->secret)) {
         rc = wi_secret_source_read(&n->os->secret, &n->engine.secrets, err);
     }
-    if (rc == WEIR_OK && p->identity != NULL && p->identity->tls_psk) {
+    if (rc == WEIR_OK && wi_tls_by_secret(p)) {
         rc = wi_psks_make(&n->engine.secrets, &n->engine.psks, err);
     }
     return rc;
@@ -213,8 +213,8 @@ static weir_err open_identity(struct weir_node *n,
 /* Whoever reaches an address of another machine can be a peer. */
 static void warn_of_strangers(const struct wi_engine *e)
 {
-    bool tls = e->cfg.identity != NULL && wi_tls_files(e->cfg.identity);
-    if (e->secrets.n == 0 && !tls && e->transport->networked) {
+    if (e->secrets.n == 0 && !wi_tls_files(&e->cfg) &&
+        e->transport->networked) {
         wi_log(&e->log, WI_LOG_WARN,
                "%s takes peers from the network without asking who they are: "
                "give all nodes a secret_file",

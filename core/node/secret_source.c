@@ -122,10 +122,28 @@ static weir_err read_file(const char *name, struct wi_secrets *out,
 
 /* ---- TLS ----------------------------------------------------------------- */
 
-bool wi_tls_files(const struct weir_identity *id)
+bool wi_tls_files(const struct weir_node_params *p)
 {
-    return id->tls_cert_file != NULL || id->tls_key_file != NULL ||
-           id->tls_ca_file != NULL;
+    const struct weir_identity *id = p->identity;
+    return id != NULL && (id->tls_cert_file != NULL ||
+                          id->tls_key_file != NULL || id->tls_ca_file != NULL);
+}
+
+static bool has_tls(const char *transport)
+{
+    return strcmp(transport, "tcp") == 0 || strcmp(transport, "auto") == 0;
+}
+
+static bool has_secret(const struct weir_node_params *p)
+{
+    return p->secret_file != NULL ||
+           (p->identity != NULL && p->identity->secret != NULL);
+}
+
+bool wi_tls_by_secret(const struct weir_node_params *p)
+{
+    bool plain = p->identity != NULL && p->identity->plain;
+    return has_tls(p->transport) && has_secret(p) && !plain && !wi_tls_files(p);
 }
 
 static weir_err check_files(const struct weir_identity *id,
@@ -143,38 +161,29 @@ static weir_err check_files(const struct weir_identity *id,
                : check_mode("tls_key_file", id->tls_key_file, &st, err);
 }
 
-static weir_err check_psk(const struct weir_node_params *p,
-                          struct weir_error *err)
-{
-    if (wi_tls_files(p->identity)) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "identity: tls_psk and files of certificates: give one "
-                       "of them");
-    }
-    return p->secret_file != NULL || p->identity->secret != NULL
-               ? WEIR_OK
-               : wi_fail(err, WEIR_ERR_ARG,
-                         "tls_psk needs a secret: secret_file, or "
-                         "identity.secret");
-}
-
-static bool has_tls(const char *transport)
-{
-    return strcmp(transport, "tcp") == 0 || strcmp(transport, "auto") == 0;
-}
-
 weir_err wi_tls_check(const struct weir_node_params *p, struct weir_error *err)
 {
     const struct weir_identity *id = p->identity;
-    if (id == NULL || (!id->tls_psk && !wi_tls_files(id))) {
+    bool files = wi_tls_files(p);
+    if (id == NULL) {
         return WEIR_OK;
     }
-    if (!has_tls(p->transport)) {
+    if ((id->tls_psk != 0) + (id->plain != 0) + files > 1) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "identity: tls_psk, plain and files of certificates: "
+                       "give one of them");
+    }
+    if ((id->tls_psk || files) && !has_tls(p->transport)) {
         return wi_fail(err, WEIR_ERR_ARG,
                        "TLS is for transports tcp and auto, not for %.40s",
                        p->transport);
     }
-    return id->tls_psk ? check_psk(p, err) : check_files(id, err);
+    if (id->tls_psk && !has_secret(p)) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "tls_psk needs a secret: secret_file, or "
+                       "identity.secret");
+    }
+    return files ? check_files(id, err) : WEIR_OK;
 }
 
 /* ---- both ---------------------------------------------------------------- */

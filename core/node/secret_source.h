@@ -22,13 +22,16 @@ weir_err wi_secret_source_open(struct wi_secret_source *s,
 void wi_secret_source_close(struct wi_secret_source *s);
 
 /** Check what the params say of TLS, as far as this needs no OpenSSL. Errors:
- *  WEIR_ERR_ARG (one of three files or the secret is missing, both ways are
+ *  WEIR_ERR_ARG (one of three files or the secret is missing, several ways are
  *  wanted, or the transport has no TLS), WEIR_ERR_SYSTEM (others may read the
  *  key) */
 weir_err wi_tls_check(const struct weir_node_params *p, struct weir_error *err);
 
 /** Are there files of certificates? */
-bool wi_tls_files(const struct weir_identity *id);
+bool wi_tls_files(const struct weir_node_params *p);
+
+/** Is it TLS by the secret? */
+bool wi_tls_by_secret(const struct weir_node_params *p);
 
 /** Is there one? */
 bool wi_secret_source_any(const struct wi_secret_source *s);

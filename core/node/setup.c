@@ -31,6 +31,7 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
     const struct weir_identity *id = e->cfg.identity;
     struct wi_tls_params tls = {.psks = e->psks.n != 0 ? &e->psks : NULL};
     if (id != NULL) {
+        tls.strict = id->tls_psk || id->tls_cert_file != NULL;
         tls.cert = id->tls_cert_file;
         tls.key = id->tls_key_file;
         tls.ca = id->tls_ca_file;

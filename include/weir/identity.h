@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Who a node is, to its peers: that it knows the secret of its cluster, or that
- * it has a certificate of its name, or both. Either encrypts tcp: certificates
- * always, the secret if tls_psk is set.
+ * it has a certificate of its name, or both. Either encrypts tcp.
  *
  *   openssl rand -hex 32 > secret && chmod 600 secret      once, for all nodes
  *
@@ -59,17 +58,21 @@ typedef uint32_t (*weir_secret_fn)(void *arg, uint32_t which, void *bytes,
  * (WEIR_ERR_PEER_REFUSED): whoever has another certificate of the authority is
  * no more than a stranger on the way.
  *
- * With `tls_psk` instead of files the same is encrypted with nothing but the
- * secret of the cluster (TLS 1.3 with pre-shared keys and Diffie-Hellman): what
- * was recorded cannot be read by who learns the secret later.
+ * Without files, but with a secret, the same is encrypted with nothing but that
+ * (TLS 1.3 with pre-shared keys and Diffie-Hellman): what was recorded cannot
+ * be read by who learns the secret later. It says nothing of names: whoever
+ * knows the secret can have each of them.
  *
- *   const struct weir_identity id = {.tls_psk = 1};
- *   struct weir_node_params p = {.secret_file = "secret", .transport = "tcp",
- *                                .identity = &id, ...};
+ * With `plain` the secret is proved and no more: whoever is on the way and does
+ * not know it can read and alter what is said once a link is open, statements
+ * and rows. For networks where nobody is.
  *
- * All nodes have it, or none: one with tls_psk talks over tcp neither to plain
- * nodes nor to those with certificates. It says nothing of names: whoever knows
- * the secret can have each of them. The secret is changed as without it.
+ * Over tcp a node of one of the three kinds talks to none of another, and both
+ * say so: change all nodes at a time.
+ *
+ * `tls_psk` says of the secret what certificates say by themselves: that
+ * nothing may go unencrypted to another host. auto leaves verbs out then, which
+ * has no encryption.
  */
 struct weir_identity {
     weir_secret_fn secret; /* instead of a file */
@@ -78,7 +81,9 @@ struct weir_identity {
         *tls_cert_file;       /* this node's, and those above it but the last */
     const char *tls_key_file; /* its key, which others may not read */
     const char *tls_ca_file;  /* authorities of peers */
-    int tls_psk;              /* 1: TLS by the secret [0] */
+    int tls_psk;              /* 1: TLS by the secret, or nothing [tcp: TLS by
+                                 the secret if there is one] */
+    int plain;                /* 1: over tcp, no TLS in spite of a secret [0] */
     uint64_t reserved[6];     /* must be zero */
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "test/support/flow.h"
+#include "test/support/mitm.h"
 
 #include <criterion/criterion.h>
 
@@ -28,7 +29,7 @@ struct own {
 };
 
 static struct own own[WT_NODES];
-static bool psk; /* TLS by the secret */
+static struct weir_identity kind; /* of TLS by the secret, or plain */
 
 static uint32_t tell(void *arg, uint32_t which, void *bytes, uint32_t room)
 {
@@ -70,10 +71,11 @@ static void open_node(struct wt_cluster *c, uint32_t i, const char *current,
     memcpy(c->name[i], name, sizeof(name));
     struct weir_error err = {0};
     struct own *o = &own[i];
-    *o = (struct own){
-        .secret = {current, previous},
-        .identity = {.secret = tell, .secret_arg = o, .tls_psk = psk},
-        .lock = PTHREAD_MUTEX_INITIALIZER};
+    *o = (struct own){.secret = {current, previous},
+                      .identity = kind,
+                      .lock = PTHREAD_MUTEX_INITIALIZER};
+    o->identity.secret = tell;
+    o->identity.secret_arg = o;
     p.identity = current != NULL ? &o->identity : NULL;
     p.log = hear;
     p.log_arg = o;
@@ -279,7 +281,8 @@ static void seeds_refuse_who_does_not(const struct wt_place *place)
 
 /* ---- no members ---------------------------------------------------------- */
 
-static weir_err get(struct wt_cluster *c, char *bytes, uint32_t len)
+static weir_err get_from(struct wt_cluster *c, const char *address, char *bytes,
+                         uint32_t len)
 {
     struct weir_error err = {0};
     weir_fetch *f = NULL;
@@ -289,7 +292,7 @@ static weir_err get(struct wt_cluster *c, char *bytes, uint32_t len)
     const struct weir_get want = {.name = {7, 1}, .bytes = len, .dst = bytes};
     weir_err rc = weir_fetch_open(c->node[0], NULL, &f, &err);
     cr_assert_eq(rc, WEIR_OK, "%s", err.message);
-    rc = weir_peer_open(c->node[0], weir_node_address(c->node[1]), &peer, &err);
+    rc = weir_peer_open(c->node[0], address, &peer, &err);
     cr_assert_eq(rc, WEIR_OK, "%s", err.message);
     rc = weir_fetch_get(f, peer, &want, 1, &taken);
     cr_assert(rc == WEIR_OK && taken == 1);
@@ -301,6 +304,11 @@ static weir_err get(struct wt_cluster *c, char *bytes, uint32_t len)
     weir_fetch_close(f);
     weir_peer_close(peer);
     return got.code;
+}
+
+static weir_err get(struct wt_cluster *c, char *bytes, uint32_t len)
+{
+    return get_from(c, weir_node_address(c->node[1]), bytes, len);
 }
 
 static weir_region *publish(weir_node *node, const char *text)
@@ -355,14 +363,15 @@ static const struct wt_place shm = {.transport = "shm"};
 static const struct wt_place tcp = {.transport = "tcp"};
 static const struct wt_place best = {.transport = "auto"};
 
-#define ON(suite, place, name)                                                 \
+#define ON(suite, place, name, ...)                                            \
     Test(suite, name, .timeout = 300)                                          \
     {                                                                          \
+        kind = (struct weir_identity){__VA_ARGS__};                            \
         name(&(place));                                                        \
     }
-#define ON_SHM(name) ON(identity_shm, shm, name)
-#define ON_TCP(name) ON(identity_tcp, tcp, name)
-#define ON_AUTO(name) ON(identity_auto, best, name)
+#define ON_SHM(name) ON(identity_shm, shm, name, .plain = 0)
+#define ON_TCP(name) ON(identity_tcp_plain, tcp, name, .plain = 1)
+#define ON_AUTO(name) ON(identity_auto, best, name, .plain = 0)
 EVERYWHERE(ON_SHM)
 EVERYWHERE(ON_TCP)
 EVERYWHERE(ON_AUTO)
@@ -374,16 +383,136 @@ EVERYWHERE(ON_AUTO)
     X(secrets_change_while_queries_run)                                        \
     X(seeds_gather_who_knows_the_secret)
 
-#define BY_PSK(suite, place, name)                                             \
-    Test(suite, name, .timeout = 300)                                          \
-    {                                                                          \
-        psk = true;                                                            \
-        name(&(place));                                                        \
-    }
-#define ON_TCP_PSK(name) BY_PSK(identity_tcp_psk, tcp, name)
-#define ON_AUTO_PSK(name) BY_PSK(identity_auto_psk, best, name)
-GOOD(ON_TCP_PSK)
+#define ON_TCP_TLS(name) ON(identity_tcp, tcp, name, .plain = 0)
+#define ON_AUTO_PSK(name) ON(identity_auto_psk, best, name, .tls_psk = 1)
+GOOD(ON_TCP_TLS)
 GOOD(ON_AUTO_PSK)
+
+/* ---- somebody on the way ------------------------------------------------- */
+
+/* What node 0 gets from node 1 by somebody who does not know the secret, and
+ * exchanges bytes when the proofs are done. */
+static weir_err get_by_relay(char bytes[6], uint64_t *swapped_out)
+{
+    static struct wt_mitm mitm;
+    struct wt_cluster c;
+    open_apart(&c, &tcp, 2);
+    open_node(&c, 0, NEW, NULL);
+    open_node(&c, 1, NEW, NULL);
+    weir_region *r = publish(c.node[1], "truth");
+    mitm.swaps[0] = (struct wt_swap){"truth", "false"};
+    wt_mitm_start(&mitm, weir_node_address(c.node[1]), NULL);
+    weir_err rc = get_from(&c, mitm.address, bytes, 5);
+    wt_mitm_stop(&mitm);
+    weir_region_close(r);
+    close_all(&c);
+    *swapped_out = mitm.swapped;
+    return rc;
+}
+
+Test(identity_way, nobody_alters_what_is_said_with_a_secret, .timeout = 60)
+{
+    char bytes[6] = "";
+    uint64_t swapped = 0;
+    weir_err rc = get_by_relay(bytes, &swapped);
+    cr_assert_eq(rc, WEIR_OK, "%s", weir_err_name(rc));
+    cr_assert_str_eq(bytes, "truth");
+    cr_assert_eq(swapped, 0u);
+}
+
+/* What docs/security.md says of it. */
+Test(identity_way, plain_is_a_proof_and_no_more, .timeout = 60)
+{
+    char bytes[6] = "";
+    uint64_t swapped = 0;
+    kind.plain = 1;
+    weir_err rc = get_by_relay(bytes, &swapped);
+    cr_assert_eq(rc, WEIR_OK, "%s", weir_err_name(rc));
+    cr_assert_str_eq(bytes, "false");
+    cr_assert_eq(swapped, 1u);
+}
+
+/* Nodes of one secret that are opened in different ways: node 0 connects. */
+static void expect_other_kind(struct weir_identity here,
+                              struct weir_identity there, const char *text,
+                              const char *log)
+{
+    struct wt_cluster c;
+    open_apart(&c, &tcp, 2);
+    kind = here;
+    open_node(&c, 0, NEW, NULL);
+    kind = there;
+    open_node(&c, 1, NEW, NULL);
+    wt_cluster_join(&c);
+    expect_no_link(&c, text);
+    close_all(&c);
+    cr_assert_eq(said(&own[1], log), 1, "%s", own[1].log);
+}
+
+Test(identity_way, plain_and_not_plain_refuse_each_other, .timeout = 60)
+{
+    const struct weir_identity plain = {.plain = 1};
+    const struct weir_identity usual = {.plain = 0};
+    expect_other_kind(plain, usual, "the peer wants TLS",
+                      "it does not speak TLS: perhaps it has no secret, was "
+                      "told to be plain, or is of an older release");
+    expect_other_kind(usual, plain, "told to be plain, or is of an older",
+                      "the peer wants TLS");
+}
+
+/* It waits neither for the end of its time nor for the next way. */
+Test(identity_way, joins_of_another_kind_end_at_once, .timeout = 60)
+{
+    struct weir_error err = {0};
+    struct wt_cluster c;
+    open_apart(&c, &tcp, 2);
+    open_node(&c, 0, NEW, NULL);
+    kind.plain = 1;
+    open_node(&c, 1, NEW, NULL);
+    weir_err rc = weir_node_join_seed(c.node[1], weir_node_address(c.node[0]),
+                                      2, WEIR_FOREVER, &err);
+    cr_assert_eq(rc, WEIR_ERR_PEER_REFUSED, "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "the peer wants TLS"), "%s",
+                       err.message);
+    kind.plain = 0;
+    open_node(&c, 1, OLD, NULL);
+    rc = weir_node_join_seed(c.node[1], weir_node_address(c.node[0]), 2,
+                             WEIR_FOREVER, &err);
+    cr_assert_eq(rc, WEIR_ERR_PEER_REFUSED, "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "does not know the secret"), "%s",
+                       err.message);
+    close_all(&c);
+}
+
+/* To ask for it is no other kind, but for auto, which has no other way then. */
+Test(identity_way, tls_psk_is_the_same_over_tcp, .timeout = 60)
+{
+    struct wt_cluster c;
+    open_apart(&c, &tcp, 2);
+    open_node(&c, 0, NEW, NULL);
+    kind.tls_psk = 1;
+    open_node(&c, 1, NEW, NULL);
+    wt_cluster_join(&c);
+    wt_flow_run(&c, 1, NULL);
+    close_all(&c);
+}
+
+Test(identity_way, only_what_is_strict_leaves_verbs_out, .timeout = 60)
+{
+    static const struct weir_identity ways[] = {
+        {.plain = 1}, {.plain = 0}, {.tls_psk = 1}};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct wt_cluster c;
+        char why[256];
+        open_apart(&c, &best, 1);
+        kind = ways[i];
+        open_node(&c, 0, NEW, NULL);
+        (void)weir_node_why(c.node[0], NULL, why, sizeof(why));
+        bool out = strstr(why, "no verbs: left out: no TLS") != NULL;
+        cr_assert_eq(out, i == 2, "%u: %s", i, why);
+        close_all(&c);
+    }
+}
 
 Test(identity_sim, one_secret_is_enough, .timeout = 60)
 {

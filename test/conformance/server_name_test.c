@@ -10,7 +10,7 @@
 #include <weir/weir.h>
 
 #include "launch/certs.h"
-#include "test/support/relay.h"
+#include "test/support/mitm.h"
 
 #include <criterion/criterion.h>
 
@@ -230,7 +230,7 @@ Test(server_name, is_for_nodes_with_certificates, .timeout = 60,
 
 /* ---- somebody on the way ------------------------------------------------- */
 
-static struct wt_relay mallory;
+static struct wt_mitm mallory;
 
 /* He calls himself by the name in his certificate, to both, and lies. */
 static void put_in_between(void)
@@ -238,14 +238,14 @@ static void put_in_between(void)
     static const struct wt_swap swaps[] = {
         {"guest0", "mallor"}, {"server", "mallor"}, {"truth", "false"}};
     memcpy(mallory.swaps, swaps, sizeof(swaps));
-    wt_relay_start(&mallory, weir_node_address(node[SERVER]),
-                   path("mallor", ""));
+    wt_mitm_start(&mallory, weir_node_address(node[SERVER]),
+                  path("mallor", ""));
 }
 
 /* The greeting of the transport, both ways: no name, no address, no word. */
 static void expect_nothing_was_said(void)
 {
-    wt_relay_stop(&mallory);
+    wt_mitm_stop(&mallory);
     cr_assert_eq(mallory.swapped, 0u);
     cr_assert_leq(mallory.bytes, 32u);
 }

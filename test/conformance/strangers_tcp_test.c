@@ -235,7 +235,7 @@ static const struct wt_place tcp = {.transport = "tcp"};
 
 Test(strangers_tcp, ten_thousand_lose_no_query, .timeout = 300)
 {
-    static const struct weir_identity id = {.secret = tell};
+    static const struct weir_identity id = {.secret = tell, .plain = 1};
     struct wt_cluster_params params = {.nodes = 2, .node = member};
     struct wt_cluster c;
     struct crowd crowd = {.strangers = STRANGERS, .speak = speak};

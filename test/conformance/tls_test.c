@@ -148,14 +148,14 @@ static uint32_t tell(void *arg, uint32_t which, void *bytes, uint32_t room)
     return (uint32_t)len;
 }
 
-/* A node that has the secret; with TLS by it, or as it was without. */
+/* A node that has the secret; with TLS by it, or plain. */
 static struct weir_node_params secret_params(struct end *e, const char *name,
                                              const char *secret, bool psk)
 {
     struct weir_node_params p = node_params(e, name, "-", "ours");
     e->secret[0] = secret;
-    e->identity =
-        (struct weir_identity){.secret = tell, .secret_arg = e, .tls_psk = psk};
+    e->identity = (struct weir_identity){
+        .secret = tell, .secret_arg = e, .tls_psk = psk, .plain = !psk};
     return p;
 }
 
@@ -214,8 +214,8 @@ static void expect_refusal(const char *here, const char *there)
         (void)weir_worker_wait(ends[0].node, 0, second);
     }
     weir_err rc = weir_query_status(q, &err);
-    cr_assert_eq(weir_err_scope(rc), WEIR_SCOPE_PEER, "%s: %s",
-                 weir_err_name(rc), err.message);
+    cr_assert_eq(rc, WEIR_ERR_PEER_REFUSED, "%s: %s", weir_err_name(rc),
+                 err.message);
     cr_assert_not_null(strstr(err.message, here), "no \"%s\" in: %s", here,
                        err.message);
     weir_query_close(q);
@@ -407,7 +407,8 @@ Test(tls, peers_with_tls_are_refused_by_plain_ones, .timeout = 60,
     open_end(&ends[0], "n0", "n0", "ours");
     open_end(&ends[1], "n1", NULL, "ours");
     join_ends("n1");
-    expect_refusal("TLS with ", "this node has neither a certificate");
+    expect_refusal("it does not speak TLS",
+                   "this node has neither a certificate");
 }
 
 /* Somebody that is no node connects to node 1. */
@@ -646,7 +647,7 @@ Test(tls_psk, plain_peers_refuse, .timeout = 60)
     open_psk(0, "n0", NEW, NULL);
     open_secret(1, "n1");
     join_ends("n1");
-    expect_refusal("TLS with ", "neither a certificate nor tls_psk");
+    expect_refusal("told to be plain", "neither a certificate nor a secret");
 }
 
 Test(tls_psk, peers_with_certificates_are_refused, .timeout = 60,
@@ -793,6 +794,9 @@ Test(tls_psk, params_that_do_not_fit_are_named, .timeout = 60,
     expect_no_node(&p, WEIR_ERR_ARG, "tls_psk needs a secret");
     p = secret_params(&ends[0], "n0", NEW, true);
     ends[0].identity.tls_ca_file = path("ours.ca");
+    expect_no_node(&p, WEIR_ERR_ARG, "give one of them");
+    p = secret_params(&ends[0], "n0", NEW, true);
+    ends[0].identity.plain = 1;
     expect_no_node(&p, WEIR_ERR_ARG, "give one of them");
     p = secret_params(&ends[0], "n0", NEW, true);
     p.transport = "shm";

@@ -65,6 +65,7 @@ static const struct option_row rows[] = {
     {"secret-file", 0, "FILE", "The secret of a server that asks for one",
      OPTION_TEXT(struct scan_args, identity.secret_file)},
     {IDENTITY_PSK(struct scan_args, identity)},
+    {IDENTITY_PLAIN(struct scan_args, identity)},
     {IDENTITY_CERT(struct scan_args, identity)},
     {IDENTITY_KEY(struct scan_args, identity)},
     {IDENTITY_CA(struct scan_args, identity)},
@@ -87,8 +88,9 @@ static const char doc[] =
     "does not find it), Arrow files by nanoarrow. A file is there when it is "
     "whole. Types that a table cannot show can be written to a file.\n"
     "\n"
-    "Exit status: 0 done; 1 failed (the server is not there, or lost; no "
-    "memory; the file); 2 wrong use; 3 bad input (the statement); 141 nobody "
+    "Exit status: 0 done; 1 failed (the server is not there, is lost, refuses "
+    "or is refused; no memory; the file); 2 wrong use; 3 bad input (the "
+    "statement); 141 nobody "
     "reads the rows any more.";
 
 /* ---- the connection ------------------------------------------------------ */
@@ -163,6 +165,8 @@ static int status_of_open(weir_err rc)
 {
     switch (rc) {
     case WEIR_ERR_PEER_LOST:
+    case WEIR_ERR_PEER_REFUSED:
+    case WEIR_ERR_PEER_VERSION:
     case WEIR_ERR_TIMEOUT:
     case WEIR_ERR_BUDGET:
     case WEIR_ERR_NO_MEMORY:

@@ -177,6 +177,7 @@ static const struct option_row rows[] = {
     {"anybody", 0, NULL, "Serve whoever reaches the address",
      OPTION_FLAG(struct serve_args, anybody)},
     {IDENTITY_PSK(struct serve_args, identity)},
+    {IDENTITY_PLAIN(struct serve_args, identity)},
     {IDENTITY_CERT(struct serve_args, identity)},
     {IDENTITY_KEY(struct serve_args, identity)},
     {IDENTITY_CA(struct serve_args, identity)},

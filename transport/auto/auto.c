@@ -162,7 +162,8 @@ static weir_err open_part(struct auto_transport *t, uint32_t i,
                                     wi_auto_names[i])
                           : WEIR_OK;
     }
-    if (own.tls != NULL && strcmp(wi_auto_names[i], "verbs") == 0) {
+    if (own.tls != NULL && own.tls->strict &&
+        strcmp(wi_auto_names[i], "verbs") == 0) {
         note(p, "left out: no TLS over it");
         return wish->must ? wi_fail(err, WEIR_ERR_UNSUPPORTED,
                                     "there is no TLS over verbs")

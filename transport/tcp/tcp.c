@@ -304,6 +304,7 @@ static uint32_t report(struct tcp_ep *ep, uint32_t todo,
     if (kind == WI_EV_CLOSED) {
         events[0].reason = ep->reason;
         events[0].hung_up = ep->hung_up;
+        events[0].refused = ep->refused;
     }
     return 1;
 }

@@ -177,6 +177,7 @@ struct tcp_ep {
     enum tcp_state state;
     bool accepted;
     bool hung_up;        /* the peer closed before it greeted */
+    bool refused;        /* either side by the other, in the handshake of TLS */
     uint32_t todo;       /* TCP_TODO_ bits */
     uint32_t reads_done; /* READ_DONE events to report */
     uint64_t until_ns;   /* GREETING (accepted) and LINGER end then */

@@ -99,6 +99,7 @@ static WI_COLD void lose_tls(struct tcp_ep *ep, const char *why)
     if (ep->accepted) {
         say_refused(ep, why);
     }
+    ep->refused = true;
     wi_tcp_ep_lose(ep, "TLS with %s: %s", ep->peer, why);
 }
 
@@ -192,7 +193,8 @@ void wi_tcp_ep_shake(struct tcp_ep *ep)
 {
     char why[WI_REASON_BYTES];
     if (ep->accepted && !knows_tls(ep)) {
-        refuse_kind(ep, "it does not speak TLS");
+        refuse_kind(ep, "it does not speak TLS: perhaps it has no secret, was "
+                        "told to be plain, or is of an older release");
         return;
     }
     switch (wi_tls_shake(ep->tls, why, sizeof(why))) {
@@ -228,8 +230,8 @@ void wi_tcp_ep_shake(struct tcp_ep *ep)
 static WI_COLD void lose_stranger(struct tcp_ep *ep)
 {
     if (ep->tls == NULL && is_tls(ep->rx.look, ep->rx.tail)) {
-        refuse_kind(ep, "the peer wants TLS, this node has neither a "
-                        "certificate nor tls_psk");
+        refuse_kind(ep, "the peer wants TLS, for which this node has neither a "
+                        "certificate nor a secret, or it was told to be plain");
         return;
     }
     char text[TCP_GREETING_BYTES + 1] = {0};

@@ -98,12 +98,12 @@ const char *wi_psk_why(const SSL *ssl, unsigned long error)
         return end->offered ? "who connects does not know the secret: give all "
                               "nodes the same secret_file"
                             : "who connects wants a certificate, this node has "
-                              "a secret instead (tls_psk)";
+                              "a secret instead";
     case SSL_R_BINDER_DOES_NOT_VERIFY:
         return "who connects does not know the secret";
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
         return "who answers there has a certificate, this node has a secret "
-               "instead (tls_psk)";
+               "instead";
     default:
         return wi_psk_unknown(ssl, error)
                    ? "who answers there does not know the secret"

@@ -161,12 +161,15 @@ void wi_tls_end(struct wi_tls_session *s)
 static WI_COLD const char *reword(const struct wi_tls_session *s,
                                   unsigned long error)
 {
+    if (ERR_GET_REASON(error) == SSL_R_TLSV1_ALERT_PROTOCOL_VERSION) {
+        return "it does not speak TLS 1.3: perhaps it has no secret, was told "
+               "to be plain, or is of an older release";
+    }
     if (s->by_psk) {
         return wi_psk_why(s->ssl, error);
     }
     return ERR_GET_REASON(error) == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE
-               ? "it takes no certificate: perhaps it has a secret instead "
-                 "(tls_psk)"
+               ? "it takes no certificate: perhaps it has a secret instead"
                : NULL;
 }
 

@@ -34,7 +34,8 @@ static void open_context(struct wl_authority *a, uint32_t i, uint64_t rekey)
     (void)snprintf(path[0], WL_PATH_BYTES, "%s/%u.crt", dir, i);
     (void)snprintf(path[1], WL_PATH_BYTES, "%s/%u.key", dir, i);
     (void)snprintf(path[2], WL_PATH_BYTES, "%s/one.ca", dir);
-    const struct wi_tls_params params = {path[0], path[1], path[2], NULL};
+    const struct wi_tls_params params = {
+        .cert = path[0], .key = path[1], .ca = path[2]};
     rc = wi_tls_open(&params, "b", &tls[i], &err);
     cr_assert_eq(rc, WEIR_OK, "%s", err.message);
     wi_tls_rekey(tls[i], rekey);

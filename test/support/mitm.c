@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE 1
-#include "test/support/relay.h"
+#include "test/support/mitm.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -24,9 +24,9 @@ static struct sockaddr_in home(uint16_t port)
 
 /* ---- one connection ------------------------------------------------------ */
 
-static void swap(struct wt_relay *r, uint8_t *bytes, size_t n)
+static void swap(struct wt_mitm *r, uint8_t *bytes, size_t n)
 {
-    for (uint32_t i = 0; i < WT_RELAY_SWAPS && r->swaps[i].from != NULL; i++) {
+    for (uint32_t i = 0; i < WT_MITM_SWAPS && r->swaps[i].from != NULL; i++) {
         size_t len = strlen(r->swaps[i].from);
         uint8_t *at = bytes;
         while ((at = memmem(at, n - (size_t)(at - bytes), r->swaps[i].from,
@@ -38,28 +38,28 @@ static void swap(struct wt_relay *r, uint8_t *bytes, size_t n)
     }
 }
 
-static int get(struct wt_relay_pair *p, int side, uint8_t *bytes)
+static int get(struct wt_mitm_pair *p, int side, uint8_t *bytes)
 {
     return p->ssl[side] != NULL ? SSL_read(p->ssl[side], bytes, PIECE)
                                 : (int)recv(p->fd[side], bytes, PIECE, 0);
 }
 
-static int put(struct wt_relay_pair *p, int side, const uint8_t *bytes, int n)
+static int put(struct wt_mitm_pair *p, int side, const uint8_t *bytes, int n)
 {
     return p->ssl[side] != NULL
                ? SSL_write(p->ssl[side], bytes, n)
                : (int)send(p->fd[side], bytes, (size_t)n, MSG_NOSIGNAL);
 }
 
-static bool pass_on(struct wt_relay_pair *p, int side)
+static bool pass_on(struct wt_mitm_pair *p, int side)
 {
     uint8_t piece[PIECE];
     int n = get(p, side, piece);
     if (n <= 0) {
         return false;
     }
-    swap(p->relay, piece, (size_t)n);
-    p->relay->bytes += (uint64_t)n;
+    swap(p->mitm, piece, (size_t)n);
+    p->mitm->bytes += (uint64_t)n;
     for (int at = 0; at < n;) {
         int one = put(p, 1 - side, piece + at, n - at);
         if (one <= 0) {
@@ -70,7 +70,7 @@ static bool pass_on(struct wt_relay_pair *p, int side)
     return true;
 }
 
-static bool shake(struct wt_relay_pair *p, int side)
+static bool shake(struct wt_mitm_pair *p, int side)
 {
     SSL *ssl = p->ssl[side];
     if (ssl == NULL) {
@@ -82,7 +82,7 @@ static bool shake(struct wt_relay_pair *p, int side)
 
 static void *carry(void *arg)
 {
-    struct wt_relay_pair *p = arg;
+    struct wt_mitm_pair *p = arg;
     sigset_t pipe; /* SSL_write(3) raises it, here alone */
     (void)sigemptyset(&pipe);
     (void)sigaddset(&pipe, SIGPIPE);
@@ -105,12 +105,12 @@ static void *carry(void *arg)
     return NULL;
 }
 
-static void take_in(struct wt_relay *r, int fd)
+static void take_in(struct wt_mitm *r, int fd)
 {
     struct sockaddr_in to = home(r->port);
-    cr_assert_lt(r->n_pairs, (uint32_t)WT_RELAY_PAIRS);
-    struct wt_relay_pair *p = &r->pair[r->n_pairs++];
-    *p = (struct wt_relay_pair){.relay = r, .fd = {fd, -1}};
+    cr_assert_lt(r->n_pairs, (uint32_t)WT_MITM_PAIRS);
+    struct wt_mitm_pair *p = &r->pair[r->n_pairs++];
+    *p = (struct wt_mitm_pair){.mitm = r, .fd = {fd, -1}};
     p->fd[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int rc = connect(p->fd[1], (const struct sockaddr *)&to, sizeof(to));
     cr_assert_eq(rc, 0);
@@ -126,7 +126,7 @@ static void take_in(struct wt_relay *r, int fd)
 
 static void *work(void *arg)
 {
-    struct wt_relay *r = arg;
+    struct wt_mitm *r = arg;
     int fd;
     while ((fd = accept(r->listen_fd, NULL, NULL)) >= 0) {
         take_in(r, fd);
@@ -150,8 +150,8 @@ static SSL_CTX *make_ctx(const char *cert)
     return ctx;
 }
 
-void wt_relay_start(struct wt_relay *r, const char *node_address,
-                    const char *cert)
+void wt_mitm_start(struct wt_mitm *r, const char *node_address,
+                   const char *cert)
 {
     struct sockaddr_in own = home(0);
     socklen_t len = sizeof(own);
@@ -160,7 +160,7 @@ void wt_relay_start(struct wt_relay *r, const char *node_address,
     r->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int rc = bind(r->listen_fd, (const struct sockaddr *)&own, sizeof(own));
     cr_assert_eq(rc, 0);
-    rc = listen(r->listen_fd, WT_RELAY_PAIRS);
+    rc = listen(r->listen_fd, WT_MITM_PAIRS);
     cr_assert_eq(rc, 0);
     rc = getsockname(r->listen_fd, (struct sockaddr *)&own, &len);
     cr_assert_eq(rc, 0);
@@ -170,12 +170,12 @@ void wt_relay_start(struct wt_relay *r, const char *node_address,
     cr_assert_eq(rc, 0);
 }
 
-void wt_relay_stop(struct wt_relay *r)
+void wt_mitm_stop(struct wt_mitm *r)
 {
     (void)shutdown(r->listen_fd, SHUT_RDWR); /* accept(2) ends */
     (void)pthread_join(r->thread, NULL);
     for (uint32_t i = 0; i < r->n_pairs; i++) {
-        struct wt_relay_pair *p = &r->pair[i];
+        struct wt_mitm_pair *p = &r->pair[i];
         for (int side = 0; side < 2; side++) {
             (void)shutdown(p->fd[side], SHUT_RDWR);
         }
