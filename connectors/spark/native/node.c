@@ -21,6 +21,7 @@ enum {
     N_FETCH_BYTES,
     N_TIMEOUT_NS,
     N_DETECT_NS,
+    N_TLS,
     N_COUNT,
 };
 
@@ -172,6 +173,7 @@ static struct wj_handle *open_with(JNIEnv *env, const char **texts,
         s.len = len > (jsize)sizeof(s.bytes) ? sizeof(s.bytes) : (uint32_t)len;
         (*env)->GetByteArrayRegion(env, secret, 0, (jsize)s.len,
                                    (jbyte *)s.bytes);
+        identity.tls_psk = numbers[N_TLS] != 0;
         p.identity = &identity;
     }
     struct wj_handle *h = make(&p, numbers, err);

@@ -169,8 +169,24 @@ class Spark(unittest.TestCase):
             self.check_the_secret(app)
             self.check_nothing_is_left(app)
 
-    def check_the_secret(self, app):
+    def test_tcp_is_tls_where_spark_encrypts(self):
+        with App(None, JAR, weir__transport="tcp", authenticate="true",
+                 authenticate__secret="s3cret",
+                 network__crypto__enabled="true") as app:
+            for query in (group, repartition):
+                with self.subTest(query=query.__name__):
+                    query(app)
+            self.check_ways(app, "bytesNetwork")
+            self.check_the_secret(app, "--tls-psk")
+            self.assertRegex(self.peer_says(app, True), "not reached: .*TLS")
+
+    def check_the_secret(self, app, *options):
         """Nodes let in whoever knows what is made of Spark's, nobody else."""
+        self.assertNotIn("secret", self.peer_says(app, True, *options))
+        self.assertIn("secret", self.peer_says(app, False, *options))
+
+    def peer_says(self, app, good, *options):
+        """To one with the secret, or another one: a line of the doctor's."""
         address = re.search(r"Weir: executor 0 at (\S+), transport tcp",
                             app.local_logs()).group(1)
         # Spark's small cluster makes one of its own for its executors.
@@ -178,19 +194,19 @@ class Spark(unittest.TestCase):
             secret = dict(v.split(b"=", 1) for v in env.read().split(b"\0")
                           if b"=" in v)[b"_SPARK_AUTH_SECRET"]
         made = hashlib.sha256(b"weir spark shuffle\0" + secret)
+        if not good:
+            made.update(b"!")
         with tempfile.TemporaryDirectory() as folder:
-            for digest, good in ((made.hexdigest(), True),
-                                 (hashlib.sha256(b"x").hexdigest(), False)):
-                path = os.path.join(folder, digest)
-                with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600),
-                          "w", encoding="ascii") as file:
-                    file.write(digest + "\n")
-                said = subprocess.run(
-                    [WEIR, "doctor", "--transport", "tcp", "--peer", address,
-                     "--timeout", "10", "--secret-file", path],
-                    stdout=subprocess.PIPE, text=True, check=False).stdout
-                (line,) = re.findall(r"(?m)^\S+ +peer .*$", said)
-                self.assertEqual("secret" not in line, good, said)
+            path = os.path.join(folder, "secret")
+            with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600),
+                      "w", encoding="ascii") as file:
+                file.write(made.hexdigest() + "\n")
+            said = subprocess.run(
+                [WEIR, "doctor", "--transport", "tcp", "--peer", address,
+                 "--timeout", "10", "--secret-file", path, *options],
+                stdout=subprocess.PIPE, text=True, check=False).stdout
+        (line,) = re.findall(r"(?m)^\S+ +peer .*$", said)
+        return line
 
     def test_small_budgets_snappy_and_speculation(self):
         # Little may be lent or under way: gets wait, and blocks are copied.
@@ -269,6 +285,7 @@ class Spark(unittest.TestCase):
                 lambda x: (x % 100, x)).groupByKey(6)
             want = {k: sum(range(k, 60000, 100)) for k in range(100)}
             self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
+            self.check_no_library_is_left(app)
             gone = app.kill()
             # The map outputs of the first job are used again.
             self.assertEqual(dict(pairs.mapValues(sum).collect()), want)
@@ -284,6 +301,18 @@ class Spark(unittest.TestCase):
             self.decommission(app, pairs, want)
             app.forget_shuffles()
             self.assertEqual(app.total("regions"), 0)
+
+    def check_no_library_is_left(self, app):
+        """The native library's file is gone, whatever ends its executor."""
+        for executor, m in app.metrics().items():
+            with open(f"/proc/{m['pid']}/maps", encoding="utf-8") as maps:
+                loaded = {line.split(None, 5)[5].strip() for line in maps
+                          if "libweir_spark" in line}
+            self.assertEqual(len(loaded), 1, executor)
+            for path in loaded:
+                self.assertTrue(path.endswith(".so (deleted)"), path)
+                self.assertFalse(path.startswith(
+                    tempfile.gettempdir() + "/libweir_spark"), path)
 
     def decommission(self, app, pairs, want):
         self.assertEqual(dict(pairs.mapValues(sum).collect()), want)

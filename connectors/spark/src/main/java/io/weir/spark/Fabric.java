@@ -50,7 +50,8 @@ final class Fabric implements AutoCloseable {
               options.memoryBytes,
               options.maxBytesInFlight,
               options.timeoutNs,
-              options.detectNs
+              options.detectNs,
+              options.tls ? 1 : 0
             },
             secret);
     address = Native.address(handle);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.spark;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import org.apache.spark.SparkEnv;
 
 /**
  * libweir, as connectors/spark/native has it. What takes a handle is used under
@@ -33,7 +35,11 @@ final class Native {
   static synchronized void load(String path) throws IOException {
     if (!loaded && why == null) {
       try {
-        System.load(path != null ? path : unpack());
+        if (path != null) {
+          System.load(path);
+        } else {
+          loadOwn();
+        }
         loaded = true;
       } catch (IOException | LinkageError e) {
         why = e;
@@ -44,23 +50,36 @@ final class Native {
     }
   }
 
-  /** Out of the jar, to a file that is gone once it is loaded. */
-  private static String unpack() throws IOException {
+  /**
+   * Out of the jar, by a file that is gone once it is loaded. Who is killed meanwhile leaves it
+   * where Spark clears up after its executors.
+   */
+  private static void loadOwn() throws IOException {
     String name = "/weir-native/" + System.getProperty("os.arch") + "/libweir_spark.so";
     try (InputStream in = Native.class.getResourceAsStream(name)) {
       if (in == null) {
         throw new IOException("the jar has none for " + System.getProperty("os.arch"));
       }
-      Path file = Files.createTempFile("libweir_spark", ".so");
-      file.toFile().deleteOnExit();
-      Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
-      return file.toString();
+      Path file = Files.createTempFile(folder(), "libweir_spark", ".so");
+      try {
+        Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
+        System.load(file.toString());
+      } finally {
+        Files.delete(file);
+      }
     }
+  }
+
+  private static Path folder() {
+    SparkEnv env = SparkEnv.get();
+    File[] local = env == null ? new File[0] : env.blockManager().diskBlockManager().localDirs();
+    return local.length > 0 ? local[0].toPath() : Path.of(System.getProperty("java.io.tmpdir"));
   }
 
   /**
    * @param texts transport, listen, advertise, name; each may be null
-   * @param numbers max_peers, memory_bytes, bytes of the fetch, its timeout_ns, detect_ns
+   * @param numbers max_peers, memory_bytes, bytes of the fetch, its timeout_ns, detect_ns, 1: TLS
+   *     by the secret
    * @param secret 32 to 256 bytes, or null
    */
   static native long open(String[] texts, long[] numbers, byte[] secret) throws WeirException;

@@ -20,10 +20,18 @@ final class Options {
   final long detectNs;
   final int maxPeers;
 
+  /** By the secret, over tcp. */
+  final boolean tls;
+
   private final SparkConf conf;
 
   Options(SparkConf conf) {
+    this(conf, false);
+  }
+
+  private Options(SparkConf conf, boolean tls) {
     this.conf = conf;
+    this.tls = tls;
     enabled = conf.getBoolean("spark.weir.enabled", true);
     transport = conf.get("spark.weir.transport", "auto");
     listen = conf.get("spark.weir.listen", null);
@@ -50,6 +58,11 @@ final class Options {
 
   /** The same, but for the transport. */
   Options with(String other) {
-    return new Options(conf.clone().set("spark.weir.transport", other));
+    return new Options(conf.clone().set("spark.weir.transport", other), tls);
+  }
+
+  /** The same, with TLS by the secret over tcp. */
+  Options withTls() {
+    return new Options(conf, true);
   }
 }

@@ -38,23 +38,35 @@ final class Security {
   }
 
   /**
-   * Weir does not encrypt. Where Spark is told to, and the blocks themselves are not
-   * (spark.io.encryption), they stay in the host.
+   * As Spark does: with its own secret alone nodes prove to each other that they know it; where it
+   * encrypts what it sends, tcp is TLS by that secret. RDMA has no encryption, and without a secret
+   * there is no TLS: blocks stay in the host then, unless they are encrypted themselves
+   * (spark.io.encryption).
    */
-  static Options check(Options options, SparkConf conf) throws IOException {
+  static Options check(Options options, SparkConf conf, byte[] secret) throws IOException {
     boolean encrypts =
         conf.getBoolean("spark.network.crypto.enabled", false)
             || conf.getBoolean("spark.authenticate.enableSaslEncryption", false)
             || conf.getBoolean("spark.ssl.rpc.enabled", false);
-    if (!encrypts || conf.getBoolean("spark.io.encryption.enabled", false)) {
+    if (!encrypts || options.transport.equals("shm")) {
       return options;
     }
-    if (options.transport.equals("tcp") || options.transport.equals("verbs")) {
-      throw new IOException(
-          "Spark encrypts what it sends, and Weir does not: set spark.io.encryption.enabled, or"
-              + " spark.weir.transport to shm");
+    boolean verbs = options.transport.equals("verbs");
+    if (secret != null && !verbs) {
+      return options.withTls();
     }
-    LOG.info("Weir: shm alone, as Spark encrypts what it sends");
+    if (conf.getBoolean("spark.io.encryption.enabled", false)) {
+      return options;
+    }
+    if (verbs || options.transport.equals("tcp")) {
+      throw new IOException(
+          "Spark encrypts what it sends, and Weir "
+              + (verbs ? "does not over verbs" : "does so by the secret of spark.authenticate alone")
+              + ": set spark.weir.transport to "
+              + (verbs ? "tcp or shm" : "shm, spark.authenticate")
+              + ", or spark.io.encryption.enabled");
+    }
+    LOG.info("Weir: shm alone, as Spark encrypts what it sends, without a secret");
     return options.with("shm");
   }
 }

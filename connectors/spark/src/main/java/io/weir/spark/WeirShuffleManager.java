@@ -80,12 +80,14 @@ public final class WeirShuffleManager extends SortShuffleManager {
     if (listen == null && !options.transport.equals("shm")) {
       listen = self.host() + ":0";
     }
-    Fabric f = new Fabric(Security.check(options, conf), name, listen, nonce, Security.secret());
+    byte[] secret = Security.secret();
+    Fabric f = new Fabric(Security.check(options, conf, secret), name, listen, nonce, secret);
     LOG.info(
-        "Weir: executor {} at {}, transport {}, {} bytes of memory, {} in flight",
+        "Weir: executor {} at {}, transport {}{}, {} bytes of memory, {} in flight",
         self.executorId(),
         f.address,
         f.options.transport,
+        f.options.tls ? " with TLS" : "",
         options.memoryBytes,
         options.maxBytesInFlight);
     return f;
