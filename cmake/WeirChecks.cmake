@@ -35,3 +35,20 @@ add_test(NAME install.consumer
          COMMAND ${PROJECT_SOURCE_DIR}/test/install/run.sh
                  ${PROJECT_BINARY_DIR})
 weir_test_properties(install.consumer install 300)
+
+# What others take out of the build's folder: crates, jars, driver managers.
+if(WEIR_HARDEN AND NOT WEIR_SANITIZE AND NOT WEIR_COVERAGE
+   AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(weir_packaged weir_tool)
+  foreach(library ${weir_libraries})
+    list(APPEND weir_packaged ${library}_static ${library}_shared)
+  endforeach()
+  if(TARGET weir_adbc_driver)
+    list(APPEND weir_packaged weir_adbc_driver)
+  endif()
+  list(TRANSFORM weir_packaged REPLACE "(.+)" "$<TARGET_FILE:\\1>")
+  add_test(NAME install.hardened
+           COMMAND ${PROJECT_SOURCE_DIR}/test/install/hardened.sh
+                   ${weir_packaged})
+  weir_test_properties(install.hardened install 60)
+endif()

@@ -12,7 +12,7 @@ target_compile_definitions(weir_flags INTERFACE _GNU_SOURCE)
 target_compile_options(
   weir_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion
                        $<$<BOOL:${WEIR_WERROR}>:-Werror>)
-target_link_libraries(weir_flags INTERFACE Threads::Threads)
+target_link_libraries(weir_flags INTERFACE Threads::Threads weir_harden)
 
 # Instrumentation hides ranges of values from gcc, which then warns of
 # conversions and initialisations that are in order; other builds check them.

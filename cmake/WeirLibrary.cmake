@@ -43,6 +43,12 @@ function(weir_library target type name objects)
   if(type STREQUAL "STATIC")
     string(APPEND export_name "_static")
   endif()
+  # libweir needs none of the others; they find it beside them. Of two places
+  # that differ, one for the build, CMake pads the shorter with empty ones.
+  set(rpath "")
+  if(NOT name STREQUAL "weir")
+    set(rpath $ORIGIN)
+  endif()
   add_library(${target} ${type} $<TARGET_OBJECTS:${objects}>)
   add_library(weir::${export_name} ALIAS ${target})
   set_target_properties(
@@ -52,7 +58,8 @@ function(weir_library target type name objects)
                VERSION ${PROJECT_VERSION}
                SOVERSION 0
                LINKER_LANGUAGE C
-               INSTALL_RPATH $ORIGIN
+               INSTALL_RPATH "${rpath}"
+               BUILD_WITH_INSTALL_RPATH ON
                LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
                ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_include_directories(
@@ -60,6 +67,7 @@ function(weir_library target type name objects)
                         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PRIVATE ${ARGN})
   if(type STREQUAL "SHARED")
+    target_link_libraries(${target} PRIVATE weir_harden)
     target_link_options(${target} PRIVATE -Wl,--as-needed)
     if(NOT WEIR_SANITIZE)
       target_link_options(${target} PRIVATE -Wl,-z,defs)

@@ -45,6 +45,7 @@ if(WEIR_SCAN_FOUND)
   set_target_properties(weir_nanoarrow PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_include_directories(weir_nanoarrow SYSTEM
                              PUBLIC ${weir_arrow_include})
+  target_link_libraries(weir_nanoarrow PRIVATE weir_harden)
   if(WEIR_SANITIZE)
     target_compile_options(weir_nanoarrow PRIVATE -fsanitize=${WEIR_SANITIZE}
                                                   -fno-omit-frame-pointer)
@@ -64,6 +65,7 @@ if(WEIR_SCAN_FOUND)
     add_library(weir_nanoarrow_ipc STATIC EXCLUDE_FROM_ALL ${weir_ipc_sources})
     target_include_directories(weir_nanoarrow_ipc SYSTEM
                                PUBLIC ${weir_arrow_include})
+    target_link_libraries(weir_nanoarrow_ipc PRIVATE weir_harden)
   endif()
 
   weir_glob(weir_scan_sources services/scan/*.c)

@@ -4,9 +4,9 @@
 # the folder (an installed tree must not remember where it was), then build and
 # run consumers by find_package and by pkg-config, in C and C++, shared and
 # static: one of libweir, one of libweir-plan, one of libweir-scan if the build
-# has it. weir, plan: the build has no more
-# than libweir, or both libraries, and no verbs, so that consumers can be linked
-# statically to everything.
+# has it. What was installed is hardened (hardened.sh), if the build is.
+# weir, plan: the build has no more than libweir, or both libraries, and no
+# verbs, so that consumers can be linked statically to everything.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -114,6 +114,11 @@ all) [ -f "$prefix/bin/weir" ] || die "no weir command" ;;
 *) [ ! -e "$prefix/bin" ] || die "more than the libraries" ;;
 esac
 without libjansson "$lib/libweir.so"
+if grep -q '^CMAKE_BUILD_TYPE:STRING=Release' "$build/CMakeCache.txt" &&
+    grep -q '^WEIR_HARDEN:BOOL=ON' "$build/CMakeCache.txt"; then
+    find "$prefix" -name '*.a' -o -name '*.so' -o -path '*/bin/*' |
+        xargs "$here/hardened.sh" >"$work/log" || die "$(cat "$work/log")"
+fi
 
 PKG_CONFIG_PATH=$lib/pkgconfig
 export PKG_CONFIG_PATH
