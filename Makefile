@@ -17,6 +17,13 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 REL := build/release
 
+# Pythons with packages of others, as recipes name them: DuckDB as an opponent;
+# opponents of the scan service, its DuckDB that of tools/duckdb.sh; generators
+# of TPC-H and TPC-DS, and the DuckDB that they belong to, not one measured.
+PYTHON_DUCKDB = $$(tools/venv.sh duckdb)/bin/python
+PYTHON_OPPONENTS = $$(tools/venv.sh opponents)/bin/python
+PYTHON_TPC = $$(tools/venv.sh tpc)/bin/python
+
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
@@ -131,11 +138,10 @@ coverage: setup-coverage build/coverage/build.ninja
 	@test/scripts/coverage.sh build/coverage
 
 bench: ## everything against its opponents, 30 minutes: a page with plots
-bench: setup-bench build/bench/build.ninja build/duckdb/bin/python \
-        build/tpch-0.2
+bench: setup-bench build/bench/build.ninja build/tpch-0.2
 	@cmake --build build/bench -j $(JOBS)
 	@bench/report/report.py --weir build/bench/weir \
-	    --duckdb build/duckdb/bin/python --tpch build/tpch-0.2 \
+	    --duckdb $(PYTHON_DUCKDB) --tpch build/tpch-0.2 \
 	    --out build/bench-report $(ARGS)
 
 bench-two-stage: ## two shuffles against opponents and the limit, a minute
@@ -145,38 +151,25 @@ bench-two-stage: setup-bench build/bench/build.ninja
 	    --transports shm,tcp,sockets,mpi --repeat 5 --limit $(ARGS)
 
 bench-query: ## whole queries against DuckDB, and the tables
-bench-query: setup-bench build/bench/build.ninja build/duckdb/bin/python \
-        build/tpch-0.2
+bench-query: setup-bench build/bench/build.ninja build/tpch-0.2
 	@cmake --build build/bench -j $(JOBS) --target weir_tool
 	@build/bench/weir bench gen
 	@for plan in join aggregation; do \
 	    build/bench/weir bench query --plan $$plan --nodes 2 \
-	        --against duckdb --python build/duckdb/bin/python $(ARGS) && \
+	        --against duckdb --python $(PYTHON_DUCKDB) $(ARGS) && \
 	    build/bench/weir bench query --plan $$plan --nodes 8 \
 	        --transports shm,tcp,sockets $(ARGS) || exit 1; \
 	done
 	@build/bench/weir bench query --plan tpch --data build/tpch-0.2 --nodes 2 \
-	    --against duckdb --python build/duckdb/bin/python $(ARGS)
+	    --against duckdb --python $(PYTHON_DUCKDB) $(ARGS)
 
-build/duckdb/bin/python: | setup-bench
-	@python3 -m venv build/duckdb
-	@build/duckdb/bin/pip install --quiet duckdb
-
-# Opponents of the scan service; the DuckDB is that of tools/duckdb.sh. Outside
-# of the tree: a fresh clone fetches nothing again.
+# Outside of the tree, as all of others: a fresh clone fetches nothing again.
 SCAN_CACHE := $(HOME)/.cache/weir
-SCAN_OPPONENTS := $(SCAN_CACHE)/scan-pyarrow-26.0.1-duckdb-1.5.6
-$(SCAN_OPPONENTS)/done: | setup-bench
-	@python3 -m venv $(SCAN_OPPONENTS)
-	@$(SCAN_OPPONENTS)/bin/pip install --quiet --only-binary :all: \
-	    pyarrow==26.0.1 duckdb==1.5.6
-	@touch $@
-
 BENCH_SCAN := build/bench/weir bench scan --rows 6000000 \
     --database $(SCAN_CACHE)/lineitem-6000000.duckdb \
-    --python $(SCAN_OPPONENTS)/bin/python
+    --python $(PYTHON_OPPONENTS)
 bench-scan: ## results of queries against Arrow Flight and others, minutes
-bench-scan: setup-bench setup-scan setup-duckdb $(SCAN_OPPONENTS)/done
+bench-scan: setup-bench setup-scan setup-duckdb
 	@cmake --preset bench >/dev/null
 	@cmake --build build/bench -j $(JOBS) --target weir_tool weir_scan_sum
 	@$(BENCH_SCAN) $(ARGS) --contestants \
@@ -184,14 +177,8 @@ bench-scan: setup-bench setup-scan setup-duckdb $(SCAN_OPPONENTS)/done
 	@$(BENCH_SCAN) $(ARGS) --source duckdb --contestants \
 	    shm,tcp,flight,serialized,duckdb
 
-# The generator, and the DuckDB that it belongs to: not the one measured.
-build/duckdb-tpch/bin/python: | setup-bench
-	@python3 -m venv build/duckdb-tpch
-	@build/duckdb-tpch/bin/pip install --quiet \
-	    duckdb==1.5.5 duckdb-extension-tpch==1.5.5
-
-build/tpch-0.2: | build/duckdb-tpch/bin/python
-	@build/duckdb-tpch/bin/python bench/opponents/tpch_files.py 0.2 $@
+build/tpch-0.2: | setup-bench
+	@$(PYTHON_TPC) bench/opponents/tpch_files.py 0.2 $@
 
 # Its target folder is outside of the tree: a fresh clone builds no crate again.
 CARGO_TARGET_DIR ?= $(HOME)/.cache/weir/cargo
@@ -200,23 +187,19 @@ CARGO_RUST := cd bindings/rust && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
 
 # clippy does not come with every cargo.
 test-rust: static ## tests, lints and docs of the Rust bindings (needs cargo)
-	@$(CARGO_RUST) cargo test -p weir
-	@$(CARGO_RUST) RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --workspace
+	@$(CARGO_RUST) cargo test --locked -p weir
+	@$(CARGO_RUST) RUSTDOCFLAGS="-D warnings" \
+	    cargo doc --locked --no-deps --workspace
 	@if cargo clippy --version >/dev/null 2>&1; then \
-	    $(CARGO_RUST) cargo clippy --workspace --all-targets -- -D warnings; \
+	    $(CARGO_RUST) cargo clippy --locked --workspace --all-targets \
+	        -- -D warnings; \
 	else echo 'cargo clippy: not installed, left out'; fi
 
 # What the tests of SQL ask, and of whom: made once per user, not per clone.
 SQL_DATA := $(HOME)/.cache/weir/sql-duckdb-1.5.5
-$(SQL_DATA)/python/done: | setup-bench
-	@python3 -m venv $(SQL_DATA)/python
-	@$(SQL_DATA)/python/bin/pip install --quiet --only-binary :all: \
-	    duckdb==1.5.5 duckdb-extension-tpch==1.5.5 \
-	    duckdb-extension-tpcds==1.5.5
-	@touch $@
 # One pattern: of two, GNU make takes one run for both folders of a scale.
-$(SQL_DATA)/tpc%: | $(SQL_DATA)/python/done
-	@$(SQL_DATA)/python/bin/python connectors/datafusion/tests/tpc.py \
+$(SQL_DATA)/tpc%: | setup-bench
+	@$(PYTHON_TPC) connectors/datafusion/tests/tpc.py \
 	    $(subst -, ,$(@F)) $@
 
 CARGO_SQL := cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
@@ -224,15 +207,16 @@ CARGO_SQL := cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
 # Without LONG=1 neither the 99 queries of TPC-DS, nor the bench.
 test-sql: static ## DataFusion over Weir (needs cargo; LONG=1: all of it)
 test-sql: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpcds-0.01
-	@$(CARGO_SQL) cargo test \
+	@$(CARGO_SQL) cargo test --locked \
 	    $(if $(LONG),--workspace,-p weir-datafusion -p weir-sql -- \
 	        --skip tpcds_)
+	@test/install/hardened.sh $(CARGO_TARGET_DIR)-datafusion/debug/weir-sql
 
 test-sql-long: static ## all answers at SF 1, and 1,000 queries with kills
 test-sql-long: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpch-0.1 $(SQL_DATA)/tpch-1 \
         $(SQL_DATA)/tpcds-0.01 $(SQL_DATA)/tpcds-1
-	@$(CARGO_SQL) cargo build --release --example worker
-	@$(CARGO_SQL) cargo test --release --test answers --test kills -- \
+	@$(CARGO_SQL) cargo build --locked --release --example worker
+	@$(CARGO_SQL) cargo test --locked --release --test answers --test kills -- \
 	    --include-ignored --nocapture --test-threads=1 $(ARGS)
 
 # Stripped; what debuggers want lies beside it.
@@ -240,21 +224,18 @@ SQL_BUILT := $(CARGO_TARGET_DIR)-datafusion/release/weir-sql
 sql: static ## build/weir-sql, SQL over files (needs cargo; slow when cold)
 	@[ -e $(SQL_BUILT) ] || echo "weir-sql: this compiles DataFusion, some" \
 	    "450 crates: an hour of processor time or more, once"
-	@$(CARGO_SQL) cargo build --release -p weir-sql
+	@$(CARGO_SQL) cargo build --locked --release -p weir-sql
 	@objcopy --only-keep-debug $(SQL_BUILT) build/weir-sql.debug
 	@cd build && objcopy --strip-all --add-gnu-debuglink=weir-sql.debug \
 	    $(SQL_BUILT) weir-sql
+	@test/install/hardened.sh build/weir-sql
 	@ls -sh build/weir-sql
 
 # DataFusion over Weir against its own exchange. The release profile builds
 # DataFusion once more: half an hour when cold.
 SQL_TPCH := $(SCAN_CACHE)/tpch-1-parquet
 $(SQL_TPCH): | setup-bench
-	@python3 -m venv $(SCAN_CACHE)/duckdb-tpch-1.5.5
-	@$(SCAN_CACHE)/duckdb-tpch-1.5.5/bin/pip install --quiet \
-	    duckdb==1.5.5 duckdb-extension-tpch==1.5.5
-	@$(SCAN_CACHE)/duckdb-tpch-1.5.5/bin/python \
-	    bench/opponents/tpch_parquet.py 1 $@
+	@$(PYTHON_TPC) bench/opponents/tpch_parquet.py 1 $@
 
 BENCH_SQL := $(CARGO_TARGET_DIR)-datafusion/release/weir-sql-bench
 bench-sql: ## DataFusion over Weir against gRPC (needs cargo), 5 minutes
@@ -262,7 +243,7 @@ bench-sql: setup-bench build/bench/build.ninja $(SQL_TPCH)
 	@cmake --build build/bench -j $(JOBS) --target weir_static
 	@cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/build/bench \
 	    CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion \
-	    cargo build --release -j $(JOBS) -p weir-sql-bench
+	    cargo build --locked --release -j $(JOBS) -p weir-sql-bench
 	@$(BENCH_SQL) shuffle $(ARGS)
 	@$(BENCH_SQL) tpch --data $(SQL_TPCH) --queries bench/plans/tpch $(ARGS)
 

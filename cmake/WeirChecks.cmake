@@ -4,7 +4,7 @@
 
 foreach(check includes headers atomics sizes api_docs probes spdx calls locale
               columns paths warnings format doxygen when_changed
-              selftest)
+              downloads selftest)
   weir_check(${check} 120 test/scripts/check_${check}.sh ${PROJECT_SOURCE_DIR})
 endforeach()
 

@@ -4,12 +4,16 @@
 # made with, below DIR/include: nanoarrow, with what writes Arrow files (and
 # flatcc, which that needs), and adbc.h; and a driver that tests load, SQLite's.
 # Debian 12 has none of them, so they come from PyPI, by pip, at one version
-# each and checked by their hashes; under a minute, once.
+# each and checked by their hashes (tools/pip); under a minute, once.
 set -eu
 
 dir=$1
-nanoarrow=0.9.0
-adbc=1.13.0
+lists=$(cd "$(dirname "$0")/pip" && pwd)
+version() { # PACKAGE: that the lists have of it
+    sed -n "s/^$1==\([^ ]*\).*/\1/p" "$lists/sources.txt"
+}
+nanoarrow=$(version nanoarrow)
+adbc=$(version adbc-driver-manager)
 name="nanoarrow $nanoarrow, adbc $adbc, 3"
 if [ -f "$dir/name" ] && [ "$(cat "$dir/name")" = "$name" ]; then
     exit 0
@@ -18,12 +22,6 @@ fi
 echo "Fetching from PyPI: nanoarrow $nanoarrow, adbc-driver-manager $adbc"
 rm -rf "$dir"
 mkdir -p "$dir/work" "$dir/include/nanoarrow" "$dir/include/arrow-adbc"
-cat >"$dir/work/list" <<LIST
-nanoarrow==$nanoarrow \\
---hash=sha256:1ce15bbed8532839347faa78824c5dbd3769bff60661003e34c6fba5dd881bd3
-adbc-driver-manager==$adbc \\
---hash=sha256:72d616e43d03b735e4000b653307531a2d1820f1f7e0ce949656f0ab939bd53e
-LIST
 python3 -m venv "$dir/work/venv"
 # pip asks each package's build backend for its metadata, and would first build
 # what that is made with (Cython, for minutes). Only the files are wanted, so a
@@ -51,16 +49,12 @@ PYTHONPATH=$(cd "$dir/work/stand-in" && pwd) \
     "$dir/work/venv/bin/pip" download --quiet \
     --disable-pip-version-check --no-deps --no-build-isolation \
     --no-binary nanoarrow,adbc-driver-manager --require-hashes \
-    -r "$dir/work/list" -d "$dir/work"
-cat >"$dir/work/drivers" <<LIST
-adbc-driver-sqlite==$adbc \\
---hash=sha256:fb51f307cb3c45aa5476c84eae83781079939832f35dd54611dbe6095627ca3d
-LIST
+    -r "$lists/sources.txt" -d "$dir/work"
 # For other processors than x86-64 it is another file: tests do without it.
 if [ "$(uname -m)" = x86_64 ]; then
     "$dir/work/venv/bin/pip" download --quiet --disable-pip-version-check \
         --no-deps --only-binary :all: --require-hashes \
-        -r "$dir/work/drivers" -d "$dir/work"
+        -r "$lists/drivers.txt" -d "$dir/work"
     (cd "$dir/work" && python3 -m zipfile -e adbc_driver_sqlite-*.whl wheel)
     cp "$dir/work/wheel/adbc_driver_sqlite/libadbc_driver_sqlite.so" "$dir"
 fi

@@ -36,7 +36,7 @@ scan="python3-venv g++"
 # tools/duckdb.sh fetches with it.
 duckdb="npm"
 # connectors/spark: its tests fetch Spark itself.
-spark="openjdk-17-jdk-headless maven python3-venv"
+spark="openjdk-17-jdk-headless python3-venv"
 # test/fresh: roots of Debian.
 fresh="mmdebstrap"
 # .ci/run: what was compiled once is not compiled again.

@@ -192,7 +192,7 @@ c() {
 
 clean_tree
 for check in includes rooms headers symbols atomics sizes api_docs probes spdx \
-             calls locale columns paths warnings format doxygen; do
+             calls locale columns paths downloads warnings format doxygen; do
     passes $check
 done
 
@@ -358,6 +358,32 @@ echo 'Below `ring/`, `ring.c`, `ring/none.h`' >tree/README.md
 finds paths 'README.md:1: ring/none.h is not in the tree'
 echo 'of the `*_none.c` in core/ring' >>tree/docs/concurrency.md
 finds paths 'docs/concurrency.md:4: *_none.c is not in the tree'
+
+script() {
+    printf '%s\n' '#!/bin/sh' '# SPDX-License-Identifier: Apache-2.0' \
+        "$@" >tree/tools/get.sh
+}
+mkdir -p tree/tools/pip
+script 'x/bin/pip install --quiet \' '    duckdb==1.0'
+finds downloads 'tools/get.sh:3: pip without --require-hashes'
+echo '    $ python3 -m venv v && v/bin/pip install duckdb' >>tree/README.md
+finds downloads 'README.md:1: pip without --require-hashes'
+script 'true' '(cd x && cargo build --release)'
+finds downloads 'tools/get.sh:4: cargo without --locked'
+script 'curl -sO example.invalid/x'
+finds downloads 'tools/get.sh:3: fetches what nobody has looked at'
+script 'npm install x'
+finds downloads 'tools/get.sh:3: npm has scripts of others'
+script 'npm pack x'
+finds downloads 'tools/get.sh: a package of npm is not compared'
+mkdir -p tree/tools/pip
+printf 'x==1.0\ny==2.0 \\\n    --hash=sha256:%064d\n' 0 \
+    >tree/tools/pip/x.txt
+finds downloads 'tools/pip/x.txt:1: a package without a hash'
+printf 'source = "registry"\n' >tree/Cargo.lock
+finds downloads 'Cargo.lock: a package without a checksum'
+echo 'module x' >tree/go.mod
+finds downloads 'go.mod: there is no go.sum'
 
 c core/ring/ring.c 'int f(int a);' \
     'int f(int a) { unsigned b = a; return b > 1; }'

@@ -174,6 +174,7 @@ static struct wj_handle *open_with(JNIEnv *env, const char **texts,
         (*env)->GetByteArrayRegion(env, secret, 0, (jsize)s.len,
                                    (jbyte *)s.bytes);
         identity.tls_psk = numbers[N_TLS] != 0;
+        identity.plain = !identity.tls_psk;
         p.identity = &identity;
     }
     struct wj_handle *h = make(&p, numbers, err);

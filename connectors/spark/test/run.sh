@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # run.sh BUILD_DIR [TEST...]: the plug-in with libweir_spark.so of a build under
-# the oldest and the newest line of Spark that it is for. They come from PyPI,
-# by pip, into the user's cache. LINES="3.5.9" chooses. The oldest line has all
+# the oldest and the newest line of Spark that it is for (spark.sh fetches them,
+# into the user's cache). LINES="3.5.9" chooses. The oldest line has all
 # tests; a newer one those where lines differ: readers, the life of executors.
 # run.sh BUILD_DIR soak [JOBS [SEED]]: soak_spark.py instead.
 # SHORT=1: of the oldest line what a newer one has; answers, kills, leaks.
@@ -16,6 +16,7 @@ export JAVA_HOME
 export PYTHONFAULTHANDLER=1 PYTHONDONTWRITEBYTECODE=1
 export WEIR_COMMAND="$build/weir"
 newer="test_shm_and_lz4 test_tcp_zstd_and_encryption
+test_tcp_is_tls_where_spark_encrypts
 test_executors_that_are_killed_and_decommissioned"
 program=test_spark.py
 if [ "${1:-}" = soak ]; then
@@ -46,6 +47,7 @@ for spark in ${LINES:-3.5.9 4.3.0}; do
     venv=$("$here/spark.sh" "$spark")
     jars=$(echo "$venv"/lib/python3*/site-packages/pyspark/jars)
     "$here/../build.sh" "$build" "$jars"
+    "$here/../../../test/install/hardened.sh" "$build/libweir_spark.so"
     export WEIR_SPARK_JAR PYSPARK_PYTHON="$venv/bin/python"
     out=$(cd "$here/../../../build/spark/${spark%.*}" && pwd)
     WEIR_SPARK_JAR=$(echo "$out"/weir-spark-*.jar)

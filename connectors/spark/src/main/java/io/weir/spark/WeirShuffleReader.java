@@ -163,9 +163,9 @@ final class WeirShuffleReader<K, C> implements ShuffleReader<K, C> {
       return (Iterator) records;
     }
     if (dependency.mapSideCombine()) {
-      return (Iterator) aggregator.get().combineCombinersByKey((Iterator) records, context);
+      return aggregator.get().combineCombinersByKey((Iterator) records, context);
     }
-    return (Iterator) aggregator.get().combineValuesByKey((Iterator) records, context);
+    return aggregator.get().combineValuesByKey((Iterator) records, context);
   }
 
   @SuppressWarnings("unchecked")
