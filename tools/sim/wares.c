@@ -8,7 +8,8 @@
 
 enum {
     USE_WARES = 900,
-    REGION_SPACE = 7,
+    REGION_SPACE = 7, /* read and written */
+    AGAIN_SPACE = 8,  /* read, and published again and again */
     ASK_SPACE = 9,
     BYTES = 6000,
     OPS = 4, /* under way at a time */
@@ -16,11 +17,12 @@ enum {
     TIMEOUT_NS = 1500000000,
 };
 
-enum op_kind { GET, PUT, ASK };
+enum op_kind { GET, PUT, ASK, GET_AGAIN, KINDS };
 
 struct op {
     bool used;
     enum op_kind kind;
+    uint32_t since; /* GET_AGAIN: the version that was published at its begin */
     uint32_t to;
     uint32_t off;
     uint32_t bytes;
@@ -35,7 +37,9 @@ struct ws_ware {
     weir_peer *peer[WS_NODES];
     weir_asks *asks;
     weir_region *region;
-    uint32_t left; /* operations that are still to begin */
+    weir_region *again;
+    uint32_t version; /* of it */
+    uint32_t left;    /* operations that are still to begin */
     uint32_t under_way;
     struct op op[OPS];
     uint8_t memory[BYTES]; /* of the region */
@@ -45,6 +49,11 @@ struct ws_ware {
 static uint8_t byte_at(uint32_t node, uint32_t i)
 {
     return (uint8_t)(node * 37 + i * 11 + i / 256);
+}
+
+static uint8_t byte_of(uint32_t node, uint32_t version, uint32_t i)
+{
+    return (uint8_t)(byte_at(node, i) + version * 101);
 }
 
 uint32_t ws_wares_left(const struct ws_world *w)
@@ -73,14 +82,17 @@ static weir_err post(struct ws_ware *a, uint32_t i)
 {
     struct op *op = &a->op[i];
     const bool asks = op->kind == ASK;
-    const struct weir_name name = {asks ? ASK_SPACE : REGION_SPACE, op->to};
+    const struct weir_name name = {asks                    ? ASK_SPACE
+                                   : op->kind == GET_AGAIN ? AGAIN_SPACE
+                                                           : REGION_SPACE,
+                                   op->to};
     const struct weir_get get = {name, op->off, op->bytes, op->memory, i};
     const struct weir_put put = {name, op->off, op->bytes, op->memory, i};
     uint32_t taken = 0;
     weir_peer *peer = a->peer[op->to];
     return asks ? weir_fetch_ask(a->fetch, peer, &name, "why", 3, i)
-           : op->kind == GET ? weir_fetch_get(a->fetch, peer, &get, 1, &taken)
-                             : weir_fetch_put(a->fetch, peer, &put, 1, &taken);
+           : op->kind == PUT ? weir_fetch_put(a->fetch, peer, &put, 1, &taken)
+                             : weir_fetch_get(a->fetch, peer, &get, 1, &taken);
 }
 
 static bool begin_one(struct ws_ware *a)
@@ -93,8 +105,9 @@ static bool begin_one(struct ws_ware *a)
         return false;
     }
     struct op *op = &a->op[i];
-    op->kind = (enum op_kind)ws_pick(&a->random, 3);
+    op->kind = (enum op_kind)ws_pick(&a->random, KINDS);
     op->to = ws_pick(&a->random, a->world->shape.nodes);
+    op->since = a->world->wares[op->to].version;
     op->off = ws_pick(&a->random, BYTES / 2);
     op->bytes = 1 + ws_pick(&a->random, BYTES / 2);
     for (uint32_t k = 0; k < op->bytes; k++) {
@@ -111,8 +124,33 @@ static bool begin_one(struct ws_ware *a)
     return op->used;
 }
 
-static bool is_right(const struct op *op, const struct weir_got *got)
+static bool is_version(const struct op *op, uint32_t version)
 {
+    uint32_t i = 0;
+    while (i < op->bytes &&
+           op->memory[i] == byte_of(op->to, version, op->off + i)) {
+        i++;
+    }
+    return i == op->bytes;
+}
+
+/* None that was closed before it began, and nothing of two. */
+static bool is_recent(const struct ws_ware *a, const struct op *op)
+{
+    const uint32_t last = a->world->wares[op->to].version;
+    uint32_t version = op->since;
+    while (version <= last && !is_version(op, version)) {
+        version++;
+    }
+    return version <= last;
+}
+
+static bool is_right(const struct ws_ware *a, const struct op *op,
+                     const struct weir_got *got)
+{
+    if (op->kind == GET_AGAIN) {
+        return got->bytes == op->bytes && is_recent(a, op);
+    }
     if (op->kind == ASK) {
         return got->bytes == 3 && memcmp(got->ptr, "yes", 3) == 0;
     }
@@ -148,11 +186,14 @@ static void end_one(struct ws_ware *a, const struct weir_got *got)
     }
     /* Puts have no checksums. */
     const bool hostile = ws_shape_worst(&a->world->shape) == WS_DAMAGING;
-    if (got->code != WEIR_OK && !may_fail(a->world, got->code)) {
+    const bool was_closed = op->kind == GET_AGAIN &&
+                            got->code == WEIR_ERR_NOT_FOUND &&
+                            op->since != a->world->wares[op->to].version;
+    if (got->code != WEIR_OK && !was_closed && !may_fail(a->world, got->code)) {
         ws_violate(a->world, "wares", "node %u, of node %u: %s: %s", a->node,
                    op->to, weir_err_name(got->code),
                    weir_fetch_error(a->fetch));
-    } else if (got->code == WEIR_OK && !hostile && !is_right(op, got)) {
+    } else if (got->code == WEIR_OK && !hostile && !is_right(a, op, got)) {
         ws_violate(a->world, "wares", "node %u, of node %u: other bytes (%d)",
                    a->node, op->to, (int)op->kind);
     }
@@ -162,6 +203,35 @@ static void end_one(struct ws_ware *a, const struct weir_got *got)
 }
 
 /* ---- what a node does ---------------------------------------------------- */
+
+/* Its memory lives until nobody reads it any more. */
+static weir_err publish_again(struct ws_ware *a, struct weir_error *err)
+{
+    uint8_t *memory = malloc(BYTES);
+    const struct weir_region_params p = {.kind = WEIR_REGION_BORROWED,
+                                         .base = memory,
+                                         .bytes = BYTES,
+                                         .release = free,
+                                         .release_arg = memory};
+    const struct weir_name name = {AGAIN_SPACE, a->node};
+    weir_region *region = NULL;
+    if (memory == NULL) {
+        return WEIR_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < BYTES; i++) {
+        memory[i] = byte_of(a->node, a->version + 1, i);
+    }
+    weir_err rc = weir_region_open(weir_sim_node(a->world->sim, a->node), &p,
+                                   &region, err);
+    if (rc != WEIR_OK) {
+        free(memory);
+        return rc;
+    }
+    weir_region_close(a->again);
+    a->again = region;
+    a->version++;
+    return weir_region_publish(region, &name, err);
+}
 
 static bool serve(struct ws_ware *a)
 {
@@ -180,6 +250,7 @@ static weir_err task(void *arg, uint64_t now_ns)
 {
     struct ws_ware *a = arg;
     struct ws_world *w = a->world;
+    struct weir_error err = {0};
     struct weir_got got;
     bool moved = false;
     (void)now_ns;
@@ -192,6 +263,9 @@ static weir_err task(void *arg, uint64_t now_ns)
         moved = true;
     }
     moved = serve(a) || moved;
+    if (ws_pick(&a->random, 6) == 0 && publish_again(a, &err) != WEIR_OK) {
+        ws_violate(w, "wares", "node %u: %s", a->node, err.message);
+    }
     moved = (ws_pick(&a->random, 2) == 0 && begin_one(a)) || moved;
     if (ws_wares_left(w) == 0) {
         wake_all(w);
@@ -214,6 +288,7 @@ static weir_err open_all(struct ws_ware *a, weir_node *node,
     rc = rc == WEIR_OK ? weir_asks_open(node, ASK_SPACE, 0, &a->asks, err) : rc;
     rc = rc == WEIR_OK ? weir_region_open(node, &region, &a->region, err) : rc;
     rc = rc == WEIR_OK ? weir_region_publish(a->region, &name, err) : rc;
+    rc = rc == WEIR_OK ? publish_again(a, err) : rc;
     for (uint32_t i = 0; i < a->world->shape.nodes && rc == WEIR_OK; i++) {
         char address[32];
         (void)snprintf(address, sizeof(address), "sim:%u", i);
@@ -273,6 +348,7 @@ void ws_wares_die(struct ws_world *w, uint32_t node)
     }
     weir_asks_close(a->asks);
     weir_region_close(a->region);
+    weir_region_close(a->again);
     wake_all(w);
 }
 
