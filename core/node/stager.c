@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/err.h"
@@ -16,10 +18,77 @@
 
 /* ---- copying, without the lock ------------------------------------------- */
 
+/* So old are the times of a file whose next change has certainly another time:
+ * file systems count in as little as nanoseconds and as much as two seconds. */
+#define SETTLED_NS 3000000000ll
+
+static int64_t ns_of(const struct timespec *t)
+{
+    return (int64_t)t->tv_sec * 1000000000ll + t->tv_nsec;
+}
+
+static struct wi_stamp stamp_of(int fd)
+{
+    struct timespec now;
+    struct stat st;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 || fstat(fd, &st) != 0) {
+        return (struct wi_stamp){.settled = false};
+    }
+    struct wi_stamp s = {.bytes = (uint64_t)st.st_size,
+                         .modified_ns = ns_of(&st.st_mtim),
+                         .changed_ns = ns_of(&st.st_ctim)};
+    s.settled = s.changed_ns < ns_of(&now) - SETTLED_NS &&
+                s.modified_ns < ns_of(&now) - SETTLED_NS;
+    return s;
+}
+
+static bool stamps_equal(const struct wi_stamp *a, const struct wi_stamp *b)
+{
+    return a->settled && a->bytes == b->bytes &&
+           a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
+}
+
+/* Are these the bytes of the copy, which are all that there are? */
+static bool has_bytes(const struct wi_extent *p)
+{
+    const struct weir_region *r = p->region;
+    uint8_t bytes[16384];
+    uint64_t got = 0;
+    while (got < p->span) {
+        uint64_t at = r->file_off + p->off + got;
+        ssize_t n = pread(r->fd, bytes,
+                          wi_min_u64(p->span - got, sizeof(bytes)), (off_t)at);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return n == 0 && got == p->bytes;
+        }
+        if ((uint64_t)n > p->bytes - got ||
+            memcmp(bytes, (const char *)p->mem.base + got, (size_t)n) != 0) {
+            return false;
+        }
+        got += (uint64_t)n;
+    }
+    return got == p->bytes;
+}
+
+/* The times of a file tell that it has not changed; that it has, its bytes. */
+static bool is_stale(struct wi_extent *p)
+{
+    struct wi_stamp now = stamp_of(p->region->fd);
+    if (stamps_equal(&p->stamp, &now)) {
+        return false;
+    }
+    p->stamp = now;
+    return !has_bytes(p);
+}
+
 static uint64_t read_file(struct wi_extent *p)
 {
     const struct weir_region *r = p->region;
     uint64_t got = 0;
+    p->stamp = stamp_of(r->fd);
     while (got < p->span) {
         uint64_t at = r->file_off + p->off + got;
         ssize_t n =
@@ -78,6 +147,29 @@ static uint64_t copy(struct wi_extent *p)
     return p->region->fd >= 0 ? read_file(p) : read_memory(p);
 }
 
+/* Make it, or look whether it is still as its file is. */
+struct result {
+    bool stale;
+    uint64_t bytes;
+};
+
+static struct result make_or_compare(struct wi_extent *p)
+{
+    if (p->bytes == 0) {
+        return (struct result){false, copy(p)};
+    }
+    return (struct result){is_stale(p), p->bytes};
+}
+
+static void say(struct wi_extent *p, const struct result *res)
+{
+    if (res->stale) {
+        wi_extent_stale(p);
+    } else {
+        wi_extent_filled(p, res->bytes);
+    }
+}
+
 /* ---- who does it --------------------------------------------------------- */
 
 static void fill_here(struct wi_engine *e)
@@ -85,7 +177,8 @@ static void fill_here(struct wi_engine *e)
     struct wi_extent *p;
     struct wi_gone *g;
     while ((p = wi_extent_take(e)) != NULL) {
-        wi_extent_filled(p, copy(p));
+        const struct result res = make_or_compare(p);
+        say(p, &res);
     }
     while ((g = wi_gone_take(e)) != NULL) {
         wi_gone_end(g);
@@ -100,14 +193,17 @@ static bool do_next(struct weir_node *n)
     if (p == NULL && g == NULL) {
         return false;
     }
+    struct result res = {false, 0};
     wi_node_unlock(n);
-    uint64_t bytes = p != NULL ? copy(p) : 0;
+    if (p != NULL) {
+        res = make_or_compare(p);
+    }
     if (g != NULL) {
         wi_gone_end(g);
     }
     wi_node_lock(n);
     if (p != NULL) {
-        wi_extent_filled(p, bytes);
+        say(p, &res);
     }
     return true;
 }

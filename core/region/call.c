@@ -157,7 +157,8 @@ weir_err wi_call_on_find(struct wi_share *s, const struct wi_msg_find *m,
     }
     struct weir_asks *a =
         wi_region_by_name(e, &name) == NULL ? asks_of(e, m->space) : NULL;
-    if (a == NULL && wi_owner_find(s, m) != WEIR_AGAIN) {
+    uint64_t since = e->regions->last_id + 1; /* as it is, if it waits */
+    if (a == NULL && wi_owner_find(s, m, since) != WEIR_AGAIN) {
         return WEIR_OK;
     }
     struct wi_call *c = make_find(s, m);
@@ -215,7 +216,7 @@ uint32_t wi_calls_retry(struct wi_engine *e)
     wi_list_each(k, &e->regions->waiting)
     {
         struct wi_call *c = call_on(k);
-        if (wi_owner_find(c->share, &c->m.find) != WEIR_AGAIN) {
+        if (wi_owner_find(c->share, &c->m.find, c->id) != WEIR_AGAIN) {
             free_call(c);
             n++;
         }
@@ -322,7 +323,7 @@ static void answer_find(struct wi_call *c, weir_err code, const void *bytes,
             memcpy(text, bytes, wi_min_u32(len, WI_TEXT_BYTES - 1));
         }
         wi_owner_refuse(s, c->m.find.call, code, text);
-    } else if (wi_owner_find(s, &c->m.find) == WEIR_AGAIN) {
+    } else if (wi_owner_find(s, &c->m.find, c->id) == WEIR_AGAIN) {
         struct wi_call *later = make_find(s, &c->m.find);
         if (later == NULL) {
             wi_owner_refuse(s, c->m.find.call, WEIR_ERR_NO_MEMORY,

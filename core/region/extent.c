@@ -221,6 +221,7 @@ struct wi_extent *wi_extent_take(struct wi_engine *e)
     while ((n = wi_list_take(&e->regions->to_fill)) != NULL) {
         struct wi_extent *p = wi_container_of(n, struct wi_extent, on_fill);
         if (!p->region->closed) {
+            p->from = e->regions->last_id;
             return p;
         }
         wi_extent_filled(p, 0);
@@ -232,10 +233,39 @@ void wi_extent_filled(struct wi_extent *p, uint64_t bytes)
 {
     struct wi_engine *e = &p->region->node->engine;
     p->bytes = bytes;
+    p->good = p->from;
     p->filling = false;
     p->users--;
     wi_list_push_back(&e->regions->filled, &p->on_fill);
     wi_region_settle(p->region);
+    wi_engine_kick(e);
+}
+
+void wi_extent_stale(struct wi_extent *p)
+{
+    struct wi_engine *e = &p->region->node->engine;
+    p->filling = false;
+    p->users--;
+    if (!p->revoked) {
+        revoke_part(p);
+    }
+    wi_extent_rest(p);
+    wi_engine_kick(e);
+}
+
+bool wi_extent_may_age(const struct wi_extent *p)
+{
+    return p->staged && p->region->kind == WEIR_REGION_FILE &&
+           !p->region->constant;
+}
+
+static void compare(struct wi_extent *p)
+{
+    struct wi_engine *e = &p->region->node->engine;
+    p->filling = true;
+    p->users++; /* who does it */
+    wi_list_remove(&p->on_fill);
+    wi_list_push_back(&e->regions->to_fill, &p->on_fill);
     wi_engine_kick(e);
 }
 
@@ -282,10 +312,10 @@ static weir_err fill_part(struct wi_extent *p, struct wi_link *l, uint64_t off,
     return rc == WEIR_ERR_UNSUPPORTED ? stage(p, off, err) : rc;
 }
 
-static weir_err make_part(struct weir_region *r, struct wi_link *l,
-                          uint64_t off, struct wi_extent **out,
+static weir_err make_part(const struct wi_wanted *w, struct wi_extent **out,
                           struct weir_error *err)
 {
+    struct weir_region *r = w->region;
     struct wi_extent *p = calloc(1, sizeof(*p));
     if (p == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a part");
@@ -294,7 +324,7 @@ static weir_err make_part(struct weir_region *r, struct wi_link *l,
     wi_list_init(&p->holders);
     wi_list_init(&p->on_staged);
     wi_list_init(&p->on_fill);
-    weir_err rc = fill_part(p, l, off, err);
+    weir_err rc = fill_part(p, w->link, w->off, err);
     if (rc != WEIR_OK) {
         free(p);
         return rc;
@@ -312,31 +342,43 @@ static bool is_for(const struct wi_extent *p, const struct wi_link *l)
             (l->caps & WI_WIRE_CAP_FILE) != 0);
 }
 
-weir_err wi_extent_find(struct weir_region *r, struct wi_link *l, uint64_t off,
-                        struct wi_extent **out, struct weir_error *err)
+/* The last to go. */
+static void touch(struct wi_extent *p)
 {
-    wi_list_each(n, &r->parts)
+    if (p->staged) {
+        wi_list_remove(&p->on_staged);
+        wi_list_push_back(&p->region->node->engine.regions->staged,
+                          &p->on_staged);
+    }
+}
+
+weir_err wi_extent_find(const struct wi_wanted *w, struct wi_extent **out,
+                        struct weir_error *err)
+{
+    wi_list_each(n, &w->region->parts)
     {
         struct wi_extent *p = part_of(n);
-        if (!is_for(p, l) || p->revoked || off < p->off ||
-            off - p->off >= p->span) {
+        bool old = wi_extent_may_age(p) && p->good < w->since;
+        if (!is_for(p, w->link) || p->revoked || w->off < p->off ||
+            w->off - p->off >= p->span) {
             continue;
+        }
+        bool there = w->off - p->off < p->bytes;
+        if (there && !old) { /* also while it is compared for another */
+            touch(p);
+            *out = p;
+            return WEIR_OK;
+        }
+        if (there && !p->filling) {
+            touch(p);
+            compare(p);
         }
         if (p->filling) {
             return WEIR_AGAIN;
         }
-        if (off - p->off < p->bytes) {
-            if (p->staged) { /* the last to go */
-                wi_list_remove(&p->on_staged);
-                wi_list_push_back(&r->node->engine.regions->staged,
-                                  &p->on_staged);
-            }
-            *out = p;
-            return WEIR_OK;
-        }
-        if (p->why.code != WEIR_OK) {
+        if (p->why.code != WEIR_OK && !old) {
             return wi_fail(err, p->why.code, "%s", p->why.message);
         }
     }
-    return make_part(r, l, off, out, err);
+    return make_part(w, out, err);
 }

@@ -193,17 +193,17 @@ void wi_owner_refuse(struct wi_share *s, uint32_t call, weir_err code,
     wi_link_send_soon(s->link, &m);
 }
 
-static weir_err give(struct wi_share *s, struct weir_region *r,
-                     const struct wi_msg_find *find, struct wi_msg_found *f,
+static weir_err give(struct wi_share *s, const struct wi_wanted *w,
+                     uint32_t access, struct wi_msg_found *f,
                      struct weir_error *err)
 {
     struct wi_extent *p = NULL;
     struct wi_holder *h = NULL;
-    weir_err rc = wi_extent_find(r, s->link, find->off, &p, err);
+    weir_err rc = wi_extent_find(w, &p, err);
     if (rc != WEIR_OK) {
         return rc;
     }
-    if (p->staged && find->access != WI_ACCESS_READ) {
+    if (p->staged && access != WI_ACCESS_READ) {
         return wi_fail(err, WEIR_ERR_UNSUPPORTED,
                        "borrowed memory is copied for who maps memory, and "
                        "cannot be written");
@@ -216,12 +216,15 @@ static weir_err give(struct wi_share *s, struct weir_region *r,
         p->users++;
         f->key = (uint64_t)(uintptr_t)p;
     } else {
-        rc = grant(s, p, find->access, &h, err);
+        rc = grant(s, p, access, &h, err);
         if (rc != WEIR_OK) {
             return rc;
         }
         h->founds++;
         f->key = h->key;
+    }
+    if (wi_extent_may_age(p) && (s->link->caps & WI_WIRE_CAP_TALLY) != 0) {
+        f->flags |= WI_FOUND_ONCE;
     }
     f->off = p->off;
     f->bytes = p->bytes;
@@ -230,7 +233,8 @@ static weir_err give(struct wi_share *s, struct weir_region *r,
     return WEIR_OK;
 }
 
-weir_err wi_owner_find(struct wi_share *s, const struct wi_msg_find *find)
+weir_err wi_owner_find(struct wi_share *s, const struct wi_msg_find *find,
+                       uint64_t since)
 {
     struct weir_name name = {find->space, find->id};
     struct weir_region *r = wi_region_by_name(s->link->engine, &name);
@@ -253,8 +257,10 @@ weir_err wi_owner_find(struct wi_share *s, const struct wi_msg_find *find)
     m.found.call = find->call;
     m.found.handle = r->handle;
     m.found.region_bytes = r->bytes;
-    weir_err rc =
-        find->off < r->bytes ? give(s, r, find, &m.found, &err) : WEIR_OK;
+    const struct wi_wanted w = {r, s->link, find->off, since};
+    weir_err rc = find->off < r->bytes
+                      ? give(s, &w, find->access, &m.found, &err)
+                      : WEIR_OK;
     if (rc == WEIR_AGAIN) {
         return rc;
     }

@@ -13,8 +13,10 @@ struct weir_region *wi_region_by_name(const struct wi_engine *e,
 void wi_owner_name(struct weir_region *r, const struct weir_name *name);
 void wi_owner_unname(struct weir_region *r);
 
-/** Answer a FIND. WEIR_AGAIN: it has to wait, nothing was sent. */
-weir_err wi_owner_find(struct wi_share *s, const struct wi_msg_find *m);
+/** Answer a FIND, which came as call `since` (wi_regions.last_id). WEIR_AGAIN:
+ *  it has to wait, nothing was sent. */
+weir_err wi_owner_find(struct wi_share *s, const struct wi_msg_find *m,
+                       uint64_t since);
 
 /** Answer it with an error. */
 void wi_owner_refuse(struct wi_share *s, uint32_t call, weir_err code,

@@ -315,7 +315,8 @@ weir_err wi_piece_on_found(struct wi_share *s, const struct wi_msg_found *m,
     } else {
         p->founds++;
         give(s, f, p);
-        if (p->part != NULL && p->part->revoked) { /* while FOUND was queued */
+        /* Revoked while FOUND was queued; or nobody would find it again. */
+        if (p->part != NULL && (p->part->revoked || p->once)) {
             wi_piece_unlist(p);
         }
     }

@@ -131,6 +131,14 @@ struct weir_region {
                           link then */
 };
 
+/** By what a file has changed, see core/node/stager.c. */
+struct wi_stamp {
+    uint64_t bytes;
+    int64_t modified_ns;
+    int64_t changed_ns;
+    bool settled; /* a later change has a later time */
+};
+
 /** Memory of a region that can be granted over one transport. */
 struct wi_extent {
     struct weir_region *region;
@@ -147,7 +155,10 @@ struct wi_extent {
     uint64_t until_ns; /* and lose their links if they have not by then */
     /* copies, see extent.h */
     bool staged;
-    bool filling; /* it is not made yet */
+    bool filling;  /* it is not made yet, or it is compared with its file */
+    uint64_t from; /* call (wi_regions.last_id) at which that began; */
+    uint64_t good; /* it is as the file was after this call */
+    struct wi_stamp stamp; /* written by: stager */
     struct wi_list on_staged;
     struct wi_list on_fill;
     struct weir_error why; /* it is short */

@@ -39,7 +39,16 @@
  * Any other file is read 1 MiB at a time. Such parts and the copies above are
  * made by a thread of the node, shared by all readers of a transport while any
  * of them has them, and take at most a quarter of memory_bytes; gets wait for
- * room. What a peer has got of a file may be as it was when that part was read.
+ * room.
+ *
+ * Of such a file each get asks the owner, where that thread compares what it
+ * has copied with the file: by size and times (mtime, ctime), and by all bytes
+ * of the part while those times are less than 3 s old or have changed. So every
+ * byte of a get is as it was in the file at some time after the get began; a
+ * file that was written, cut or made longer before is got as it is now. Bytes
+ * of one get may be of several times, though, and stores by way of a mapping
+ * (mmap) count from when the kernel gives the file a new time. Of a constant
+ * file none of this is looked at.
  *
  * A peer that asks for more than there is, or for what is gone, gets an error
  * for that operation; nothing else happens to it, to the link, or to the owner.

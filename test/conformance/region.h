@@ -48,6 +48,9 @@
     X(suite, place, gets_of_a_file_take_turns)                                 \
     X(suite, place, truncated_file_fails_only_what_is_gone)                    \
     X(suite, place, closed_while_its_file_is_read)                             \
+    X(suite, place, file_that_changes_is_got_anew)                             \
+    X(suite, place, file_that_is_cut_and_grows_is_got_anew)                    \
+    X(suite, place, file_that_stays_is_copied_once)                            \
     X(suite, place, regions_left_open_end_with_the_node)                       \
     X(suite, place, put_is_read_by_a_third)                                    \
     X(suite, place, put_into_what_is_read_only_is_refused)                     \

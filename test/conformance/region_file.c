@@ -2,6 +2,7 @@
 /* Files as regions, and memory that cannot be read. */
 #include "test/conformance/region.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -391,6 +392,97 @@ void wt_region_closed_while_its_file_is_read(const struct wt_place *place)
         cr_assert(got.code == WEIR_OK || got.code == WEIR_ERR_NOT_FOUND, "%s",
                   weir_fetch_error(r->fetch));
         weir_fetch_release(r->fetch, &got);
+        (void)close(fd);
+    }
+    wt_reads_close(r);
+}
+
+/* ---- files that change --------------------------------------------------- */
+
+static void rewrite(int fd, uint64_t id, uint64_t off, uint64_t bytes)
+{
+    uint8_t *of = malloc(bytes);
+    cr_assert_not_null(of);
+    for (uint64_t i = 0; i < bytes; i++) {
+        of[i] = wt_byte(id, off + i);
+    }
+    cr_assert_eq(pwrite(fd, of, bytes, (off_t)(AT + off)), (ssize_t)bytes);
+    free(of);
+}
+
+/* Also if it has the same length, and was changed a moment ago. What was lent
+ * of it before stays. */
+void wt_region_file_that_changes_is_got_anew(const struct wt_place *place)
+{
+    enum { ROUNDS = 12, OFF = (1 << 20) - 70, LEN = 140 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    for (uint32_t node = 0; node < 2; node++) {
+        int fd = make_file(76);
+        const struct weir_get get = {.name = {7, 76}, .off = OFF, .bytes = LEN};
+        weir_region *region = publish_file(r, node, 76, fd, BYTES);
+        for (uint64_t v = 77; v < 77 + ROUNDS; v++) {
+            struct weir_got old = wt_get(r, node, &get);
+            cr_assert_eq(old.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+            cr_assert(wt_bytes_are(old.ptr, v - 1, OFF, LEN));
+            rewrite(fd, v, OFF, LEN);
+            struct weir_got new = wt_get(r, node, &get);
+            cr_assert_eq(new.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+            cr_assert(wt_bytes_are(new.ptr, v, OFF, LEN), "old bytes");
+            cr_assert(wt_bytes_are(old.ptr, v - 1, OFF, LEN));
+            weir_fetch_release(r->fetch, &old);
+            weir_fetch_release(r->fetch, &new);
+        }
+        weir_region_close(region);
+        (void)close(fd);
+    }
+    wt_reads_close(r);
+}
+
+void wt_region_file_that_is_cut_and_grows_is_got_anew(
+    const struct wt_place *place)
+{
+    enum { LEFT = (2 << 20) + 1234 };
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    char at[64];
+    (void)snprintf(at, sizeof(at), "ends at its byte %d", AT + LEFT);
+    for (uint32_t node = 0; node < 2; node++) {
+        int fd = make_file(78);
+        weir_region *region = publish_file(r, node, 78, fd, BYTES);
+        for (uint32_t i = 0; i < 3; i++) {
+            expect(r, node, 78, 0, BYTES);
+            cr_assert_eq(ftruncate(fd, AT + LEFT), 0);
+            expect_error(r, node, 78, LEFT, 1, at);
+            expect_error(r, node, 78, 0, BYTES, at);
+            expect(r, node, 78, 0, LEFT);
+            rewrite(fd, 78, LEFT, BYTES - LEFT);
+        }
+        weir_region_close(region);
+        (void)close(fd);
+    }
+    wt_reads_close(r);
+}
+
+/* Who maps it, and its own node, get the same memory again: of a file that was
+ * made just now, and of one whose times are old enough to tell. */
+void wt_region_file_that_stays_is_copied_once(const struct wt_place *place)
+{
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t node = i % 2;
+        int fd = i < 2 ? make_file(84) : open("/proc/self/exe", O_RDONLY);
+        const struct weir_get get = {.name = {7, 84}, .off = 5, .bytes = 100};
+        uint8_t bytes[100];
+        cr_assert_eq(pread(fd, bytes, sizeof(bytes), AT + 5), 100);
+        weir_region *region = publish_file(r, node, 84, fd, 4096);
+        struct weir_got first = wt_get(r, node, &get);
+        struct weir_got next = wt_get(r, node, &get);
+        cr_assert_eq(first.code, WEIR_OK);
+        cr_assert_eq(next.code, WEIR_OK);
+        cr_assert_eq(memcmp(next.ptr, bytes, sizeof(bytes)), 0);
+        cr_assert(!first.mapped || first.ptr == next.ptr);
+        weir_fetch_release(r->fetch, &first);
+        weir_fetch_release(r->fetch, &next);
+        weir_region_close(region);
         (void)close(fd);
     }
     wt_reads_close(r);
