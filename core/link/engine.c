@@ -28,6 +28,16 @@ void wi_engine_disconnect(struct wi_engine *e, struct wi_ep *ep)
     ep->transport->ops->disconnect(ep);
 }
 
+weir_err wi_engine_check_own(const struct wi_engine *e, struct weir_error *err)
+{
+    return wi_likely(!wi_engine_inherited(e))
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_STATE,
+                         "%s was opened before this process was forked: a "
+                         "child opens nodes of its own",
+                         e->name);
+}
+
 uint32_t wi_engine_caps(const struct wi_engine *e)
 {
     return WI_WIRE_CAP_FILTER | WI_WIRE_CAP_REGION | WI_WIRE_CAP_GROW |

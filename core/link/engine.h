@@ -18,6 +18,7 @@
 #include <weir/stats.h>
 
 #include "core/base/cc.h"
+#include "core/base/forks.h"
 #include "core/base/list.h"
 #include "core/base/log.h"
 #include "core/base/lq.h"
@@ -47,6 +48,7 @@ struct wi_engine {
     struct wi_transport *transport;
     struct wi_budget budget;
     uint64_t incarnation;
+    uint32_t forks;                     /* wi_forks, when it was opened */
     struct wi_arena *arenas[WI_ARENAS]; /* of the transports of endpoints */
     struct wi_worker *workers;
     bool certified; /* over tcp it shows a certificate, and looks at those of
@@ -108,6 +110,17 @@ struct wi_engine {
     bool closing;
     struct weir_node_stats stats; /* the cold ones */
 };
+
+/** Is this a child of the process that opened it? Then nothing of it may be
+ *  touched: locks may be held by threads that are not here, and mapped memory
+ *  is the parent's as well. */
+static inline bool wi_engine_inherited(const struct wi_engine *e)
+{
+    return e->forks != wi_forks;
+}
+
+/** WEIR_OK, or WEIR_ERR_STATE and what a child may do instead. */
+weir_err wi_engine_check_own(const struct wi_engine *e, struct weir_error *err);
 
 /** What this node can do on a link (WI_WIRE_CAP_*). */
 uint32_t wi_engine_caps(const struct wi_engine *e);

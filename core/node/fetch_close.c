@@ -9,7 +9,7 @@
 
 void weir_fetch_close(weir_fetch *fetch)
 {
-    if (fetch == NULL) {
+    if (fetch == NULL || wi_engine_inherited(&fetch->node->engine)) {
         return;
     }
     struct weir_node *n = fetch->node;

@@ -19,12 +19,13 @@
 weir_err weir_node_join(weir_node *node, const struct weir_member *members,
                         uint32_t n, struct weir_error *err)
 {
-    weir_err given = wi_check_args(err, WI_ARG(node), WI_ARG(members));
-    if (given != WEIR_OK) {
-        return given;
+    weir_err rc = wi_check_args(err, WI_ARG(node), WI_ARG(members));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
+    if (rc != WEIR_OK) {
+        return rc;
     }
     wi_node_lock(node);
-    weir_err rc = wi_members_join(&node->engine, members, n, err);
+    rc = wi_members_join(&node->engine, members, n, err);
     wi_engine_kick(&node->engine);
     wi_node_unlock(node);
     return rc;
@@ -44,8 +45,10 @@ weir_err weir_node_join_seed_named(weir_node *node,
                                    uint32_t n_members, uint64_t timeout_ns,
                                    struct weir_error *err)
 {
-    if (node == NULL) {
-        return wi_fail_null(err, "node");
+    weir_err rc = wi_check_args(err, WI_ARG(node));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
+    if (rc != WEIR_OK) {
+        return rc;
     }
     if (seed != NULL && seed->address == NULL) {
         return wi_fail_null(err, "seed->address");
@@ -59,7 +62,7 @@ weir_err weir_node_join_seed_named(weir_node *node,
                           .tv_nsec = (long)(until % SECOND)};
     struct wi_node_os *os = node->os;
     wi_node_lock(node);
-    weir_err rc = wi_join_start(&node->engine, seed, n_members, err);
+    rc = wi_join_start(&node->engine, seed, n_members, err);
     wi_engine_kick(&node->engine);
     os->waiters++;
     while (rc == WEIR_OK && wi_join_result(&node->engine, err) == WEIR_AGAIN) {
@@ -84,6 +87,7 @@ weir_err weir_node_add_member(weir_node *node, uint32_t idx,
                               struct weir_error *err)
 {
     weir_err rc = wi_check_args(err, WI_ARG(node), WI_ARG(member));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -97,11 +101,13 @@ weir_err weir_node_add_member(weir_node *node, uint32_t idx,
 weir_err weir_node_remove_member(weir_node *node, uint32_t idx,
                                  struct weir_error *err)
 {
-    if (node == NULL) {
-        return wi_fail_null(err, "node");
+    weir_err rc = wi_check_args(err, WI_ARG(node));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
+    if (rc != WEIR_OK) {
+        return rc;
     }
     wi_node_lock(node);
-    weir_err rc = wi_member_remove(&node->engine, idx, err);
+    rc = wi_member_remove(&node->engine, idx, err);
     wi_node_unlock(node);
     return rc;
 }
@@ -119,7 +125,7 @@ static struct weir_node *locked(const weir_node *node)
 
 uint32_t weir_node_members(const weir_node *node)
 {
-    if (node == NULL) {
+    if (node == NULL || wi_engine_inherited(&node->engine)) {
         return 0;
     }
     struct weir_node *n = locked(node);
@@ -130,7 +136,7 @@ uint32_t weir_node_members(const weir_node *node)
 
 uint32_t weir_node_self(const weir_node *node)
 {
-    if (node == NULL) {
+    if (node == NULL || wi_engine_inherited(&node->engine)) {
         return UINT32_MAX;
     }
     struct weir_node *n = locked(node);
@@ -144,6 +150,9 @@ weir_err weir_node_member(const weir_node *node, uint32_t idx,
 {
     if (node == NULL || member_out == NULL) {
         return WEIR_ERR_ARG;
+    }
+    if (wi_engine_inherited(&node->engine)) {
+        return WEIR_ERR_STATE;
     }
     struct weir_node *n = locked(node);
     bool here = wi_member_here(&n->engine, idx);

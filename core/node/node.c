@@ -13,6 +13,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/base/forks.h"
 #include "core/base/isa.h"
 #include "core/identity/mac.h"
 #include "core/identity/psk.h"
@@ -161,21 +162,14 @@ static weir_err open_os(struct weir_node *n, struct weir_error *err)
     (void)pthread_condattr_destroy(&attr);
     (void)pthread_cond_init(&n->os->fill, NULL);
     (void)pthread_mutex_init(&n->lock, NULL);
-    n->os->thread.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    n->os->worker.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    n->os->thread.fd = wi_fd_open(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    n->os->worker.fd = wi_fd_open(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     wi_store_rlx(&n->os->on_duty, UINT32_MAX); /* rlx: no worker yet */
     if (n->os->thread.fd < 0 || n->os->worker.fd < 0) {
         return wi_fail_errno(err, errno,
                              "eventfd (out of descriptors? raise ulimit -n)");
     }
     return WEIR_OK;
-}
-
-static void close_fd(int fd)
-{
-    if (fd >= 0) {
-        (void)close(fd);
-    }
 }
 
 static void close_os(struct weir_node *n)
@@ -186,8 +180,8 @@ static void close_os(struct weir_node *n)
     wi_wipe(&n->engine.secrets, sizeof(n->engine.secrets));
     wi_wipe(&n->engine.psks, sizeof(n->engine.psks));
     wi_secret_source_close(&n->os->secret);
-    close_fd(n->os->thread.fd);
-    close_fd(n->os->worker.fd);
+    wi_fd_close(n->os->thread.fd);
+    wi_fd_close(n->os->worker.fd);
     (void)pthread_cond_destroy(&n->os->moved);
     (void)pthread_cond_destroy(&n->os->fill);
     (void)pthread_mutex_destroy(&n->lock);
@@ -235,6 +229,7 @@ static weir_err open_node(struct weir_node *n, struct weir_node_params *p,
                           struct weir_error *err)
 {
     struct wi_engine *e = &n->engine;
+    e->forks = wi_forks;
     e->log = (struct wi_log){
         .arg = p->log_arg, .level = (int)p->log_level, .name = e->name};
     /* The enum is an int in the ABI of every platform that Weir builds on. */
@@ -414,7 +409,7 @@ static void force_links(struct wi_engine *e)
 
 void weir_node_close(weir_node *node)
 {
-    if (node == NULL) {
+    if (node == NULL || wi_engine_inherited(&node->engine)) {
         return;
     }
     abort_queries(node);
@@ -424,10 +419,7 @@ void weir_node_close(weir_node *node)
     wi_stager_stop(node);
     force_links(&node->engine);
     for (uint32_t i = 0; i < node->engine.cfg.workers; i++) {
-        int fd = wi_load_rlx(&node->engine.workers[i].fd); /* rlx: alone */
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        wi_fd_close(wi_load_rlx(&node->engine.workers[i].fd)); /* rlx: alone */
     }
     wi_engine_fini(&node->engine);
     close_os(node);
@@ -456,7 +448,7 @@ weir_err weir_node_step(weir_node *node, uint64_t now_ns, uint64_t *next_ns_out)
     if (node == NULL || next_ns_out == NULL) {
         return WEIR_ERR_ARG;
     }
-    if (!node->engine.cfg.manual) {
+    if (!node->engine.cfg.manual || wi_engine_inherited(&node->engine)) {
         return WEIR_ERR_STATE;
     }
     wi_node_lock(node);

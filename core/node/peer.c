@@ -21,6 +21,7 @@ weir_err weir_peer_open_named(weir_node *node, const char *address,
 {
     weir_err rc =
         wi_check_args(err, WI_ARG(node), WI_ARG(address), WI_ARG(peer_out));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -44,7 +45,7 @@ weir_err weir_peer_open_named(weir_node *node, const char *address,
 
 void weir_peer_close(weir_peer *peer)
 {
-    if (peer == NULL) {
+    if (peer == NULL || wi_engine_inherited(peer->engine)) {
         return;
     }
     wi_node_lock(peer->node);

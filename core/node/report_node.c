@@ -158,6 +158,9 @@ weir_err weir_node_report(weir_node *node, weir_report_fn fn, void *arg)
     if (node == NULL || fn == NULL) {
         return WEIR_ERR_ARG;
     }
+    if (wi_engine_inherited(&node->engine)) {
+        return WEIR_ERR_STATE;
+    }
     FILE *file = open_memstream(&lines, &bytes);
     if (file == NULL) {
         return WEIR_ERR_NO_MEMORY;

@@ -243,15 +243,17 @@ static weir_err renew(struct wi_engine *e, const struct wi_secrets *new,
 weir_err weir_node_renew_secret(weir_node *node, struct weir_error *err)
 {
     struct wi_secrets new = {0};
-    if (node == NULL) {
-        return wi_fail_null(err, "node");
+    weir_err rc = wi_check_args(err, WI_ARG(node));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
+    if (rc != WEIR_OK) {
+        return rc;
     }
     if (!wi_secret_source_any(&node->os->secret)) {
         return wi_fail(err, WEIR_ERR_STATE,
                        "%s was opened without a secret: open it with one",
                        node->engine.name);
     }
-    weir_err rc = wi_secret_source_read(&node->os->secret, &new, err);
+    rc = wi_secret_source_read(&node->os->secret, &new, err);
     if (rc == WEIR_OK) {
         wi_node_lock(node);
         rc = renew(&node->engine, &new, err);

@@ -16,7 +16,7 @@ void weir_node_stats_get(weir_node *node, struct weir_node_stats *stats_out)
     if (stats_out == NULL) {
         return;
     }
-    if (node == NULL) {
+    if (node == NULL || wi_engine_inherited(&node->engine)) {
         *stats_out = (struct weir_node_stats){0};
         return;
     }
@@ -63,6 +63,9 @@ weir_err weir_link_stats_get(weir_node *node, uint32_t member,
         return WEIR_ERR_ARG;
     }
     struct wi_engine *e = &node->engine;
+    if (wi_engine_inherited(e)) {
+        return WEIR_ERR_STATE;
+    }
     struct weir_link_stats s = {.open = 0};
     weir_err rc = WEIR_ERR_NOT_FOUND;
     wi_node_lock(node);
@@ -84,6 +87,9 @@ weir_err weir_node_why(weir_node *node, const char *address, char *text,
         return WEIR_ERR_ARG;
     }
     struct wi_engine *e = &node->engine;
+    if (wi_engine_inherited(e)) {
+        return WEIR_ERR_STATE;
+    }
     char line[WI_REASON_BYTES];
     e->ops->why(e->transport, address, NULL, line);
     (void)snprintf(text, text_bytes, "%s", line);

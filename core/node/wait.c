@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/forks.h"
 #include "core/base/futex.h"
 #include "core/link/engine.h"
 #include "core/link/lock.h"
@@ -228,11 +229,17 @@ static weir_err park_keeping(struct weir_node *node, struct wi_worker *w,
     return rc;
 }
 
-static struct wi_worker *find_worker(weir_node *node, uint32_t worker)
+static weir_err find_worker(weir_node *node, uint32_t worker,
+                            struct wi_worker **out)
 {
-    return node != NULL && worker < node->engine.cfg.workers
-               ? &node->engine.workers[worker]
-               : NULL;
+    if (wi_unlikely(node == NULL || worker >= node->engine.cfg.workers)) {
+        return WEIR_ERR_ARG;
+    }
+    if (wi_unlikely(wi_engine_inherited(&node->engine))) {
+        return WEIR_ERR_STATE;
+    }
+    *out = &node->engine.workers[worker];
+    return WEIR_OK;
 }
 
 static weir_err wait_for(struct weir_node *node, struct wi_worker *w,
@@ -266,9 +273,10 @@ static weir_err wait_for(struct weir_node *node, struct wi_worker *w,
 
 weir_err weir_worker_wake(weir_node *node, uint32_t worker)
 {
-    struct wi_worker *w = find_worker(node, worker);
-    if (w == NULL) {
-        return WEIR_ERR_ARG;
+    struct wi_worker *w = NULL;
+    weir_err rc = find_worker(node, worker, &w);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     wi_worker_notify(w, WI_ATTN_EVENT);
     return WEIR_OK;
@@ -276,9 +284,10 @@ weir_err weir_worker_wake(weir_node *node, uint32_t worker)
 
 weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
 {
-    struct wi_worker *w = find_worker(node, worker);
-    if (wi_unlikely(w == NULL)) {
-        return WEIR_ERR_ARG;
+    struct wi_worker *w = NULL;
+    weir_err rc = find_worker(node, worker, &w);
+    if (wi_unlikely(rc != WEIR_OK)) {
+        return rc;
     }
     count_turn(w);
     if (happened(w)) {
@@ -289,7 +298,7 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
         return WEIR_AGAIN;
     }
     w->on_duty = wi_duty_take(node, w);
-    weir_err rc = wait_for(node, w, timeout_ns);
+    rc = wait_for(node, w, timeout_ns);
     if (w->on_duty) {
         w->on_duty = false;
         wi_duty_leave(node);
@@ -299,13 +308,15 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
 
 int weir_worker_fd(weir_node *node, uint32_t worker)
 {
-    struct wi_worker *w = find_worker(node, worker);
-    if (w == NULL) {
-        return WEIR_ERR_ARG;
+    struct wi_worker *w = NULL;
+    weir_err rc = find_worker(node, worker, &w);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     wi_node_lock(node);
     if (wi_load_rlx(&w->fd) < 0) { /* rlx: under the lock */
-        wi_store_rlx(&w->fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); /* rlx */
+        int made = wi_fd_open(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        wi_store_rlx(&w->fd, made); /* rlx: as above */
     }
     int fd = wi_load_rlx(&w->fd); /* rlx: under the lock */
     wi_node_unlock(node);
@@ -314,9 +325,10 @@ int weir_worker_fd(weir_node *node, uint32_t worker)
 
 weir_err weir_worker_arm(weir_node *node, uint32_t worker)
 {
-    struct wi_worker *w = find_worker(node, worker);
-    if (wi_unlikely(w == NULL)) {
-        return WEIR_ERR_ARG;
+    struct wi_worker *w = NULL;
+    weir_err rc = find_worker(node, worker, &w);
+    if (wi_unlikely(rc != WEIR_OK)) {
+        return rc;
     }
     int fd = wi_load_rlx(&w->fd); /* rlx: set by this thread */
     if (fd < 0) {

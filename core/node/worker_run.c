@@ -43,6 +43,9 @@ weir_err weir_worker_run(weir_node *node, uint32_t worker,
         (steps == NULL && n != 0)) {
         return WEIR_ERR_ARG;
     }
+    if (wi_engine_inherited(&node->engine)) {
+        return WEIR_ERR_STATE;
+    }
     bool timed = timeout_ns != WEIR_FOREVER;
     uint64_t until_ns = timed ? wi_time_add(wi_clock_now(), timeout_ns) : 0;
     for (;;) {

@@ -34,8 +34,10 @@ weir_err weir_query_status(weir_query *query, struct weir_error *err)
     if (wi_unlikely(query == NULL)) {
         return wi_fail_null(err, "query");
     }
-    /* E8 acquire: the message; pairs with E8 release in wi_query_fail() */
-    weir_err code = (weir_err)wi_load_acq(&query->code);
+    weir_err code = wi_query_code(query);
+    if (code == WEIR_ERR_STATE) {
+        return wi_engine_check_own(query->engine, err);
+    }
     if (code != WEIR_OK && err != NULL) {
         *err = query->error;
     }

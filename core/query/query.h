@@ -22,7 +22,9 @@
 
 #include <weir/query.h>
 
+#include "core/base/atomic.h"
 #include "core/base/cc.h"
+#include "core/base/forks.h"
 #include "core/base/list.h"
 #include "core/base/watch.h"
 #include "core/format/wire.h"
@@ -47,6 +49,7 @@ struct weir_query {
     struct wi_engine *engine;
     struct weir_node *node;
     uint64_t id;
+    uint32_t forks;       /* the engine's */
     uint64_t deadline_ns; /* absolute, UINT64_MAX: none */
     uint32_t *members;
     bool *lost; /* one for each member */
@@ -72,6 +75,16 @@ struct weir_query {
 static inline struct weir_query *wi_query_of(struct wi_list *n)
 {
     return wi_container_of(n, struct weir_query, on_engine);
+}
+
+/** What failed it; WEIR_ERR_STATE in a child of its process. */
+static inline weir_err wi_query_code(const struct weir_query *q)
+{
+    if (wi_unlikely(q->forks != wi_forks)) {
+        return WEIR_ERR_STATE;
+    }
+    /* E8 acquire: the message; pairs with E8 release in wi_query_fail() */
+    return (weir_err)wi_load_acq(&q->code);
 }
 
 /** Find a query of this node, NULL: not open here. */

@@ -135,6 +135,7 @@ static weir_err open_locked(struct weir_node *node,
     }
     q->engine = e;
     q->node = node;
+    q->forks = e->forks;
     q->id = p->id;
     q->opened_ns = e->now_ns;
     q->holds = 1;
@@ -165,16 +166,17 @@ weir_err weir_query_open(weir_node *node,
                          const struct weir_query_params *params,
                          weir_query **query_out, struct weir_error *err)
 {
-    weir_err given =
+    weir_err rc =
         wi_check_args(err, WI_ARG(node), WI_ARG(params), WI_ARG(query_out));
-    if (given != WEIR_OK) {
-        return given;
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
+    if (rc != WEIR_OK) {
+        return rc;
     }
     wi_node_lock(node);
     /* A link whose end is known to the system, and not yet to the engine, would
      * fail the query: a member that died may be back already. */
     uint32_t n = wi_link_events(&node->engine, 1);
-    weir_err rc = open_locked(node, params, query_out, err);
+    rc = open_locked(node, params, query_out, err);
     if (rc == WEIR_OK || n != 0) { /* a new deadline; what the events left */
         wi_engine_kick(&node->engine);
     }
@@ -185,7 +187,7 @@ weir_err weir_query_open(weir_node *node,
 void weir_query_cancel(weir_query *query, const char *reason)
 {
     char text[WI_TEXT_BYTES];
-    if (query == NULL) {
+    if (query == NULL || wi_engine_inherited(query->engine)) {
         return;
     }
     (void)snprintf(text, sizeof(text), "cancelled by %s%s%s",
@@ -201,6 +203,9 @@ weir_err weir_query_fail(weir_query *query, const struct weir_error *cause)
     if (query == NULL || cause == NULL ||
         weir_err_scope(cause->code) != WEIR_SCOPE_QUERY) {
         return WEIR_ERR_ARG;
+    }
+    if (wi_engine_inherited(query->engine)) {
+        return WEIR_ERR_STATE;
     }
     char text[WI_TEXT_BYTES];
     struct weir_node *node = query->node;
@@ -262,7 +267,7 @@ static void rest_links(const struct weir_query *q)
 
 void weir_query_close(weir_query *query)
 {
-    if (query == NULL) {
+    if (query == NULL || wi_engine_inherited(query->engine)) {
         return;
     }
     struct weir_node *node = query->node;

@@ -222,8 +222,7 @@ weir_err weir_reader_next(weir_reader *r, struct ArrowArray *batch_out)
     if (wi_unlikely(batch_out == NULL)) {
         return wi_fail_null(&r->error, "batch_out");
     }
-    /* E8 acquire: as in weir_query_status() */
-    weir_err rc = (weir_err)wi_load_acq(&r->shuffle->query->code);
+    weir_err rc = wi_query_code(r->shuffle->query);
     if (wi_unlikely(rc != WEIR_OK)) {
         return rc;
     }

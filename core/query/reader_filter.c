@@ -107,8 +107,9 @@ weir_err weir_reader_filter_open(weir_reader *reader, uint64_t n_keys)
 
 static weir_err check_begun(struct weir_reader *r)
 {
-    if (r->filter != NULL && r->filter->filter != NULL) {
-        return WEIR_OK;
+    weir_err rc = wi_engine_check_own(r->worker->engine, &r->error);
+    if (rc != WEIR_OK || (r->filter != NULL && r->filter->filter != NULL)) {
+        return rc;
     }
     return wi_fail(&r->error, WEIR_ERR_STATE,
                    "weir_reader_filter_open comes first, "

@@ -93,6 +93,7 @@ weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
 {
     struct weir_error why; /* for the other members */
     weir_err rc = wi_check_args(err, WI_ARG(shuffle), WI_ARG(reader_out));
+    rc = rc == WEIR_OK ? wi_engine_check_own(shuffle->query->engine, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -123,7 +124,8 @@ void weir_reader_stop(weir_reader *reader)
         return;
     }
     struct weir_query *q = reader->shuffle->query;
-    if (reader->stopped || wi_reader_complete(reader)) {
+    if (wi_engine_inherited(q->engine) || reader->stopped ||
+        wi_reader_complete(reader)) {
         return;
     }
     wi_node_lock(q->node);
@@ -152,7 +154,7 @@ void wi_reader_free(struct weir_reader *r)
 
 void weir_reader_close(weir_reader *reader)
 {
-    if (reader == NULL) {
+    if (reader == NULL || wi_engine_inherited(reader->shuffle->query->engine)) {
         return;
     }
     weir_node *node = reader->shuffle->query->node;

@@ -308,6 +308,7 @@ weir_err weir_shuffle_open(weir_query *query,
     struct weir_error why; /* for the other members */
     weir_err rc =
         wi_check_args(err, WI_ARG(query), WI_ARG(params), WI_ARG(shuffle_out));
+    rc = rc == WEIR_OK ? wi_engine_check_own(query->engine, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
     }

@@ -28,6 +28,9 @@ static void release_held(struct ArrowArray *batch)
     struct wi_held *h = batch->private_data;
     struct wi_in *in = h->in;
     batch->release = NULL;
+    if (wi_unlikely(wi_engine_inherited(in->link->engine))) {
+        return; /* the ring is the parent's, which reads on */
+    }
     /* E10 release: the user's reads; pairs with E10 acquire in
      * advance_once() */
     wi_store_rel(&h->released, 1);

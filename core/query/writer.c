@@ -245,8 +245,7 @@ weir_err weir_writer_flush(weir_writer *w)
 static weir_err push(struct weir_writer *w, const struct ArrowArray *batch,
                      const uint32_t *dest)
 {
-    /* E8 acquire: as in weir_query_status() */
-    weir_err rc = (weir_err)wi_load_acq(&w->shuffle->query->code);
+    weir_err rc = wi_query_code(w->shuffle->query);
     wi_lanes_fetch(w);
     wi_writer_flow(w);
     if (wi_likely(rc == WEIR_OK)) {

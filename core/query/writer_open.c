@@ -227,6 +227,7 @@ weir_err weir_writer_open(weir_shuffle *shuffle, uint32_t worker,
 {
     struct weir_error why; /* for the other members */
     weir_err rc = wi_check_args(err, WI_ARG(shuffle), WI_ARG(writer_out));
+    rc = rc == WEIR_OK ? wi_engine_check_own(shuffle->query->engine, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -294,7 +295,7 @@ static void abort_of(const struct weir_writer *w)
 
 void weir_writer_close(weir_writer *writer)
 {
-    if (writer == NULL) {
+    if (writer == NULL || wi_engine_inherited(writer->worker->engine)) {
         return;
     }
     struct weir_query *q = writer->shuffle->query;

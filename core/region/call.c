@@ -239,6 +239,7 @@ weir_err weir_asks_open(weir_node *node, uint64_t space, uint32_t worker,
                         weir_asks **asks_out, struct weir_error *err)
 {
     weir_err rc = wi_check_args(err, WI_ARG(node), WI_ARG(asks_out));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -296,6 +297,9 @@ weir_err weir_asks_next(weir_asks *asks, struct weir_ask *ask_out)
     if (asks == NULL || ask_out == NULL) {
         return WEIR_ERR_ARG;
     }
+    if (wi_engine_inherited(&asks->node->engine)) {
+        return WEIR_ERR_STATE;
+    }
     wi_node_lock(asks->node);
     struct wi_list *n = wi_list_take(&asks->waiting);
     if (n != NULL) {
@@ -352,6 +356,9 @@ int weir_ask_waits(const struct weir_ask *ask)
         return 0;
     }
     struct weir_asks *a = ask->asks;
+    if (wi_engine_inherited(&a->node->engine)) {
+        return 0;
+    }
     wi_node_lock(a->node);
     wi_list_each(n, &a->taken)
     {
@@ -373,6 +380,9 @@ weir_err weir_ask_answer(const struct weir_ask *ask, weir_err code,
     }
     struct weir_asks *a = ask->asks;
     weir_err rc = WEIR_ERR_STATE;
+    if (wi_engine_inherited(&a->node->engine)) {
+        return rc;
+    }
     wi_node_lock(a->node);
     wi_list_each(n, &a->taken)
     {
@@ -401,7 +411,7 @@ void wi_asks_free(struct weir_asks *asks)
 
 void weir_asks_close(weir_asks *asks)
 {
-    if (asks != NULL) {
+    if (asks != NULL && !wi_engine_inherited(&asks->node->engine)) {
         struct weir_node *n = asks->node;
         wi_node_lock(n);
         wi_asks_free(asks);

@@ -220,6 +220,9 @@ weir_err weir_fetch_get(weir_fetch *fetch, weir_peer *peer,
                     taken_out == NULL)) {
         return WEIR_ERR_ARG;
     }
+    if (wi_unlikely(wi_engine_inherited(&fetch->node->engine))) {
+        return WEIR_ERR_STATE;
+    }
     wi_list_init(&list);
     for (; i < n; i++) {
         if (is_endless(&gets[i])) {
@@ -255,6 +258,9 @@ weir_err weir_fetch_put(weir_fetch *fetch, weir_peer *peer,
     uint32_t i = 0;
     if (fetch == NULL || peer == NULL || puts == NULL || taken_out == NULL) {
         return WEIR_ERR_ARG;
+    }
+    if (wi_engine_inherited(&fetch->node->engine)) {
+        return WEIR_ERR_STATE;
     }
     wi_list_init(&list);
     *taken_out = 0;
@@ -292,6 +298,9 @@ weir_err weir_fetch_ask(weir_fetch *fetch, weir_peer *peer,
     if (fetch == NULL || peer == NULL || name == NULL || len > WI_ASK_BYTES ||
         (bytes == NULL && len != 0)) {
         return WEIR_ERR_ARG;
+    }
+    if (wi_engine_inherited(&fetch->node->engine)) {
+        return WEIR_ERR_STATE;
     }
     struct wi_op *op = take_op(fetch, 0);
     if (op == NULL) {
@@ -413,6 +422,9 @@ weir_err weir_fetch_next(weir_fetch *fetch, struct weir_got *got_out)
     if (wi_unlikely(fetch == NULL || got_out == NULL)) {
         return WEIR_ERR_ARG;
     }
+    if (wi_unlikely(wi_engine_inherited(&fetch->node->engine))) {
+        return WEIR_ERR_STATE;
+    }
     if (fetch->last != NULL) {
         recycle(fetch, fetch->last);
         fetch->last = NULL;
@@ -469,7 +481,8 @@ static WI_COLD void free_after_last(struct weir_fetch *f, uint64_t returned)
 void weir_fetch_release(weir_fetch *fetch, const struct weir_got *got)
 {
     if (fetch == NULL || got == NULL || got->lent == 0 ||
-        got->lent > WI_OPS_MAX) {
+        got->lent > WI_OPS_MAX ||
+        wi_unlikely(wi_engine_inherited(&fetch->node->engine))) {
         return;
     }
     struct wi_op *op = &fetch->ops[got->lent - 1];

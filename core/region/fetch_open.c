@@ -51,6 +51,7 @@ weir_err weir_fetch_open(weir_node *node,
 {
     struct weir_fetch_params p = {0};
     weir_err rc = wi_check_args(err, WI_ARG(node), WI_ARG(fetch_out));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
     if (rc == WEIR_OK && params != NULL) {
         p = *params;
         rc = check(node, &p, err);

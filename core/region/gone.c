@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/base/forks.h"
 #include "core/transport.h"
 
 static void let_go(const struct wi_gone *g)
@@ -14,9 +15,7 @@ static void let_go(const struct wi_gone *g)
     } else if (g->base != NULL) {
         (void)munmap(g->base, g->bytes);
     }
-    if (g->fd >= 0) {
-        (void)close(g->fd);
-    }
+    wi_fd_close(g->fd);
 }
 
 void wi_gone_let(struct wi_engine *e, const struct wi_gone *what)

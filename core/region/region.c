@@ -11,6 +11,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/base/forks.h"
 #include "core/region/extent.h"
 #include "core/region/owner.h"
 #include "core/transport.h"
@@ -97,7 +98,7 @@ static weir_err map_file(struct weir_region *r, uint64_t file_bytes,
     r->base = base + r->file_off;
     r->constant = true;
     if ((r->node->engine.ops->caps & WI_CAP_MAP) == 0) { /* no peer maps it */
-        (void)close(r->fd);
+        wi_fd_close(r->fd);
         r->fd = -1;
     }
     return WEIR_OK;
@@ -117,7 +118,7 @@ static weir_err open_file(struct weir_region *r,
                        "fd = %d is not a regular file open for reading", p->fd);
     }
     r->file_off = p->off;
-    r->fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+    r->fd = wi_fd_open(fcntl(p->fd, F_DUPFD_CLOEXEC, 0));
     if (r->fd < 0) {
         return wi_fail_errno(
             err, errno, "fd = %d (out of descriptors? raise ulimit -n)", p->fd);
@@ -125,7 +126,7 @@ static weir_err open_file(struct weir_region *r,
     weir_err rc =
         p->constant ? map_file(r, (uint64_t)st.st_size, err) : WEIR_OK;
     if (rc != WEIR_OK) {
-        (void)close(r->fd);
+        wi_fd_close(r->fd);
     }
     return rc;
 }
@@ -136,6 +137,7 @@ weir_err weir_region_open(weir_node *node,
 {
     weir_err rc =
         wi_check_args(err, WI_ARG(node), WI_ARG(params), WI_ARG(region_out));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
     rc = rc == WEIR_OK ? check(params, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
@@ -175,6 +177,7 @@ weir_err weir_region_publish(weir_region *region, const struct weir_name *name,
                              struct weir_error *err)
 {
     weir_err rc = wi_check_args(err, WI_ARG(region), WI_ARG(name));
+    rc = rc == WEIR_OK ? wi_engine_check_own(&region->node->engine, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
     }
@@ -206,7 +209,7 @@ uint64_t weir_region_bytes(const weir_region *region)
 
 void weir_region_close(weir_region *region)
 {
-    if (region == NULL) {
+    if (region == NULL || wi_engine_inherited(&region->node->engine)) {
         return;
     }
     struct weir_node *n = region->node;

@@ -24,6 +24,12 @@
  * weir_worker_wait returns at once if anything happened since the last time it
  * returned, so nothing that arrives between the try and the wait is missed.
  *
+ * A child of fork(2) may open nodes of its own. Of what its parent opened
+ * (nodes, and all that is opened on them) it has the memory only: the library
+ * closes the descriptors in it, calls with a code answer WEIR_ERR_STATE, and
+ * those that close, release or look do nothing, or as for NULL. It may exec or
+ * exit.
+ *
  * An argument that must not be NULL and is, or a number that is out of range,
  * gives WEIR_ERR_ARG in all of these headers, and a message with its name where
  * there is a struct weir_error. Calls that return no code do nothing then, and

@@ -260,6 +260,13 @@ static void update_progress(struct wi_run_worker *w)
     (void)pthread_mutex_unlock(&w->lock);
 }
 
+/* In a child of the process that opened it: the query says so. Its workers are
+ * the parent's threads, which may hold its locks. */
+static bool is_inherited(const struct weir_run *run)
+{
+    return weir_query_status(run->query, NULL) == WEIR_ERR_STATE;
+}
+
 /* Its operators are done: tell the other members, or wait to be told. */
 static weir_err step_end(const struct wi_run_worker *w)
 {
@@ -338,6 +345,9 @@ weir_err weir_run_wait(weir_run *run, struct weir_error *err)
     if (given != WEIR_OK) {
         return given;
     }
+    if (is_inherited(run)) {
+        return weir_query_status(run->query, err);
+    }
     uint32_t started = 1;
     int why = 0;
     while (started < run->n_workers &&
@@ -380,7 +390,10 @@ void weir_run_cancel(weir_run *run, const char *reason)
 uint64_t weir_run_progress(const weir_run *run)
 {
     uint64_t rows = 0;
-    for (uint32_t i = 0; run != NULL && i < run->n_workers; i++) {
+    if (run == NULL || is_inherited(run)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < run->n_workers; i++) {
         struct wi_run_worker *w = &run->workers[i];
         (void)pthread_mutex_lock(&w->lock);
         rows += w->rows;
@@ -391,7 +404,7 @@ uint64_t weir_run_progress(const weir_run *run)
 
 void weir_run_close(weir_run *run)
 {
-    if (run != NULL) {
+    if (run != NULL && !is_inherited(run)) {
         free_run(run);
     }
 }

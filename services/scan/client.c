@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "services/scan/client_call.h"
 #include "services/scan/client_lend.h"
@@ -21,6 +22,11 @@ static uint64_t now_ns(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+bool wi_scan_client_inherited(const struct weir_scan_client *c)
+{
+    return c->pid != getpid();
 }
 
 static uint32_t cancels_of(struct weir_scan_client *c)
@@ -66,7 +72,7 @@ weir_err wi_scan_wait_for(const struct wi_scan_wait *w, struct weir_error *err)
 
 void weir_scan_cancel(weir_scan_client *client)
 {
-    if (client != NULL) {
+    if (client != NULL && !wi_scan_client_inherited(client)) {
         (void)pthread_mutex_lock(&client->lock);
         client->cancels++;
         (void)pthread_mutex_unlock(&client->lock);
@@ -121,6 +127,7 @@ static struct weir_scan_client *make(weir_node *node,
     if (c == NULL) {
         return NULL;
     }
+    c->pid = getpid();
     c->node = node;
     c->p = *p;
     c->p.address = NULL;
@@ -217,7 +224,7 @@ static void drop_calls(struct wi_scan_calls *calls)
 void weir_scan_disconnect(weir_scan_client *client)
 {
     struct weir_scan_client *c = client;
-    if (c == NULL) {
+    if (c == NULL || wi_scan_client_inherited(c)) {
         return;
     }
     wi_scan_streams_leave(c);

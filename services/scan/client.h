@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/types.h>
 
 #include <weir/fetch.h>
 #include <weir/scan_client.h>
@@ -56,6 +57,7 @@ enum { WI_SCAN_PUT_ROOMS = 4 };
 
 struct weir_scan_client {
     /* constant after connect */
+    pid_t pid; /* of the process: a child that it forks may use nothing */
     weir_node *node;
     weir_peer *peer;
     weir_fetch *fetch;
@@ -94,13 +96,18 @@ struct wi_scan_wait {
     uint64_t until_ns;
 };
 
+/** Is this a child of the process that connected it? Then its lock may be held
+ *  by a thread that is not here, and what it lends is the parent's as well. */
+bool wi_scan_client_inherited(const struct weir_scan_client *c);
+
 /** Begin one that may be cancelled from now on. */
 struct wi_scan_wait wi_scan_wait_begin(struct weir_scan_client *c);
 
 /**
  * Wait until something has happened.
  *
- * Errors: WEIR_ERR_CANCELLED, WEIR_ERR_TIMEOUT.  Blocks: shortly before either
+ * Errors: WEIR_ERR_CANCELLED, WEIR_ERR_TIMEOUT.
+ * Blocks: shortly before either
  * Threads: the worker's.  Ownership: nothing
  */
 weir_err wi_scan_wait_for(const struct wi_scan_wait *w, struct weir_error *err);

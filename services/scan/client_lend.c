@@ -217,6 +217,9 @@ void wi_scan_payload_drop(void *payload)
 {
     struct wi_scan_payload *p = payload;
     struct weir_scan_client *c = p->client;
+    if (wi_scan_client_inherited(c)) {
+        return; /* by a collector in a child; the parent still has it */
+    }
     (void)pthread_mutex_lock(&c->lock);
     bool last = --p->holds == 0;
     (void)pthread_mutex_unlock(&c->lock);

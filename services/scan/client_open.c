@@ -27,7 +27,13 @@ struct opening {
 
 static weir_err begin(struct opening *o, struct weir_scan_client *c)
 {
-    *o = (struct opening){.c = c, .wait = wi_scan_wait_begin(c)};
+    *o = (struct opening){.c = c};
+    if (wi_scan_client_inherited(c)) {
+        return wi_scan_fail(&o->err, WEIR_ERR_STATE,
+                            "the client was connected before this process was "
+                            "forked: a child connects one of its own");
+    }
+    o->wait = wi_scan_wait_begin(c);
     wi_scan_client_fault(c, NULL, NULL);
     wi_scan_pump(c);
     wi_scan_send_gives(c);

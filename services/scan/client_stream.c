@@ -296,6 +296,10 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
     struct wi_scan_stream *s = stream->private_data;
     struct weir_error err = {0};
+    if (s->client != NULL && wi_scan_client_inherited(s->client)) {
+        refuse(s, WEIR_ERR_STATE,
+               "the stream was opened before this process was forked");
+    }
     if (s->client == NULL || s->err.code != WEIR_OK) {
         return status_of(s->err.code);
     }
@@ -334,8 +338,11 @@ static const char *get_last_error(struct ArrowArrayStream *stream)
 
 static void release(struct ArrowArrayStream *stream)
 {
-    wi_scan_stream_free(stream->private_data);
+    struct wi_scan_stream *s = stream->private_data;
     stream->release = NULL;
+    if (s->client == NULL || !wi_scan_client_inherited(s->client)) {
+        wi_scan_stream_free(s);
+    }
 }
 
 void wi_scan_stream_export(struct wi_scan_stream *s,

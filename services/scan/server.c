@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <weir/stats.h>
 
@@ -151,6 +152,7 @@ weir_err weir_scan_server_open(weir_node *node,
     if (s == NULL) {
         return wi_scan_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a server");
     }
+    s->pid = getpid();
     s->node = node;
     s->p = *params;
     set_defaults(&s->p, node);
@@ -177,7 +179,7 @@ void weir_scan_server_stats(weir_scan_server *server,
         return;
     }
     *stats_out = (struct weir_scan_stats){0};
-    if (server != NULL) {
+    if (server != NULL && server->pid == getpid()) {
         (void)pthread_mutex_lock(&server->lock);
         *stats_out = server->stats;
         (void)pthread_mutex_unlock(&server->lock);
@@ -203,7 +205,7 @@ static void leave_all(struct weir_scan_server *s)
 
 void weir_scan_server_close(weir_scan_server *server)
 {
-    if (server == NULL) {
+    if (server == NULL || server->pid != getpid()) {
         return;
     }
     (void)pthread_mutex_lock(&server->lock);

@@ -34,6 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/types.h>
 
 #include <weir/scan_server.h>
 
@@ -78,6 +79,7 @@ struct wi_scan_session {
 
 struct weir_scan_server {
     /* constant after open */
+    pid_t pid; /* of the process: a child that it forks has no threads of it */
     weir_node *node;
     weir_asks *asks;
     struct weir_scan_server_params p; /* no zero that means a default */

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test/unit/services/scan/make.h"
 
@@ -311,5 +313,63 @@ void wt_scan_client_what_a_program_gets_wrong_is_named(
     cr_assert_eq(weir_scan_open(c, &bad, NULL, NULL, &err), WEIR_ERR_ARG);
     cr_assert_not_null(strstr(err.message, "options"));
     cr_assert_str_eq(weir_scan_last_fault(c)->text, err.message);
+    wt_pull_close(s, c);
+}
+
+/* ---- fork ---------------------------------------------------------------- */
+
+/* In the child: what is asked for is refused, what is let go of stays. 0, or
+ * what went wrong. */
+static int use_in_child(struct wt_scan *s, weir_scan_client *c,
+                        struct ArrowArrayStream *stream,
+                        struct ArrowArray *batch)
+{
+    const struct weir_scan_request r = {.dataset = "raw",
+                                        .text = "numbers 1 1"};
+    struct ArrowArrayStream other = {0};
+    struct ArrowArray next;
+    struct weir_error err;
+    if (weir_scan_open(c, &r, &other, NULL, &err) != WEIR_ERR_STATE) {
+        return 1;
+    }
+    if (stream->get_next(stream, &next) == 0) {
+        return 2;
+    }
+    weir_scan_cancel(c);
+    batch->release(batch);
+    stream->release(stream);
+    weir_scan_disconnect(c);
+    weir_scan_server_close(s->server);
+    for (uint32_t i = 0; i < s->r->c.n_nodes; i++) {
+        weir_node_close(s->r->c.node[i]);
+    }
+    return 0;
+}
+
+void wt_scan_client_a_forked_child_is_refused(const struct wt_place *place)
+{
+    struct wt_scan *s = wt_scan_open(place, 0, NULL);
+    weir_scan_client *c = wt_pull_open(s, 0, NULL);
+    struct ArrowArrayStream stream = wt_pull_query(c, "numbers 200 9000");
+    struct ArrowArray batch = wt_pull_next(&stream);
+    int status = -1;
+    pid_t pid = fork();
+    cr_assert_geq(pid, 0);
+    if (pid == 0) {
+        (void)alarm(20); /* if a call hangs */
+        _exit(use_in_child(s, c, &stream, &batch));
+    }
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x",
+              (unsigned)status);
+    int64_t rows = wt_pull_check(&batch, 0);
+    batch.release(&batch);
+    for (batch = wt_pull_next(&stream); batch.release != NULL;
+         batch = wt_pull_next(&stream)) {
+        rows += wt_pull_check(&batch, rows);
+        batch.release(&batch);
+    }
+    cr_assert_eq(rows, 1800000);
+    stream.release(&stream);
     wt_pull_close(s, c);
 }

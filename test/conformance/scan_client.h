@@ -35,7 +35,8 @@
     X(suite, place, rows_are_taken_in)                                         \
     X(suite, place, rows_come_back)                                            \
     X(suite, place, rows_that_fail_are_told)                                   \
-    X(suite, place, ranges_are_shared)
+    X(suite, place, ranges_are_shared)                                         \
+    X(suite, place, a_forked_child_is_refused)
 
 #define WT_SCAN_CLIENT_DECLARE(suite, where, name)                             \
     void wt_scan_client_##name(const struct wt_place *place);

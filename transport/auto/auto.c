@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/base/err.h"
+#include "core/base/forks.h"
 
 const char *const wi_auto_names[AUTO_PARTS] = {"shm", "verbs", "tcp"};
 
@@ -187,9 +188,7 @@ static void auto_close(struct wi_transport *base)
             t->parts[i].ops->close(t->parts[i].t);
         }
     }
-    if (t->epoll_fd >= 0) {
-        (void)close(t->epoll_fd);
-    }
+    wi_fd_close(t->epoll_fd);
     free(t);
 }
 
@@ -212,7 +211,7 @@ static weir_err open_parts(struct auto_transport *t,
 {
     struct wishes w;
     weir_err rc = make_wishes(&w, params, err);
-    t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    t->epoll_fd = wi_fd_open(epoll_create1(EPOLL_CLOEXEC));
     if (rc == WEIR_OK && t->epoll_fd < 0) {
         rc = wi_fail_errno(err, errno,
                            "epoll_create1 (out of descriptors? raise ulimit "

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/err.h"
+#include "core/base/forks.h"
 
 static struct shm *shm_of(struct wi_transport *t)
 {
@@ -28,15 +29,12 @@ static void shm_close(struct wi_transport *base)
         wi_shm_ep_free(t->waiting); /* strangers: the core knows none */
     }
     if (t->listen_fd >= 0) {
-        /* Copies in forked children must not go on taking connections. */
+        /* A copy in a child must not go on taking connections. */
         (void)shutdown(t->listen_fd, SHUT_RDWR);
     }
-    const int fds[] = {t->listen_fd, t->timer_fd, t->epoll_fd};
-    for (size_t i = 0; i < WI_ARRAY_LEN(fds); i++) {
-        if (fds[i] >= 0) {
-            (void)close(fds[i]);
-        }
-    }
+    wi_fd_close(t->listen_fd);
+    wi_fd_close(t->timer_fd);
+    wi_fd_close(t->epoll_fd);
     free(t->slab);
     free(t);
 }
@@ -51,15 +49,16 @@ static weir_err start_listening(struct shm *t, struct weir_error *err)
                        "to %d characters without white space",
                        t->name, SHM_NAME_BYTES - 1);
     }
-    t->listen_fd =
-        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    t->listen_fd = wi_fd_open(
+        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (t->listen_fd < 0) {
         return wi_shm_fail_fd(err, errno, "socket to listen at");
     }
     if (bind(t->listen_fd, (struct sockaddr *)&sa, len) != 0) {
         if (errno == EADDRINUSE) {
             return wi_fail(err, WEIR_ERR_SYSTEM,
-                           "shm:%s is in use by another process; choose "
+                           "shm:%s is in use by another process, or held by "
+                           "a child that got it by a bare clone(2); choose "
                            "another listen name",
                            t->name);
         }
@@ -73,11 +72,12 @@ static weir_err start_listening(struct shm *t, struct weir_error *err)
 
 static weir_err start_epoll(struct shm *t, struct weir_error *err)
 {
-    t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    t->epoll_fd = wi_fd_open(epoll_create1(EPOLL_CLOEXEC));
     if (t->epoll_fd < 0) {
         return wi_shm_fail_fd(err, errno, "epoll_create1");
     }
-    t->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    t->timer_fd =
+        wi_fd_open(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (t->timer_fd < 0) {
         return wi_shm_fail_fd(err, errno, "timerfd_create");
     }

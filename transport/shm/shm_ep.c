@@ -21,6 +21,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "core/base/forks.h"
 #include "core/base/neutral.h"
 
 static void waiting_put(struct shm_ep *ep)
@@ -98,11 +99,11 @@ void wi_shm_ep_free(struct shm_ep *ep)
         t->rest.ep = NULL;
     }
     wi_shm_grants_fini(ep);
-    /* Not by close alone: a child that the program forked may hold a copy of
-     * the descriptor, which would keep both alive. */
+    /* Not by close alone: a child by a bare clone(2) may hold a copy of the
+     * descriptor, which would keep both alive. */
     (void)epoll_ctl(t->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
     (void)shutdown(ep->fd, SHUT_RDWR);
-    (void)close(ep->fd);
+    wi_fd_close(ep->fd);
     free(ep);
     if (t->resume_ns != 0) {
         listen_again(t);
@@ -213,13 +214,14 @@ weir_err wi_shm_connect(struct wi_transport *base, const char *address,
     if (rc != WEIR_OK) {
         return rc;
     }
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = wi_fd_open(
+        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0) {
         return wi_shm_fail_fd(err, errno, "socket for a connection");
     }
     struct shm_ep *ep = ep_open(t, fd);
     if (ep == NULL) {
-        (void)close(fd);
+        wi_fd_close(fd);
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "%zu bytes for an endpoint",
                        sizeof(*ep));
     }
@@ -252,7 +254,8 @@ static void refuse(int fd, const char *fmt, ...)
     va_end(args);
     uint32_t bytes = wi_min_u32((uint32_t)n, sizeof(text) - 1);
     wi_shm_send_now(fd, SHM_REFUSE, text, bytes);
-    (void)close(fd);
+    (void)shutdown(fd, SHUT_WR); /* what was sent can still be read */
+    wi_fd_close(fd);
 }
 
 /* Strangers that stay silent must not keep out a node that comes. New ones are
@@ -305,8 +308,8 @@ static void welcome(struct shm *t, int fd)
 void wi_shm_accept(struct shm *t)
 {
     for (int i = 0; i < SHM_READY && t->resume_ns == 0; i++) {
-        int fd =
-            accept4(t->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = wi_fd_open(
+            accept4(t->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (fd >= 0) {
             welcome(t, fd);
         } else if (errno == EAGAIN) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/err.h"
+#include "core/base/forks.h"
 
 static struct shm_ep *ep_of(struct wi_ep *ep)
 {
@@ -177,9 +178,7 @@ bool wi_shm_granted(struct shm_ep *ep, uint64_t key, int fd)
         in[ep->n_in++] = (struct shm_in){key, fd};
         return true;
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    wi_fd_close(fd);
     if (fresh) {
         wi_shm_doom(ep,
                     "peer granted more than %u pieces of memory that were not "
@@ -193,9 +192,7 @@ void wi_shm_ungranted(struct shm_ep *ep, uint64_t key)
 {
     uint32_t i = find(ep, key);
     int fd = i < ep->n_in ? take(ep, i) : -1;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    wi_fd_close(fd);
 }
 
 /* A peer's memory must be as large as it said, for as long as it is mapped:
@@ -240,18 +237,14 @@ weir_err wi_shm_map(struct wi_ep *base, uint64_t key, size_t bytes,
     int fd = take(ep, i);
     weir_err rc = check_grant(fd, bytes, access, err);
     rc = rc == WEIR_OK ? wi_shm_map_fd(fd, bytes, access, base_out, err) : rc;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    wi_fd_close(fd);
     return rc;
 }
 
 void wi_shm_grants_fini(struct shm_ep *ep)
 {
     for (uint32_t i = 0; i < ep->n_in; i++) {
-        if (ep->in[i].fd >= 0) {
-            (void)close(ep->in[i].fd);
-        }
+        wi_fd_close(ep->in[i].fd);
     }
     free(ep->in);
     free(ep->ungranted);

@@ -22,6 +22,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "core/base/forks.h"
 #include "core/base/pages.h"
 
 /* Newer than the C library's headers may be. */
@@ -38,10 +39,10 @@ static int memfd_open(const char *name)
 {
     char label[SHM_NAME_BYTES + 8];
     (void)snprintf(label, sizeof(label), "weir-%s", name);
-    int fd =
-        memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int fd = wi_fd_open(memfd_create(label, flags | MFD_NOEXEC_SEAL));
     if (fd < 0 && errno == EINVAL) { /* Linux before 6.3 */
-        fd = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        fd = wi_fd_open(memfd_create(label, flags));
     }
     return fd;
 }
@@ -187,7 +188,7 @@ static weir_err open_memory(struct shm *t, size_t bytes, bool now,
         if (mem.base != NULL) {
             (void)munmap(mem.base, bytes);
         }
-        (void)close(fd);
+        wi_fd_close(fd);
         return rc;
     }
     *out = mem;
@@ -257,7 +258,7 @@ void wi_shm_mem_close(struct wi_transport *t, struct wi_mem *mem)
     (void)t;
     if (mem->base != NULL) {
         (void)munmap(mem->base, mem->bytes);
-        (void)close((int)mem->handle);
+        wi_fd_close((int)mem->handle);
     }
 }
 

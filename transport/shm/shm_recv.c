@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/atomic.h"
+#include "core/base/forks.h"
 
 enum { GOT_PACKET, GOT_NOTHING, GOT_END };
 
@@ -72,9 +73,7 @@ static ssize_t receive(int fd, struct msghdr *msg)
 
 static WI_COLD int refuse_packet(struct shm_ep *ep, int fd)
 {
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    wi_fd_close(fd);
     if (ep->state == SHM_GREETING) {
         wi_shm_doom(ep, "shm:%s is not a Weir node (its greeting is another)",
                     ep->name);
@@ -104,7 +103,7 @@ static int next_packet(struct shm_ep *ep, uint8_t *slot, struct packet *out)
         return GOT_END;
     }
     struct shm_head head = {0, 0};
-    int fd = descriptor_of(&msg);
+    int fd = wi_fd_keep(descriptor_of(&msg));
     if ((size_t)n >= sizeof(head)) {
         memcpy(&head, slot, sizeof(head));
     }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/base/err.h"
+#include "core/base/forks.h"
 #include "core/base/log.h"
 #include "transport/tcp/tcp.h"
 
@@ -61,7 +62,8 @@ static void accepted(struct tcp_transport *t, int fd, const union wi_inet *addr)
     const int one = 1;
     struct tcp_ep *ep = wi_tcp_ep_open(t, fd, TCP_GREETING);
     if (!ep) {
-        (void)close(fd);
+        (void)shutdown(fd, SHUT_RDWR);
+        wi_fd_close(fd);
         return;
     }
     if (t->greeting_count >= TCP_MAX_GREETING && !wi_list_empty(&t->greeting)) {
@@ -85,8 +87,8 @@ static void accept_some(struct tcp_transport *t)
     for (uint32_t i = 0; i < MAX_ACCEPTS; i++) {
         union wi_inet addr = {0};
         socklen_t len = sizeof(addr);
-        int fd = accept4(t->listen_fd, &addr.any, &len,
-                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = wi_fd_open(accept4(t->listen_fd, &addr.any, &len,
+                                    SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (fd >= 0) {
             t->pause_reported = false;
             accepted(t, fd, &addr);
@@ -128,8 +130,8 @@ static weir_err open_listener(struct tcp_transport *t, const char *text,
     if (rc != WEIR_OK) {
         return rc;
     }
-    t->listen_fd = socket(addr.any.sa_family,
-                          SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    t->listen_fd = wi_fd_open(socket(
+        addr.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (t->listen_fd < 0) {
         return wi_fail_errno(err, errno,
                              "socket to listen at %s (if out of descriptors: "
@@ -152,8 +154,9 @@ static weir_err open_listener(struct tcp_transport *t, const char *text,
 static weir_err open_epoll(struct tcp_transport *t, struct weir_error *err)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &t->timer_fd};
-    t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    t->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    t->epoll_fd = wi_fd_open(epoll_create1(EPOLL_CLOEXEC));
+    t->timer_fd =
+        wi_fd_open(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     if (t->epoll_fd < 0 || t->timer_fd < 0 ||
         epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, t->timer_fd, &ev) != 0) {
         return wi_fail_errno(err, errno,
@@ -185,12 +188,13 @@ static void tcp_close(struct wi_transport *base)
     close_list(&t->linger);
     close_list(&t->trash);
     wi_tcp_lookup_close(t);
-    const int fds[] = {t->listen_fd, t->epoll_fd, t->timer_fd};
-    for (size_t i = 0; i < WI_ARRAY_LEN(fds); i++) {
-        if (fds[i] >= 0) {
-            (void)close(fds[i]);
-        }
+    if (t->listen_fd >= 0) {
+        /* A copy in a child must not hold the port, nor take connections. */
+        (void)shutdown(t->listen_fd, SHUT_RDWR);
     }
+    wi_fd_close(t->listen_fd);
+    wi_fd_close(t->epoll_fd);
+    wi_fd_close(t->timer_fd);
     wi_tls_close(t->tls);
     free(t);
 }

@@ -16,6 +16,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "core/base/forks.h"
 #include "core/base/neutral.h"
 #include "transport/tcp/tcp.h"
 
@@ -37,6 +38,18 @@ struct tcp_ep *wi_tcp_ep_open(struct tcp_transport *t, int fd,
     return ep;
 }
 
+/* Not by close alone: a child by a bare clone(2) may hold a copy of the
+ * descriptor, which would keep the connection up, and watched. */
+static void hang_up(struct tcp_ep *ep)
+{
+    if (ep->fd >= 0) {
+        wi_tcp_ep_watch(ep, EPOLL_CTL_DEL, 0);
+        (void)shutdown(ep->fd, SHUT_RDWR);
+    }
+    wi_fd_close(ep->fd);
+    ep->fd = -1;
+}
+
 void wi_tcp_ep_close(struct tcp_ep *ep)
 {
     struct tcp_transport *t = tcp_home(ep);
@@ -51,9 +64,7 @@ void wi_tcp_ep_close(struct tcp_ep *ep)
         t->links--;
     }
     wi_tls_end(ep->tls);
-    if (ep->fd >= 0) {
-        (void)close(ep->fd);
-    }
+    hang_up(ep);
     wi_grants_fini(&ep->grants);
     free(ep);
     wi_tcp_resume(t);
@@ -123,8 +134,8 @@ static weir_err dial(struct tcp_ep *ep, const union wi_inet *addr,
                      struct weir_error *err)
 {
     const int one = 1;
-    ep->fd = socket(addr->any.sa_family,
-                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    ep->fd = wi_fd_open(socket(addr->any.sa_family,
+                               SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (ep->fd < 0) {
         return no_socket(errno, ep->peer, err);
     }
@@ -158,8 +169,7 @@ void wi_tcp_ep_again(struct tcp_ep *ep)
     struct weir_error err;
     wi_tls_end(ep->tls);
     ep->tls = NULL;
-    (void)close(ep->fd); /* epoll forgets it */
-    ep->fd = -1;
+    hang_up(ep);
     weir_err rc = wi_inet_decode(ep->peer, 0, &addr, &err);
     if (rc != WEIR_OK || dial(ep, &addr, &err) != WEIR_OK) {
         wi_tcp_ep_lose(ep, "%s", err.message);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/base/err.h"
+#include "core/base/forks.h"
 #include "core/base/thread.h"
 #include "transport/tcp/tcp.h"
 
@@ -106,14 +107,12 @@ static weir_err open_lookups(struct tcp_transport *t, struct weir_error *err)
     if (s == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory to look up names");
     }
-    s->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->news_fd = wi_fd_open(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &t->lookups};
     if (s->news_fd < 0 ||
         epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, s->news_fd, &ev) != 0) {
         int why = errno;
-        if (s->news_fd >= 0) {
-            (void)close(s->news_fd);
-        }
+        wi_fd_close(s->news_fd);
         free(s);
         return wi_fail_errno(err, why,
                              "a descriptor to look up names (if out of them: "
@@ -218,7 +217,7 @@ void wi_tcp_lookup_close(struct tcp_transport *t)
     (void)pthread_mutex_lock(&s->lock);
     free_list(&s->wanted);
     free_list(&s->done);
-    (void)close(s->news_fd);
+    wi_fd_close(s->news_fd);
     s->news_fd = -1;
     bool last = s->threads == 0;
     (void)pthread_mutex_unlock(&s->lock);

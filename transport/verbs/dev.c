@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/base/forks.h"
 #include "transport/verbs/verbs.h"
 
 enum { SIW_VENDOR = 0x626d74, SIW_TORN_BYTES = 64, MOST_READS = 16 };
@@ -102,6 +103,7 @@ weir_err wi_vb_dev_open(struct vb_transport *t, struct rdma_cm_id *id,
                              "readable and writable for this user?)",
                              t->dev.name);
     }
+    (void)wi_fd_keep(t->ctx->cmd_fd);
     int why = ibv_query_device(t->ctx, &attr); /* leaves errno alone */
     if (why != 0) {
         return wi_fail_errno(err, why, "verbs: ask %s what it can",
@@ -152,12 +154,15 @@ void wi_vb_dev_close(struct vb_transport *t)
         (void)ibv_destroy_cq(t->cq);
     }
     if (t->channel != NULL) {
+        wi_fd_leave(t->channel->fd);
         (void)ibv_destroy_comp_channel(t->channel);
     }
     if (t->pd != NULL) {
         (void)ibv_dealloc_pd(t->pd);
     }
     if (t->ctx != NULL) {
+        wi_fd_leave(t->ctx->cmd_fd);
+        wi_fd_leave(t->ctx->async_fd);
         (void)ibv_close_device(t->ctx);
     }
     t->srq = NULL;

@@ -20,6 +20,7 @@
 #include "core/base/atomic.h"
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/base/forks.h"
 #include "transport/verbs/cq.h"
 #include "transport/verbs/mr.h"
 #include "transport/verbs/receive.h"
@@ -44,9 +45,10 @@ static void *const what_wake = &(char){0};
 
 static weir_err open_descriptors(struct vb_transport *t, struct weir_error *err)
 {
-    t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    t->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    t->epoll_fd = wi_fd_open(epoll_create1(EPOLL_CLOEXEC));
+    t->timer_fd =
+        wi_fd_open(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    t->wake_fd = wi_fd_open(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     const struct {
         int fd;
         void *what;
@@ -60,6 +62,7 @@ static weir_err open_descriptors(struct vb_transport *t, struct weir_error *err)
     for (size_t i = 0; i < SOURCES; i++) {
         struct epoll_event ev = {.events = EPOLLIN,
                                  .data.ptr = sources[i].what};
+        (void)wi_fd_keep(sources[i].fd);
         if (epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, sources[i].fd, &ev) != 0) {
             return wi_fail_errno(err, errno,
                                  "descriptors of the verbs transport (if out "
@@ -160,14 +163,12 @@ static void verbs_close(struct wi_transport *base)
     close_list(&t->linger);
     release(t);
     if (t->cm != NULL) {
+        wi_fd_leave(t->cm->fd);
         rdma_destroy_event_channel(t->cm);
     }
-    const int fds[] = {t->epoll_fd, t->timer_fd, t->wake_fd};
-    for (size_t i = 0; i < WI_ARRAY_LEN(fds); i++) {
-        if (fds[i] >= 0) {
-            (void)close(fds[i]);
-        }
-    }
+    wi_fd_close(t->epoll_fd);
+    wi_fd_close(t->timer_fd);
+    wi_fd_close(t->wake_fd);
     (void)pthread_mutex_destroy(&t->mem_lock);
     free(t->by_qp);
     free(t->by_idx);
