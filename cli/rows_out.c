@@ -62,7 +62,8 @@ static const char *hex(struct rows_out *out, struct wi_str s)
     return out->hex;
 }
 
-/* The value as printable text; false: no memory. */
+/* The value as text, of bytes a printable one, but in CSV: its reader takes
+ * bytes as they are. False: no memory. */
 static bool cell(struct rows_out *out, uint32_t col, uint32_t row,
                  struct text *value)
 {
@@ -74,7 +75,7 @@ static bool cell(struct rows_out *out, uint32_t col, uint32_t row,
     } else if (wi_type_rep(type) != WI_STR) {
         value->text = value->memory;
         value->n_bytes = wi_value_text(type, &v, value->memory);
-    } else if (type->kind != WI_TYPE_UTF8) {
+    } else if (type->kind != WI_TYPE_UTF8 && out->format != ROWS_CSV) {
         value->text = hex(out, v.s);
         value->n_bytes = 2 * (size_t)v.s.n_bytes;
         return value->text != NULL;

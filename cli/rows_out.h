@@ -12,7 +12,7 @@
  *           (2 rows)
  *
  *   csv     RFC 4180 with LF: a header line; a null is an empty field, an empty
- *           text is ""
+ *           text is ""; bytes are themselves, elsewhere two hex digits each
  *   json    an object per row; integers, floats and bools as such, null, and
  *           everything else (decimals, too: readers would round them) as text
  */

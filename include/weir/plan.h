@@ -50,6 +50,10 @@ typedef struct weir_plan weir_plan;
 /** Most operators of a plan. */
 #define WEIR_PLAN_OPERATORS 4096
 
+/** Most shuffles of a plan, with those of merges and of its result: a node has
+ *  1024 open (max_shuffles), of which one ends the run. */
+#define WEIR_PLAN_SHUFFLES 1023
+
 /** An empty plan. Errors: WEIR_ERR_NO_MEMORY. Blocks: never. Threads: any; one
  *  at a time uses a plan while it is built. Ownership: weir_plan_close. */
 WEIR_API weir_err weir_plan_open(weir_plan **plan_out, struct weir_error *err);

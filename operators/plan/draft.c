@@ -220,6 +220,21 @@ static weir_err grow(struct wi_draft *b)
     return WEIR_OK;
 }
 
+/* What run would refuse is refused here: explain says so, too. */
+static weir_err count_shuffles(struct wi_draft *b)
+{
+    uint32_t n = wi_kind_of(b->op)->cuts;
+    for (uint32_t i = 0; n != 0 && i < b->plan->n_ops; i++) {
+        n += wi_kind_of(b->plan->ops[i])->cuts;
+    }
+    return n <= WEIR_PLAN_SHUFFLES
+               ? WEIR_OK
+               : wi_draft_fail(b, WEIR_ERR_ARG,
+                               "%u shuffles are over the %d that a plan can "
+                               "have, with that of its result",
+                               n, WEIR_PLAN_SHUFFLES);
+}
+
 weir_err wi_draft_begin(struct wi_draft *b, enum wi_plan_kind kind,
                         const char *name)
 {
@@ -254,6 +269,9 @@ weir_err wi_draft_end(struct wi_draft *b, weir_err rc)
 {
     if (rc == WEIR_OK) {
         rc = wi_kind_of(b->op)->spread(b);
+    }
+    if (rc == WEIR_OK) {
+        rc = count_shuffles(b);
     }
     if (rc == WEIR_OK) {
         rc = grow(b);

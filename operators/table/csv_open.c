@@ -12,7 +12,7 @@
 #include "operators/table/csv_part.h"
 #include "operators/table/csv_type.h"
 
-enum { MAX_COLUMNS = 1024 };
+enum { MAX_COLUMNS = 1024 }; /* as weir_schema_build() */
 
 /* What the file itself says: its header, and the guesses of its types. */
 struct header {
@@ -121,13 +121,6 @@ static weir_err take_header(struct wi_csv *csv,
                             const struct wi_csv_record *record,
                             struct header *h, struct weir_error *err)
 {
-    if (record->n_fields > MAX_COLUMNS) {
-        return wi_exec_fail(err, WEIR_ERR_DATA,
-                            "%s:%" PRIu64 ": %u columns, at most %d are "
-                            "possible",
-                            csv->path, record->line, record->n_fields,
-                            (int)MAX_COLUMNS);
-    }
     h->names = calloc(record->n_fields, sizeof(*h->names));
     h->guesses = calloc(record->n_fields, sizeof(*h->guesses));
     bool ok = h->names != NULL && h->guesses != NULL;
@@ -224,6 +217,12 @@ static weir_err build_columns(const struct weir_field *fields, uint32_t n,
 static weir_err columns_of_guess(struct wi_csv *csv, struct header *h,
                                  struct wi_columns *out, struct weir_error *err)
 {
+    if (h->n > MAX_COLUMNS) {
+        return wi_exec_fail(err, WEIR_ERR_DATA,
+                            "%s:%" PRIu64 ": %u columns, a table has at most "
+                            "%d: give the columns that are wanted (fields)",
+                            csv->path, h->line, h->n, (int)MAX_COLUMNS);
+    }
     weir_err rc = check_names(csv, h, err);
     if (rc == WEIR_OK) {
         rc = guess_types(csv, h, err);

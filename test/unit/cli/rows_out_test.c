@@ -5,6 +5,10 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <weir/table.h>
+
+#include "operators/table/table.h"
 
 __extension__ typedef __int128 i128;
 
@@ -211,4 +215,87 @@ Test(rows_out, a_table_has_a_line_per_row_whatever_its_names_are)
                            "(0 rows)\n");
     free(text);
     schema.release(&schema);
+}
+
+/* ---- bytes --------------------------------------------------------------- */
+
+enum { BYTES = 256, FIXED = 3, KEYS = 3 };
+
+/* Each byte once, then none, then a null; beside three bytes that a reader
+ * would take for something else. */
+static const struct weir_field byte_fields[] = {{"b", "z", 1}, {"f", "w:3", 0}};
+
+static void write_bytes(const char *path, const char *bytes, const char *fixed)
+{
+    static const uint8_t valid[] = {3};
+    static const int32_t offsets[] = {0, BYTES, BYTES, BYTES};
+    const void *none[] = {NULL};
+    struct column c[2];
+    struct ArrowArray *children[] = {&c[0].array, &c[1].array};
+    struct ArrowSchema schema;
+    struct rows_out *out;
+    set(&c[0], valid, offsets, bytes);
+    set(&c[1], NULL, fixed, NULL);
+    c[0].array.length = c[1].array.length = KEYS;
+    const struct ArrowArray batch = {.length = KEYS,
+                                     .n_buffers = 1,
+                                     .buffers = none,
+                                     .n_children = 2,
+                                     .children = children,
+                                     .release = keep};
+    cr_assert_eq(weir_schema_build(byte_fields, 2, &schema, NULL), WEIR_OK);
+    FILE *to = fopen(path, "w");
+    cr_assert_not_null(to);
+    cr_assert_eq(rows_out_open(to, ROWS_CSV, &schema, &out, NULL), WEIR_OK);
+    cr_assert_eq(rows_out_put(out, &batch, NULL), WEIR_OK);
+    cr_assert_eq(rows_out_end(out, NULL), WEIR_OK);
+    rows_out_close(out);
+    (void)fclose(to);
+    schema.release(&schema);
+}
+
+static void check_bytes(const struct ArrowArray *batch, const char *bytes,
+                        const char *fixed)
+{
+    const struct ArrowArray *b = batch->children[0];
+    const int32_t *offsets = b->buffers[1];
+    cr_assert_eq(batch->length, KEYS);
+    cr_assert_eq(offsets[1] - offsets[0], BYTES);
+    cr_assert_eq(memcmp((const char *)b->buffers[2] + offsets[0], bytes, BYTES),
+                 0);
+    cr_assert_eq(offsets[2], offsets[1]);
+    cr_assert_eq(((const uint8_t *)b->buffers[0])[0] & 7, 3, "nulls");
+    cr_assert_eq(memcmp(batch->children[1]->buffers[1], fixed, KEYS * FIXED),
+                 0);
+}
+
+Test(rows_out, csv_of_bytes_reads_back)
+{
+    static const char fixed[] = "\"\r\n,  \0ab";
+    static const uint32_t both[] = {0, 1};
+    const struct weir_table_part part = {
+        .n_parts = 1, .n_workers = 1, .columns = both, .n_columns = 2};
+    char path[] = "/tmp/rows-out-XXXXXX";
+    char bytes[BYTES];
+    struct weir_error err = {0};
+    struct ArrowArray batch;
+    weir_table *table = NULL;
+    void *scan = NULL;
+    for (int i = 0; i < BYTES; i++) {
+        bytes[i] = (char)i;
+    }
+    (void)close(mkstemp(path));
+    write_bytes(path, bytes, fixed);
+    const struct weir_csv_params p = {
+        .path = path, .fields = byte_fields, .n_fields = 2};
+    cr_assert_eq(weir_table_csv_open(&p, &table, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_eq(table->ops.open(table->arg, &part, &scan, &err), WEIR_OK);
+    cr_assert_eq(table->ops.next(scan, &batch, &err), WEIR_OK, "%s",
+                 err.message);
+    check_bytes(&batch, bytes, fixed);
+    batch.release(&batch);
+    table->ops.close(scan);
+    weir_table_close(table);
+    (void)unlink(path);
 }

@@ -2,6 +2,7 @@
 /* CSV files as tables: parts, types, errors; libcsv judges the grammar. */
 #include <csv.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,6 +55,48 @@ static void expect_rows(const char *text, const struct weir_field *fields,
     }
     weir_table_close(table);
     (void)unlink(f.path);
+}
+
+/* ---- many columns -------------------------------------------------------- */
+
+/* "c0,c1,..." and a row of numbers like the names. */
+static char *wide_text(uint32_t n)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    for (uint32_t row = 0; row < 2; row++) {
+        for (uint32_t i = 0; i < n; i++) {
+            (void)fprintf(to, "%s%s%u", i == 0 ? "" : ",", row == 0 ? "c" : "",
+                          i);
+        }
+        (void)fputs("\n", to);
+    }
+    (void)fclose(to);
+    return text;
+}
+
+/* A file may have any number of columns: a table has 1024. */
+Test(csv, columns_that_nobody_wants_are_not_counted)
+{
+    static const struct weir_field wanted[] = {{"c4999", "l", 0},
+                                               {"c7", "l", 0}};
+    struct weir_error err = {0};
+    struct file f;
+    struct wt_op_rows got;
+    char *text = wide_text(5000);
+    put_file(&f, text, strlen(text));
+    weir_table *table = open_with(f.path, wanted, 2, NULL);
+    wt_scan(table, "c4999:int64 c7:int64", 1, &got);
+    cr_assert_eq(got.n, 1);
+    wt_op_rows_fini(&got);
+    weir_table_close(table);
+    const struct weir_csv_params all = {.path = f.path};
+    cr_assert_eq(weir_table_csv_open(&all, &table, &err), WEIR_ERR_DATA);
+    cr_assert_not_null(strstr(err.message, "5000 columns"), "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "fields"), "%s", err.message);
+    (void)unlink(f.path);
+    free(text);
 }
 
 /* ---- grammar and parts --------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <weir/plan.h>
+#include <weir/run.h>
 
 #include "operators/plan/agg_text.h"
 #include "operators/plan/partitioning.h"
@@ -239,21 +240,25 @@ static weir_err read_json(const char *result, weir_plan **plan,
     return rc;
 }
 
-/* A chain, written from its end. */
-static weir_err chain(uint32_t n, weir_plan **plan, struct weir_error *err)
+/* A chain of one kind above a scan, written from its end. */
+static weir_err chain_of(const char *kind, uint32_t n, weir_plan **plan,
+                         struct weir_error *err)
 {
     char last[16];
     begin_json("\"t\": {\"rows\": [[1]], \"columns\": "
                "[{\"name\": \"n\", \"type\": \"int64\"}]}");
     for (uint32_t i = n - 1; i > 0; i--) {
-        (void)fprintf(to,
-                      "{\"name\": \"f%u\", \"op\": \"filter\", \"input\": "
-                      "\"f%u\", \"where\": \"n > 0\"}, ",
-                      i, i - 1);
+        (void)fprintf(to, "{\"name\": \"f%u\", \"input\": \"f%u\", %s}, ", i,
+                      i - 1, kind);
     }
     (void)fputs("{\"name\": \"f0\", \"op\": \"scan\", \"table\": \"t\"}", to);
     (void)snprintf(last, sizeof(last), "f%u", n - 1);
     return read_json(last, plan, err);
+}
+
+static weir_err chain(uint32_t n, weir_plan **plan, struct weir_error *err)
+{
+    return chain_of("\"op\": \"filter\", \"where\": \"n > 0\"", n, plan, err);
 }
 
 Test(plan_json, a_plan_of_a_thousand_operators_is_read)
@@ -277,6 +282,24 @@ Test(plan_json, too_many_operators_are_refused)
            "line 1, column 105: $.operators: 4097 operators are over the 4096 "
            "that a plan can "
            "have");
+}
+
+/* A node takes 1024 open shuffles: those of the plan, with that of its result,
+ * and the one that ends the run. */
+Test(plan_json, as_many_shuffles_as_a_node_takes)
+{
+    static const char shuffle[] =
+        "\"op\": \"shuffle\", \"by\": \"hash\", \"keys\": [\"n\"]";
+    struct weir_error err;
+    weir_plan *plan = NULL;
+    cr_assert_eq(chain_of(shuffle, WEIR_PLAN_SHUFFLES, &plan, &err), WEIR_OK,
+                 "%s", err.message);
+    cr_assert_eq(weir_run_shuffles(plan), 1024u);
+    weir_plan_close(plan);
+    expect(chain_of(shuffle, WEIR_PLAN_SHUFFLES + 1, &plan, &err), &err,
+           "line 1, column 82853: $.result: 1024 shuffles are over the 1023 "
+           "that a plan can have, with "
+           "that of its result");
 }
 
 Test(plan_json, ten_megabytes_of_rows_are_read)
