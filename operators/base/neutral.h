@@ -40,19 +40,6 @@ static inline int wi_neutral_vformat(char *text, size_t room, const char *fmt,
     return n;
 }
 
-/** snprintf(3), neutral. */
-static inline int wi_neutral_format(char *text, size_t room, const char *fmt,
-                                    ...) __attribute__((format(printf, 3, 4)));
-static inline int wi_neutral_format(char *text, size_t room, const char *fmt,
-                                    ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    int n = wi_neutral_vformat(text, room, fmt, args);
-    va_end(args);
-    return n;
-}
-
 static inline char wi_neutral_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
