@@ -143,8 +143,7 @@ struct wi_ep {
     struct wi_transport *transport; /* constant after open */
     void *user;                     /* core's; NULL until the core sets it */
     void *proof;                    /* likewise: core/link/prove.h */
-    const char *names; /* of the peer, each with its NUL, and "": the transport
-                          is sure of them. NULL: it does not know any */
+    const char *names; /* of the peer, with NULs, then ""; NULL: not sure */
     const char *ips;   /* then: its IP addresses, likewise; as inet_ntop(3) */
     const char *host;  /* in the address of `connect`, likewise; NULL: none */
     _Atomic uint64_t completed; /* written by: transport, see rule 3 */

@@ -2,9 +2,9 @@
 /* Casts between exact numbers, and between dates and timestamps. Numbers that
  * lose digits are rounded half away from zero, times are rounded down. */
 #include "operators/base/date.h"
+#include "operators/base/number.h"
 #include "operators/expr/check.h"
 #include "operators/expr/kernel.h"
-#include "operators/base/number.h"
 #include "operators/expr/value.h"
 
 static uint32_t scale_of(const struct wi_type *type)

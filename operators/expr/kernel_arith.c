@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "operators/expr/kernel.h"
 #include "operators/base/number.h"
+#include "operators/expr/kernel.h"
 #include "operators/expr/value.h"
 
 /* ---- int64, and decimals of up to 18 digits ------------------------------ */

@@ -344,8 +344,10 @@ static struct wi_engine *engine(void)
 static void begin_join(const char *address)
 {
     struct weir_error err = {0};
-    cr_assert_eq(wi_join_start(engine(), address, 2, &err), WEIR_OK, "%s",
-                 err.message);
+    const struct weir_seed seed = {.address = address};
+    cr_assert_eq(
+        wi_join_start(engine(), address != NULL ? &seed : NULL, 2, &err),
+        WEIR_OK, "%s", err.message);
 }
 
 static union wi_msg member_msg(enum wi_msg_type type, uint32_t idx,
