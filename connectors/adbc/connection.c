@@ -11,6 +11,7 @@
 
 struct connection {
     struct wi_adbc_session *session; /* once initialised */
+    struct wi_adbc_options options;  /* that were set */
 };
 
 static struct connection *of(const struct AdbcConnection *connection,
@@ -38,35 +39,69 @@ wi_adbc_connection_session(const struct AdbcConnection *connection,
 
 /* ---- options ------------------------------------------------------------- */
 
+static int is_known(const char *key)
+{
+    static const char *const known[] = {
+        ADBC_CONNECTION_OPTION_AUTOCOMMIT,
+        ADBC_CONNECTION_OPTION_CURRENT_CATALOG,
+        ADBC_CONNECTION_OPTION_CURRENT_DB_SCHEMA,
+        ADBC_CONNECTION_OPTION_ISOLATION_LEVEL,
+        ADBC_CONNECTION_OPTION_READ_ONLY};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(key, known[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static AdbcStatusCode check_option(const char *key, const char *value,
+                                   struct AdbcError *error)
+{
+    if (!is_known(key)) {
+        return wi_adbc_fail(error, ADBC_STATUS_NOT_IMPLEMENTED,
+                            "connections of Weir have no option %s", key);
+    }
+    if (value == NULL || (strcmp(key, ADBC_CONNECTION_OPTION_AUTOCOMMIT) == 0 &&
+                          strcmp(value, ADBC_OPTION_VALUE_ENABLED) != 0 &&
+                          strcmp(value, ADBC_OPTION_VALUE_DISABLED) != 0)) {
+        return wi_adbc_fail(error, ADBC_STATUS_INVALID_ARGUMENT,
+                            "option %s cannot be '%s'", key,
+                            value != NULL ? value : "");
+    }
+    return ADBC_STATUS_OK;
+}
+
+/* Before the connection is initialised they are kept for that. */
 AdbcStatusCode wi_adbc_connection_set(struct AdbcConnection *connection,
                                       const char *key, const char *value,
                                       struct AdbcError *error)
 {
-    if (of(connection, error) == NULL) {
+    struct connection *c = of(connection, error);
+    if (c == NULL) {
         return ADBC_STATUS_INVALID_STATE;
     }
-    if (strcmp(key, ADBC_CONNECTION_OPTION_AUTOCOMMIT) != 0) {
-        return wi_adbc_fail(error, ADBC_STATUS_NOT_IMPLEMENTED,
-                            "connections of Weir have no option %s", key);
+    AdbcStatusCode status = check_option(key, value, error);
+    if (status == ADBC_STATUS_OK && c->session != NULL) {
+        status = wi_adbc_session_set(c->session, key, value, error);
     }
-    return strcmp(value, ADBC_OPTION_VALUE_ENABLED) == 0
-               ? ADBC_STATUS_OK
-               : wi_adbc_fail(error, ADBC_STATUS_NOT_IMPLEMENTED,
-                              "each statement is a transaction of its own: "
-                              "%s is always true",
-                              key);
+    return status == ADBC_STATUS_OK
+               ? wi_adbc_options_set(&c->options, key, value, error)
+               : status;
 }
 
 AdbcStatusCode wi_adbc_connection_get(struct AdbcConnection *connection,
                                       const char *key, char *value,
                                       size_t *length, struct AdbcError *error)
 {
-    if (of(connection, error) == NULL) {
+    const struct connection *c = of(connection, error);
+    if (c == NULL) {
         return ADBC_STATUS_INVALID_STATE;
     }
-    const char *text = strcmp(key, ADBC_CONNECTION_OPTION_AUTOCOMMIT) == 0
-                           ? ADBC_OPTION_VALUE_ENABLED
-                           : NULL;
+    const char *text = wi_adbc_options_find(&c->options, key);
+    if (text == NULL && strcmp(key, ADBC_CONNECTION_OPTION_AUTOCOMMIT) == 0) {
+        text = ADBC_OPTION_VALUE_ENABLED;
+    }
     return wi_adbc_give(key, text, value, length, error);
 }
 
@@ -93,7 +128,17 @@ AdbcStatusCode wi_adbc_connection_init(struct AdbcConnection *connection,
         return wi_adbc_fail(error, ADBC_STATUS_INVALID_STATE,
                             "the connection is open already");
     }
-    return wi_adbc_database_session(database, &c->session, error);
+    AdbcStatusCode status =
+        wi_adbc_database_session(database, &c->session, error);
+    for (uint32_t i = 0; status == ADBC_STATUS_OK && i < c->options.n; i++) {
+        status = wi_adbc_session_set(c->session, c->options.list[i].key,
+                                     c->options.list[i].value, error);
+    }
+    if (status != ADBC_STATUS_OK && c->session != NULL) {
+        wi_adbc_session_drop(c->session);
+        c->session = NULL;
+    }
+    return status;
 }
 
 AdbcStatusCode wi_adbc_connection_release(struct AdbcConnection *connection,
@@ -106,6 +151,7 @@ AdbcStatusCode wi_adbc_connection_release(struct AdbcConnection *connection,
     if (c->session != NULL) {
         wi_adbc_session_drop(c->session);
     }
+    wi_adbc_options_fini(&c->options);
     free(c);
     connection->private_data = NULL;
     return ADBC_STATUS_OK;
@@ -124,23 +170,22 @@ AdbcStatusCode wi_adbc_connection_cancel(struct AdbcConnection *connection,
     return ADBC_STATUS_OK;
 }
 
-static AdbcStatusCode nothing_open(struct AdbcConnection *connection,
-                                   struct AdbcError *error)
+static AdbcStatusCode end(struct AdbcConnection *connection,
+                          weir_scan_kind kind, struct AdbcError *error)
 {
-    return of(connection, error) == NULL
-               ? ADBC_STATUS_INVALID_STATE
-               : wi_adbc_fail(error, ADBC_STATUS_INVALID_STATE,
-                              "no transaction is open: each statement is one");
+    struct wi_adbc_session *s = wi_adbc_connection_session(connection, error);
+    return s == NULL ? ADBC_STATUS_INVALID_STATE
+                     : wi_adbc_session_end(s, kind, error);
 }
 
 AdbcStatusCode wi_adbc_connection_commit(struct AdbcConnection *connection,
                                          struct AdbcError *error)
 {
-    return nothing_open(connection, error);
+    return end(connection, WEIR_SCAN_COMMIT, error);
 }
 
 AdbcStatusCode wi_adbc_connection_rollback(struct AdbcConnection *connection,
                                            struct AdbcError *error)
 {
-    return nothing_open(connection, error);
+    return end(connection, WEIR_SCAN_ROLLBACK, error);
 }

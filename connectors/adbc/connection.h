@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Connections: a session. Each request is a transaction of its own, so there is
- * nothing to commit and nothing to roll back.
+ * Connections: a session, which is one of the engine's at the server, too. Its
+ * options are the engine's to know: autocommit, catalog, db_schema, isolation
+ * level, read only.
  *
  * The functions are those of struct AdbcDriver.
  */

@@ -83,8 +83,6 @@ static AdbcStatusCode status_of(weir_err code)
         return ADBC_STATUS_INVALID_DATA;
     case WEIR_ERR_CANCELLED:
         return ADBC_STATUS_CANCELLED;
-    case WEIR_ERR_QUERY_DATA:
-        return ADBC_STATUS_UNKNOWN;
     case WEIR_ERR_SYSTEM:
         return ADBC_STATUS_IO;
     default:
@@ -102,6 +100,9 @@ static AdbcStatusCode status_of_state(const char *sqlstate,
     }
     if (strncmp(sqlstate, "28", 2) == 0) {
         return ADBC_STATUS_UNAUTHENTICATED;
+    }
+    if (strcmp(sqlstate, "42501") == 0) {
+        return ADBC_STATUS_UNAUTHORIZED;
     }
     return otherwise;
 }

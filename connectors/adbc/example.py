@@ -14,6 +14,6 @@ with dbapi.connect(
     )
     table = cursor.fetch_arrow_table()
     print(table.to_pydict())
-    cursor.adbc_ingest("copy", table)
+    cursor.adbc_ingest("copy", table, temporary=True)
     cursor.execute("SELECT sum(n) FROM copy")
     print("counted again by the server:", cursor.fetchone()[0])

@@ -4,11 +4,14 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "connectors/adbc/error.h"
 
 struct wi_adbc_home {
     weir_node *node;
+    pid_t process;
     pthread_mutex_t lock; /* of what follows */
     uint64_t taken;       /* one bit per worker */
     uint32_t holds;
@@ -38,12 +41,30 @@ AdbcStatusCode wi_adbc_home_open(const struct weir_node_params *who,
     }
     pthread_mutex_init(&home->lock, NULL);
     home->holds = 1;
+    home->process = getpid();
     *home_out = home;
     return ADBC_STATUS_OK;
 }
 
+bool wi_adbc_home_here(const struct wi_adbc_home *home)
+{
+    return home->process == getpid();
+}
+
+AdbcStatusCode wi_adbc_home_refuse(const struct wi_adbc_home *home,
+                                   struct AdbcError *error)
+{
+    return wi_adbc_fail(error, ADBC_STATUS_INVALID_STATE,
+                        "this database is process %d's, which has forked: open "
+                        "one in each process",
+                        (int)home->process);
+}
+
 void wi_adbc_home_hold(struct wi_adbc_home *home)
 {
+    if (!wi_adbc_home_here(home)) {
+        return;
+    }
     pthread_mutex_lock(&home->lock);
     home->holds++;
     pthread_mutex_unlock(&home->lock);
@@ -52,6 +73,9 @@ void wi_adbc_home_hold(struct wi_adbc_home *home)
 void wi_adbc_home_drop(void *arg)
 {
     struct wi_adbc_home *home = arg;
+    if (!wi_adbc_home_here(home)) {
+        return;
+    }
     pthread_mutex_lock(&home->lock);
     uint32_t left = --home->holds;
     pthread_mutex_unlock(&home->lock);
@@ -70,6 +94,9 @@ weir_node *wi_adbc_home_node(const struct wi_adbc_home *home)
 AdbcStatusCode wi_adbc_home_take(struct wi_adbc_home *home,
                                  uint32_t *worker_out, struct AdbcError *error)
 {
+    if (!wi_adbc_home_here(home)) {
+        return wi_adbc_home_refuse(home, error);
+    }
     pthread_mutex_lock(&home->lock);
     uint64_t free_ones = ~home->taken;
     home->taken |= free_ones & -free_ones; /* the lowest */

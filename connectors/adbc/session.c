@@ -2,6 +2,7 @@
 /* A client of the server, and who has its turn. */
 #include "connectors/adbc/session.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct wi_adbc_session {
     char *dataset;
     uint32_t worker;
     pthread_mutex_t turn;  /* knows who has it */
+    int manual;            /* autocommit is off; of who has its turn */
     pthread_mutex_t guard; /* of holds */
     uint32_t holds;
 };
@@ -56,6 +58,7 @@ static AdbcStatusCode connect_client(struct wi_adbc_session *s,
         .ahead = p->ahead,
         .max_bytes = p->max_bytes,
         .timeout_ns = p->timeout_ns,
+        .one_session = 1,
         .freed = wi_adbc_home_drop,
         .freed_arg = s->home,
     };
@@ -104,6 +107,9 @@ AdbcStatusCode wi_adbc_session_open(struct wi_adbc_home *home,
 
 struct wi_adbc_session *wi_adbc_session_hold(struct wi_adbc_session *session)
 {
+    if (!wi_adbc_home_here(session->home)) {
+        return session;
+    }
     pthread_mutex_lock(&session->guard);
     session->holds++;
     pthread_mutex_unlock(&session->guard);
@@ -112,6 +118,9 @@ struct wi_adbc_session *wi_adbc_session_hold(struct wi_adbc_session *session)
 
 void wi_adbc_session_drop(struct wi_adbc_session *session)
 {
+    if (!wi_adbc_home_here(session->home)) {
+        return;
+    }
     pthread_mutex_lock(&session->guard);
     uint32_t left = --session->holds;
     pthread_mutex_unlock(&session->guard);
@@ -124,12 +133,23 @@ void wi_adbc_session_drop(struct wi_adbc_session *session)
 
 int wi_adbc_session_enter(struct wi_adbc_session *session)
 {
-    return pthread_mutex_lock(&session->turn);
+    return wi_adbc_home_here(session->home) ? pthread_mutex_lock(&session->turn)
+                                            : ECHILD;
 }
 
 void wi_adbc_session_leave(struct wi_adbc_session *session)
 {
     pthread_mutex_unlock(&session->turn);
+}
+
+AdbcStatusCode wi_adbc_session_refuse(const struct wi_adbc_session *session,
+                                      int why, struct AdbcError *error)
+{
+    return why == ECHILD
+               ? wi_adbc_home_refuse(session->home, error)
+               : wi_adbc_fail(error, ADBC_STATUS_INVALID_STATE,
+                              "a connection is used while it takes rows in "
+                              "that come from itself: use two connections");
 }
 
 void wi_adbc_session_cancel(struct wi_adbc_session *session)
@@ -143,13 +163,6 @@ const char *wi_adbc_session_address(const struct wi_adbc_session *session)
 }
 
 /* ---- requests ------------------------------------------------------------ */
-
-static AdbcStatusCode in_its_own_turn(struct AdbcError *error)
-{
-    return wi_adbc_fail(error, ADBC_STATUS_INVALID_STATE,
-                        "a connection is used while it takes rows in that come "
-                        "from itself: use two connections");
-}
 
 static void drop_bind(const struct weir_scan_request *request)
 {
@@ -181,9 +194,10 @@ AdbcStatusCode wi_adbc_session_ask(struct wi_adbc_session *session,
     struct ArrowArrayStream stream = {0};
     struct weir_scan_request r = *request;
     r.dataset = session->dataset;
-    if (wi_adbc_session_enter(session) != 0) {
+    int why = wi_adbc_session_enter(session);
+    if (why != 0) {
         drop_bind(request);
-        return in_its_own_turn(error);
+        return wi_adbc_session_refuse(session, why, error);
     }
     weir_err code =
         weir_scan_open(session->client, &r, stream_out != NULL ? &stream : NULL,
@@ -193,6 +207,62 @@ AdbcStatusCode wi_adbc_session_ask(struct wi_adbc_session *session,
                ? wi_adbc_stream_init(stream_out, &stream, session, error)
                : status;
 }
+
+/* ---- the session at the server ------------------------------------------- */
+
+/* Its answer has no rows. In the session's turn. */
+static weir_err tell(struct wi_adbc_session *s, weir_scan_kind kind,
+                     const struct weir_scan_option *option,
+                     struct weir_error *err)
+{
+    const struct weir_scan_request request = {.kind = kind,
+                                              .n_options = option != NULL,
+                                              .options = option,
+                                              .dataset = s->dataset};
+    return weir_scan_open(s->client, &request, NULL, NULL, err);
+}
+
+AdbcStatusCode wi_adbc_session_set(struct wi_adbc_session *session,
+                                   const char *key, const char *value,
+                                   struct AdbcError *error)
+{
+    struct weir_error err;
+    const struct weir_scan_option option = {key, value};
+    const int is_autocommit =
+        strcmp(key, ADBC_CONNECTION_OPTION_AUTOCOMMIT) == 0;
+    const int manual =
+        is_autocommit && strcmp(value, ADBC_OPTION_VALUE_DISABLED) == 0;
+    int why = wi_adbc_session_enter(session);
+    if (why != 0) {
+        return wi_adbc_session_refuse(session, why, error);
+    }
+    weir_err code = WEIR_OK;
+    if (!is_autocommit || manual != session->manual) {
+        code = tell(session, WEIR_SCAN_SET, &option, &err);
+    }
+    if (code == WEIR_OK && is_autocommit) {
+        session->manual = manual;
+    }
+    return finish(session, code, &err, error);
+}
+
+AdbcStatusCode wi_adbc_session_end(struct wi_adbc_session *session,
+                                   weir_scan_kind kind, struct AdbcError *error)
+{
+    struct weir_error err;
+    int why = wi_adbc_session_enter(session);
+    if (why != 0) {
+        return wi_adbc_session_refuse(session, why, error);
+    }
+    if (!session->manual) {
+        wi_adbc_session_leave(session);
+        return wi_adbc_fail(error, ADBC_STATUS_INVALID_STATE,
+                            "no transaction is open: autocommit is on");
+    }
+    return finish(session, tell(session, kind, NULL, &err), &err, error);
+}
+
+/* ---- shared scans -------------------------------------------------------- */
 
 AdbcStatusCode wi_adbc_session_share(struct wi_adbc_session *session,
                                      const struct weir_scan_request *request,
@@ -204,9 +274,17 @@ AdbcStatusCode wi_adbc_session_share(struct wi_adbc_session *session,
     struct weir_error err;
     struct weir_scan_request r = *request;
     r.dataset = session->dataset;
-    if (wi_adbc_session_enter(session) != 0) {
+    int why = wi_adbc_session_enter(session);
+    if (why != 0) {
         drop_bind(request);
-        return in_its_own_turn(error);
+        return wi_adbc_session_refuse(session, why, error);
+    }
+    if (session->manual) {
+        wi_adbc_session_leave(session);
+        return wi_adbc_fail(error, ADBC_STATUS_INVALID_STATE,
+                            "partitions are made by another connection, which "
+                            "does not see what this one has not committed: set "
+                            "autocommit first");
     }
     weir_err code = weir_scan_share(session->client, &r, n_ranges, id_out,
                                     schema_out, &err);
@@ -221,8 +299,9 @@ AdbcStatusCode wi_adbc_session_range(struct wi_adbc_session *session,
 {
     struct weir_error err;
     struct ArrowArrayStream stream = {0};
-    if (wi_adbc_session_enter(session) != 0) {
-        return in_its_own_turn(error);
+    int why = wi_adbc_session_enter(session);
+    if (why != 0) {
+        return wi_adbc_session_refuse(session, why, error);
     }
     weir_err code =
         weir_scan_open_range(session->client, id, range, &stream, &err);

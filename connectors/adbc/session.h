@@ -44,8 +44,9 @@ AdbcStatusCode wi_adbc_session_open(struct wi_adbc_home *home,
                                     struct wi_adbc_session **session_out,
                                     struct AdbcError *error);
 
-/** Errors: none. Blocks: the last drop, while pieces in flight come in.
- *  Threads: any. Ownership: the last one frees session. */
+/** In another process than that of home both do nothing. Errors: none. Blocks:
+ *  the last drop, while pieces in flight come in. Threads: any. Ownership: the
+ *  last one frees session. */
 struct wi_adbc_session *wi_adbc_session_hold(struct wi_adbc_session *session);
 void wi_adbc_session_drop(struct wi_adbc_session *session);
 
@@ -64,6 +65,25 @@ AdbcStatusCode wi_adbc_session_ask(struct wi_adbc_session *session,
                                    const struct weir_scan_request *request,
                                    struct ArrowArrayStream *stream_out,
                                    int64_t *rows_out, struct AdbcError *error);
+
+/**
+ * An option of the session at the server: what it does with autocommit, its
+ * catalog, ...
+ *
+ * Errors:     as wi_adbc_session_ask
+ * Blocks:     as wi_adbc_session_ask
+ * Threads:    any
+ * Ownership:  nothing
+ */
+AdbcStatusCode wi_adbc_session_set(struct wi_adbc_session *session,
+                                   const char *key, const char *value,
+                                   struct AdbcError *error);
+
+/** WEIR_SCAN_COMMIT or _ROLLBACK. As wi_adbc_session_set; also
+ *  ADBC_STATUS_INVALID_STATE (autocommit is on). */
+AdbcStatusCode wi_adbc_session_end(struct wi_adbc_session *session,
+                                   weir_scan_kind kind,
+                                   struct AdbcError *error);
 
 /** As weir_scan_share. */
 AdbcStatusCode wi_adbc_session_share(struct wi_adbc_session *session,
@@ -92,9 +112,13 @@ const char *wi_adbc_session_address(const struct wi_adbc_session *session);
  * (stream.h) take it for each of their calls.
  *
  * @return 0, or EDEADLK: this thread has it already. So it is when a stream of
- *         a session is read to be bound to a statement of the same one
+ *         a session is read to be bound to a statement of the same one. Or
+ *         ECHILD: the session is another process's
  */
 int wi_adbc_session_enter(struct wi_adbc_session *session);
+/** What to say when it is not 0. */
+AdbcStatusCode wi_adbc_session_refuse(const struct wi_adbc_session *session,
+                                      int why, struct AdbcError *error);
 void wi_adbc_session_leave(struct wi_adbc_session *session);
 
 #endif /* WI_ADBC_SESSION_H */

@@ -22,23 +22,19 @@ static AdbcStatusCode status_of(int number)
         return ADBC_STATUS_CANCELLED;
     case ETIMEDOUT:
         return ADBC_STATUS_TIMEOUT;
-    case ENOMEM:
-        return ADBC_STATUS_INTERNAL;
-    case EIO:
-    case EPIPE:
+    case EINVAL:
+        return ADBC_STATUS_INVALID_ARGUMENT;
     case ECONNRESET:
         return ADBC_STATUS_IO;
-    default:
-        return ADBC_STATUS_UNKNOWN;
+    default: /* of the engine, or no memory */
+        return ADBC_STATUS_INTERNAL;
     }
 }
 
-static int in_its_own_turn(struct stream *s)
+static int refuse(struct stream *s, int why)
 {
-    s->status = wi_adbc_fail(
-        &s->error, ADBC_STATUS_INVALID_STATE,
-        "a stream is read to be taken in by its own connection: use two");
-    return EDEADLK;
+    s->status = wi_adbc_session_refuse(s->session, why, &s->error);
+    return why;
 }
 
 /* After each call, with the session's turn, which it ends. */
@@ -59,8 +55,9 @@ static int finish(struct stream *s, int bad)
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
     struct stream *s = stream->private_data;
-    if (wi_adbc_session_enter(s->session) != 0) {
-        return in_its_own_turn(s);
+    int why = wi_adbc_session_enter(s->session);
+    if (why != 0) {
+        return refuse(s, why);
     }
     return finish(s, s->inner.get_schema(&s->inner, out));
 }
@@ -68,8 +65,9 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
     struct stream *s = stream->private_data;
-    if (wi_adbc_session_enter(s->session) != 0) {
-        return in_its_own_turn(s);
+    int why = wi_adbc_session_enter(s->session);
+    if (why != 0) {
+        return refuse(s, why);
     }
     return finish(s, s->inner.get_next(&s->inner, out));
 }
@@ -81,13 +79,16 @@ static const char *get_last_error(struct ArrowArrayStream *stream)
 }
 
 /* One that was bound to a statement of its own session may be released in its
- * turn: then there is no other thread to wait for. */
+ * turn: then there is no other thread to wait for. Another process leaves it to
+ * the one that it came from. */
 static void release(struct ArrowArrayStream *stream)
 {
     struct stream *s = stream->private_data;
-    int entered = wi_adbc_session_enter(s->session) == 0;
-    s->inner.release(&s->inner);
-    if (entered) {
+    int why = wi_adbc_session_enter(s->session);
+    if (why != ECHILD) {
+        s->inner.release(&s->inner);
+    }
+    if (why == 0) {
         wi_adbc_session_leave(s->session);
     }
     wi_adbc_drop(&s->error);

@@ -34,7 +34,11 @@ struct weir_scan_client_params {
     const char *server_name; /* where the node has a certificate: whom it
                                 expects at the address (weir_peer_open_named)
                                 [the host of the address] */
-    uint64_t reserved[3];    /* must be zero */
+    uint64_t one_session; /* 1: when its session at the server is over (the link
+                             was lost, the server has gone), calls fail for
+                             ever; 0: the next one begins another session, for
+                             which engines have kept nothing [0] */
+    uint64_t reserved[2]; /* must be zero */
 };
 
 /**
@@ -58,7 +62,8 @@ weir_scan_connect(weir_node *node, const struct weir_scan_client_params *params,
  *
  * The stream's calls are made by the thread of the worker; they block, as long
  * as nothing has come, or until the client is cancelled. Their errors are errno
- * values: ECANCELED, EIO, ENOMEM, ..., the message is get_last_error's, whole.
+ * values: ECANCELED, ENOMEM, ECONNRESET (the server is lost), EIO (the engine
+ * has failed), ...; the message is get_last_error's, whole.
  * Arrays may be released by any thread, also after the stream and after
  * weir_scan_disconnect, but before the node's close. Several streams of one
  * client may be open at a time.

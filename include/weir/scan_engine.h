@@ -47,6 +47,33 @@ WEIR_API void weir_scan_job_on_cancel(weir_scan_job *job,
  *  Ownership: nothing. */
 WEIR_API int weir_scan_job_cancelled(weir_scan_job *job);
 
+/** What an engine keeps for a client, such as a session of a database. */
+struct weir_scan_keeper {
+    /** Make it. @param kept_out  [out] set on WEIR_OK only  Errors: any, with a
+     *  message. Blocks: while the engine works. */
+    weir_err (*make)(void *arg, void **kept_out, struct weir_error *err);
+    /** Free it. Blocks: while the engine works. */
+    void (*close)(void *kept);
+    void *arg; /* handed to make; tells one engine's from another's */
+};
+
+/**
+ * What the engine keeps for the client that a request comes from; it is made
+ * with the client's first request, and closed when the client has left, however
+ * it did, and all of its streams were released.
+ *
+ * @param kept_out  [out] NULL: there is no client, or several: who calls an
+ *                  engine without a server, requests that readers share
+ *
+ * Errors:     WEIR_ERR_ARG, WEIR_ERR_NO_MEMORY; keeper->make's
+ * Blocks:     while it is made, also by another thread
+ * Threads:    any; requests of one client may run at the same time
+ * Ownership:  the server's
+ */
+WEIR_API weir_err weir_scan_job_keep(weir_scan_job *job,
+                                     const struct weir_scan_keeper *keeper,
+                                     void **kept_out, struct weir_error *err);
+
 /** What answers requests. The functions are called by any thread, several at a
  *  time. */
 struct weir_scan_engine {
@@ -92,8 +119,12 @@ struct weir_scan_adbc_params {
 
 /**
  * Load an ADBC driver and open a database with it, as an engine with one data
- * set, "". Each request gets a connection of its own; options of QUERY, UPDATE,
- * SCHEMA and INGEST are set on its statement.
+ * set, "". Each client has a connection of its own, its session, from its first
+ * request until it has left: temporary tables, prepared statements, variables
+ * and transactions are the client's, and what is left of a transaction is
+ * rolled back. Calls of the driver for one client come one at a time. Requests
+ * that readers share, and those without a client, get a connection each.
+ * Options of QUERY, UPDATE, SCHEMA and INGEST are set on the statement.
  *
  * A driver that was loaded stays loaded until the process ends: some start
  * threads that outlive them. Many are C++: a program that carries jemalloc, but

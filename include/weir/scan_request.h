@@ -30,6 +30,11 @@ typedef enum weir_scan_kind {
     WEIR_SCAN_TABLE_TYPES,  /* as AdbcConnectionGetTableTypes */
     WEIR_SCAN_INFO,         /* as AdbcConnectionGetInfo. Options: "code", a
                                decimal number (any number of them) */
+    WEIR_SCAN_SET,          /* options of the client's session, as
+                               AdbcConnectionSetOption: autocommit, catalog,
+                               db_schema, isolation level, read only */
+    WEIR_SCAN_COMMIT,       /* as AdbcConnectionCommit */
+    WEIR_SCAN_ROLLBACK,     /* as AdbcConnectionRollback */
 } weir_scan_kind;
 
 /** An option, as ADBC names them; what a key means is the engine's. */

@@ -31,6 +31,12 @@ static weir_err answer(struct wi_scan_call *call)
     case WEIR_SCAN_SCHEMA:
     case WEIR_SCAN_INGEST:
         return wi_scan_statement(call);
+    case WEIR_SCAN_SET:
+        return wi_scan_adbc_set(call);
+    case WEIR_SCAN_COMMIT:
+        return wi_scan_adbc_commit(call);
+    case WEIR_SCAN_ROLLBACK:
+        return wi_scan_adbc_rollback(call);
     default:
         return wi_scan_catalog(call);
     }

@@ -41,12 +41,14 @@ static void drop_error(struct AdbcError *error)
     memset(error, 0, sizeof(*error));
 }
 
+/* In its turn, which it ends. */
 void wi_scan_call_close(struct wi_scan_call *call)
 {
     if (call == NULL) {
         return;
     }
     struct AdbcError error = {0};
+    struct wi_scan_adbc_session *session = call->session;
     weir_scan_job_on_cancel(call->job, NULL, NULL);
     if (call->stream.release != NULL) {
         call->stream.release(&call->stream);
@@ -55,25 +57,42 @@ void wi_scan_call_close(struct wi_scan_call *call)
         (void)call->engine->driver.StatementRelease(&call->statement, &error);
         drop_error(&error);
     }
-    if (call->connected) {
-        (void)call->engine->driver.ConnectionRelease(&call->connection, &error);
-        drop_error(&error);
+    wi_scan_adbc_session_leave(session);
+    if (session->own) {
+        wi_scan_adbc_session_close(session);
     }
     free(call);
 }
 
-static weir_err connect_call(struct wi_scan_call *call)
+static weir_err make_session(void *arg, void **kept_out, struct weir_error *err)
 {
-    const struct AdbcDriver *d = &call->engine->driver;
-    struct AdbcError error = {0};
-    AdbcStatusCode status = d->ConnectionNew(&call->connection, &error);
-    if (status == ADBC_STATUS_OK) {
-        call->connected = true;
-        call->connection.private_driver = &call->engine->driver;
-        status = d->ConnectionInit(&call->connection, &call->engine->database,
-                                   &error);
+    struct wi_scan_adbc_session *session = NULL;
+    weir_err code = wi_scan_adbc_session_open(arg, &session, err);
+    *kept_out = session;
+    return code;
+}
+
+static void close_session(void *kept)
+{
+    wi_scan_adbc_session_close(kept);
+}
+
+/* The client's, or one of the call's own. */
+static weir_err find_session(struct wi_scan_call *call)
+{
+    const struct weir_scan_keeper keeper = {make_session, close_session,
+                                            call->engine};
+    void *kept = NULL;
+    weir_err code = weir_scan_job_keep(call->job, &keeper, &kept, call->err);
+    call->session = kept;
+    if (code == WEIR_OK && kept == NULL) {
+        code =
+            wi_scan_adbc_session_open(call->engine, &call->session, call->err);
+        if (code == WEIR_OK) {
+            call->session->own = true;
+        }
     }
-    return wi_scan_call_check(call, status, &error, "connecting");
+    return code;
 }
 
 weir_err wi_scan_call_open(struct wi_scan_adbc *engine,
@@ -91,11 +110,12 @@ weir_err wi_scan_call_open(struct wi_scan_adbc *engine,
     call->fault = params->fault;
     call->err = params->err;
     call->rows = -1;
-    weir_err code = connect_call(call);
+    weir_err code = find_session(call);
     if (code != WEIR_OK) {
-        wi_scan_call_close(call);
+        free(call);
         return code;
     }
+    wi_scan_adbc_session_enter(call->session, call);
     *call_out = call;
     return WEIR_OK;
 }
@@ -104,17 +124,27 @@ weir_err wi_scan_call_open(struct wi_scan_adbc *engine,
 
 /* By any thread, while the call's own is in the driver: ADBC allows that for
  * these two functions alone. */
-static void cancel_call(void *arg)
+static void cancel_inside(struct wi_scan_call *call)
 {
-    struct wi_scan_call *call = arg;
     const struct AdbcDriver *d = &call->engine->driver;
     struct AdbcError error = {0};
     if (call->stated && d->StatementCancel != NULL) {
         (void)d->StatementCancel(&call->statement, &error);
     } else if (!call->stated && d->ConnectionCancel != NULL) {
-        (void)d->ConnectionCancel(&call->connection, &error);
+        (void)d->ConnectionCancel(&call->session->connection, &error);
     }
     drop_error(&error);
+}
+
+static void cancel_call(void *arg)
+{
+    struct wi_scan_call *call = arg;
+    struct wi_scan_adbc_session *s = call->session;
+    (void)pthread_mutex_lock(&s->guard);
+    if (s->inside == call) {
+        cancel_inside(call);
+    }
+    (void)pthread_mutex_unlock(&s->guard);
 }
 
 weir_err wi_scan_call_cancellable(struct wi_scan_call *call)
@@ -131,19 +161,25 @@ weir_err wi_scan_call_cancellable(struct wi_scan_call *call)
 static int stream_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
 {
     struct wi_scan_call *call = s->private_data;
-    return call->stream.get_schema(&call->stream, out);
+    wi_scan_adbc_session_enter(call->session, call);
+    int bad = call->stream.get_schema(&call->stream, out);
+    wi_scan_adbc_session_leave(call->session);
+    return bad;
 }
 
 static int stream_next(struct ArrowArrayStream *s, struct ArrowArray *out)
 {
     struct wi_scan_call *call = s->private_data;
-    if (weir_scan_job_cancelled(call->job)) {
-        return ECANCELED;
+    int bad = ECANCELED;
+    wi_scan_adbc_session_enter(call->session, call);
+    if (!weir_scan_job_cancelled(call->job)) {
+        bad = call->stream.get_next(&call->stream, out);
     }
-    int bad = call->stream.get_next(&call->stream, out);
+    wi_scan_adbc_session_leave(call->session);
     return bad != 0 && weir_scan_job_cancelled(call->job) ? ECANCELED : bad;
 }
 
+/* Of the call before; whoever reads the stream makes one at a time. */
 static const char *stream_error(struct ArrowArrayStream *s)
 {
     struct wi_scan_call *call = s->private_data;
@@ -152,7 +188,9 @@ static const char *stream_error(struct ArrowArrayStream *s)
 
 static void stream_release(struct ArrowArrayStream *s)
 {
-    wi_scan_call_close(s->private_data);
+    struct wi_scan_call *call = s->private_data;
+    wi_scan_adbc_session_enter(call->session, call);
+    wi_scan_call_close(call);
     s->release = NULL;
 }
 
@@ -164,6 +202,7 @@ void wi_scan_call_stream(struct wi_scan_call *call,
     call->err = NULL;
     *stream_out = (struct ArrowArrayStream){stream_schema, stream_next,
                                             stream_error, stream_release, call};
+    wi_scan_adbc_session_leave(call->session);
 }
 
 weir_err wi_scan_call_no_rows(struct wi_scan_call *call,

@@ -2,14 +2,14 @@
 /**
  * A request at work on an ADBC driver.
  *
- *   call open ---> connection ---> statement ---> driver's stream
- *        |                                          |
+ *   call open ---> session ---> statement ---> driver's stream
+ *        |                                       |
  *        |   wi_scan_call_stream: the call's own stream, which has them all
  *        +-- wi_scan_call_close: without one
  *
- * Connections are not to be shared between threads and a stream must not
- * outlive its statement, so each call has its own, which live as long as its
- * stream does.
+ * A stream must not outlive its statement, so each call has its own, which
+ * lives as long as its stream does. From open until close or stream the call
+ * has its session's turn.
  */
 #ifndef WI_SCAN_ADBC_CALL_H
 #define WI_SCAN_ADBC_CALL_H
@@ -18,26 +18,19 @@
 
 #include <weir/scan_engine.h>
 
-#include "services/scan/adbc_load.h"
-
-/** A driver and its database: what all calls of an engine share. */
-struct wi_scan_adbc {
-    struct AdbcDriver driver;
-    struct AdbcDatabase database;
-};
+#include "services/scan/adbc_session.h"
 
 struct wi_scan_call {
     struct wi_scan_adbc *engine;
+    struct wi_scan_adbc_session *session;
     weir_scan_job *job;
     const struct weir_scan_request *request; /* these three: until the */
     struct weir_scan_fault *fault;           /* request is answered */
     struct weir_error *err;
     int64_t rows; /* affected; -1: not known */
-    struct AdbcConnection connection;
     struct AdbcStatement statement;
     struct ArrowArrayStream stream; /* of the driver, or made here */
-    bool connected;                 /* connection and statement were made */
-    bool stated;
+    bool stated;                    /* the statement was made */
 };
 
 /** What a call answers, and where it says what went wrong. */
@@ -49,12 +42,12 @@ struct wi_scan_call_params {
 };
 
 /**
- * Begin a call: a connection to the engine's database.
+ * Begin a call, with its session's turn.
  *
  * @param call_out  [out] set on WEIR_OK only
  *
  * Errors:     WEIR_ERR_NO_MEMORY, what the driver says
- * Blocks:     while the driver works
+ * Blocks:     while the driver works, also for other calls of the session
  * Threads:    one per call
  * Ownership:  wi_scan_call_close or wi_scan_call_stream; engine and what params
  *             points to are borrowed
@@ -68,12 +61,13 @@ weir_err wi_scan_call_open(struct wi_scan_adbc *engine,
  *  statement made if it gets one. Ownership: nothing. */
 weir_err wi_scan_call_cancellable(struct wi_scan_call *call);
 
-/** End a call that gave no stream. Errors: none. Blocks: while the driver
- *  works. Threads: the call's. Ownership: frees call; NULL is allowed. */
+/** End a call that gave no stream, and its turn. Errors: none. Blocks: while
+ *  the driver works. Threads: the call's. Ownership: frees call; NULL is
+ *  allowed. */
 void wi_scan_call_close(struct wi_scan_call *call);
 
 /**
- * A call's stream, to be read when the request was answered.
+ * A call's stream, to be read when the request was answered. Ends its turn.
  *
  * Errors:     none
  * Blocks:     never; the stream while the driver works

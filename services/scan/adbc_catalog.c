@@ -92,7 +92,7 @@ static weir_err get_objects(struct wi_scan_call *call, uint32_t depth,
     const struct weir_scan_request *r = call->request;
     struct AdbcError error = {0};
     AdbcStatusCode status = call->engine->driver.ConnectionGetObjects(
-        &call->connection, (int)depth, find_option(r, "catalog"),
+        &call->session->connection, (int)depth, find_option(r, "catalog"),
         find_option(r, "db_schema"), find_option(r, "table_name"), types,
         find_option(r, "column_name"), &call->stream, &error);
     return wi_scan_call_check(call, status, &error, "listing objects");
@@ -138,7 +138,7 @@ static weir_err table_schema(struct wi_scan_call *call)
     weir_err code = check_options(call, known);
     if (code == WEIR_OK) {
         AdbcStatusCode status = d->ConnectionGetTableSchema(
-            &call->connection, find_option(r, "catalog"),
+            &call->session->connection, find_option(r, "catalog"),
             find_option(r, "db_schema"), r->text, &schema, &error);
         code = wi_scan_call_check(call, status, &error, "describing a table");
     }
@@ -156,7 +156,7 @@ static weir_err table_types(struct wi_scan_call *call)
     weir_err code = check_options(call, known);
     if (code == WEIR_OK) {
         AdbcStatusCode status = d->ConnectionGetTableTypes(
-            &call->connection, &call->stream, &error);
+            &call->session->connection, &call->stream, &error);
         code = wi_scan_call_check(call, status, &error, "listing table types");
     }
     return code;
@@ -172,7 +172,8 @@ static weir_err get_info(struct wi_scan_call *call, const char **texts,
     }
     if (code == WEIR_OK) {
         AdbcStatusCode status = call->engine->driver.ConnectionGetInfo(
-            &call->connection, n > 0 ? codes : NULL, n, &call->stream, &error);
+            &call->session->connection, n > 0 ? codes : NULL, n, &call->stream,
+            &error);
         code = wi_scan_call_check(call, status, &error, "asking the driver");
     }
     return code;

@@ -106,24 +106,34 @@ static bool has_none(AdbcStatusCode status)
            status == ADBC_STATUS_INVALID_ARGUMENT;
 }
 
+static weir_err set_autocommit(struct wi_scan_call *call, const char *value,
+                               AdbcStatusCode *status_out)
+{
+    struct AdbcError error = {0};
+    *status_out = call->engine->driver.ConnectionSetOption(
+        &call->session->connection, ADBC_CONNECTION_OPTION_AUTOCOMMIT, value,
+        &error);
+    if (has_none(*status_out)) {
+        drop_error(&error);
+        return WEIR_OK;
+    }
+    return wi_scan_call_check(call, *status_out, &error,
+                              "beginning or ending a transaction");
+}
+
+/* In the client's own transaction, if it has one. */
 static weir_err begin(struct ingest *in)
 {
     struct wi_scan_call *call = in->call;
     const struct AdbcDriver *d = &call->engine->driver;
-    struct AdbcError error = {0};
-    if (d->ConnectionSetOption == NULL || d->ConnectionCommit == NULL ||
-        d->ConnectionRollback == NULL) {
+    AdbcStatusCode status = ADBC_STATUS_NOT_IMPLEMENTED;
+    if (call->session->manual || d->ConnectionSetOption == NULL ||
+        d->ConnectionCommit == NULL || d->ConnectionRollback == NULL) {
         return WEIR_OK;
     }
-    AdbcStatusCode status = d->ConnectionSetOption(
-        &call->connection, ADBC_CONNECTION_OPTION_AUTOCOMMIT,
-        ADBC_OPTION_VALUE_DISABLED, &error);
+    weir_err code = set_autocommit(call, ADBC_OPTION_VALUE_DISABLED, &status);
     in->atomic = status == ADBC_STATUS_OK;
-    if (has_none(status)) {
-        drop_error(&error);
-        return WEIR_OK;
-    }
-    return wi_scan_call_check(call, status, &error, "beginning a transaction");
+    return code;
 }
 
 static weir_err commit(const struct ingest *in)
@@ -132,8 +142,8 @@ static weir_err commit(const struct ingest *in)
     struct AdbcError error = {0};
     AdbcStatusCode status = ADBC_STATUS_OK;
     if (in->atomic) {
-        status =
-            call->engine->driver.ConnectionCommit(&call->connection, &error);
+        status = call->engine->driver.ConnectionCommit(
+            &call->session->connection, &error);
     }
     return wi_scan_call_check(call, status, &error, "committing the rows");
 }
@@ -144,10 +154,28 @@ static void rollback(const struct ingest *in)
     struct wi_scan_call *call = in->call;
     struct AdbcError error = {0};
     if (in->atomic) {
-        (void)call->engine->driver.ConnectionRollback(&call->connection,
-                                                      &error);
+        (void)call->engine->driver.ConnectionRollback(
+            &call->session->connection, &error);
         drop_error(&error);
     }
+}
+
+/* The session is as it was; an error from before says more. */
+static weir_err end(const struct ingest *in, weir_err code)
+{
+    AdbcStatusCode status;
+    if (!in->atomic) {
+        return code;
+    }
+    struct wi_scan_call *call = in->call;
+    const struct weir_error why = *call->err;
+    weir_err ended = set_autocommit(call, ADBC_OPTION_VALUE_ENABLED, &status);
+    call->session->manual = status != ADBC_STATUS_OK;
+    if (code != WEIR_OK) {
+        *call->err = why;
+        return code;
+    }
+    return ended;
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -190,6 +218,7 @@ weir_err wi_scan_ingest(struct wi_scan_call *call)
         if (code != WEIR_OK) {
             rollback(&in);
         }
+        code = end(&in, code);
     }
     free(in.why);
     return code;

@@ -38,8 +38,18 @@ static weir_err code_of(AdbcStatusCode status)
     return known ? codes[status] : WEIR_ERR_QUERY_DATA;
 }
 
+/* Weir has no codes for these. Source: SQL:2003, table 33; 42501 is said by
+ * PostgreSQL, too. */
+static const char *state_of(AdbcStatusCode status)
+{
+    return status == ADBC_STATUS_INTEGRITY         ? "23000"
+           : status == ADBC_STATUS_UNAUTHENTICATED ? "28000"
+           : status == ADBC_STATUS_UNAUTHORIZED    ? "42501"
+                                                   : "";
+}
+
 /* A driver may not know that there are five letters, and no zero. */
-static void fill_fault(struct weir_scan_fault *fault,
+static void fill_fault(struct weir_scan_fault *fault, AdbcStatusCode status,
                        const struct AdbcError *error)
 {
     free(fault->text);
@@ -58,6 +68,9 @@ static void fill_fault(struct weir_scan_fault *fault,
         }
         fault->sqlstate[i] = error->sqlstate[i];
     }
+    if (fault->sqlstate[0] == '\0') {
+        memcpy(fault->sqlstate, state_of(status), strlen(state_of(status)) + 1);
+    }
 }
 
 weir_err wi_scan_adbc_fail(struct weir_error *err,
@@ -73,7 +86,7 @@ weir_err wi_scan_adbc_fail(struct weir_error *err,
         (void)wi_scan_fail(err, code, "%s", error->message);
     }
     if (fault != NULL) {
-        fill_fault(fault, error);
+        fill_fault(fault, status, error);
     }
     if (error->release != NULL) {
         error->release(error);

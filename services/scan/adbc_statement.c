@@ -20,7 +20,7 @@ static weir_err make_statement(struct wi_scan_call *call)
     const struct AdbcDriver *d = &call->engine->driver;
     struct AdbcError error = {0};
     AdbcStatusCode status =
-        d->StatementNew(&call->connection, &call->statement, &error);
+        d->StatementNew(&call->session->connection, &call->statement, &error);
     call->stated = status == ADBC_STATUS_OK;
     call->statement.private_driver = &call->engine->driver;
     if (!call->stated) {

@@ -66,6 +66,7 @@ struct weir_scan_client {
     uint64_t number[2];         /* a new one with each HOLD */
     struct wi_scan_call *hold;  /* it waits; NULL: none does */
     struct weir_error hold_err; /* how the last one ended */
+    bool begun;                 /* it was answered, once */
     uint64_t last_call;
     struct wi_scan_calls calls;  /* under way */
     struct wi_scan_calls to_get; /* answered: gets that wait for memory */

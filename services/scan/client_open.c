@@ -37,6 +37,14 @@ static weir_err begin(struct opening *o, struct weir_scan_client *c)
     wi_scan_client_fault(c, NULL, NULL);
     wi_scan_pump(c);
     wi_scan_send_gives(c);
+    if (c->p.one_session && c->begun && c->hold == NULL) {
+        return wi_scan_fail(&o->err,
+                            c->hold_err.code != WEIR_OK ? c->hold_err.code
+                                                        : WEIR_ERR_STATE,
+                            "the session with the server is over, and what it "
+                            "had with it: connect again (%s)",
+                            c->hold_err.message);
+    }
     weir_err code = wi_scan_hold(c);
     if (code == WEIR_AGAIN) {
         code = WEIR_ERR_BUDGET;
@@ -104,6 +112,7 @@ static weir_err take_answer(struct opening *o)
 {
     struct wi_scan_call *call = o->call;
     o->answered = true;
+    o->c->begun |= call->err.code == WEIR_OK;
     if (call->err.code != WEIR_OK) {
         o->sent = call->err.code == WEIR_ERR_CANCELLED; /* nothing to end */
         return refused(o);

@@ -270,7 +270,7 @@ static int status_of(weir_err code)
     case WEIR_ERR_ARG:
         return EINVAL;
     default:
-        return EIO;
+        return weir_err_scope(code) == WEIR_SCOPE_PEER ? ECONNRESET : EIO;
     }
 }
 

@@ -8,8 +8,11 @@
 
 #include <weir/scan_engine.h>
 
+struct wi_scan_keep;
+
 struct weir_scan_job {
-    pthread_mutex_t lock; /* held while fn runs */
+    struct wi_scan_keep *keep; /* of its client; NULL: nothing is kept */
+    pthread_mutex_t lock;      /* held while fn runs */
     void (*fn)(void *arg);
     void *arg;
     bool cancelled;

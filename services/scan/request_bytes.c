@@ -9,7 +9,7 @@
 #include "services/scan/fail.h"
 #include "services/scan/schema_bytes.h"
 
-enum { MAGIC = 0x31515357, KINDS = WEIR_SCAN_INFO + 1 };
+enum { MAGIC = 0x31515357, KINDS = WEIR_SCAN_ROLLBACK + 1 };
 
 /* ---- encode -------------------------------------------------------------- */
 

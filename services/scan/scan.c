@@ -8,6 +8,7 @@
 #include "services/scan/load.h"
 #include "services/scan/open.h"
 #include "services/scan/reader.h"
+#include "services/scan/session.h"
 #include "services/scan/slots.h"
 
 /* ---- turns --------------------------------------------------------------- */
@@ -133,6 +134,9 @@ static void destroy(struct wi_scan_scan *scan)
     (void)pthread_mutex_lock(&s->lock);
     if (scan->load != NULL) {
         wi_scan_load_drop(scan->load);
+    }
+    if (scan->state != NULL) {
+        wi_scan_state_drop(scan->state);
     }
     free(scan->schema.bytes);
     free(scan->fault.bytes);

@@ -37,6 +37,7 @@ struct wi_scan_scan {
     uint8_t *taken;    /* [range]: opened */
     uint64_t asked_ns;
     bool listed; /* there are ranges left, and whoever knows it may open them */
+    struct wi_scan_state *state; /* of its client; NULL: it is shared */
     /* the request, until it is opened */
     uint8_t *bytes;
     uint64_t n_bytes;

@@ -161,6 +161,10 @@ static void on_open(struct asked *q)
         return;
     }
     r->announces = scan->n_ranges > 0;
+    if (scan->n_ranges == 0) {
+        scan->state = wi_scan_state_hold(q->session->state);
+        scan->job.keep = &scan->state->keep;
+    }
     if (scan->room != NULL) {
         scan->room->users++;
     }

@@ -16,6 +16,7 @@
  *           |                      |             one reader, or several that
  *           1---n slot, room  <----+ out         share it
  *           1---n load
+ *           1---1 state (what engines keep for it) n---1 scan
  *
  * Rules:
  *  - All of it is under the server's lock, but for what says otherwise. Engines
@@ -39,6 +40,7 @@
 #include <weir/scan_server.h>
 
 #include "services/scan/ids.h"
+#include "services/scan/keep.h"
 #include "services/scan/proto.h"
 #include "services/scan/work.h"
 
@@ -60,6 +62,15 @@ TAILQ_HEAD(wi_scan_slots, wi_scan_slot);
 TAILQ_HEAD(wi_scan_loads, wi_scan_load);
 TAILQ_HEAD(wi_scan_scans, wi_scan_scan);
 
+/** What engines keep for a client: of its session, and of scans that were
+ *  opened in it. The last one that leaves has it closed, by a task. */
+struct wi_scan_state {
+    struct wi_scan_task task; /* first */
+    struct weir_scan_server *server;
+    struct wi_scan_keep keep;
+    uint32_t holders;
+};
+
 /** A client, as long as its HOLD waits, and then until all of it is freed. */
 struct wi_scan_session {
     struct wi_scan_key key; /* its own number; first */
@@ -67,6 +78,7 @@ struct wi_scan_session {
     char *peer; /* who it is: name and life of its node */
     uint64_t incarnation;
     struct weir_ask hold;
+    struct wi_scan_state *state;
     uint64_t last_call;
     struct wi_scan_readers readers;
     struct wi_scan_slots slots; /* rooms too */

@@ -9,12 +9,67 @@
 #include "services/scan/reader.h"
 #include "services/scan/slots.h"
 
-static struct wi_scan_session *make(const struct weir_ask *ask,
+/* ---- what engines keep for it -------------------------------------------- */
+
+static void close_state(struct wi_scan_task *task)
+{
+    struct wi_scan_state *state = (struct wi_scan_state *)task;
+    struct weir_scan_server *s = state->server;
+    (void)pthread_mutex_unlock(&s->lock);
+    wi_scan_keep_fini(&state->keep);
+    free(state);
+    (void)pthread_mutex_lock(&s->lock);
+}
+
+static struct wi_scan_state *make_state(struct weir_scan_server *s)
+{
+    struct wi_scan_state *state = calloc(1, sizeof(*state));
+    if (state != NULL) {
+        state->task.run = close_state;
+        state->server = s;
+        state->holders = 1;
+        wi_scan_keep_init(&state->keep);
+    }
+    return state;
+}
+
+struct wi_scan_state *wi_scan_state_hold(struct wi_scan_state *state)
+{
+    state->holders++;
+    return state;
+}
+
+/* Engines may take long to end a session: who leads never waits for one. */
+void wi_scan_state_drop(struct wi_scan_state *state)
+{
+    if (--state->holders == 0) {
+        wi_scan_work_put(&state->server->work, &state->task);
+    }
+}
+
+/* ---- coming and going ---------------------------------------------------- */
+
+static void destroy(struct wi_scan_session *c)
+{
+    if (c->state != NULL) {
+        wi_scan_state_drop(c->state);
+    }
+    free(c->peer);
+    free(c);
+}
+
+static struct wi_scan_session *make(struct weir_scan_server *s,
+                                    const struct weir_ask *ask,
                                     const struct wi_scan_ask *a)
 {
     struct wi_scan_session *c = calloc(1, sizeof(*c));
-    if (c == NULL || (c->peer = strdup(ask->peer)) == NULL) {
-        free(c);
+    if (c == NULL) {
+        return NULL;
+    }
+    c->peer = strdup(ask->peer);
+    c->state = make_state(s);
+    if (c->peer == NULL || c->state == NULL) {
+        destroy(c);
         return NULL;
     }
     c->key = (struct wi_scan_key){{a->client[0], a->client[1]}};
@@ -24,12 +79,6 @@ static struct wi_scan_session *make(const struct weir_ask *ask,
     TAILQ_INIT(&c->slots);
     TAILQ_INIT(&c->loads);
     return c;
-}
-
-static void destroy(struct wi_scan_session *c)
-{
-    free(c->peer);
-    free(c);
 }
 
 void wi_scan_session_open(struct weir_scan_server *s,
@@ -47,7 +96,7 @@ void wi_scan_session_open(struct weir_scan_server *s,
                               s->p.max_readers);
         return;
     }
-    struct wi_scan_session *c = make(ask, a);
+    struct wi_scan_session *c = make(s, ask, a);
     if (c == NULL || !wi_scan_ids_put(&s->sessions_by_key, &c->key)) {
         wi_scan_answer_refuse(ask, WEIR_ERR_NO_MEMORY,
                               "no memory for a client");

@@ -5,6 +5,10 @@
 
 #include "services/scan/server.h"
 
+/** One holder more, and one less. The lock is held. */
+struct wi_scan_state *wi_scan_state_hold(struct wi_scan_state *state);
+void wi_scan_state_drop(struct wi_scan_state *state);
+
 /** HOLD: a client comes. Answers if it may not. */
 void wi_scan_session_open(struct weir_scan_server *s,
                           const struct weir_ask *ask,

@@ -36,7 +36,9 @@
     X(suite, place, rows_come_back)                                            \
     X(suite, place, rows_that_fail_are_told)                                   \
     X(suite, place, ranges_are_shared)                                         \
-    X(suite, place, a_forked_child_is_refused)
+    X(suite, place, a_forked_child_is_refused)                                 \
+    X(suite, place, what_is_kept_is_one_clients)                               \
+    X(suite, place, session_that_is_over_is_not_begun_again)
 
 #define WT_SCAN_CLIENT_DECLARE(suite, where, name)                             \
     void wt_scan_client_##name(const struct wt_place *place);

@@ -179,12 +179,12 @@ static void read_to_its_failure(struct wt_proc *p,
             wt_proc_say(p, 'r');
         }
     }
-    wt_proc_check(p, status == EIO, "status %d", status);
+    wt_proc_check(p, status == ECONNRESET, "status %d", status);
     wt_proc_check(p, count(p, &kept, 0) == KEPT_ROWS, "what was kept");
     kept.release(&kept);
     (void)snprintf(sh->message, sizeof(sh->message), "%s",
                    stream->get_last_error(stream));
-    wt_proc_check(p, stream->get_next(stream, &batch) == EIO,
+    wt_proc_check(p, stream->get_next(stream, &batch) == ECONNRESET,
                   "it has not stayed so");
     stream->release(stream);
 }

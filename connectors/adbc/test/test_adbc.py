@@ -134,6 +134,83 @@ class Common:
             cur.close()
             self.assertEqual(self.make("to_there", rows), 5000)
 
+    # ---- sessions -----------------------------------------------------------
+
+    def other(self):
+        """A cursor of another connection."""
+        conn = self.enterContext(contextlib.closing(self.server.connect()))
+        return self.enterContext(contextlib.closing(conn.cursor()))
+
+    def count(self, cur, table):
+        cur.execute(f"SELECT count(*) FROM {table}")
+        return cur.fetchone()[0]
+
+    def test_a_temporary_table_is_its_connections(self):
+        rows = pyarrow.table({"i": [1, 2]})
+        self.assertEqual(
+            self.cur.adbc_ingest("fleeting", rows, temporary=True), 2)
+        self.assertEqual(self.count(self.cur, "fleeting"), 2)
+        with self.assertRaises(dbapi.Error):
+            self.count(self.other(), "fleeting")
+        self.cur.execute("CREATE TEMP TABLE brief AS SELECT 7 AS i")
+        self.cur.fetchall()
+        self.assertEqual(self.count(self.cur, "brief"), 1)
+
+    def test_what_is_not_committed_is_rolled_back(self):
+        conn = self.conn.adbc_connection
+        self.make("booked", pyarrow.table({"i": [1]}))
+        conn.set_autocommit(False)
+        self.cur.adbc_ingest("booked", pyarrow.table({"i": [2, 3]}),
+                             mode="append")
+        self.assertEqual(self.count(self.cur, "booked"), 3)
+        conn.rollback()
+        self.assertEqual(self.count(self.cur, "booked"), 1)
+        conn.rollback()
+        self.cur.adbc_ingest("booked", pyarrow.table({"i": [4]}),
+                             mode="append")
+        conn.commit()
+        self.assertEqual(self.count(self.other(), "booked"), 2)
+        conn.set_autocommit(True)
+        with self.assertRaisesRegex(dbapi.Error, "autocommit is on"):
+            conn.commit()
+
+    def test_a_transaction_of_statements_is_one(self):
+        self.make("begun", pyarrow.table({"i": [1]}))
+        for text in ("BEGIN", "INSERT INTO begun VALUES (2)"):
+            self.cur.executescript(text)
+        self.assertEqual(self.count(self.cur, "begun"), 2)
+        self.cur.executescript("ROLLBACK")
+        self.assertEqual(self.count(self.cur, "begun"), 1)
+
+    def test_partitions_are_refused_in_a_transaction(self):
+        self.conn.adbc_connection.set_autocommit(False)
+        with self.assertRaisesRegex(dbapi.Error, "autocommit"):
+            self.cur.adbc_execute_partitions("SELECT 1")
+
+    def test_a_child_of_fork_is_refused_and_harms_nobody(self):
+        self.cur.execute(self.numbers(300_000))
+        reader = self.cur.fetch_record_batch()
+        first = next(reader)
+        child = os.fork()
+        if child == 0:
+            said = 0
+            for use in (lambda: next(reader),
+                        lambda: self.conn.cursor().execute("SELECT 1"),
+                        lambda: self.conn.commit(),
+                        self.cur.adbc_cancel,
+                        self.server.connect().cursor):
+                try:
+                    use()
+                except Exception as error:
+                    said += "has forked" in str(error)
+            del reader, first
+            gc.collect()
+            os._exit(said)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 2)
+        rows = first.num_rows + sum(batch.num_rows for batch in reader)
+        self.assertEqual(rows, 300_000)
+        self.assertEqual(self.fetch("SELECT 1 AS i")["i"].to_pylist(), [1])
+
     # ---- partitions ---------------------------------------------------------
 
     def test_partitions_have_all_rows_once(self):
@@ -298,6 +375,33 @@ class DuckDB(Common, unittest.TestCase):
         self.assertEqual((row["nothing"], row["pair"]), (None, [1, 2]))
         self.assertEqual(row["span"].months, 3)
         table.validate(full=True)
+
+    def test_names_and_variables_are_the_sessions(self):
+        for text in ("CREATE SCHEMA IF NOT EXISTS aside",
+                     "USE aside", "SET VARIABLE v = 41",
+                     "PREPARE p AS SELECT getvariable('v') + 1 AS i"):
+            self.cur.execute(text)
+            self.cur.fetchall()
+        self.assertEqual(self.fetch("EXECUTE p")["i"].to_pylist(), [42])
+        self.assertEqual(
+            self.fetch("SELECT current_schema() AS i")["i"].to_pylist(),
+            ["aside"])
+        other = self.other()
+        other.execute("SELECT current_schema(), getvariable('v')")
+        self.assertEqual(other.fetchall(), [("main", None)])
+
+    def test_an_error_keeps_its_status(self):
+        codes = adbc_driver_manager.AdbcStatusCode
+        for text, status in (
+                ("SELECT * FROM no_such_table", codes.INTERNAL),
+                ("COPY (SELECT 1) TO 'f'", codes.UNAUTHORIZED),
+                ("SELECT 'x'::INTEGER", codes.INVALID_ARGUMENT)):
+            with self.assertRaises(dbapi.Error) as caught:
+                self.fetch(text)
+            self.assertEqual(caught.exception.status_code, status, text)
+        with self.assertRaises(dbapi.InternalError):
+            self.fetch("SELECT CASE WHEN range = 2900000 THEN error('late') "
+                       "END FROM range(3000000)")
 
     def test_a_result_is_described_without_a_run(self):
         schema = self.cur.adbc_execute_schema("SELECT 1 AS a, 'x' AS b")

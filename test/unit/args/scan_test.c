@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of scans (libweir-scan). */
+#include <stdlib.h>
 #include <weir/scan.h>
 
 #include "test/unit/args/args.h"
+
+static weir_err make_nothing(void *arg, void **kept_out, struct weir_error *err)
+{
+    (void)arg, (void)err;
+    *kept_out = NULL;
+    return WEIR_OK;
+}
 
 Test(args, scan)
 {
@@ -21,6 +29,14 @@ Test(args, scan)
     REFUSES(weir_scan_adbc_open, driver, &none, &engine, &w->err);
     REFUSES(weir_scan_adbc_open, options, &list, &engine, &w->err);
     REFUSES(weir_scan_adbc_open, reserved, &more, &engine, &w->err);
+    const struct weir_scan_keeper keeper = {NULL, NULL, NULL};
+    void *kept;
+    static const struct weir_scan_keeper whole = {make_nothing, free, NULL};
+    ALLOWS(weir_scan_job_keep, job,
+           weir_scan_job_keep(NULL, &whole, &kept, &w->err) == WEIR_OK &&
+               kept == NULL);
+    REFUSES(weir_scan_job_keep, keeper, NULL, NULL, &kept, &w->err);
+    REFUSES(weir_scan_job_keep, kept_out, NULL, &keeper, NULL, &w->err);
     wt_args_close(w);
 }
 

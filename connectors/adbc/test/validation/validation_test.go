@@ -124,7 +124,7 @@ func (q *quirks) BindParameter(int) string                    { return "?" }
 func (q *quirks) SupportsConcurrentStatements() bool          { return true }
 func (q *quirks) SupportsPartitionedData() bool               { return !q.direct }
 func (q *quirks) SupportsStatistics() bool                    { return false }
-func (q *quirks) SupportsTransactions() bool                  { return false }
+func (q *quirks) SupportsTransactions() bool                  { return !q.direct }
 func (q *quirks) SupportsGetParameterSchema() bool            { return q.engine.schemas }
 func (q *quirks) SupportsDynamicParameterBinding() bool       { return true }
 func (q *quirks) SupportsErrorIngestIncompatibleSchema() bool { return true }

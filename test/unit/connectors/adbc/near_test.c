@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "services/scan/keep.h"
+
 AdbcStatusCode AdbcDriverInit(int version, void *driver,
                               struct AdbcError *error);
 
@@ -20,6 +22,7 @@ char wt_near_server_name[32];
 
 struct weir_scan_client {
     struct weir_scan_job job;
+    struct wi_scan_keep keep;
     struct weir_scan_fault fault;
     void (*freed)(void *arg);
     void *freed_arg;
@@ -40,6 +43,8 @@ weir_err weir_scan_connect(weir_node *node,
     struct weir_scan_client *c = calloc(1, sizeof(*c));
     cr_assert_not_null(c);
     wi_scan_job_init(&c->job);
+    wi_scan_keep_init(&c->keep);
+    c->job.keep = &c->keep;
     c->freed = params->freed;
     c->freed_arg = params->freed_arg;
     const char *name = params->server_name;
@@ -82,7 +87,9 @@ weir_err weir_scan_share(weir_scan_client *client,
                          uint32_t n_ranges, struct weir_scan_id *id_out,
                          struct ArrowSchema *schema_out, struct weir_error *err)
 {
+    client->job.keep = NULL;
     weir_err code = weir_scan_open(client, request, &shared, NULL, err);
+    client->job.keep = &client->keep;
     if (code == WEIR_OK) {
         shared_ranges = n_ranges;
         shared_over = false;
@@ -155,6 +162,7 @@ void weir_scan_cancel(weir_scan_client *client)
 void weir_scan_disconnect(weir_scan_client *client)
 {
     if (client != NULL) {
+        wi_scan_keep_fini(&client->keep);
         wi_scan_job_fini(&client->job);
         free(client->fault.text);
         client->freed(client->freed_arg);

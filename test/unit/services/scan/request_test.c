@@ -118,7 +118,7 @@ static void refuse(const struct weir_scan_request *r, const char *named)
 Test(scan_request, what_a_program_gets_wrong_is_named)
 {
     static const struct weir_scan_option no_value = {"depth", NULL};
-    refuse(&(struct weir_scan_request){.kind = (weir_scan_kind)8}, "kind");
+    refuse(&(struct weir_scan_request){.kind = (weir_scan_kind)11}, "kind");
     refuse(&(struct weir_scan_request){.kind = (weir_scan_kind)-1}, "kind");
     refuse(&(struct weir_scan_request){.n_options = 1}, "options");
     refuse(&(struct weir_scan_request){.n_options = 1025, .options = options},
