@@ -106,6 +106,7 @@ struct wi_transport_params {
     const char *name;      /* name of the node, for messages */
     uint32_t max_links;    /* most endpoints of known peers at a time */
     const struct wi_tls_params *tls; /* NULL: plain. Only tcp heeds it */
+    bool proved; /* peers prove a secret before they are told a key. For shm */
     uint64_t silent_ns; /* of a peer that is lost, also at rest [never]; tcp */
     void *arg;          /* transport's own (sim: the simulated network) */
     const struct wi_log *log; /* for faults that no call returns; NULL: none */

@@ -117,6 +117,8 @@ static weir_err shm_open_node(const struct wi_transport_params *params,
     t->epoll_fd = t->timer_fd = t->listen_fd = -1;
     t->due_ns = UINT64_MAX;
     t->max_links = params->max_links != 0 ? params->max_links : UINT32_MAX;
+    t->proved = params->proved;
+    wi_shm_own_spaces(&t->own);
     weir_err rc;
     if (params->advertise != NULL) {
         rc = wi_fail(err, WEIR_ERR_ARG,

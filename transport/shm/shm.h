@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Transport "shm": processes of one user on one host.
+ * Transport "shm": processes of one user on one host, in the same namespaces or
+ * with a secret in common.
  *
  *      node A                                        node B
  *   +------------+   SOCK_SEQPACKET, abstract    +------------+
@@ -26,9 +27,10 @@
  *
  * Memory that the peer may only read goes to it as a descriptor that was opened
  * to read: neither mmap nor mprotect makes a writable mapping of it. (The two
- * processes are one user's, who could always open /proc/PID/mem: this keeps out
- * mistakes, not malice.) It may be a file's; then wi_mem.origin is where it
- * begins in the file, which the peer maps from its first byte on.
+ * processes are one user's, in the same namespaces, who could always open
+ * /proc/PID/mem: this keeps out mistakes, not malice.) It may be a file's; then
+ * wi_mem.origin is where it begins in the file, which the peer maps from its
+ * first byte on.
  *
  * Who writes what: the send side of an endpoint (struct shm_tx) belongs to the
  * holder of the link's post lock; the rest to the engine thread, which sends
@@ -140,12 +142,22 @@ struct shm_ep {
     alignas(8) uint8_t stage[SHM_STAGE_BYTES];
 };
 
+/** Where a process lives: namespaces(7) of users, processes and mounts, by the
+ *  numbers of their files. */
+enum { SHM_SPACES = 3 };
+struct shm_spaces {
+    bool known;
+    uint64_t number[SHM_SPACES];
+};
+
 struct shm {
     struct wi_transport base;
     /* constant after open */
     int epoll_fd, listen_fd, timer_fd;
     uint32_t max_links;
     char name[SHM_NAME_BYTES];
+    struct shm_spaces own;
+    bool proved; /* peers prove a secret before they are told a key */
     /* written by: engine */
     uint64_t now_ns;        /* of the poll that runs */
     bool all_read;          /* by it: nothing waits in a socket */
@@ -217,6 +229,20 @@ void wi_shm_doom(struct shm_ep *ep, const char *fmt, ...)
 
 /** Free an endpoint and all it holds. */
 void wi_shm_ep_free(struct shm_ep *ep);
+
+/* ---- shm_peer.c: who is there ------------------------------------------- */
+
+/** Those of this process. */
+void wi_shm_own_spaces(struct shm_spaces *out);
+
+/**
+ * May the process at the other end of a socket have memory of this one? Both
+ * ends ask, before either greets.
+ *
+ * @param pid_out  [out] its number, 0: not known here
+ * @param why      [out] WI_REASON_BYTES; set if not
+ */
+bool wi_shm_may_be_peer(const struct shm *t, int fd, pid_t *pid_out, char *why);
 
 /* ---- shm_send.c --------------------------------------------------------- */
 

@@ -158,15 +158,11 @@ static int begin(struct shm_ep *ep)
 
 static void connected(struct shm_ep *ep)
 {
-    struct ucred cred = {0};
-    socklen_t len = sizeof(cred);
-    (void)getsockopt(ep->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
-    if (cred.uid != geteuid()) {
-        wi_shm_doom(ep, "shm:%s belongs to uid %u and this process to uid %u",
-                    ep->name, cred.uid, geteuid());
+    char why[WI_REASON_BYTES];
+    if (!wi_shm_may_be_peer(ep->t, ep->fd, &ep->pid, why)) {
+        wi_shm_doom(ep, "shm:%s: %s", ep->name, why);
         return;
     }
-    ep->pid = cred.pid;
     int err = begin(ep);
     if (err != 0) {
         wi_shm_doom(ep, "epoll_ctl for shm:%s: %s", ep->name, strerror(err));
@@ -247,7 +243,7 @@ static WI_COLD void refuse(int fd, const char *fmt, ...) WI_PRINTF(2, 3);
 
 static void refuse(int fd, const char *fmt, ...)
 {
-    char text[128];
+    char text[WI_REASON_BYTES];
     va_list args;
     va_start(args, fmt);
     int n = wi_neutral_vformat(text, sizeof(text), fmt, args);
@@ -273,12 +269,10 @@ static void free_oldest_stranger(struct shm *t)
 
 static void welcome(struct shm *t, int fd)
 {
-    struct ucred cred = {0};
-    socklen_t len = sizeof(cred);
-    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
-    if (cred.uid != geteuid()) {
-        refuse(fd, "shm:%.40s belongs to uid %u and you are uid %u", t->name,
-               geteuid(), cred.uid);
+    char why[WI_REASON_BYTES];
+    pid_t pid = 0;
+    if (!wi_shm_may_be_peer(t, fd, &pid, why)) {
+        refuse(fd, "shm:%.40s: %s", t->name, why);
         return;
     }
     if (t->n_accepted - t->n_strangers >= t->max_links) {
@@ -294,7 +288,7 @@ static void welcome(struct shm *t, int fd)
     if (t->n_strangers == SHM_STRANGERS) {
         free_oldest_stranger(t);
     }
-    ep->pid = cred.pid;
+    ep->pid = pid;
     ep->accepted = true;
     ep->state = SHM_CLOSED; /* not counted yet */
     if (begin(ep) != 0) {

@@ -360,7 +360,7 @@ Test(shm_hostile, other_users_are_refused_on_both_sides, .timeout = 60)
                   wi_shm_sockaddr(n.name, &sa, &len) &&
                   connect(fd, (struct sockaddr *)&sa, len) == 0 &&
                   recv(fd, text, sizeof(text) - 1, 0) > 8 &&
-                  strstr(text + 8, "you are uid 65534") != NULL;
+                  strstr(text + 8, "and uid 65534") != NULL;
         _exit(ok ? 0 : 10);
     }
     struct pollfd p = {.fd = ops->fd(n.t), .events = POLLIN};
