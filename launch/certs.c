@@ -121,6 +121,8 @@ weir_err wl_authority_issue(const struct wl_authority *a,
     X509 *x = key != NULL ? fill(key, "Weir node", cert) : NULL;
     bool ok = x != NULL &&
               extend(x, a->cert, NID_subject_alt_name, cert->names) &&
+              (!cert->issues ||
+               extend(x, a->cert, NID_basic_constraints, "critical,CA:TRUE")) &&
               sign(a, x, 2) && write_cert(cert->file, "crt", x) &&
               write_key(cert->file, key);
     X509_free(x);

@@ -8,6 +8,7 @@
 #ifndef WL_CERTS_H
 #define WL_CERTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <weir/error.h>
@@ -21,6 +22,7 @@ struct wl_cert {
     const char *names; /* "DNS:a,DNS:b": as OpenSSL's subjectAltName */
     int64_t begin_s;   /* from now on; may be in the past */
     int64_t end_s;
+    bool issues; /* it may issue others: CA:TRUE */
 };
 
 /** Make an authority and write FILE.ca. NULL: it could not. Ownership:

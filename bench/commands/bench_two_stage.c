@@ -101,7 +101,7 @@ static weir_err make_certs(const char *dir, uint32_t nodes,
                                nodes);
     }
     (void)snprintf(file, sizeof(file), "%s/bench", dir);
-    const struct wl_cert cert = {file, list, -3600, 86400};
+    const struct wl_cert cert = {file, list, -3600, 86400, false};
     struct wl_authority *a = wl_authority_open(file, "Weir bench");
     weir_err rc = a != NULL ? wl_authority_issue(a, &cert) : WEIR_ERR_SYSTEM;
     wl_authority_close(a);

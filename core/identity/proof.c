@@ -22,6 +22,13 @@ static weir_err no_mac(struct weir_error *err)
                    "libcrypto of this node makes no HMAC-SHA-256");
 }
 
+static weir_err altered(struct weir_error *err)
+{
+    return wi_fail(
+        err, WEIR_ERR_PEER_REFUSED,
+        "a proof was altered on its way: what has to be zero is not");
+}
+
 /* MAC of what was said, under one of the secrets. */
 static bool make(const struct wi_proof *p, const struct wi_secret *secret,
                  enum purpose purpose, enum side side,
@@ -154,12 +161,25 @@ static const struct wi_secret *secret_of(const struct wi_proof *p,
     return found;
 }
 
+/* What a proof has beside MACs that are right: zeros. (The second one of who
+ * connects is under a secret that may be unknown here, and so may be anything.)
+ */
+static bool has_zeros(const struct wi_msg_proof *proof, enum side side)
+{
+    static const uint8_t none[WI_MAC_BYTES];
+    return proof->reserved == 0 &&
+           (side == CONNECTING || wi_mac_same(proof->mac[1], none));
+}
+
 /* Accepting: the first that is said under a secret. */
 static weir_err meet(struct wi_proof *p, const struct wi_secrets *secrets,
                      const struct wi_msg_proof *proof, union wi_msg *out,
                      struct weir_error *err)
 {
     const struct wi_secret *s = secret_of(p, secrets, proof, CONNECTING);
+    if (s != NULL && !has_zeros(proof, CONNECTING)) {
+        return altered(err);
+    }
     if (s == NULL) {
         return wi_fail(err, WEIR_ERR_PEER_REFUSED,
                        "who connects does not know the secret: give all nodes "
@@ -176,6 +196,9 @@ static weir_err finish(struct wi_proof *p, const struct wi_secrets *secrets,
                        const struct wi_msg_proof *proof, struct weir_error *err)
 {
     const struct wi_secret *s = secret_of(p, secrets, proof, ACCEPTING);
+    if (s != NULL && !has_zeros(proof, ACCEPTING)) {
+        return altered(err);
+    }
     if (s == NULL) {
         return wi_fail(err, WEIR_ERR_PEER_REFUSED,
                        "who answers there does not know the secret");

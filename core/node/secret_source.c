@@ -2,14 +2,13 @@
 #include "core/node/secret_source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/err.h"
+#include "core/base/private_file.h"
 #include "core/identity/mac.h"
 #include "core/identity/psk.h"
 #include "core/link/lock.h"
@@ -53,31 +52,6 @@ bool wi_secret_source_any(const struct wi_secret_source *s)
 
 /* ---- files --------------------------------------------------------------- */
 
-/* Only its owner may change it, and its group read it. */
-static weir_err check_mode(const char *what, const char *name,
-                           const struct stat *st, struct weir_error *err)
-{
-    if (!S_ISREG(st->st_mode)) {
-        return wi_fail(err, WEIR_ERR_SYSTEM, "%s %.200s is not a regular file",
-                       what, name);
-    }
-    if ((st->st_mode & (S_IRWXO | S_IWGRP)) != 0) {
-        return wi_fail(err, WEIR_ERR_SYSTEM,
-                       "%s %.200s has mode %03o: others may use it, or its "
-                       "group change it: chmod 600",
-                       what, name, (unsigned)st->st_mode & 0777u);
-    }
-    return WEIR_OK;
-}
-
-static weir_err check_file(const char *name, int fd, struct weir_error *err)
-{
-    struct stat st;
-    return fstat(fd, &st) != 0
-               ? wi_fail_errno(err, errno, "secret_file %.200s", name)
-               : check_mode("secret_file", name, &st, err);
-}
-
 static weir_err read_text(const char *name, int fd, char *text, size_t *len,
                           struct weir_error *err)
 {
@@ -102,15 +76,12 @@ static weir_err read_file(const char *name, struct wi_secrets *out,
     char text[WI_SECRET_TEXT + 1];
     size_t len = 0;
     struct weir_error why;
-    /* A pipe would be waited for. */
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) {
-        return wi_fail_errno(err, errno, "secret_file %.200s", name);
+    int fd = -1;
+    weir_err rc = wi_private_open("secret_file", name, &fd, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
-    weir_err rc = check_file(name, fd, err);
-    if (rc == WEIR_OK) {
-        rc = read_text(name, fd, text, &len, err);
-    }
+    rc = read_text(name, fd, text, &len, err);
     if (rc == WEIR_OK && wi_secrets_parse(out, text, len, &why) != WEIR_OK) {
         rc = wi_fail(err, why.code, "secret_file %.100s: %.300s", name,
                      why.message);
@@ -149,16 +120,12 @@ bool wi_tls_by_secret(const struct weir_node_params *p)
 static weir_err check_files(const struct weir_identity *id,
                             struct weir_error *err)
 {
-    struct stat st;
-    if (id->tls_cert_file == NULL || id->tls_key_file == NULL ||
-        id->tls_ca_file == NULL) {
-        return wi_fail(err, WEIR_ERR_ARG,
-                       "TLS needs tls_cert_file, tls_key_file and tls_ca_file");
-    }
-    return stat(id->tls_key_file, &st) != 0
-               ? wi_fail_errno(err, errno, "tls_key_file %.200s",
-                               id->tls_key_file)
-               : check_mode("tls_key_file", id->tls_key_file, &st, err);
+    return id->tls_cert_file != NULL && id->tls_key_file != NULL &&
+                   id->tls_ca_file != NULL
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_ARG,
+                         "TLS needs tls_cert_file, tls_key_file and "
+                         "tls_ca_file");
 }
 
 weir_err wi_tls_check(const struct weir_node_params *p, struct weir_error *err)

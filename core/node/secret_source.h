@@ -21,10 +21,9 @@ weir_err wi_secret_source_open(struct wi_secret_source *s,
                                struct weir_error *err);
 void wi_secret_source_close(struct wi_secret_source *s);
 
-/** Check what the params say of TLS, as far as this needs no OpenSSL. Errors:
+/** Check what the params say of TLS, as far as this needs no file. Errors:
  *  WEIR_ERR_ARG (one of three files or the secret is missing, several ways are
- *  wanted, or the transport has no TLS), WEIR_ERR_SYSTEM (others may read the
- *  key) */
+ *  wanted, or the transport has no TLS) */
 weir_err wi_tls_check(const struct weir_node_params *p, struct weir_error *err);
 
 /** Are there files of certificates? */

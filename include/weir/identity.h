@@ -94,7 +94,7 @@ struct weir_identity {
  *
  * Errors:     WEIR_ERR_STATE (the node was opened without), WEIR_ERR_ARG (not
  *             one or two secrets), WEIR_ERR_SYSTEM (the file cannot be read, or
- *             others can)
+ *             others can, or it is another user's and not root's)
  * Blocks:     while the file is read or the callback runs
  * Threads:    any
  * Ownership:  nothing

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "test/support/flow.h"
+#include "test/support/lacks.h"
 #include "test/support/mitm.h"
 
 #include <criterion/criterion.h>
@@ -581,6 +582,33 @@ Test(identity_file, others_may_not_read_it)
     expect_bad_file(WEIR_ERR_SYSTEM, "No such file");
     cr_assert_eq(mkfifo(file, 0600), 0);
     expect_bad_file(WEIR_ERR_SYSTEM, "not a regular file");
+    (void)unlink(file);
+}
+
+/* Whoever has it can change it, whatever its mode. */
+Test(identity_file, it_is_the_users_or_roots)
+{
+    struct weir_error err;
+    weir_node *node = NULL;
+    if (geteuid() != 0) {
+        WT_LACKS("only root can give files to others");
+    }
+    cr_assert_geq(mkstemp(file), 0);
+    write_file(NEW "\n", 0600);
+    cr_assert_eq(chown(file, 12345, 0), 0);
+    expect_bad_file(WEIR_ERR_SYSTEM, "belongs to uid 12345");
+    cr_assert_eq(chown(file, 0, 12345), 0);
+    weir_err rc = open_with_file(&node, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    weir_node_close(node);
+    /* root's, which the user of the process can read */
+    cr_assert_eq(chmod(file, 0640), 0);
+    cr_assert_eq(setegid(12345), 0);
+    cr_assert_eq(seteuid(12345), 0);
+    rc = open_with_file(&node, &err);
+    cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+    weir_node_close(node);
+    cr_assert_eq(seteuid(0), 0);
     (void)unlink(file);
 }
 

@@ -34,7 +34,7 @@ static const char *path(const char *name, const char *end)
 
 static void issue(const char *file, const char *names)
 {
-    const struct wl_cert cert = {path(file, ""), names, -DAY_S, DAY_S};
+    const struct wl_cert cert = {path(file, ""), names, -DAY_S, DAY_S, false};
     weir_err rc = wl_authority_issue(ours, &cert);
     cr_assert_eq(rc, WEIR_OK, "%s", file);
 }

@@ -270,7 +270,7 @@ static void issue(const struct wl_authority *a, const char *file,
 {
     char names[WT_NAME_BYTES + 8];
     (void)snprintf(names, sizeof(names), "DNS:%s", name);
-    const struct wl_cert cert = {path(file), names, -DAY_S, DAY_S};
+    const struct wl_cert cert = {path(file), names, -DAY_S, DAY_S, false};
     cr_assert_eq(wl_authority_issue(a, &cert), WEIR_OK, "%s", file);
 }
 

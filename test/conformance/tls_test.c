@@ -15,6 +15,7 @@
 #include "core/identity/psk.h"
 #include "launch/certs.h"
 #include "test/support/flow.h"
+#include "test/support/lacks.h"
 #include "test/support/tap.h"
 
 #include <criterion/criterion.h>
@@ -43,7 +44,7 @@ static const char *path(const char *name)
 static void issue(const struct wl_authority *a, const char *file,
                   const char *names, int64_t begin_s, int64_t end_s)
 {
-    const struct wl_cert cert = {path(file), names, begin_s, end_s};
+    const struct wl_cert cert = {path(file), names, begin_s, end_s, false};
     weir_err rc = wl_authority_issue(a, &cert);
     cr_assert_eq(rc, WEIR_OK, "%s", file);
 }
@@ -511,6 +512,33 @@ Test(tls, files_that_do_not_fit_are_named, .timeout = 60, .init = make_certs,
     ends[0].identity.tls_key_file = path("n0.key");
     cr_assert_eq(chmod(path("n0.key"), 0644), 0);
     expect_no_node(&p, WEIR_ERR_SYSTEM, "has mode 644");
+    cr_assert_eq(unlink(path("n0.key")), 0);
+    cr_assert_eq(mkfifo(path("n0.key"), 0600), 0);
+    expect_no_node(&p, WEIR_ERR_SYSTEM, "is not a regular file");
+}
+
+Test(tls, keys_of_other_users_are_refused, .timeout = 60, .init = make_certs,
+     .fini = drop_certs)
+{
+    if (geteuid() != 0) {
+        WT_LACKS("only root can give files to others");
+    }
+    struct weir_node_params p = node_params(&ends[0], "n0", "n0", "ours");
+    cr_assert_eq(chown(path("n0.key"), 12345, 0), 0);
+    expect_no_node(&p, WEIR_ERR_SYSTEM, "tls_key_file");
+    expect_no_node(&p, WEIR_ERR_SYSTEM, "belongs to uid 12345");
+}
+
+/* Whoever has the key of such a one can make certificates of all names. */
+Test(tls, certificates_that_issue_others_are_refused, .timeout = 60,
+     .init = make_certs, .fini = drop_certs)
+{
+    const struct wl_cert cert = {path("ca0"), "DNS:n0", -DAY_S, DAY_S,
+                                 .issues = true};
+    weir_err rc = wl_authority_issue(ours, &cert);
+    cr_assert_eq(rc, WEIR_OK);
+    struct weir_node_params p = node_params(&ends[0], "n0", "ca0", "ours");
+    expect_no_node(&p, WEIR_ERR_ARG, "may issue others");
 }
 
 /* ---- the secret instead of certificates ---------------------------------- */

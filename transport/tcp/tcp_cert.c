@@ -3,11 +3,15 @@
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/base/private_file.h"
 
 /* ---- names --------------------------------------------------------------- */
 
@@ -64,6 +68,13 @@ static weir_err check_own(SSL_CTX *ctx, const char *file, const char *name,
                           struct weir_error *err)
 {
     struct wi_cert_names names;
+    if (X509_check_ca(SSL_CTX_get0_certificate(ctx)) != 0) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "tls_cert_file %.120s may issue others: whoever has its "
+                       "key can be each node; make it with "
+                       "basicConstraints=critical,CA:FALSE",
+                       file);
+    }
     wi_cert_names(SSL_CTX_get0_certificate(ctx), &names);
     for (const char *n = names.dns; *n != '\0'; n += strlen(n) + 1) {
         if (strcmp(n, name) == 0) {
@@ -84,6 +95,27 @@ static WI_COLD weir_err bad_file(const char *what, const char *file,
                    why != NULL ? why : "cannot be used");
 }
 
+/* It is read from the descriptor that was looked at. */
+static weir_err load_key(SSL_CTX *ctx, const char *file, struct weir_error *err)
+{
+    int fd = -1;
+    weir_err rc = wi_private_open("tls_key_file", file, &fd, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    BIO *bio = BIO_new_fd(fd, BIO_CLOSE);
+    if (bio == NULL) {
+        (void)close(fd);
+        return bad_file("tls_key_file", file, err);
+    }
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);
+    bool ok = key != NULL && SSL_CTX_use_PrivateKey(ctx, key) == 1 &&
+              SSL_CTX_check_private_key(ctx) == 1;
+    EVP_PKEY_free(key);
+    BIO_free(bio);
+    return ok ? WEIR_OK : bad_file("tls_key_file", file, err);
+}
+
 static weir_err load(SSL_CTX *ctx, const struct wi_tls_params *f,
                      struct weir_error *err)
 {
@@ -91,9 +123,9 @@ static weir_err load(SSL_CTX *ctx, const struct wi_tls_params *f,
     if (SSL_CTX_use_certificate_chain_file(ctx, f->cert) != 1) {
         return bad_file("tls_cert_file", f->cert, err);
     }
-    if (SSL_CTX_use_PrivateKey_file(ctx, f->key, SSL_FILETYPE_PEM) != 1 ||
-        SSL_CTX_check_private_key(ctx) != 1) {
-        return bad_file("tls_key_file", f->key, err);
+    weir_err rc = load_key(ctx, f->key, err);
+    if (rc != WEIR_OK) {
+        return rc;
     }
     if (SSL_CTX_load_verify_locations(ctx, f->ca, NULL) != 1) {
         return bad_file("tls_ca_file", f->ca, err);

@@ -28,8 +28,8 @@ void wi_cert_names(X509 *cert, struct wi_cert_names *out);
  *
  * @param name  of the node: it is in the certificate
  *
- * Errors:     WEIR_ERR_ARG (it is not), WEIR_ERR_SYSTEM: which file, and what
- *             is wrong with it
+ * Errors:     WEIR_ERR_ARG (it is not, or it may issue others),
+ *             WEIR_ERR_SYSTEM: which file, and what is wrong with it
  */
 weir_err wi_cert_load(SSL_CTX *ctx, const struct wi_tls_params *files,
                       const char *name, struct weir_error *err);

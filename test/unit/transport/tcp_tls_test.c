@@ -28,7 +28,7 @@ static void open_context(struct wl_authority *a, uint32_t i, uint64_t rekey)
     char file[WL_PATH_BYTES];
     struct weir_error err = {0};
     (void)snprintf(file, sizeof(file), "%s/%u", dir, i);
-    const struct wl_cert cert = {file, "DNS:a,DNS:b", -3600, 3600};
+    const struct wl_cert cert = {file, "DNS:a,DNS:b", -3600, 3600, false};
     weir_err rc = wl_authority_issue(a, &cert);
     cr_assert_eq(rc, WEIR_OK);
     (void)snprintf(path[0], WL_PATH_BYTES, "%s/%u.crt", dir, i);

@@ -150,6 +150,30 @@ Test(proof, altered_words_are_found)
     }
 }
 
+/* What no MAC is made of: zeros, and of who accepts the place of a second. */
+Test(proof, altered_zeros_of_a_proof_are_found)
+{
+    for (uint32_t byte = 4; byte < sizeof(struct wi_msg_proof); byte++) {
+        struct pair p = make(secrets('s', 0), secrets('s', 0));
+        weir_err rc = knock(&p);
+        rc = rc == WEIR_OK ? answer(&p) : rc;
+        cr_assert_eq(rc, WEIR_OK);
+        if (byte < 8) {
+            struct pair q = p;
+            flip(&q.proof_c, byte);
+            rc = meet(&q);
+            cr_assert_eq(rc, WEIR_ERR_PEER_REFUSED, "byte %u there", byte);
+            cr_assert_eq(q.proof_a.head.type, 0);
+        }
+        rc = meet(&p);
+        cr_assert_eq(rc, WEIR_OK);
+        flip(&p.proof_a, byte);
+        rc = finish(&p);
+        cr_assert_eq(rc, WEIR_ERR_PEER_REFUSED, "byte %u back", byte);
+        cr_assert_neq(p.c.state, WI_PROOF_DONE);
+    }
+}
+
 Test(proof, versions_that_do_not_meet_are_both_named)
 {
     struct pair p = make(secrets('s', 0), secrets('s', 0));
