@@ -48,42 +48,6 @@ static bool stamps_equal(const struct wi_stamp *a, const struct wi_stamp *b)
            a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
 }
 
-/* Are these the bytes of the copy, which are all that there are? */
-static bool has_bytes(const struct wi_extent *p)
-{
-    const struct weir_region *r = p->region;
-    uint8_t bytes[16384];
-    uint64_t got = 0;
-    while (got < p->span) {
-        uint64_t at = r->file_off + p->off + got;
-        ssize_t n = pread(r->fd, bytes,
-                          wi_min_u64(p->span - got, sizeof(bytes)), (off_t)at);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return n == 0 && got == p->bytes;
-        }
-        if ((uint64_t)n > p->bytes - got ||
-            memcmp(bytes, (const char *)p->mem.base + got, (size_t)n) != 0) {
-            return false;
-        }
-        got += (uint64_t)n;
-    }
-    return got == p->bytes;
-}
-
-/* The times of a file tell that it has not changed; that it has, its bytes. */
-static bool is_stale(struct wi_extent *p)
-{
-    struct wi_stamp now = stamp_of(p->region->fd);
-    if (stamps_equal(&p->stamp, &now)) {
-        return false;
-    }
-    p->stamp = now;
-    return !has_bytes(p);
-}
-
 static uint64_t read_file(struct wi_extent *p)
 {
     const struct weir_region *r = p->region;
@@ -145,6 +109,62 @@ static uint64_t read_memory(struct wi_extent *p)
 static uint64_t copy(struct wi_extent *p)
 {
     return p->region->fd >= 0 ? read_file(p) : read_memory(p);
+}
+
+/* ---- comparing, likewise ------------------------------------------------- */
+
+/* As pread(2), of what the part is made of. */
+static ssize_t read_some(const struct wi_extent *p, uint64_t off, void *to,
+                         size_t bytes)
+{
+    const struct weir_region *r = p->region;
+    if (r->fd >= 0) {
+        return pread(r->fd, to, bytes, (off_t)(r->file_off + p->off + off));
+    }
+    struct iovec src = {r->base + p->off + off, bytes};
+    struct iovec dst = {to, bytes};
+    ssize_t n = process_vm_readv(getpid(), &dst, 1, &src, 1, 0);
+    if (n < 0 && errno != EFAULT) { /* the call is not allowed here */
+        memcpy(to, src.iov_base, bytes);
+        n = (ssize_t)bytes;
+    }
+    return n;
+}
+
+/* Are these the bytes of the copy, which are all that there are? */
+static bool has_bytes(const struct wi_extent *p)
+{
+    uint8_t bytes[16384];
+    uint64_t got = 0;
+    while (got < p->span) {
+        ssize_t n =
+            read_some(p, got, bytes, wi_min_u64(p->span - got, sizeof(bytes)));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return n == 0 && got == p->bytes;
+        }
+        if ((uint64_t)n > p->bytes - got ||
+            memcmp(bytes, (const char *)p->mem.base + got, (size_t)n) != 0) {
+            return false;
+        }
+        got += (uint64_t)n;
+    }
+    return got == p->bytes;
+}
+
+/* The times of a file tell that it has not changed; that it has, its bytes. */
+static bool is_stale(struct wi_extent *p)
+{
+    if (p->region->fd >= 0) {
+        struct wi_stamp now = stamp_of(p->region->fd);
+        if (stamps_equal(&p->stamp, &now)) {
+            return false;
+        }
+        p->stamp = now;
+    }
+    return !has_bytes(p);
 }
 
 /* Make it, or look whether it is still as its file is. */

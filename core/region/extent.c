@@ -255,8 +255,9 @@ void wi_extent_stale(struct wi_extent *p)
 
 bool wi_extent_may_age(const struct wi_extent *p)
 {
-    return p->staged && p->region->kind == WEIR_REGION_FILE &&
-           !p->region->constant;
+    const struct weir_region *r = p->region;
+    bool file = r->kind == WEIR_REGION_FILE;
+    return p->staged && (file ? !r->constant : r->writable);
 }
 
 static void compare(struct wi_extent *p)

@@ -12,8 +12,9 @@
  *
  * Copies are shared by the readers of a transport and freed when nobody has
  * them any more; when they take too much, those least recently found are
- * revoked. The copy of a file that may change is compared with it for each FIND
- * that comes, on the same way, and revoked if it is old:
+ * revoked. The copy of a file that may change, or of memory that peers write
+ * to, is compared with it for each FIND that comes, on the same way, and is
+ * revoked if it is old:
  *
  *   wi_extent_take   of a copy that has bytes
  *   wi_extent_filled it is as the file is, or
@@ -37,7 +38,7 @@ struct wi_wanted {
 weir_err wi_extent_find(const struct wi_wanted *w, struct wi_extent **out,
                         struct weir_error *err);
 
-/** It is a copy of a file that may change. */
+/** It is a copy of a file that may change, or of memory that peers write to. */
 bool wi_extent_may_age(const struct wi_extent *p);
 
 /** A holder, or a piece of this node itself, has let go of a part. */
@@ -51,7 +52,7 @@ struct wi_extent *wi_extent_take(struct wi_engine *e);
  *  node's lock. */
 void wi_extent_filled(struct wi_extent *p, uint64_t bytes);
 
-/** Its file has other bytes by now. Under the node's lock. */
+/** What it was made of has other bytes by now. Under the node's lock. */
 void wi_extent_stale(struct wi_extent *p);
 
 /** All FINDs that waited have been tried again: forget what failed. */

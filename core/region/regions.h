@@ -155,9 +155,9 @@ struct wi_extent {
     uint64_t until_ns; /* and lose their links if they have not by then */
     /* copies, see extent.h */
     bool staged;
-    bool filling;  /* it is not made yet, or it is compared with its file */
-    uint64_t from; /* call (wi_regions.last_id) at which that began; */
-    uint64_t good; /* it is as the file was after this call */
+    bool filling;          /* it is not made yet, or it is compared */
+    uint64_t from;         /* call (wi_regions.last_id) at which that began; */
+    uint64_t good;         /* it is as its file or memory was after this call */
     struct wi_stamp stamp; /* written by: stager */
     struct wi_list on_staged;
     struct wi_list on_fill;

@@ -48,7 +48,8 @@
  * file that was written, cut or made longer before is got as it is now. Bytes
  * of one get may be of several times, though, and stores by way of a mapping
  * (mmap) count from when the kernel gives the file a new time. Of a constant
- * file none of this is looked at.
+ * file none of this is looked at. Copies of borrowed memory that peers may
+ * write to are compared likewise, by all bytes of the part.
  *
  * A peer that asks for more than there is, or for what is gone, gets an error
  * for that operation; nothing else happens to it, to the link, or to the owner.

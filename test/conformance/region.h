@@ -53,6 +53,7 @@
     X(suite, place, file_that_stays_is_copied_once)                            \
     X(suite, place, regions_left_open_end_with_the_node)                       \
     X(suite, place, put_is_read_by_a_third)                                    \
+    X(suite, place, put_into_borrowed_memory_is_read_by_a_peer)                \
     X(suite, place, put_into_what_is_read_only_is_refused)                     \
     X(suite, place, ask_is_answered)                                           \
     X(suite, place, ask_that_nobody_answers_is_refused)                        \

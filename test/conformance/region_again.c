@@ -239,3 +239,44 @@ void wt_region_owner_without_the_link_closes_a_region(
     }
     wt_reads_close(r);
 }
+
+/* ---- copies -------------------------------------------------------------- */
+
+/* Who maps memory has copies of such memory, which others write to. */
+void wt_region_put_into_borrowed_memory_is_read_by_a_peer(
+    const struct wt_place *place)
+{
+    static uint8_t own[BYTES];
+    static uint8_t src[BYTES];
+    struct wt_reads *r = wt_reads_open(place, 0, NULL);
+    const struct weir_region_params p = {.kind = WEIR_REGION_BORROWED,
+                                         .base = own,
+                                         .bytes = BYTES,
+                                         .writable = 1};
+    struct weir_error err;
+    weir_region *region = NULL;
+    cr_assert_eq(weir_region_open(r->c.node[1], &p, &region, &err), WEIR_OK,
+                 "%s", err.message);
+    publish(region);
+    weir_fetch *writer = wt_fetch_of(r, 1, NULL);
+    weir_peer *itself = wt_peer_of(r, 1, 1);
+    for (uint64_t v = 1; v < 10; v++) {
+        const struct weir_put put = {
+            .name = {7, ID}, .off = v, .bytes = v * 99, .src = src};
+        const struct weir_get get = {
+            .name = {7, ID}, .off = v, .bytes = v * 99};
+        uint32_t taken;
+        memset(src, (int)v, sizeof(src));
+        cr_assert_eq(weir_fetch_put(writer, itself, &put, 1, &taken), WEIR_OK);
+        struct weir_got got = wt_next_of(r, writer);
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(writer));
+        got = wt_get(r, 1, &get);
+        cr_assert_eq(got.code, WEIR_OK, "%s", weir_fetch_error(r->fetch));
+        cr_assert_eq(memcmp(got.ptr, src, get.bytes), 0, "put %d", (int)v);
+        weir_fetch_release(r->fetch, &got);
+    }
+    weir_fetch_close(writer);
+    weir_peer_close(itself);
+    weir_region_close(region);
+    wt_reads_close(r);
+}
