@@ -146,8 +146,8 @@ static void say_missing(void *arg, const struct wi_missing *m)
     char what[320];
     wi_missing_who(m, who);
     (void)wi_missing_say(r->engine, m, what, sizeof(what));
-    (void)snprintf(r->who, sizeof(r->who), "query %" PRIu64 " shuffle %u%s",
-                   m->query, m->shuffle, who);
+    (void)snprintf(r->who, sizeof(r->who), "query %" PRIu64 " shuffle %u%s%s",
+                   m->query, m->shuffle, m->at != NULL ? m->at->name : "", who);
     if (m->kind == WI_MISSING_SHUFFLE) {
         wi_report_say(r, "%s for %.1f s", what,
                       wi_report_secs(r, m->in->opened_ns));

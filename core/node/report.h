@@ -21,8 +21,8 @@ struct wi_report {
     const struct wi_engine *engine;
     void (*fn)(void *arg, const char *line);
     void *arg;
-    uint32_t n;   /* lines so far */
-    char who[96]; /* stands in front: "query 7 shuffle 1 worker 0 reader" */
+    uint32_t n;    /* lines so far */
+    char who[168]; /* stands in front: "query 7 shuffle 1 worker 0 reader" */
 };
 
 /** Say "WHO: ..." */

@@ -120,18 +120,26 @@ void wi_query_decline(struct wi_link *l)
 
 /* ---- deadlines ----------------------------------------------------------- */
 
+/* How long a member that knows of nothing lets the others speak first; and half
+ * of it one that waits for rows. */
+static uint64_t grace_of(const struct weir_query *q)
+{
+    return q->engine->cfg.detect_ns / 4;
+}
+
 /* Every member finds this at about the same time, and each knows something else
- * of what is missing. So the judge decides, if it does so soon; a member that
- * knows of nothing lets the others speak first. */
+ * of what is missing. So the judge decides, if it does so soon; those speak
+ * first who know most. */
 static void overdue(struct weir_query *q, uint64_t now_ns)
 {
     static const char passed[] = "deadline passed: ";
-    uint64_t until = wi_time_add(q->deadline_ns, q->engine->cfg.detect_ns / 4);
+    uint64_t until = wi_time_add(q->deadline_ns, grace_of(q));
+    uint64_t soon = wi_time_add(q->deadline_ns, grace_of(q) / 2);
     char text[WI_TEXT_BYTES];
     memcpy(text, passed, sizeof(passed));
     char *missing = text + sizeof(passed) - 1;
-    wi_missing_text(q, missing, sizeof(text) - sizeof(passed) + 1);
-    if (now_ns < until && missing[0] != '\0') {
+    bool sure = wi_missing_text(q, missing, sizeof(text) - sizeof(passed) + 1);
+    if (now_ns < until && missing[0] != '\0' && (sure || now_ns >= soon)) {
         wi_query_report(q, WEIR_ERR_DEADLINE, text);
     } else if (now_ns >= until && q->report.code != WEIR_OK) {
         wi_query_call_off(q, q->report.code, q->report.message);
@@ -150,10 +158,13 @@ static uint64_t next_deadline(const struct weir_query *q)
         return UINT64_MAX;
     }
     uint64_t now_ns = q->engine->now_ns;
-    uint64_t grace_ns = q->engine->cfg.detect_ns / 4;
-    uint64_t next = q->deadline_ns > now_ns
-                        ? q->deadline_ns
-                        : wi_time_add(q->deadline_ns, grace_ns);
+    uint64_t next = q->deadline_ns;
+    if (next <= now_ns) {
+        next = wi_time_add(q->deadline_ns, grace_of(q) / 2);
+    }
+    if (next <= now_ns) {
+        next = wi_time_add(q->deadline_ns, grace_of(q));
+    }
     if (q->report.code != WEIR_OK) {
         next = wi_min_u64(next, q->answer_ns);
     }

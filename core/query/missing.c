@@ -340,35 +340,47 @@ int wi_missing_say(const struct wi_engine *e, const struct wi_missing *m,
 }
 
 struct summary {
-    struct wi_missing first; /* of the most telling kind */
+    const struct wi_engine *engine;
+    struct wi_missing first; /* the most telling */
     uint32_t n;
 };
+
+/* Less is more telling. What one worker of this node wants of another one, that
+ * one has a line about as well. */
+static uint32_t rank(const struct summary *s, const struct wi_missing *m)
+{
+    bool waits = m->kind <= WI_MISSING_ROWS;
+    bool own = waits && m->member == s->engine->self;
+    return m->kind + (own ? (uint32_t)WI_MISSING_KINDS : 0);
+}
 
 static void sum_up(void *arg, const struct wi_missing *m)
 {
     struct summary *s = arg;
     if (m->kind < WI_MISSING_KINDS &&
-        (s->n++ == 0 || m->kind < s->first.kind)) {
+        (s->n++ == 0 || rank(s, m) < rank(s, &s->first))) {
         s->first = *m;
     }
 }
 
-void wi_missing_text(const struct weir_query *q, char *text, size_t bytes)
+bool wi_missing_text(const struct weir_query *q, char *text, size_t bytes)
 {
-    struct summary s = {.n = 0};
+    struct summary s = {.engine = q->engine};
     char who[WI_MISSING_WHO_BYTES];
     char what[WI_TEXT_BYTES];
     char more[24] = "";
     text[0] = '\0';
     wi_missing_each(q, sum_up, &s);
     if (s.n == 0) {
-        return;
+        return false;
     }
     wi_missing_who(&s.first, who);
     (void)wi_missing_say(q->engine, &s.first, what, sizeof(what));
     if (s.n > 1) {
         (void)snprintf(more, sizeof(more), " (and %u more)", s.n - 1);
     }
-    (void)snprintf(text, bytes, "shuffle %u: %s%s: %s%s", s.first.shuffle,
-                   q->engine->name, who, what, more);
+    (void)snprintf(text, bytes, "shuffle %u%s: %s%s: %s%s", s.first.shuffle,
+                   s.first.at != NULL ? s.first.at->name : "", q->engine->name,
+                   who, what, more);
+    return s.first.kind < WI_MISSING_RING;
 }

@@ -20,14 +20,15 @@ struct wi_engine;
 struct wi_in;
 struct wi_out;
 
-/* The most telling first. */
+/* The most telling first. Who cannot write knows whom all wait for; rows may
+ * lack because their producer cannot write, perhaps to a third one. */
 enum wi_missing_kind {
     WI_MISSING_SHUFFLE, /* `member` sends to a shuffle that is not open here */
-    WI_MISSING_RING,    /* `worker` reads: no rings of `member`, `peers` came */
-    WI_MISSING_ROWS,    /* `worker` reads: `member` has not ended, sends none */
     WI_MISSING_LINK,    /* `worker` writes: no link to `member` yet */
     WI_MISSING_PLACE,   /* `worker` writes: no ring at `member` is free */
     WI_MISSING_ROOM,    /* `worker` writes: its ring to `member` is full */
+    WI_MISSING_RING,    /* `worker` reads: no rings of `member`, `peers` came */
+    WI_MISSING_ROWS,    /* `worker` reads: `member` has not ended, sends none */
     WI_MISSING_TAKING, /* `worker` reads: has not taken `bytes` that are here */
     WI_MISSING_READER, /* `worker` has not opened its reader */
     WI_MISSING_WRITER, /* `worker` has not opened its writer */
@@ -78,7 +79,8 @@ int wi_missing_say(const struct wi_engine *e, const struct wi_missing *m,
                    char *text, size_t bytes);
 
 /** All of it in one line: the most telling one, and how many more there are.
- *  Empty if nothing keeps the query from its end. */
-void wi_missing_text(const struct weir_query *q, char *text, size_t bytes);
+ *  Empty if nothing keeps the query from its end. Returns whether it is certain
+ *  to tell more than the lines of members that wait for rows. */
+bool wi_missing_text(const struct weir_query *q, char *text, size_t bytes);
 
 #endif /* WI_MISSING_H */

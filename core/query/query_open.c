@@ -224,7 +224,7 @@ weir_err weir_query_fail(weir_query *query, const struct weir_error *cause)
 /* Is something left to be done here? Says what, or why it cannot be done. */
 static bool unfinished(const struct weir_query *q, char *text, size_t bytes)
 {
-    wi_missing_text(q, text, bytes);
+    (void)wi_missing_text(q, text, bytes);
     bool missing = text[0] != '\0';
     if (q->refused.text[0] == '\0' ||
         (!missing && q->refused.part != WI_PART_SHUFFLE)) {

@@ -24,6 +24,7 @@ struct weir_shuffle {
     struct wi_schema *schema;
     uint64_t fingerprint;
     weir_partitioning kind;
+    char name[68]; /* " \"NAME\"" or empty, for messages */
     char keys[40]; /* " by a,b", for messages */
     uint64_t seed;
     uint32_t *key_columns; /* HASH */

@@ -241,6 +241,9 @@ static weir_err fill(struct weir_shuffle *s,
         s->fingerprint = fingerprint(s, p);
         name_keys(s, p);
     }
+    if (p->name != NULL && p->name[0] != '\0') {
+        (void)snprintf(s->name, sizeof(s->name), " \"%.63s\"", p->name);
+    }
     return rc;
 }
 

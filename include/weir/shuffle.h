@@ -64,7 +64,9 @@ struct weir_shuffle_params {
     uint32_t n_consumers;
     uint32_t producer_workers; /* workers 0..n-1 of each producer [all] */
     uint32_t consumer_workers; /* workers 0..n-1 of each consumer [all] */
-    uint64_t reserved[4];      /* must be zero */
+    const char *name; /* said beside the number in messages and reports of this
+                         member; 63 bytes of it, copied [none] */
+    uint64_t reserved[3]; /* must be zero */
 };
 
 /**

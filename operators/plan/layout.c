@@ -135,6 +135,8 @@ static weir_err open_shuffle(struct wi_layout *l, uint32_t i,
     struct ArrowSchema schema;
     struct ArrowArray bounds = s->bounds; /* borrowed, perhaps shortened */
     struct weir_shuffle_params p = {.id = i + 1,
+                                    .name =
+                                        op->notes.hidden ? "result" : op->name,
                                     .schema = &schema,
                                     .partitioning = s->partitioning,
                                     .keys = s->n_keys != 0 ? s->keys : NULL,
@@ -180,6 +182,7 @@ static weir_err open_end(struct wi_layout *l, struct weir_error *err)
         }
     }
     const struct weir_shuffle_params p = {.id = l->plan->n_ops + 1,
+                                          .name = "end of the run",
                                           .schema = &schema,
                                           .partitioning = WEIR_BROADCAST,
                                           .producers = first_member,

@@ -100,6 +100,8 @@
     X(suite, place, close_after_a_failed_open_aborts)                          \
     X(suite, place, open_that_is_made_good_aborts_nothing)                     \
     X(suite, place, deadline_says_what_was_missing)                            \
+    X(suite, place, deadline_blames_who_does_not_read)                         \
+    X(suite, place, deadline_lets_those_speak_that_cannot_write)               \
     X(suite, place, close_before_a_shuffle_fails_who_reads)                    \
     X(suite, place, close_before_a_shuffle_fails_who_writes)                   \
     X(suite, place, close_with_rows_of_an_unopened_shuffle)                    \

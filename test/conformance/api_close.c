@@ -10,6 +10,11 @@
 
 static const struct weir_field fields[] = {{"id", "l", 0}};
 
+static void keep_it(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
 /* A query on three nodes, of shuffles that gather rows of one in another. */
 struct plan {
     struct wt_cluster c;
@@ -36,8 +41,10 @@ static void close_plan(struct plan *p)
 static weir_shuffle *open_way(struct plan *p, uint32_t node, uint32_t id,
                               uint32_t from, uint32_t to)
 {
-    const struct weir_shuffle_params params =
-        wt_way(id, &p->schema, &from, &to);
+    struct weir_shuffle_params params = wt_way(id, &p->schema, &from, &to);
+    char name[16];
+    (void)snprintf(name, sizeof(name), "to %u", to);
+    params.name = id == 8 ? name : NULL;
     struct weir_error err = {0};
     weir_shuffle *s = NULL;
     cr_assert_eq(weir_shuffle_open(p->q.query[node], &params, &s, &err),
@@ -335,6 +342,59 @@ void wt_api_deadline_says_what_was_missing(const struct wt_place *place)
     (void)snprintf(say, sizeof(say), "%s", err.message);
     wt_query_failed(&p.q, WEIR_ERR_DEADLINE, say);
     close_plan(&p);
+}
+
+/* Pushes rows while there is room for more, until the query fails. */
+static weir_err fill_step(void *arg)
+{
+    static const int64_t ids[4096];
+    const void *buffers[] = {NULL, ids};
+    const void *none[] = {NULL};
+    struct ArrowArray column = {
+        .length = 4096, .n_buffers = 2, .buffers = buffers, .release = keep_it};
+    struct ArrowArray *columns[] = {&column};
+    const struct ArrowArray batch = {.length = 4096,
+                                     .n_buffers = 1,
+                                     .buffers = none,
+                                     .n_children = 1,
+                                     .children = columns,
+                                     .release = keep_it};
+    return weir_writer_push(arg, &batch);
+}
+
+/* `from` has sent to node 1 what its ring takes, and node 1 reads nothing. Node
+ * 0, which decides, waits for rows of another worker. */
+static void stop_reading(const struct wt_place *place, uint32_t from)
+{
+    const struct weir_query_params deadline = {.deadline_ns = 3000000000};
+    char blamed[160];
+    struct plan p;
+    open_plan(&p, place, &deadline);
+    (void)read_way(&p, 7, 2, 0);
+    (void)write_way(&p, 7, 2, 0);
+    (void)read_way(&p, 8, from, 1);
+    wt_task(&p.c, from, 0, fill_step, write_way(&p, 8, from, 1));
+    cr_assert(wt_cluster_run(&p.c), "%s", p.c.why);
+    cr_assert_eq(p.c.task[0].end, WEIR_ERR_DEADLINE);
+    (void)snprintf(blamed, sizeof(blamed),
+                   "%s worker 0 writer: waits for room at %s worker 0",
+                   p.c.name[from], p.c.name[1]);
+    expect(&p, WEIR_ERR_DEADLINE,
+           (const char *[]){"deadline passed: shuffle 8 \"to 1\": ", blamed,
+                            NULL});
+    close_plan(&p);
+}
+
+void wt_api_deadline_blames_who_does_not_read(const struct wt_place *place)
+{
+    stop_reading(place, 0);
+}
+
+/* Of what node 0 waits for, others know more. */
+void wt_api_deadline_lets_those_speak_that_cannot_write(
+    const struct wt_place *place)
+{
+    stop_reading(place, 2);
 }
 
 /* ---- what is said of nodes ----------------------------------------------- */

@@ -149,7 +149,7 @@ fi
 
 status 1 "$weir" run endless.json -n 2 -f csv --timeout 1
 case $(cat err) in
-'weir run: deadline passed: '*) ;;
+'weir run: deadline passed: shuffle '*' "'*'": process '*) ;;
 *) fail "after the time limit" ;;
 esac
 

@@ -1102,7 +1102,8 @@ pub struct weir_shuffle_params {
     pub n_consumers: u32,
     pub producer_workers: u32,
     pub consumer_workers: u32,
-    pub reserved: [u64; 4usize],
+    pub name: *const ::core::ffi::c_char,
+    pub reserved: [u64; 3usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -1152,8 +1153,11 @@ const _: () = {
         "Offset of field: weir_shuffle_params::consumer_workers",
     ][::core::mem::offset_of!(weir_shuffle_params, consumer_workers) - 88usize];
     [
+        "Offset of field: weir_shuffle_params::name",
+    ][::core::mem::offset_of!(weir_shuffle_params, name) - 96usize];
+    [
         "Offset of field: weir_shuffle_params::reserved",
-    ][::core::mem::offset_of!(weir_shuffle_params, reserved) - 96usize];
+    ][::core::mem::offset_of!(weir_shuffle_params, reserved) - 104usize];
 };
 impl Default for weir_shuffle_params {
     fn default() -> Self {

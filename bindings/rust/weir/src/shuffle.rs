@@ -228,7 +228,8 @@ impl<'a> ShuffleBuilder<'a> {
             n_consumers: self.consumers.len() as u32,
             producer_workers: self.producer_workers,
             consumer_workers: self.consumer_workers,
-            reserved: [0; 4],
+            name: std::ptr::null(),
+            reserved: [0; 3],
         };
         let query = self.query.0.clone();
         let mut raw = std::ptr::null_mut();
