@@ -146,7 +146,7 @@ struct wi_ep {
     void *proof;                    /* likewise: core/link/prove.h */
     const char *names; /* of the peer, with NULs, then ""; NULL: not sure */
     const char *ips;   /* then: its IP addresses, likewise; as inet_ntop(3) */
-    const char *host;  /* in the address of `connect`, likewise; NULL: none */
+    const char *host;  /* in the address of `connect`; NULL: none */
     _Atomic uint64_t completed; /* written by: transport, see rule 3 */
     /* WI_CAP_TALLY: the core's number, sent with the answer to a peer's read;
      * the largest that came, written before its read counts as complete. */

@@ -174,6 +174,24 @@ weir_err wi_pages_reserve(size_t bytes, void **base_out, struct weir_error *err)
     return make(bytes, wi_pages_can_populate(), base_out, err);
 }
 
+weir_err wi_pages_secret_open(size_t bytes, void **base_out,
+                              struct weir_error *err)
+{
+    void *base = map(bytes, 0);
+    if (base == MAP_FAILED) {
+        return no_pages(errno, bytes, err);
+    }
+    if (madvise(base, bytes, MADV_DONTDUMP) != 0) {
+        int why = errno;
+        (void)munmap(base, bytes);
+        return wi_fail_errno(err, why, "keeping secrets out of core dumps");
+    }
+    (void)madvise(base, bytes, MADV_WIPEONFORK); /* Linux 4.14 */
+    (void)mlock(base, bytes);
+    *base_out = base;
+    return WEIR_OK;
+}
+
 void wi_pages_close(void *base, size_t bytes)
 {
     (void)munmap(base, bytes);

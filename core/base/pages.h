@@ -33,6 +33,20 @@ weir_err wi_pages_open(size_t bytes, void **base_out, struct weir_error *err);
 weir_err wi_pages_reserve(size_t bytes, void **base_out,
                           struct weir_error *err);
 
+/**
+ * Map zeroed pages for secrets: no core dump has them, a child of fork(2) finds
+ * zeros in them, and they are kept in memory where the limit of locked memory
+ * (ulimit -l) allows it.
+ *
+ * Errors:     WEIR_ERR_NO_MEMORY, WEIR_ERR_SYSTEM (they cannot be kept out of
+ *             core dumps)
+ * Blocks:     shortly
+ * Threads:    any
+ * Ownership:  wipe them, then wi_pages_close
+ */
+weir_err wi_pages_secret_open(size_t bytes, void **base_out,
+                              struct weir_error *err);
+
 void wi_pages_close(void *base, size_t bytes);
 
 /** Can the system populate pages when asked to (Linux 5.14 and later)? */

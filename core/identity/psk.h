@@ -15,7 +15,22 @@
 #include "core/base/tls_params.h"
 #include "core/identity/secret.h"
 
-/** One for each secret. Errors: WEIR_ERR_SYSTEM (libcrypto could not) */
+/** What a node has of its secret, on pages of its own; none of it lies
+ *  elsewhere. */
+struct wi_keys {
+    struct wi_secrets secrets;
+    struct wi_psks psks;           /* of them; n 0: not wanted */
+    char text[WI_SECRET_TEXT + 1]; /* while they are read */
+};
+
+/** Zeroed. Errors: as wi_pages_secret_open. Ownership: wi_keys_close */
+weir_err wi_keys_open(struct wi_keys **out, struct weir_error *err);
+
+/** Wipe and free them; NULL is allowed. */
+void wi_keys_close(struct wi_keys *keys);
+
+/** One for each secret. Errors: WEIR_ERR_SYSTEM (libcrypto could not): out is
+ *  wiped then */
 weir_err wi_psks_make(const struct wi_secrets *secrets, struct wi_psks *out,
                       struct weir_error *err);
 

@@ -23,7 +23,6 @@
 #include "core/base/log.h"
 #include "core/base/lq.h"
 #include "core/format/wire.h"
-#include "core/identity/secret.h"
 #include "core/link/members.h"
 #include "core/link/upcalls.h"
 #include "core/link/worker.h"
@@ -32,6 +31,7 @@
 #include "core/transport.h"
 
 struct wi_join;
+struct wi_keys;
 struct wi_link;
 struct wi_regions;
 struct wi_tombs;
@@ -66,8 +66,7 @@ struct wi_engine {
     const struct wi_share_upcalls *shares; /* to the regions */
 
     /* written by: engine */
-    struct wi_secrets secrets; /* n 0: nobody is asked for proof */
-    struct wi_psks psks;       /* of them, for TLS; n 0: not wanted */
+    struct wi_keys *keys; /* NULL: no secret, nobody is asked for proof */
     uint64_t now_ns;
     uint64_t tick_ns;          /* next housekeeping */
     uint64_t nudge_ns;         /* wake workers that keep dense frames back */

@@ -6,6 +6,7 @@
 
 #include "core/base/err.h"
 #include "core/base/inet.h"
+#include "core/identity/psk.h"
 #include "core/transport.h"
 
 /* Is it one of these texts? */
@@ -147,7 +148,7 @@ weir_err wi_prove_hear(struct wi_engine *e, struct wi_ep *ep,
         if (connecting && m->head.type == WI_MSG_REFUSE) {
             return WEIR_OK; /* whoever says so: no link comes of it */
         }
-        rc = wi_proof_take(p, &e->secrets, m, out, err);
+        rc = wi_proof_take(p, &e->keys->secrets, m, out, err);
     } else if (m->head.type != WI_MSG_SEAL) {
         return wi_proof_check(p, bytes, m->head.len, err);
     } else {

@@ -18,7 +18,7 @@
 /** Is an endpoint that this node has connected to begin with KNOCK? */
 static inline bool wi_prove_wanted(const struct wi_engine *e)
 {
-    return e->secrets.n != 0;
+    return e->keys != NULL;
 }
 
 /** Nothing is to be proved over this endpoint (any more). */

@@ -177,8 +177,7 @@ static void close_os(struct weir_node *n)
     if (n->os == NULL) {
         return;
     }
-    wi_wipe(&n->engine.secrets, sizeof(n->engine.secrets));
-    wi_wipe(&n->engine.psks, sizeof(n->engine.psks));
+    wi_keys_close(n->engine.keys);
     wi_secret_source_close(&n->os->secret);
     wi_fd_close(n->os->thread.fd);
     wi_fd_close(n->os->worker.fd);
@@ -196,10 +195,11 @@ static weir_err open_identity(struct weir_node *n,
     weir_err rc = wi_tls_check(p, err);
     rc = rc == WEIR_OK ? wi_secret_source_open(&n->os->secret, p, err) : rc;
     if (rc == WEIR_OK && wi_secret_source_any(&n->os->secret)) {
-        rc = wi_secret_source_read(&n->os->secret, &n->engine.secrets, err);
+        rc = wi_secret_source_read(&n->os->secret, &n->engine.keys, err);
     }
     if (rc == WEIR_OK && wi_tls_by_secret(p)) {
-        rc = wi_psks_make(&n->engine.secrets, &n->engine.psks, err);
+        struct wi_keys *keys = n->engine.keys;
+        rc = wi_psks_make(&keys->secrets, &keys->psks, err);
     }
     return rc;
 }
@@ -207,7 +207,7 @@ static weir_err open_identity(struct weir_node *n,
 /* Whoever reaches an address of another machine can be a peer. */
 static void warn_of_strangers(const struct wi_engine *e)
 {
-    if (e->secrets.n == 0 && !wi_tls_files(&e->cfg) &&
+    if (e->keys == NULL && !wi_tls_files(&e->cfg) &&
         e->transport->networked) {
         wi_log(&e->log, WI_LOG_WARN,
                "%s takes peers from the network without asking who they are: "

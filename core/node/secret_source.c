@@ -70,10 +70,10 @@ static weir_err read_text(const char *name, int fd, char *text, size_t *len,
                          "secret_file %.200s is longer than two secrets", name);
 }
 
-static weir_err read_file(const char *name, struct wi_secrets *out,
+static weir_err read_file(const char *name, struct wi_keys *out,
                           struct weir_error *err)
 {
-    char text[WI_SECRET_TEXT + 1];
+    char *text = out->text;
     size_t len = 0;
     struct weir_error why;
     int fd = -1;
@@ -82,12 +82,12 @@ static weir_err read_file(const char *name, struct wi_secrets *out,
         return rc;
     }
     rc = read_text(name, fd, text, &len, err);
-    if (rc == WEIR_OK && wi_secrets_parse(out, text, len, &why) != WEIR_OK) {
+    if (rc == WEIR_OK &&
+        wi_secrets_parse(&out->secrets, text, len, &why) != WEIR_OK) {
         rc = wi_fail(err, why.code, "secret_file %.100s: %.300s", name,
                      why.message);
     }
     (void)close(fd);
-    wi_wipe(text, sizeof(text));
     return rc;
 }
 
@@ -155,40 +155,43 @@ weir_err wi_tls_check(const struct weir_node_params *p, struct weir_error *err)
 
 /* ---- both ---------------------------------------------------------------- */
 
-static weir_err ask(const struct wi_secret_source *s, struct wi_secrets *out,
+static weir_err ask(const struct wi_secret_source *s, struct wi_keys *out,
                     struct weir_error *err)
 {
-    uint8_t bytes[WI_SECRET_MAX];
     weir_err rc = WEIR_OK;
     uint32_t n = 1;
     for (uint32_t i = 0; i < WI_SECRETS && n > 0 && rc == WEIR_OK; i++) {
-        n = s->fn(s->arg, i, bytes, sizeof(bytes));
+        n = s->fn(s->arg, i, out->text, WI_SECRET_MAX);
         if (n > 0 || i == 0) {
-            rc = wi_secrets_add(out, bytes, n, err);
+            rc = wi_secrets_add(&out->secrets, out->text, n, err);
         }
     }
-    wi_wipe(bytes, sizeof(bytes));
     return rc;
 }
 
 weir_err wi_secret_source_read(const struct wi_secret_source *s,
-                               struct wi_secrets *out, struct weir_error *err)
+                               struct wi_keys **out, struct weir_error *err)
 {
-    struct wi_secrets new = {0};
+    struct wi_keys *new = NULL;
     uint8_t mac[WI_MAC_BYTES];
-    weir_err rc =
-        s->file != NULL ? read_file(s->file, &new, err) : ask(s, &new, err);
+    weir_err rc = wi_keys_open(&new, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
+    rc = s->file != NULL ? read_file(s->file, new, err) : ask(s, new, err);
+    wi_wipe(new->text, sizeof(new->text));
     /* Also sets libcrypto up, which takes a while. */
     if (rc == WEIR_OK &&
-        !wi_mac((struct wi_mac_key){new.of[0].at, 1}, "", 0, mac)) {
+        !wi_mac((struct wi_mac_key){new->secrets.of[0].at, 1}, "", 0, mac)) {
         rc = wi_fail(err, WEIR_ERR_SYSTEM,
                      "libcrypto makes no HMAC-SHA-256: look at openssl.cnf");
     }
-    if (rc == WEIR_OK) {
-        *out = new;
+    if (rc != WEIR_OK) {
+        wi_keys_close(new);
+        return rc;
     }
-    wi_wipe(&new, sizeof(new));
-    return rc;
+    *out = new;
+    return WEIR_OK;
 }
 
 bool wi_secret_draw(void *bytes, size_t n)
@@ -196,20 +199,23 @@ bool wi_secret_draw(void *bytes, size_t n)
     return getrandom(bytes, n, 0) == (ssize_t)n;
 }
 
-/* Under the node's lock, so that proofs and TLS change at once. */
-static weir_err renew(struct wi_engine *e, const struct wi_secrets *new,
+/* Under the node's lock, so that proofs and TLS change at once. The pages stay:
+ * OpenSSL knows where the keys are. */
+static weir_err renew(struct wi_keys *keys, struct wi_keys *new,
                       struct weir_error *err)
 {
-    weir_err rc = e->psks.n != 0 ? wi_psks_make(new, &e->psks, err) : WEIR_OK;
+    weir_err rc = keys->psks.n != 0
+                      ? wi_psks_make(&new->secrets, &new->psks, err)
+                      : WEIR_OK;
     if (rc == WEIR_OK) {
-        e->secrets = *new;
+        *keys = *new;
     }
     return rc;
 }
 
 weir_err weir_node_renew_secret(weir_node *node, struct weir_error *err)
 {
-    struct wi_secrets new = {0};
+    struct wi_keys *new = NULL;
     weir_err rc = wi_check_args(err, WI_ARG(node));
     rc = rc == WEIR_OK ? wi_engine_check_own(&node->engine, err) : rc;
     if (rc != WEIR_OK) {
@@ -223,9 +229,9 @@ weir_err weir_node_renew_secret(weir_node *node, struct weir_error *err)
     rc = wi_secret_source_read(&node->os->secret, &new, err);
     if (rc == WEIR_OK) {
         wi_node_lock(node);
-        rc = renew(&node->engine, &new, err);
+        rc = renew(node->engine.keys, new, err);
         wi_node_unlock(node);
     }
-    wi_wipe(&new, sizeof(new));
+    wi_keys_close(new);
     return rc;
 }

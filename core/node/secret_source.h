@@ -4,10 +4,11 @@
 #define WI_SECRET_SOURCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <weir/identity.h>
 
-#include "core/identity/secret.h"
+struct wi_keys;
 
 struct wi_secret_source {
     char *file; /* a copy; NULL: none */
@@ -35,9 +36,10 @@ bool wi_tls_by_secret(const struct weir_node_params *p);
 /** Is there one? */
 bool wi_secret_source_any(const struct wi_secret_source *s);
 
-/** Get the secrets. Errors: as weir_node_renew_secret */
+/** Get the secrets. Errors: as weir_node_renew_secret. Ownership:
+ *  wi_keys_close */
 weir_err wi_secret_source_read(const struct wi_secret_source *s,
-                               struct wi_secrets *out, struct weir_error *err);
+                               struct wi_keys **out, struct weir_error *err);
 
 /** Random bytes of the system; false: it has none. */
 bool wi_secret_draw(void *bytes, size_t n);

@@ -7,6 +7,7 @@
 #include <weir/identity.h>
 
 #include "core/base/err.h"
+#include "core/identity/psk.h"
 #include "core/link/engine.h"
 #include "core/link/guest.h"
 #include "core/link/in_end.h"
@@ -29,7 +30,8 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
                        wi_transport_names());
     }
     const struct weir_identity *id = e->cfg.identity;
-    struct wi_tls_params tls = {.psks = e->psks.n != 0 ? &e->psks : NULL};
+    bool psk = e->keys != NULL && e->keys->psks.n != 0;
+    struct wi_tls_params tls = {.psks = psk ? &e->keys->psks : NULL};
     if (id != NULL) {
         tls.strict = id->tls_psk || id->tls_cert_file != NULL;
         tls.cert = id->tls_cert_file;
