@@ -307,8 +307,14 @@ for transport in shm tcp; do
     ended INT
 done
 [ -s db ] || fail "no database"
+umask 022
 serve db
+# What does not fit into memory goes to a folder of this user's alone.
+[ "$(stat -c %a db.spill-*)" = 700 ] || fail "$(ls -ld db.spill-*)"
+scan "select current_setting('temp_directory') as at"
+grep -q 'db.spill-.*/spill' out || fail "it spills elsewhere: $(cat out)"
 scan 'select x + 1 as y from t'
 no 'read-only' 'insert into t values (1)'
 ended TERM
+! ls -d db.spill-* 2>/dev/null || fail "the folder is left"
 echo ok

@@ -24,6 +24,8 @@
 
 enum { OPTIONS_MAX = 2 }; /* of ours */
 
+static const char spill_option[] = "temp_directory";
+
 static weir_err no_memory(struct weir_error *err)
 {
     return tool_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a database");
@@ -31,11 +33,11 @@ static weir_err no_memory(struct weir_error *err)
 
 /* ---- a folder of ours ---------------------------------------------------- */
 
-static weir_err make_scratch(struct duck *d, struct weir_error *err)
+/* Nobody else may enter it. */
+static weir_err make_folder(struct duck *d, const char *before,
+                            const char *after, struct weir_error *err)
 {
-    const char *tmp = getenv("TMPDIR");
-    if (asprintf(&d->scratch, "%s/weir-serve-XXXXXX",
-                 tmp != NULL && tmp[0] == '/' ? tmp : "/tmp") < 0) {
+    if (asprintf(&d->scratch, "%s%s-XXXXXX", before, after) < 0) {
         d->scratch = NULL;
         return no_memory(err);
     }
@@ -46,6 +48,13 @@ static weir_err make_scratch(struct duck *d, struct weir_error *err)
         return rc;
     }
     return WEIR_OK;
+}
+
+static weir_err make_scratch(struct duck *d, struct weir_error *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    return make_folder(d, tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
+                       "/weir-serve", err);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind,
@@ -91,6 +100,30 @@ static weir_err open_at(const struct duck_params *p, const char *path,
     weir_err rc = weir_scan_adbc_open(&params, engine_out, err);
     free(all);
     return rc;
+}
+
+static bool has_set(const struct duck_params *p, const char *key)
+{
+    for (uint32_t i = 0; i < p->n_set; i++) {
+        if (strcmp(p->set[i].key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* DuckDB would spill to FILE.tmp, which others may enter. The file may lie where
+ * no folder can be made. */
+static weir_err open_file(const struct duck_params *p, struct duck *d,
+                          struct weir_error *err)
+{
+    weir_err rc = WEIR_OK;
+    if (!has_set(p, spill_option)) {
+        rc = make_folder(d, p->database, ".spill", err);
+        rc = rc != WEIR_OK ? make_scratch(d, err) : rc;
+    }
+    return rc == WEIR_OK ? open_at(p, p->database, p->write, &d->engine, err)
+                         : rc;
 }
 
 static bool is_folder(const char *path)
@@ -184,23 +217,25 @@ static weir_err set(const struct duck *d, const char *name, const char *before,
     return rc;
 }
 
-static weir_err set_spill(const struct duck *d, struct weir_error *err)
+static weir_err set_spill(const struct duck_params *p, const struct duck *d,
+                          struct weir_error *err)
 {
-    if (d->scratch == NULL) { /* DuckDB's own place, beside the database */
+    if (has_set(p, spill_option)) {
         return WEIR_OK;
     }
     char *quoted = sql_quote(d->scratch, strlen(d->scratch), '\'');
     if (quoted == NULL) {
         return no_memory(err);
     }
-    weir_err rc = set(d, "temp_directory", quoted, " || '/spill'", "", err);
+    weir_err rc = set(d, spill_option, quoted, " || '/spill'", "", err);
     free(quoted);
     return rc;
 }
 
 /* Once files are out of reach, these three cannot be set any more. */
-static weir_err close_off(const struct duck *d, const char *allowed,
-                          const char *paths, struct weir_error *err)
+static weir_err close_off(const struct duck_params *p, const struct duck *d,
+                          const char *allowed, const char *paths,
+                          struct weir_error *err)
 {
     static const char *const last[][2] = {
         {"autoinstall_known_extensions", "false"},
@@ -209,7 +244,7 @@ static weir_err close_off(const struct duck *d, const char *allowed,
         {"enable_external_access", "false"},
         {"lock_configuration", "true"},
     };
-    weir_err rc = set_spill(d, err);
+    weir_err rc = set_spill(p, d, err);
     if (rc == WEIR_OK) {
         rc = set(d, "allowed_directories", "[", allowed, "]", err);
     }
@@ -231,14 +266,13 @@ static weir_err open_all(const struct duck_params *p, struct duck *d,
                                           p->n_allow > 0 && p->write};
     char *paths = NULL;
     char *allowed = NULL;
-    weir_err rc = is_folder(p->database)
-                      ? open_folder(p, d, &paths, err)
-                      : open_at(p, p->database, p->write, &d->engine, err);
+    weir_err rc = is_folder(p->database) ? open_folder(p, d, &paths, err)
+                                         : open_file(p, d, err);
     if (rc == WEIR_OK) {
         rc = list_allowed(p, &allowed, err);
     }
     if (rc == WEIR_OK) {
-        rc = close_off(d, allowed, paths, err);
+        rc = close_off(p, d, allowed, paths, err);
     }
     if (rc == WEIR_OK) {
         rc = guard_open(duckdb_driver(), &may, &d->engine, err);

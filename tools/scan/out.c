@@ -14,6 +14,7 @@
 #include "tools/scan/counted.h"
 #include "tools/scan/part.h"
 #include "tools/scan/quote.h"
+#include "tools/scan/spill.h"
 
 bool out_kind_of(const char *file, enum out_kind *kind_out)
 {
@@ -137,21 +138,26 @@ static weir_err write_by_duckdb(enum out_kind kind, const char *file,
                                 struct ArrowArrayStream *stream,
                                 struct weir_error *err)
 {
-    char spill[4200];
-    (void)snprintf(spill, sizeof(spill), "%s.spill", file);
+    weir_err rc = spill_make(file, err);
+    if (rc != WEIR_OK) {
+        return rc;
+    }
     const struct weir_scan_option options[] = {
-        {"path", ":memory:"}, {"threads", "1"}, {"temp_directory", spill}};
+        {"path", ":memory:"},
+        {"threads", "1"},
+        {"temp_directory", spill_path()}};
     const struct weir_scan_adbc_params params = {
         .driver = duckdb_driver(),
         .entry = "duckdb_adbc_init",
         .options = options,
         .n_options = sizeof(options) / sizeof(options[0])};
     struct weir_scan_engine engine;
-    weir_err rc = weir_scan_adbc_open(&params, &engine, err);
+    rc = weir_scan_adbc_open(&params, &engine, err);
     if (rc == WEIR_OK) {
         rc = copy(&engine, kind, file, stream, err);
         engine.close(engine.arg);
     }
+    spill_drop();
     return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/fail.h"
+#include "tools/scan/spill.h"
 
 enum { PATH_ROOM = 4096 };
 
@@ -22,6 +23,7 @@ static const char *final;
 static void end(int number)
 {
     (void)unlink(path);
+    spill_drop();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }

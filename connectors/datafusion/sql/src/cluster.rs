@@ -2,9 +2,14 @@
 //! The workers of a client: started here, or running elsewhere; and watching
 //! that they live.
 
+use std::collections::hash_map::RandomState;
+use std::fs::DirBuilder;
+use std::hash::{BuildHasher, Hasher};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use datafusion::common::Result as DataFusionResult;
@@ -53,29 +58,57 @@ struct Started {
     ended: JoinHandle<()>,
 }
 
-/// Where operators spill; goes with the command, however its parts end.
-pub struct Spill(PathBuf);
+/// Where operators spill: a new folder that only this user may enter. It goes
+/// with the command, however its parts end.
+pub struct Spill(OnceLock<PathBuf>);
 
 impl Spill {
     /// Made when the first process asks for its folder.
     pub fn new() -> Self {
-        let name = format!("weir-sql-{}", std::process::id());
-        Self(std::env::temp_dir().join(name))
+        Self(OnceLock::new())
     }
 
     /// The folder of one process.
     pub fn of(&self, process: &str) -> Result<PathBuf> {
-        let folder = self.0.join(process);
-        std::fs::create_dir_all(&folder).map_err(|error| {
+        let root = match self.0.get() {
+            Some(root) => root,
+            None => {
+                let root = make_root(&std::env::temp_dir())?;
+                self.0.get_or_init(|| root)
+            }
+        };
+        let folder = root.join(process);
+        let made =
+            DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|error| {
             Fail::failed(format!("{}: {error}", folder.display()))
         })?;
         Ok(folder)
     }
 }
 
+/// As mkdtemp(3): what is there already, whoever made it, is not taken.
+fn make_root(parent: &Path) -> Result<PathBuf> {
+    loop {
+        let random = RandomState::new().build_hasher().finish();
+        let root = parent
+            .join(format!("weir-sql-{}-{random:016x}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&root) {
+            Ok(()) => return Ok(root),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let why = format!("{}: {error}", root.display());
+                return Err(Fail::failed(why));
+            }
+        }
+    }
+}
+
 impl Drop for Spill {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        if let Some(root) = self.0.get() {
+            let _ = std::fs::remove_dir_all(root);
+        }
     }
 }
 
@@ -355,5 +388,29 @@ pub struct Urls(pub Arc<Mutex<Vec<Url>>>);
 impl WorkerResolver for Urls {
     fn get_urls(&self) -> DataFusionResult<Vec<Url>> {
         Ok(self.0.lock().unwrap_or_else(|e| e.into_inner()).clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::metadata;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_to_spill_to_is_new_and_of_this_user_alone() {
+        let spill = Spill::new();
+        let folder = spill.of("client").unwrap();
+        let root = folder.parent().unwrap().to_owned();
+        for made in [&root, &folder] {
+            let mode = metadata(made).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", made.display());
+        }
+        assert_eq!(spill.of("client").unwrap(), folder);
+        let other = Spill::new();
+        assert_ne!(other.of("client").unwrap(), folder);
+        drop(spill);
+        assert!(!root.exists());
     }
 }

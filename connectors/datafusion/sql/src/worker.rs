@@ -20,6 +20,7 @@ use tokio_stream::wrappers::TcpListenerStream;
 use weir_datafusion::{Server, WeirChannelResolver};
 
 use crate::args::{Common, WorkerArgs, host_and_port};
+use crate::cluster::Spill;
 use crate::fail::{Fail, Result};
 
 /// The line that a worker prints begins with this; the address follows.
@@ -34,7 +35,7 @@ const LEAVE: Duration = Duration::from_secs(5);
 /// Memory of the exchange where nobody sets a limit.
 const EXCHANGE_BYTES: u64 = 2 << 30;
 
-pub async fn run(args: WorkerArgs) -> Result<()> {
+pub async fn run(mut args: WorkerArgs) -> Result<()> {
     let listener = listen(&args.listen).await?;
     let at = listener.local_addr().map_err(Fail::failed)?;
     let (host, _) = host_and_port(&args.listen).map_err(Fail::usage)?;
@@ -46,13 +47,18 @@ pub async fn run(args: WorkerArgs) -> Result<()> {
         )));
     }
     let node = open_node(&args, host)?;
+    let of_client = args.spill.clone();
+    let own = Spill::new(); // DataFusion's own could be looked into by others
+    if args.spill.is_none() {
+        args.spill = Some(own.of("worker")?);
+    }
     let resolver = WeirChannelResolver::new(node.clone());
     let worker = worker(&resolver, &node, &args)?;
     let rows = Server::open(&resolver, worker.clone()).map_err(Fail::failed)?;
     say(&format!("{LISTENING}{host}:{}", at.port()))?;
     let outcome = serve(listener, worker, leave(args.child)?).await;
     drop(rows);
-    if let Some(folder) = args.spill.as_deref().and_then(Path::parent) {
+    if let Some(folder) = of_client.as_deref().and_then(Path::parent) {
         // The client is gone; what it had spilled goes, too.
         let _ = std::fs::remove_dir_all(folder);
     }
