@@ -147,11 +147,9 @@ struct wi_ep {
     const char *names; /* of the peer, with NULs, then ""; NULL: not sure */
     const char *ips;   /* then: its IP addresses, likewise; as inet_ntop(3) */
     const char *host;  /* in the address of `connect`; NULL: none */
-    _Atomic uint64_t completed; /* written by: transport, see rule 3 */
-    /* WI_CAP_TALLY: the core's number, sent with the answer to a peer's read;
-     * the largest that came, written before its read counts as complete. */
-    _Atomic uint64_t tally_told;
-    _Atomic uint64_t tally_heard;
+    _Atomic uint64_t completed;   /* written by: transport, see rule 3 */
+    _Atomic uint64_t tally_told;  /* WI_CAP_TALLY: sent with each READ_DATA */
+    _Atomic uint64_t tally_heard; /* the largest, before its read is complete */
 };
 
 enum wi_event_kind {

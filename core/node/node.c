@@ -207,8 +207,7 @@ static weir_err open_identity(struct weir_node *n,
 /* Whoever reaches an address of another machine can be a peer. */
 static void warn_of_strangers(const struct wi_engine *e)
 {
-    if (e->keys == NULL && !wi_tls_files(&e->cfg) &&
-        e->transport->networked) {
+    if (e->keys == NULL && !wi_tls_files(&e->cfg) && e->transport->networked) {
         wi_log(&e->log, WI_LOG_WARN,
                "%s takes peers from the network without asking who they are: "
                "give all nodes a secret_file",

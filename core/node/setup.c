@@ -46,7 +46,7 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
         /* Old ones may still be dying, and strangers have places too. */
         .max_links = e->cfg.max_members + wi_engine_entries(e) + WI_GUESTS,
         .tls = tls.cert != NULL || tls.psks != NULL ? &tls : NULL,
-        .proved = e->secrets.n != 0,
+        .proved = e->keys != NULL,
         .silent_ns = e->cfg.detect_ns,
         .arg = e->cfg.transport_arg,
         .log = &e->log,

@@ -112,8 +112,8 @@ static bool has_set(const struct duck_params *p, const char *key)
     return false;
 }
 
-/* DuckDB would spill to FILE.tmp, which others may enter. The file may lie where
- * no folder can be made. */
+/* DuckDB would spill to FILE.tmp, which others may enter. The file may lie
+ * where no folder can be made. */
 static weir_err open_file(const struct duck_params *p, struct duck *d,
                           struct weir_error *err)
 {
