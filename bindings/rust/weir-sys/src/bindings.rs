@@ -282,6 +282,41 @@ unsafe extern "C" {
         err: *mut weir_error,
     ) -> weir_err;
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct weir_seed {
+    pub address: *const ::core::ffi::c_char,
+    pub server_name: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of weir_seed"][::core::mem::size_of::<weir_seed>() - 16usize];
+    ["Alignment of weir_seed"][::core::mem::align_of::<weir_seed>() - 8usize];
+    [
+        "Offset of field: weir_seed::address",
+    ][::core::mem::offset_of!(weir_seed, address) - 0usize];
+    [
+        "Offset of field: weir_seed::server_name",
+    ][::core::mem::offset_of!(weir_seed, server_name) - 8usize];
+};
+impl Default for weir_seed {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    pub fn weir_node_join_seed_named(
+        node: *mut weir_node,
+        seed: *const weir_seed,
+        n_members: u32,
+        timeout_ns: u64,
+        err: *mut weir_error,
+    ) -> weir_err;
+}
 unsafe extern "C" {
     pub fn weir_node_add_member(
         node: *mut weir_node,
@@ -743,6 +778,15 @@ unsafe extern "C" {
     ) -> weir_err;
 }
 unsafe extern "C" {
+    pub fn weir_peer_open_named(
+        node: *mut weir_node,
+        address: *const ::core::ffi::c_char,
+        server_name: *const ::core::ffi::c_char,
+        peer_out: *mut *mut weir_peer,
+        err: *mut weir_error,
+    ) -> weir_err;
+}
+unsafe extern "C" {
     pub fn weir_peer_close(peer: *mut weir_peer);
 }
 unsafe extern "C" {
@@ -955,6 +999,7 @@ pub struct weir_identity {
     pub tls_key_file: *const ::core::ffi::c_char,
     pub tls_ca_file: *const ::core::ffi::c_char,
     pub tls_psk: ::core::ffi::c_int,
+    pub plain: ::core::ffi::c_int,
     pub reserved: [u64; 6usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -979,6 +1024,9 @@ const _: () = {
     [
         "Offset of field: weir_identity::tls_psk",
     ][::core::mem::offset_of!(weir_identity, tls_psk) - 40usize];
+    [
+        "Offset of field: weir_identity::plain",
+    ][::core::mem::offset_of!(weir_identity, plain) - 44usize];
     [
         "Offset of field: weir_identity::reserved",
     ][::core::mem::offset_of!(weir_identity, reserved) - 48usize];
