@@ -69,7 +69,9 @@ weir_scan_connect(weir_node *node, const struct weir_scan_client_params *params,
  * client may be open at a time.
  *
  * @param request     copied, but for bind, which is read to its end; it is
- *                    released by this call, whatever comes of it
+ *                    released by this call, whatever comes of it. It is no
+ *                    stream of the same client, whose engine may do one thing
+ *                    at a time
  * @param stream_out  [out] set on WEIR_OK only. Of UPDATE and INGEST: without
  *                    columns, where the engine gave none. NULL is allowed: what
  *                    comes is not wanted

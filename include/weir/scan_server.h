@@ -26,19 +26,29 @@ struct weir_scan_source {
 struct weir_scan_server_params {
     const struct weir_scan_source *sources; /* copied */
     uint32_t n_sources;                     /* 1..1024 */
-    uint32_t worker;      /* of the node, which the server has to itself [0] */
-    uint32_t threads;     /* most that run engines at a time [16], 1..256 */
-    uint32_t max_readers; /* most open at a time [1024], 1..65536 */
-    uint64_t space;       /* of its names [WEIR_SCAN_SPACE] */
-    uint64_t max_bytes;   /* most memory of batches, of all readers together
+    uint32_t worker;       /* of the node, which the server has to itself [0] */
+    uint32_t threads;      /* most that run engines at a time [16], 1..256 */
+    uint32_t max_readers;  /* most open at a time [1024], 1..65536 */
+    uint64_t space;        /* of its names [WEIR_SCAN_SPACE] */
+    uint64_t max_bytes;    /* most memory of batches, of all readers together
                              [half of the node's memory_bytes]; beyond it each
                              reader has one payload (batch_bytes, or one batch
                              that is larger), so that all get on */
-    uint64_t batch_bytes; /* batches of the engine travel together up to so
+    uint64_t batch_bytes;  /* batches of the engine travel together up to so
                              many bytes [2 MiB, or max_bytes if that is less] */
-    uint64_t idle_ns;     /* a reader that nobody asks for is freed after
+    uint64_t idle_ns;      /* a reader that nobody asks for is freed after
                              [10 min]; WEIR_FOREVER: with its client only */
-    uint64_t reserved[4]; /* must be zero */
+    uint64_t statement_ns; /* an engine may work at a request for so long, the
+                              time not counted in which the client does not ask
+                              for rows; then it is cancelled, and its client
+                              gets WEIR_ERR_TIMEOUT [WEIR_FOREVER] */
+    uint64_t client_bytes; /* most memory of one client, beyond the one payload
+                              that each of its readers has [max_bytes] */
+    uint32_t client_threads; /* most that run engines for one client at a time
+                                [a quarter of threads, but 2]; a quarter of
+                                threads is left to clients that have none */
+    uint32_t unused;         /* must be zero */
+    uint64_t reserved[1];    /* must be zero */
 };
 
 /** What a server has at the moment, and so far. */

@@ -32,6 +32,23 @@ void wi_scan_job_cancel(struct weir_scan_job *job)
     pthread_mutex_unlock(&job->lock);
 }
 
+void wi_scan_job_expire(struct weir_scan_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    job->late = job->late || !job->cancelled;
+    job->cancelled = true;
+    call(job);
+    pthread_mutex_unlock(&job->lock);
+}
+
+bool wi_scan_job_late(struct weir_scan_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    bool late = job->late;
+    pthread_mutex_unlock(&job->lock);
+    return late;
+}
+
 void weir_scan_job_on_cancel(weir_scan_job *job, weir_scan_cancel_fn fn,
                              void *arg)
 {

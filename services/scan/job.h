@@ -16,6 +16,7 @@ struct weir_scan_job {
     void (*fn)(void *arg);
     void *arg;
     bool cancelled;
+    bool late; /* since its time is over */
 };
 
 void wi_scan_job_init(struct weir_scan_job *job);
@@ -24,5 +25,9 @@ void wi_scan_job_fini(struct weir_scan_job *job);
 /** It is not wanted any more; may be said twice.
  *  Blocks: while fn runs. Threads: any. */
 void wi_scan_job_cancel(struct weir_scan_job *job);
+
+/** The same, because its time is over. */
+void wi_scan_job_expire(struct weir_scan_job *job);
+bool wi_scan_job_late(struct weir_scan_job *job);
 
 #endif /* WI_SCAN_JOB_H */

@@ -84,7 +84,9 @@ static weir_err call_engine(struct wi_scan_scan *scan,
     if (bind.release != NULL) {
         bind.release(&bind);
     }
-    if (code != WEIR_OK) {
+    if (code != WEIR_OK && wi_scan_job_late(&scan->job)) {
+        wi_scan_scan_fail(scan, code, err.message);
+    } else if (code != WEIR_OK) {
         scan->code = code < 0 ? code : WEIR_ERR_QUERY_DATA;
         wi_scan_fault_encode(&fault, err.message, &scan->fault);
         scan->fault.len = scan->fault.failed ? 0 : scan->fault.len;

@@ -46,22 +46,57 @@ void wi_scan_scan_leave(struct wi_scan_scan *scan)
     scan->holders--; /* the thread that runs it is one, too */
 }
 
-void wi_scan_scan_unwant(struct wi_scan_scan *scan, uint32_t n)
+/* The engine is told, without the lock. */
+static void tell(struct wi_scan_scan *scan,
+                 void (*how)(struct weir_scan_job *job))
 {
     struct weir_scan_server *s = scan->server;
-    scan->wanted -= n;
-    if (scan->wanted > 0) {
-        return;
-    }
     scan->holders++;
     if (scan->load != NULL) {
         wi_scan_load_cancel(scan->load);
     }
     (void)pthread_mutex_unlock(&s->lock);
-    wi_scan_job_cancel(&scan->job);
+    how(&scan->job);
     (void)pthread_mutex_lock(&s->lock);
     queue(scan); /* frees it, if this was its last holder */
     scan->holders--;
+}
+
+void wi_scan_scan_unwant(struct wi_scan_scan *scan, uint32_t n)
+{
+    scan->wanted -= n;
+    if (scan->wanted == 0) {
+        tell(scan, wi_scan_job_cancel);
+    }
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+bool wi_scan_scan_is_late(const struct wi_scan_scan *scan)
+{
+    return scan->busy && scan->begun_ns != 0 &&
+           scan->worked_ns + (wi_scan_now_ns() - scan->begun_ns) >
+               scan->server->p.statement_ns;
+}
+
+void wi_scan_scan_expire(struct wi_scan_scan *scan)
+{
+    scan->begun_ns = 0; /* once */
+    tell(scan, wi_scan_job_expire);
+}
+
+static void begin(struct wi_scan_scan *scan)
+{
+    scan->busy = true;
+    scan->begun_ns = wi_scan_now_ns();
+}
+
+static void end(struct wi_scan_scan *scan)
+{
+    scan->busy = false;
+    if (scan->begun_ns != 0) {
+        scan->worked_ns += wi_scan_now_ns() - scan->begun_ns;
+    }
 }
 
 void wi_scan_scan_unlist(struct wi_scan_scan *scan)
@@ -183,7 +218,7 @@ static void run(struct wi_scan_task *task)
         (struct wi_scan_scan *)((char *)task -
                                 offsetof(struct wi_scan_scan, task));
     scan->queued = false;
-    scan->busy = true;
+    begin(scan);
     if (!scan->opened && scan->wanted > 0) {
         open_first(scan);
     }
@@ -194,7 +229,7 @@ static void run(struct wi_scan_task *task)
         r->busy = true;
         take(scan, r);
     }
-    scan->busy = false;
+    end(scan);
     if (!TAILQ_EMPTY(&scan->ready)) { /* while this one is copied */
         queue(scan);
         wi_scan_work_wake(&scan->server->work, 0);
@@ -223,6 +258,9 @@ struct wi_scan_scan *wi_scan_scan_make(struct weir_scan_server *s)
 
 void wi_scan_scan_free(struct wi_scan_scan *scan)
 {
+    if (scan->task.share != NULL) {
+        wi_scan_share_drop(scan->task.share);
+    }
     wi_scan_job_fini(&scan->job);
     free(scan->taken);
     free(scan->bytes);
@@ -233,8 +271,13 @@ void wi_scan_scan_fail(struct wi_scan_scan *scan, weir_err code,
                        const char *text)
 {
     const struct weir_scan_fault none = {0};
-    scan->code = code;
+    const bool late = wi_scan_job_late(&scan->job);
+    scan->code = late ? WEIR_ERR_TIMEOUT : code;
     scan->fault.len = 0;
-    wi_scan_fault_encode(&none, text, &scan->fault);
+    wi_scan_fault_encode(&none,
+                         late ? "the statement has taken all the time that the "
+                                "server gives to one"
+                              : text,
+                         &scan->fault);
     scan->fault.len = scan->fault.failed ? 0 : scan->fault.len;
 }

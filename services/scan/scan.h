@@ -30,7 +30,9 @@ struct wi_scan_scan {
     bool queued;
     bool busy;
     bool opened;
-    bool counted; /* as failed */
+    bool counted;       /* as failed */
+    uint64_t begun_ns;  /* when who is busy with it began */
+    uint64_t worked_ns; /* before that */
     /* shared */
     uint32_t n_ranges; /* 0: not shared */
     uint32_t n_left;   /* of these, nobody has opened yet */
@@ -62,7 +64,13 @@ struct wi_scan_scan *wi_scan_scan_make(struct weir_scan_server *s);
 /** Free one that never had any. */
 void wi_scan_scan_free(struct wi_scan_scan *scan);
 
-/** It has failed: every reader is told. Who is busy with it. */
+/** Has the engine worked at it for longer than it may? The lock is held. */
+bool wi_scan_scan_is_late(const struct wi_scan_scan *scan);
+/** It is cancelled for that. As wi_scan_scan_unwant. */
+void wi_scan_scan_expire(struct wi_scan_scan *scan);
+
+/** It has failed: every reader is told; if its time was over, that instead. Who
+ *  is busy with it. */
 void wi_scan_scan_fail(struct wi_scan_scan *scan, weir_err code,
                        const char *text);
 

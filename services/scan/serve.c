@@ -11,6 +11,7 @@
 #include "services/scan/answer.h"
 #include "services/scan/load.h"
 #include "services/scan/reader.h"
+#include "services/scan/scan.h"
 #include "services/scan/session.h"
 #include "services/scan/slots.h"
 
@@ -160,6 +161,7 @@ static void on_open(struct asked *q)
         wi_scan_scan_free(scan);
         return;
     }
+    scan->task.share = wi_scan_share_hold(q->session->share);
     r->announces = scan->n_ranges > 0;
     if (scan->n_ranges == 0) {
         scan->state = wi_scan_state_hold(q->session->state);
@@ -362,6 +364,30 @@ static struct wi_scan_scan *idle_scan(struct weir_scan_server *s)
     return NULL;
 }
 
+static struct wi_scan_scan *late_scan(struct weir_scan_server *s)
+{
+    struct wi_scan_session *c;
+    struct wi_scan_reader *r;
+    TAILQ_FOREACH(c, &s->sessions, on_server)
+    {
+        TAILQ_FOREACH(r, &c->readers, on_session)
+        {
+            if (wi_scan_scan_is_late(r->scan)) {
+                return r->scan;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void end_late(struct weir_scan_server *s)
+{
+    struct wi_scan_scan *scan = NULL;
+    while (s->p.statement_ns != WEIR_FOREVER && (scan = late_scan(s)) != NULL) {
+        wi_scan_scan_expire(scan);
+    }
+}
+
 static void end_idle(struct weir_scan_server *s)
 {
     struct wi_scan_reader *r;
@@ -374,6 +400,15 @@ static void end_idle(struct weir_scan_server *s)
     }
 }
 
+/* What is looked at by the clock is found a quarter of its time late. */
+static uint64_t clock_ns(const struct weir_scan_server *s)
+{
+    const uint64_t idle = s->p.idle_ns;
+    const uint64_t statement = s->p.statement_ns;
+    const uint64_t least = idle < statement ? idle : statement;
+    return least == WEIR_FOREVER ? WEIR_FOREVER : least / 4 + 1;
+}
+
 /* Somebody may be gone if the worker was woken and no ask was there; asks may
  * hide it, so after those it is looked at by the clock. */
 static bool should_check(const struct weir_scan_server *s, uint32_t n_asks,
@@ -381,19 +416,14 @@ static bool should_check(const struct weir_scan_server *s, uint32_t n_asks,
 {
     uint64_t since_ns = now_ns - s->checked_ns;
     return (s->woken && n_asks == 0) ||
-           (s->unchecked && since_ns >= check_ns) ||
-           (s->p.idle_ns != WEIR_FOREVER && since_ns > s->p.idle_ns / 4);
+           (s->unchecked && since_ns >= check_ns) || since_ns >= clock_ns(s);
 }
 
-/* Idle readers are found a quarter of idle_ns late. */
 static uint64_t wait_ns(const struct weir_scan_server *s)
 {
     bool anything = !TAILQ_EMPTY(&s->sessions) || !TAILQ_EMPTY(&s->shared);
-    if (s->unchecked) {
-        return check_ns;
-    }
-    return s->p.idle_ns == WEIR_FOREVER || !anything ? WEIR_FOREVER
-                                                     : s->p.idle_ns / 4 + 1;
+    uint64_t clock = anything ? clock_ns(s) : WEIR_FOREVER;
+    return s->unchecked && check_ns < clock ? check_ns : clock;
 }
 
 void wi_scan_lead(void *arg)
@@ -407,6 +437,7 @@ void wi_scan_lead(void *arg)
         s->unchecked = false;
         leave_all(s);
         end_idle(s);
+        end_late(s);
     }
     s->woken = false;
     if (!wi_scan_work_can_run(&s->work)) {

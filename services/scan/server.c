@@ -62,7 +62,14 @@ static weir_err check(const struct weir_scan_server_params *p,
         code = check_range(err, "threads", p->threads, THREADS_MAX);
     }
     if (code == WEIR_OK) {
+        code =
+            check_range(err, "client_threads", p->client_threads, THREADS_MAX);
+    }
+    if (code == WEIR_OK) {
         code = check_range(err, "max_readers", p->max_readers, READERS_MAX);
+    }
+    if (code == WEIR_OK && p->unused != 0) {
+        code = wi_scan_fail(err, WEIR_ERR_ARG, "unused is not zero");
     }
     for (size_t i = 0; i < sizeof(p->reserved) / sizeof(p->reserved[0]); i++) {
         if (code == WEIR_OK && p->reserved[i] != 0) {
@@ -86,6 +93,11 @@ static void set_defaults(struct weir_scan_server_params *p, weir_node *node)
         const uint64_t usual = 2 * 1024 * 1024;
         p->batch_bytes = p->max_bytes < usual ? p->max_bytes : usual;
     }
+    if (p->client_threads == 0) {
+        p->client_threads = p->threads / 4 > 2 ? p->threads / 4 : 2;
+    }
+    p->client_bytes = p->client_bytes != 0 ? p->client_bytes : p->max_bytes;
+    p->statement_ns = p->statement_ns != 0 ? p->statement_ns : WEIR_FOREVER;
     p->idle_ns = p->idle_ns != 0 ? p->idle_ns : 600 * 1000000000ull;
 }
 
@@ -128,7 +140,7 @@ static weir_err start(struct weir_scan_server *s, struct weir_error *err)
         weir_asks_open(s->node, s->p.space, s->p.worker, &s->asks, err);
     if (code == WEIR_OK) {
         code = wi_scan_work_start(&s->work, &s->lock, s->p.threads,
-                                  wi_scan_lead, s, err);
+                                  s->p.client_threads, wi_scan_lead, s, err);
     }
     return code;
 }

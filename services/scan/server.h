@@ -79,6 +79,8 @@ struct wi_scan_session {
     uint64_t incarnation;
     struct weir_ask hold;
     struct wi_scan_state *state;
+    struct wi_scan_share *share; /* of threads */
+    uint64_t bytes;              /* of slots */
     uint64_t last_call;
     struct wi_scan_readers readers;
     struct wi_scan_slots slots; /* rooms too */

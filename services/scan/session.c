@@ -54,6 +54,9 @@ static void destroy(struct wi_scan_session *c)
     if (c->state != NULL) {
         wi_scan_state_drop(c->state);
     }
+    if (c->share != NULL) {
+        wi_scan_share_drop(c->share);
+    }
     free(c->peer);
     free(c);
 }
@@ -68,7 +71,8 @@ static struct wi_scan_session *make(struct weir_scan_server *s,
     }
     c->peer = strdup(ask->peer);
     c->state = make_state(s);
-    if (c->peer == NULL || c->state == NULL) {
+    c->share = wi_scan_share_make();
+    if (c->peer == NULL || c->state == NULL || c->share == NULL) {
         destroy(c);
         return NULL;
     }

@@ -35,6 +35,7 @@ static void close_slot(struct weir_scan_server *s, struct wi_scan_slot *slot)
     TAILQ_REMOVE(&slot->session->slots, slot, on_session);
     slot->session->n_rooms -= slot->state == WI_SCAN_SLOT_ROOM;
     s->stats.bytes -= slot->bytes;
+    slot->session->bytes -= slot->bytes;
     weir_region_close(slot->region);
     free(slot);
 }
@@ -42,6 +43,14 @@ static void close_slot(struct weir_scan_server *s, struct wi_scan_slot *slot)
 static bool is_short(const struct weir_scan_server *s, uint64_t bytes)
 {
     return bytes > s->p.max_bytes || s->stats.bytes > s->p.max_bytes - bytes;
+}
+
+/* Has the client its share? */
+static bool has_share(const struct weir_scan_server *s,
+                      const struct wi_scan_session *session, uint64_t bytes)
+{
+    return bytes > s->p.client_bytes ||
+           session->bytes > s->p.client_bytes - bytes;
 }
 
 static void close_free(struct weir_scan_server *s,
@@ -75,16 +84,20 @@ static void make_room(struct weir_scan_server *s,
 bool wi_scan_slots_may(const struct weir_scan_server *s,
                        const struct wi_scan_session *session)
 {
-    if (!is_short(s, s->p.batch_bytes)) {
-        return true;
-    }
     const struct wi_scan_session *other;
     const struct wi_scan_slot *slot;
+    const bool full = has_share(s, session, s->p.batch_bytes);
+    if (!full && !is_short(s, s->p.batch_bytes)) {
+        return true;
+    }
     TAILQ_FOREACH(slot, &session->slots, on_session)
     {
         if (slot->state == WI_SCAN_SLOT_FREE) {
             return true;
         }
+    }
+    if (full) {
+        return false;
     }
     TAILQ_FOREACH(other, &s->sessions, on_server)
     {
@@ -131,6 +144,7 @@ static struct wi_scan_slot *make(struct weir_scan_server *s,
     slot->bytes = bytes;
     slot->state = state;
     s->stats.bytes += bytes;
+    session->bytes += bytes;
     if (s->stats.bytes > s->stats.peak_bytes) {
         s->stats.peak_bytes = s->stats.bytes;
     }
@@ -142,6 +156,7 @@ static struct wi_scan_slot *make(struct weir_scan_server *s,
     }
     if (code != WEIR_OK) {
         s->stats.bytes -= bytes;
+        session->bytes -= bytes;
         weir_region_close(slot->region);
         free(slot);
         return NULL;
@@ -167,7 +182,7 @@ struct wi_scan_slot *wi_scan_slot_take(struct weir_scan_server *s,
     }
     uint64_t want = round_up(bytes, s->p.batch_bytes);
     make_room(s, session, want);
-    if (is_short(s, want) && !must) {
+    if ((is_short(s, want) || has_share(s, session, want)) && !must) {
         *code_out = WEIR_AGAIN;
         return NULL;
     }
@@ -282,13 +297,14 @@ static void open_room(struct errand *e)
     struct weir_scan_server *s = e->server;
     struct weir_error err = {0};
     make_room(s, e->session, e->bytes);
-    if (e->session->n_rooms >= WI_SCAN_ROOMS_MAX || is_short(s, e->bytes)) {
+    if (e->session->n_rooms >= WI_SCAN_ROOMS_MAX || is_short(s, e->bytes) ||
+        has_share(s, e->session, e->bytes)) {
         wi_scan_answer_refuse(
             &e->ask, WEIR_ERR_BUDGET,
-            "no room of %llu bytes: the server has max_bytes = %llu, and %d "
-            "rooms for a client",
+            "no room of %llu bytes: the server has max_bytes = %llu, and %llu "
+            "and %d rooms for a client",
             (unsigned long long)e->bytes, (unsigned long long)s->p.max_bytes,
-            WI_SCAN_ROOMS_MAX);
+            (unsigned long long)s->p.client_bytes, WI_SCAN_ROOMS_MAX);
         return;
     }
     struct wi_scan_slot *room =

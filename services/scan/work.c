@@ -40,17 +40,65 @@ void wi_scan_work_wake(struct wi_scan_work *w, uint32_t n_self)
     }
 }
 
-bool wi_scan_work_can_run(const struct wi_scan_work *w)
+static bool may_run(const struct wi_scan_work *w,
+                    const struct wi_scan_share *share)
 {
-    return w->n_queued > 0 && w->n_running < w->most;
+    return share == NULL || share->running == 0 ||
+           (share->running < w->most_each && w->n_running < w->most - w->spare);
 }
 
+/* The first that may run now; NULL: there is none. */
+static struct wi_scan_task *find_task(const struct wi_scan_work *w)
+{
+    struct wi_scan_task *task = NULL;
+    if (w->n_running < w->most) {
+        task = TAILQ_FIRST(&w->queue);
+    }
+    while (task != NULL && !may_run(w, task->share)) {
+        task = TAILQ_NEXT(task, next);
+    }
+    return task;
+}
+
+bool wi_scan_work_can_run(const struct wi_scan_work *w)
+{
+    return find_task(w) != NULL;
+}
+
+struct wi_scan_share *wi_scan_share_make(void)
+{
+    struct wi_scan_share *share = calloc(1, sizeof(*share));
+    return share != NULL ? wi_scan_share_hold(share) : NULL;
+}
+
+struct wi_scan_share *wi_scan_share_hold(struct wi_scan_share *share)
+{
+    share->holders++;
+    return share;
+}
+
+void wi_scan_share_drop(struct wi_scan_share *share)
+{
+    if (--share->holders == 0) {
+        free(share);
+    }
+}
+
+/* The task may be freed by running it, its share is held until then. */
 static void run(struct wi_scan_work *w, struct wi_scan_task *task)
 {
+    struct wi_scan_share *share = task->share;
     TAILQ_REMOVE(&w->queue, task, next);
     w->n_queued--;
     w->n_running++;
+    if (share != NULL) {
+        wi_scan_share_hold(share)->running++;
+    }
     task->run(task);
+    if (share != NULL) {
+        share->running--;
+        wi_scan_share_drop(share);
+    }
     w->n_running--;
 }
 
@@ -59,8 +107,9 @@ static void *work(void *arg)
     struct wi_scan_work *w = arg;
     (void)pthread_mutex_lock(w->lock);
     while (!w->stopping || w->n_queued > 0) {
-        if (wi_scan_work_can_run(w)) {
-            run(w, TAILQ_FIRST(&w->queue));
+        struct wi_scan_task *task = find_task(w);
+        if (task != NULL) {
+            run(w, task);
         } else if (!w->led && !w->stopping) {
             w->led = true;
             w->lead(w->arg);
@@ -78,11 +127,16 @@ static void *work(void *arg)
 }
 
 weir_err wi_scan_work_start(struct wi_scan_work *w, pthread_mutex_t *lock,
-                            uint32_t most, void (*lead)(void *arg), void *arg,
+                            uint32_t most, uint32_t most_each,
+                            void (*lead)(void *arg), void *arg,
                             struct weir_error *err)
 {
-    *w = (struct wi_scan_work){
-        .lock = lock, .lead = lead, .arg = arg, .most = most};
+    *w = (struct wi_scan_work){.lock = lock,
+                               .lead = lead,
+                               .arg = arg,
+                               .most = most,
+                               .most_each = most_each,
+                               .spare = most / 4};
     TAILQ_INIT(&w->queue);
     w->threads = calloc((size_t)most + 1, sizeof(*w->threads));
     if (w->threads == NULL) {

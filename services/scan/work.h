@@ -11,6 +11,10 @@
  * on: so the engine's thread is the one that the ask has woken. There is one
  * thread more than tasks run at a time, so somebody always leads. Threads are
  * started when there is work for them, and stay.
+ *
+ * Tasks of one share run most_each at a time, and only its first where no more
+ * than `spare` threads are left: engines may work for long, and cannot be
+ * stopped for somebody else.
  */
 #ifndef WI_SCAN_WORK_H
 #define WI_SCAN_WORK_H
@@ -22,9 +26,16 @@
 
 #include <weir/error.h>
 
+/** Whom tasks are for, so that nobody has all threads. */
+struct wi_scan_share {
+    uint32_t running; /* of its tasks */
+    uint32_t holders; /* it is freed with the last */
+};
+
 /** Something to do. It is in the queue once at a time. */
 struct wi_scan_task {
     TAILQ_ENTRY(wi_scan_task) next;
+    struct wi_scan_share *share; /* held; NULL: nobody's in particular */
     /** Called with the server's lock held, which it may let go meanwhile;
      *  task may be freed by it. */
     void (*run)(struct wi_scan_task *task);
@@ -37,6 +48,8 @@ struct wi_scan_work {
     void (*lead)(void *arg);
     void *arg;
     uint32_t most;
+    uint32_t most_each; /* of one share */
+    uint32_t spare;     /* threads for shares of which no task runs */
     /* under lock */
     pthread_cond_t more;
     struct wi_scan_tasks queue;
@@ -53,7 +66,8 @@ struct wi_scan_work {
  * Start with one thread.
  *
  * @param lock  the server's
- * @param most  tasks run at a time
+ * @param most       tasks run at a time
+ * @param most_each  of one share
  * @param lead  called by one thread at a time, the lock held, again and again;
  *              returns once there is a task, or it has waited for asks
  *
@@ -63,8 +77,14 @@ struct wi_scan_work {
  * Ownership:  wi_scan_work_stop
  */
 weir_err wi_scan_work_start(struct wi_scan_work *work, pthread_mutex_t *lock,
-                            uint32_t most, void (*lead)(void *arg), void *arg,
+                            uint32_t most, uint32_t most_each,
+                            void (*lead)(void *arg), void *arg,
                             struct weir_error *err);
+
+/** One that nobody has asked for yet, held once. NULL: no memory. */
+struct wi_scan_share *wi_scan_share_make(void);
+struct wi_scan_share *wi_scan_share_hold(struct wi_scan_share *share);
+void wi_scan_share_drop(struct wi_scan_share *share);
 
 /** Have a task run: by this thread when it comes back from what it does, unless
  *  others are woken for it. The lock is held. */

@@ -38,7 +38,10 @@
     X(suite, place, ranges_are_shared)                                         \
     X(suite, place, a_forked_child_is_refused)                                 \
     X(suite, place, what_is_kept_is_one_clients)                               \
-    X(suite, place, session_that_is_over_is_not_begun_again)
+    X(suite, place, session_that_is_over_is_not_begun_again)                   \
+    X(suite, place, long_requests_of_one_leave_threads_to_others)              \
+    X(suite, place, request_that_takes_too_long_is_ended)                      \
+    X(suite, place, memory_of_one_is_a_share)
 
 #define WT_SCAN_CLIENT_DECLARE(suite, where, name)                             \
     void wt_scan_client_##name(const struct wt_place *place);

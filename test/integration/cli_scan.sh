@@ -197,6 +197,13 @@ no 'writes and attaches no files' "copy one to '$PWD/allowed/y.csv'"
 ended TERM
 expect 3 'no such folder' "$weir" serve --allow-files nowhere folder
 
+# One that works for too long is ended; others are not.
+serve --statement-time 1 folder
+expect 1 'all the time' "$weir" scan "$address" 'select sum(a.range * b.range)
+    from range(10000000) a, range(10000000) b'
+scan 'select 1 as one'
+ended TERM
+
 # ---- a server with a secret --------------------------------------------------
 
 printf '%s\n' 0123456789abcdef0123456789abcdef >secret

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weir/scan.h>
+#include <weir/stats.h>
 
 #include "cli/fail.h"
 #include "cli/identity.h"
@@ -20,6 +21,7 @@
 #include "tools/scan/plan_engine.h"
 
 enum { MAX_SET = 32, MAX_ALLOW = 32, MAX_WORKERS = 64 };
+#define MAX_SECONDS UINT64_C(1000000000)
 
 struct serve_args {
     const char *database;
@@ -35,6 +37,7 @@ struct serve_args {
     const char *advertise;
     struct identity identity;
     uint64_t memory_bytes;
+    uint64_t statement_ns;
     uint32_t clients;
     struct weir_scan_option set[MAX_SET]; /* of the database */
     uint32_t n_set;
@@ -189,6 +192,9 @@ static const struct option_row rows[] = {
     {"memory", 'm', "BYTES",
      "For what travels to clients; K, M, G may follow [512M]",
      OPTION_BYTES(struct serve_args, memory_bytes)},
+    {"statement-time", 0, "S",
+     "End a statement that has been worked at for S seconds [never]",
+     OPTION_SECONDS(struct serve_args, statement_ns, 1, MAX_SECONDS)},
     {"clients", 0, "N", "Most at a time [256]",
      OPTION_U32(struct serve_args, clients, 1, 4096)},
     {.name = NULL},
@@ -259,11 +265,15 @@ static weir_err open_server(const struct serve_args *a, struct service *s,
     /* Plans have several data sets, drivers one. */
     const struct weir_scan_source source = {.name = a->weir ? NULL : "",
                                             .engine = s->engine};
-    const struct weir_scan_server_params server = {.sources = &source,
-                                                   .n_sources = 1};
+    struct weir_scan_server_params server = {
+        .sources = &source, .n_sources = 1, .statement_ns = a->statement_ns};
     identity_use(&a->identity, &node);
     weir_err rc = weir_node_open(&node, &s->node, err);
     if (rc == WEIR_OK) {
+        struct weir_node_stats stats;
+        weir_node_stats_get(s->node, &stats);
+        /* Half of what the server takes for batches. */
+        server.client_bytes = stats.memory_cap_bytes / 4;
         rc = wl_ask_node(s->node, err);
     }
     return rc == WEIR_OK
