@@ -125,13 +125,30 @@ static struct wi_node *multiply(struct wi_expr_build *b, struct wi_node *node)
     return wi_check_finish(b, node);
 }
 
+/* The quotient is rounded, its operands are not. */
+static struct wi_node *divide_integers(struct wi_expr_build *b,
+                                       struct wi_node *node)
+{
+    const bool wide = wi_type_rep(&node->arg[0]->type) == WI_I128 ||
+                      wi_type_rep(&node->arg[1]->type) == WI_I128;
+    const struct wi_type type =
+        wide ? wi_type_decimal(20, 0) : wi_type_of(WI_TYPE_INT64);
+    node->type = wi_type_of(WI_TYPE_FLOAT64);
+    for (uint32_t i = 0; i < 2; i++) {
+        node->arg[i] = wi_check_convert(b, node->arg[i], &type);
+        if (node->arg[i] == NULL) {
+            return NULL;
+        }
+    }
+    return wi_check_finish(b, node);
+}
+
 static struct wi_node *divide(struct wi_expr_build *b, struct wi_node *node)
 {
     enum { LEAST_SCALE = 6 };
     if (wi_type_is_integer(&node->arg[0]->type) &&
         wi_type_is_integer(&node->arg[1]->type)) {
-        struct wi_type type = wi_type_of(WI_TYPE_FLOAT64);
-        return convert_both(b, node, &type);
+        return divide_integers(b, node);
     }
     node->type = wi_type_decimal(
         WI_DECIMAL_MOST, larger(digits_of(node->arg[0]).scale, LEAST_SCALE));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "operators/base/number.h"
+#include "operators/base/ratio.h"
 #include "operators/expr/kernel.h"
 #include "operators/expr/value.h"
 
@@ -257,6 +258,34 @@ WI_KERNEL2(run_mod_f64, double, double, mod_f64)
 WI_KERNEL1(run_neg_f64, double, double, neg_f64)
 WI_KERNEL1(run_abs_f64, double, double, abs_f64)
 
+/* ---- quotients of integers ----------------------------------------------- */
+
+static inline uint64_t ratio_i128(wi_i128 x, wi_i128 y, double *z)
+{
+    *z = wi_ratio_f64(y < 0 ? -x : x, y == 0 ? 1 : wi_abs_i128(y));
+    return y == 0;
+}
+
+static inline uint64_t ratio_i64(int64_t x, int64_t y, double *z)
+{
+    return ratio_i128(x, y, z);
+}
+
+WI_KERNEL2(run_ratio_i64, int64_t, double, ratio_i64)
+WI_KERNEL2(run_ratio_i128, wi_i128, double, ratio_i128)
+
+static weir_err run_div_float(struct wi_call *c)
+{
+    switch (c->arg[0].rep) {
+    case WI_I64:
+        return run_ratio_i64(c);
+    case WI_I128:
+        return run_ratio_i128(c);
+    default:
+        return run_div_f64(c);
+    }
+}
+
 /* ---- by representation --------------------------------------------------- */
 
 static weir_err arith_i64(struct wi_call *c)
@@ -299,7 +328,7 @@ static weir_err arith_f64(struct wi_call *c)
     case WI_OP_MUL:
         return run_mul_f64(c);
     case WI_OP_DIV:
-        return run_div_f64(c);
+        return run_div_float(c);
     default:
         return run_mod_f64(c);
     }

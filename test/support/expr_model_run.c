@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/support/exact_ratio.h"
 #include "test/support/exact_text.h"
 #include "test/support/expr_model.h"
 
@@ -142,6 +143,16 @@ static struct wt_model_value run_float(enum wt_model_op op, double x, double y)
     return by_zero || !isfinite(v.f) ? failure() : v;
 }
 
+/* Rounded once. */
+static struct wt_model_value divide_integers(wi_i128 x, wi_i128 y)
+{
+    const struct wt_exact_sum sum = {.low = y < 0 ? -x : x};
+    return y == 0
+               ? failure()
+               : (struct wt_model_value){
+                     .f = wt_exact_float64(&sum, (uint64_t)(y < 0 ? -y : y))};
+}
+
 static struct wt_model_value divide(const struct wt_model *m, wi_i128 x,
                                     wi_i128 y)
 {
@@ -164,7 +175,9 @@ static struct wt_model_value arithmetic(const struct wt_model *m,
     struct wt_model_value x = wt_model_run(m->arg[0], row);
     struct wt_model_value y = wt_model_run(m->arg[1], row);
     bool exact = m->op == WT_MUL || m->op == WT_DIV;
-    if (m->type.kind != WI_TYPE_DECIMAL || !exact) {
+    bool quotient = m->op == WT_DIV && wi_type_is_integer(&m->arg[0]->type) &&
+                    wi_type_is_integer(&m->arg[1]->type);
+    if (!quotient && (m->type.kind != WI_TYPE_DECIMAL || !exact)) {
         x = convert(x, &m->arg[0]->type, &m->type);
         y = convert(y, &m->arg[1]->type, &m->type);
     }
@@ -173,6 +186,9 @@ static struct wt_model_value arithmetic(const struct wt_model *m,
     }
     if (x.null || y.null) {
         return (struct wt_model_value){.null = true};
+    }
+    if (quotient) {
+        return divide_integers(x.w, y.w);
     }
     if (m->type.kind == WI_TYPE_FLOAT64) {
         return run_float(m->op, x.f, y.f);

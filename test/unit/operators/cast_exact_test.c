@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/support/exact_ratio.h"
 #include "test/support/exact_text.h"
 #include "test/support/expr.h"
 #include "test/support/operators.h"
@@ -21,7 +22,7 @@ static const char *const numbers[] = {
     "float32",       "float64",        "decimal(5,2)",   "decimal(18,0)",
     "decimal(18,9)", "decimal(18,18)", "decimal(19,3)",  "decimal(30,22)",
     "decimal(38,0)", "decimal(38,15)", "decimal(38,31)", "decimal(38,38)"};
-enum { N_NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+enum { N_NUMBERS = sizeof(numbers) / sizeof(numbers[0]), N_INTEGERS = 8 };
 
 static struct wi_type type_of(const char *name)
 {
@@ -414,6 +415,44 @@ Test(cast_exact, comparisons_round_both_sides_once_or_not_at_all)
     for (uint32_t i = 0; i < N_NUMBERS; i++) {
         for (uint32_t j = 0; j < N_NUMBERS; j++) {
             compare_pair(numbers[i], numbers[j], 1 + i * N_NUMBERS + j);
+        }
+    }
+}
+
+/* ---- quotients ----------------------------------------------------------- */
+
+static void divide_pair(const char *from, const char *by, uint64_t seed)
+{
+    const char *const columns[][2] = {{"x", from}, {"y", by}};
+    struct pair p = {.from = type_of(from), .to = type_of(by)};
+    struct trial t;
+    struct wi_vec out;
+    open_trial(&t, columns, 2);
+    fill_sides(&t, &p, seed);
+    open_expr(&t, "x / y");
+    for (uint32_t i = 0; i < ROWS; i++) {
+        const struct wi_value x = wi_value_at(&t.rows.vecs[0], i);
+        const struct wi_value y = wi_value_at(&t.rows.vecs[1], i);
+        const wi_i128 v = wi_type_rep(&p.from) == WI_I128 ? x.w : x.i;
+        const wi_i128 w = wi_type_rep(&p.to) == WI_I128 ? y.w : y.i;
+        const struct wt_exact_sum sum = {.low = w < 0 ? -v : v};
+        const weir_err code = run(&t, &i, 1, &out);
+        cr_assert_eq(code == WEIR_OK, w != 0, "%s", t.err.message);
+        if (w != 0) {
+            const double q = wt_exact_float64(&sum, (uint64_t)(w < 0 ? -w : w));
+            cr_assert_eq(wi_value_at(&out, i).f, q, "row %u of %s / %s", i,
+                         from, by);
+        }
+    }
+    close_expr(&t);
+    wt_expr_rows_close(&t.rows);
+}
+
+Test(cast_exact, quotients_of_integers_are_rounded_once)
+{
+    for (uint32_t i = 0; i < N_INTEGERS; i++) {
+        for (uint32_t j = 0; j < N_INTEGERS; j++) {
+            divide_pair(numbers[i], numbers[j], 1 + i * N_INTEGERS + j);
         }
     }
 }
