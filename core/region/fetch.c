@@ -136,7 +136,6 @@ static struct wi_op *take_op(struct weir_fetch *f, uint64_t bytes)
     f->under_way++;
     op->charge = charge;
     op->at = 0;
-    op->sure = false;
     op->code = WEIR_OK;
     op->user = NULL;
     op->lend = NULL;
@@ -180,6 +179,8 @@ static void start_all(struct weir_fetch *f, struct wi_list *list)
     while ((n = wi_list_take(list)) != NULL) {
         struct wi_op *op = op_of(n);
         op->begun = begun;
+        op->sure = false;
+        op->asked = op->bytes;
         op->deadline_ns = wi_time_add(e->now_ns, f->timeout_ns);
         struct wi_link *on = wi_op_start(op); /* one peer's, all of them */
         l = on != NULL ? on : l;
@@ -237,7 +238,6 @@ weir_err weir_fetch_get(weir_fetch *fetch, weir_peer *peer,
         op->name = gets[i].name;
         op->off = gets[i].off;
         op->bytes = gets[i].bytes;
-        op->asked = gets[i].bytes;
         op->user = gets[i].dst;
         op->tag = gets[i].tag;
         submit(fetch, op, &list);
@@ -277,7 +277,6 @@ weir_err weir_fetch_put(weir_fetch *fetch, weir_peer *peer,
         op->name = puts[i].name;
         op->off = puts[i].off;
         op->bytes = puts[i].bytes;
-        op->asked = puts[i].bytes;
         op->user = (uint8_t *)(uintptr_t)puts[i].src;
         op->tag = puts[i].tag;
         submit(fetch, op, &list);
