@@ -51,6 +51,9 @@
  * file none of this is looked at. Copies of borrowed memory that peers may
  * write to are compared likewise, by all bytes of the part.
  *
+ * Over shm and verbs each link whose peer reads regions takes a page of 4 KiB
+ * beside memory_bytes, and over shm a descriptor.
+ *
  * A peer that asks for more than there is, or for what is gone, gets an error
  * for that operation; nothing else happens to it, to the link, or to the owner.
  */
