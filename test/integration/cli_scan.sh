@@ -314,6 +314,7 @@ for transport in shm tcp; do
     ended INT
 done
 [ -s db ] || fail "no database"
+rm -rf db.spill-* # of the servers that were killed above
 umask 022
 serve db
 # What does not fit into memory goes to a folder of this user's alone.
