@@ -14,7 +14,7 @@ use crate::error::{
 use crate::hub::Hub;
 use crate::log::Logger;
 use crate::member::{CMember, Member};
-use crate::node_builder::NodeBuilder;
+use crate::node_builder::{NodeBuilder, Secrets};
 use crate::query::QueryBuilder;
 use weir_sys as sys;
 
@@ -34,8 +34,11 @@ impl RawNode {
 /// The node, and what must outlive it. Its drop closes, which may block.
 struct Closing {
     raw: RawNode,
-    _logger: Option<Box<Logger>>,
+    _asked: Asked,
 }
+
+/// What the library calls by an address.
+type Asked = (Option<Box<Logger>>, Box<Secrets>);
 
 // SAFETY: the functions of a node that are called without a worker's turn may
 // be called by any thread (node.h).
@@ -59,10 +62,10 @@ pub(crate) struct NodeInner {
 impl NodeInner {
     pub(crate) fn new(
         raw: NonNull<sys::weir_node>,
-        logger: Option<Box<Logger>>,
+        asked: Asked,
         workers: u32,
     ) -> Self {
-        let closing = Closing { raw: RawNode(raw), _logger: logger };
+        let closing = Closing { raw: RawNode(raw), _asked: asked };
         let hubs = (0..workers).map(Hub::new).collect();
         Self { closing: Some(closing), hubs }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options of a node.
 
+use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +15,43 @@ use weir_sys as sys;
 #[must_use]
 pub struct NodeBuilder {
     params: sys::weir_node_params,
-    texts: [(&'static str, Option<String>); 4],
+    texts: [(&'static str, Option<String>); 5],
+    secrets: Vec<Vec<u8>>,
+    tls_psk: bool,
     log: Option<LogFn>,
+}
+
+/// Secrets at an address of their own, which C asks by.
+pub(crate) struct Secrets(Vec<Vec<u8>>);
+
+/// `weir_secret_fn`.
+unsafe extern "C" fn secret(
+    arg: *mut c_void,
+    which: u32,
+    to: *mut c_void,
+    room: u32,
+) -> u32 {
+    // SAFETY: arg is the Secrets that the node's Closing keeps until after
+    // weir_node_close.
+    let secrets = unsafe { &*(arg as *const Secrets) };
+    let Some(from) = secrets.0.get(which as usize) else { return 0 };
+    if from.len() <= room as usize {
+        // SAFETY: there is room for so many bytes (identity.h).
+        unsafe {
+            std::ptr::copy_nonoverlapping(from.as_ptr(), to.cast(), from.len())
+        };
+    }
+    from.len() as u32 // more than there is room for: C refuses it
 }
 
 impl Default for NodeBuilder {
     fn default() -> Self {
-        let texts = ["name", "transport", "listen", "advertise"];
+        let texts = ["name", "transport", "listen", "advertise", "secret_file"];
         Self {
             params: sys::weir_node_params::default(),
             texts: texts.map(|what| (what, None)),
+            secrets: Vec::new(),
+            tls_psk: false,
             log: None,
         }
     }
@@ -60,6 +88,26 @@ impl NodeBuilder {
     /// listens at \[as it listens\].
     pub fn advertise(self, advertise: impl Into<String>) -> Self {
         self.text(3, advertise.into())
+    }
+
+    /// The file of the cluster's secret: peers prove that they know it
+    /// \[none: whoever reaches the address can be a peer\].
+    pub fn secret_file(self, file: impl Into<String>) -> Self {
+        self.text(4, file.into())
+    }
+
+    /// The cluster's secret itself, instead of a file: 32 to 256 random bytes.
+    /// Called once more: the one before it, while nodes change.
+    pub fn secret(mut self, secret: impl Into<Vec<u8>>) -> Self {
+        self.secrets.push(secret.into());
+        self
+    }
+
+    /// What goes over tcp is encrypted by the secret \[false\]. All nodes have
+    /// it, or none.
+    pub fn tls_psk(mut self, on: bool) -> Self {
+        self.tls_psk = on;
+        self
     }
 
     options! {
@@ -140,7 +188,7 @@ impl NodeBuilder {
     /// `Arg` (names the option), `Budget` (the sum, and what to change),
     /// `System`, `NoMemory`, `NotFound` (transport; lists the known ones).
     pub fn open(self) -> Result<Node> {
-        let mut texts = [const { None }; 4];
+        let mut texts = [const { None }; 5];
         for (text, (what, value)) in texts.iter_mut().zip(&self.texts) {
             if let Some(value) = value {
                 *text = Some(c_text(what, value)?);
@@ -151,6 +199,17 @@ impl NodeBuilder {
         params.transport = ptr_or_null(&texts[1]);
         params.listen = ptr_or_null(&texts[2]);
         params.advertise = ptr_or_null(&texts[3]);
+        params.secret_file = ptr_or_null(&texts[4]);
+        let secrets = Box::new(Secrets(self.secrets));
+        let mut identity = sys::weir_identity {
+            tls_psk: self.tls_psk.into(),
+            ..Default::default()
+        };
+        if !secrets.0.is_empty() {
+            identity.secret = Some(secret);
+            identity.secret_arg = &*secrets as *const Secrets as *mut c_void;
+        }
+        params.identity = &identity;
         // Arrays of the arrow crates have ascending offsets in their bounds:
         // that is an invariant of their types, checked when they are made.
         params.trust_batches = 1;
@@ -161,11 +220,11 @@ impl NodeBuilder {
         }
         let mut raw = std::ptr::null_mut();
         // SAFETY: params and what it points to live during the call; the
-        // logger until after the node's close.
+        // logger and the secrets until after the node's close.
         call(|err| unsafe { sys::weir_node_open(&params, &mut raw, err) })?;
         let raw =
             NonNull::new(raw).ok_or_else(|| Error::of(sys::WEIR_ERR_NODE))?;
         let workers = params.workers.max(1);
-        Ok(Node(Arc::new(NodeInner::new(raw, logger, workers))))
+        Ok(Node(Arc::new(NodeInner::new(raw, (logger, secrets), workers))))
     }
 }
