@@ -13,7 +13,6 @@ use datafusion::physical_plan::metrics::{
     Count, ExecutionPlanMetricsSet, MetricBuilder, Time,
 };
 use datafusion_distributed::TaskKey;
-use datafusion_distributed::grpc::DefaultChannelResolver;
 use futures::future::{join_all, poll_fn};
 use prost::Message;
 use tokio::sync::{Notify, mpsc};
@@ -23,6 +22,7 @@ use weir::{Fetch, Name, Node, Peer};
 
 use crate::fault::Fault;
 use crate::given::{Given, Taken};
+use crate::resolver::Channels;
 use crate::stream::{Piece, Stream};
 use crate::wire::{
     ASKS, Answer, Delivery, Empty, Kind, PART_BYTES, Part, Request, SPACE,
@@ -42,7 +42,7 @@ pub(crate) struct Producer {
     parked: Fetch, // for what waits: HOLD and NEXT
     quick: Fetch,  // for the rest
     gone: Arc<AtomicBool>,
-    control: DefaultChannelResolver,
+    control: Arc<Channels>,
     over: String, // the transport
     maps: bool,   // it shows its memory
     _hold: AbortOnDropHandle<()>,
@@ -69,6 +69,7 @@ impl Producer {
         node: &Node,
         url: &str,
         address: &str,
+        control: Arc<Channels>,
     ) -> Result<Arc<Self>> {
         let peer = node.peer(address).map_err(|e| lost(url, &e))?;
         let fetch = || {
@@ -85,7 +86,7 @@ impl Producer {
             parked,
             quick,
             gone,
-            control: DefaultChannelResolver::default(),
+            control,
             maps: over == "shm",
             over,
             _hold: hold,
@@ -95,8 +96,8 @@ impl Producer {
     /// Its control channels. They end with it: one that has seen a worker die
     /// may fail the first message to its successor, a plan, and who executes
     /// that plan would wait for it in vain.
-    pub(crate) fn control(&self) -> &DefaultChannelResolver {
-        &self.control
+    pub(crate) fn control(&self) -> &Channels {
+        self.control.as_ref()
     }
 
     pub(crate) fn url(&self) -> &str {

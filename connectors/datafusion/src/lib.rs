@@ -25,19 +25,27 @@
 //! are in slots. Those are of the node's `memory_bytes`, and told to
 //! DataFusion's memory pool while rows are in them.
 
+mod carried;
 mod client;
 mod compact;
 mod fault;
 mod gather;
 mod given;
 mod group;
+mod planner;
 mod push;
 mod resolver;
+mod scan;
 mod server;
+mod service;
 mod slots;
 mod source;
 mod stream;
+mod travel;
 mod wire;
 
+pub use planner::{SUBQUERY, distribute};
 pub use resolver::{WeirChannelResolver, push_header, worker_url};
+pub use scan::WholeArrays;
 pub use server::Server;
+pub use service::Control;

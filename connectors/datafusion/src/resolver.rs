@@ -25,7 +25,9 @@ use tokio::sync::Mutex;
 use url::Url;
 use weir::Node;
 
+use crate::carried::Codec;
 use crate::client::{self, Producer};
+use crate::service::Control;
 use crate::source::{Cut, Tasks, execute};
 use crate::wire::{Empty, Head, Task};
 
@@ -34,7 +36,7 @@ const ADDRESS: &str = "weir";
 
 /// Says to a worker which task a plan is of, and that its readers come over
 /// Weir: QUERY/STAGE/TASK.
-const PUSH: &str = "x-weir-push";
+pub(crate) const PUSH: &str = "x-weir-push";
 
 /// The header that a task's plan goes to its worker with, so that its rows are
 /// pushed to their readers. A coordinator's [`WeirChannelResolver`] adds it; a
@@ -46,7 +48,7 @@ pub fn push_header(task: &TaskKey) -> (HeaderName, HeaderValue) {
     (HeaderName::from_static(PUSH), value)
 }
 
-fn task_of_header(value: &HeaderValue) -> Option<TaskKey> {
+pub(crate) fn task_of_header(value: &HeaderValue) -> Option<TaskKey> {
     let mut parts = value.to_str().ok()?.split('/');
     let task = TaskKey {
         query_id: parts.next()?.parse().ok()?,
@@ -68,9 +70,14 @@ pub fn worker_url(control: &Url, address: &str) -> Url {
 /// ([`worker_url`]) are reached by gRPC alone.
 #[derive(Clone)]
 pub struct WeirChannelResolver {
-    control: DefaultChannelResolver,
+    control: Arc<Channels>,
+    make: MakeChannels,
     rows: Arc<Rows>,
 }
+
+/// What control messages go by.
+pub(crate) type Channels = dyn ChannelResolver + Send + Sync;
+pub(crate) type MakeChannels = Arc<dyn Fn() -> Arc<Channels> + Send + Sync>;
 
 struct Rows {
     node: Node,
@@ -94,8 +101,11 @@ impl WeirChannelResolver {
     /// Rows come to this node; its worker 0 takes them.
     pub fn new(node: Node) -> Self {
         let producers = Mutex::default();
+        let make: MakeChannels =
+            Arc::new(|| Arc::new(DefaultChannelResolver::default()));
         Self {
-            control: DefaultChannelResolver::default(),
+            control: make(),
+            make,
             rows: Arc::new(Rows {
                 node,
                 producers,
@@ -106,6 +116,27 @@ impl WeirChannelResolver {
         }
     }
 
+    /// Control messages go by other channels than gRPC's own, such as those
+    /// that say who they are. Each node that rows come from has channels of its
+    /// own, which end with it.
+    pub fn with_control(
+        mut self,
+        make: impl Fn() -> Arc<dyn ChannelResolver + Send + Sync>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.make = Arc::new(make);
+        self.control = (self.make)();
+        self
+    }
+
+    /// A worker's gRPC service (`Worker::into_worker_server`) that stops what
+    /// it computes for a coordinator that is gone, however that went.
+    pub fn control<S>(&self, service: S) -> Control<S> {
+        Control { service, tasks: self.rows.tasks.clone() }
+    }
+
     /// What a worker's session is built from: it gets this resolver, and if its
     /// coordinator has one, too, its task's rows are pushed.
     pub fn worker_session(
@@ -113,7 +144,10 @@ impl WeirChannelResolver {
         query: WorkerQueryContext,
     ) -> SessionStateBuilder {
         let resolver = self.clone();
-        let builder = query.builder.with_distributed_channel_resolver(resolver);
+        let builder = query
+            .builder
+            .with_distributed_user_codec(Codec)
+            .with_distributed_channel_resolver(resolver);
         let task = query.headers.get(PUSH).and_then(task_of_header);
         let Some(task) = task else { return builder };
         let cut = self.rows.tasks.begin(task);
@@ -145,7 +179,12 @@ impl WeirChannelResolver {
 
 impl Rows {
     /// The producer of an address; another one if the last is gone.
-    async fn producer(&self, url: &Url, addr: &str) -> Result<Arc<Producer>> {
+    async fn producer(
+        &self,
+        url: &Url,
+        addr: &str,
+        make: &MakeChannels,
+    ) -> Result<Arc<Producer>> {
         let mut producers = self.producers.lock().await;
         if let Some(producer) = producers.get(addr)
             && !producer.is_gone()
@@ -153,7 +192,7 @@ impl Rows {
             return Ok(producer.clone());
         }
         let name = bare(url);
-        let producer = Producer::open(&self.node, &name, addr).await?;
+        let producer = Producer::open(&self.node, &name, addr, make()).await?;
         producers.insert(addr.to_owned(), producer.clone());
         Ok(producer)
     }
@@ -184,7 +223,7 @@ impl ChannelResolver for WeirChannelResolver {
             let tasks = self.rows.tasks.clone();
             return Ok(Box::new(Within { control, worker, tasks }));
         }
-        let producer = self.rows.producer(url, &address).await?;
+        let producer = self.rows.producer(url, &address, &self.make).await?;
         let control = producer.control().get_worker_client_for_url(url).await?;
         Ok(Box::new(Channel { control, producer }))
     }

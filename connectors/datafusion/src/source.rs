@@ -19,6 +19,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{Partitioning, PhysicalExpr};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan,
     PlanProperties, ReplaceChildrenOptions,
@@ -27,6 +28,7 @@ use datafusion_distributed::{
     BroadcastExec, ExecuteTaskRequest, MaybeEncoded, ProducerHead, TaskKey,
     Worker, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse,
 };
+use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::push::Push;
@@ -45,6 +47,7 @@ pub(crate) struct Cut {
 
 pub(crate) struct Source {
     covers: Arc<dyn ExecutionPlan>,
+    over: CancellationToken,
     metrics: ExecutionPlanMetricsSet,
     mode: Mutex<Mode>,
 }
@@ -112,6 +115,7 @@ impl Cut {
         let source = |plan: &Arc<dyn ExecutionPlan>| {
             let source = Arc::new(Source {
                 covers: plan.clone(),
+                over: self.over.clone(),
                 metrics: ExecutionPlanMetricsSet::new(),
                 mode: Mutex::new(Mode::None),
             });
@@ -119,15 +123,16 @@ impl Cut {
             source as Arc<dyn ExecutionPlan>
         };
         let plan = event.plan;
-        let plan = match plan.downcast_ref::<RepartitionExec>() {
-            Some(repartition) => {
-                let below = source(repartition.input());
+        let has_head =
+            plan.is::<RepartitionExec>() || plan.is::<BroadcastExec>();
+        let plan = match plan.children().first() {
+            Some(input) if has_head => {
+                let below = source(input);
                 let same = ChildrenPropertiesMode::Keep;
                 let same = ReplaceChildrenOptions::new(same);
                 plan.clone().replace_children(vec![below], same)?
             }
-            None if plan.is::<BroadcastExec>() => plan,
-            None => source(&plan),
+            _ => source(&plan),
         };
         Ok(WorkerPlanRewriteEventResponse::new(plan))
     }
@@ -159,6 +164,21 @@ pub(crate) async fn execute(
         }
     }
     worker.execute_task(request).await
+}
+
+/// A stream that fails when the query is over, whoever keeps it: a broadcast
+/// reads all of it, with readers or without.
+fn until_over(
+    rows: SendableRecordBatchStream,
+    over: CancellationToken,
+) -> SendableRecordBatchStream {
+    let schema = rows.schema();
+    let rows = rows.take_until(over.clone().cancelled_owned());
+    let end = futures::stream::once(async move {
+        over.is_cancelled().then(|| exec_err!("the query is over"))
+    });
+    let rows = rows.chain(end.filter_map(std::future::ready));
+    Box::pin(RecordBatchStreamAdapter::new(schema, rows))
 }
 
 impl Source {
@@ -279,7 +299,8 @@ impl ExecutionPlan for Source {
             }
         }
         drop(mode);
-        self.covers.execute(partition, context)
+        let rows = self.covers.execute(partition, context)?;
+        Ok(until_over(rows, self.over.clone()))
     }
 
     /// Those of the plan, and how long its rows took to be hashed and gathered.

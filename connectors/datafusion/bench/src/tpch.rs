@@ -9,12 +9,11 @@ use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
-use datafusion_distributed::{
-    DistributedExt, SessionStateBuilderExt, WorkerResolver,
-};
+use datafusion_distributed::{DistributedExt, WorkerResolver};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use url::Url;
+use weir_datafusion::distribute;
 
 use crate::member::{Exchange, Member, Resolver};
 use crate::watch::Watch;
@@ -78,8 +77,8 @@ impl Cluster {
         let urls = processes.iter().map(|process| process.url.clone());
         let state = SessionStateBuilder::new()
             .with_default_features()
-            .with_config(config(partitions))
-            .with_distributed_planner()
+            .with_config(config(partitions));
+        let state = distribute(state)
             .with_distributed_worker_resolver(Urls(urls.collect()))
             .with_distributed_channel_resolver(Resolver::new(exchange.node()?))
             .with_distributed_compression(exchange.compression())?

@@ -23,13 +23,12 @@ use datafusion::logical_expr::{
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use datafusion_distributed::grpc::DefaultChannelResolver;
 use datafusion_distributed::{
-    ChannelResolver, DistributedExt, SessionStateBuilderExt, Worker,
-    WorkerQueryContext, WorkerResolver,
+    ChannelResolver, DistributedExt, Worker, WorkerQueryContext, WorkerResolver,
 };
 use tokio::task::AbortHandle;
 use tonic::transport::Server as Tonic;
 use url::Url;
-use weir_datafusion::{Server, WeirChannelResolver, worker_url};
+use weir_datafusion::{Server, WeirChannelResolver, distribute, worker_url};
 
 /// So long that only a hang takes it.
 const LONG: Duration = Duration::from_secs(60);
@@ -246,8 +245,8 @@ pub async fn session_with(
 ) -> SessionContext {
     let state = SessionStateBuilder::new()
         .with_default_features()
-        .with_config(SessionConfig::new().with_target_partitions(3))
-        .with_distributed_planner()
+        .with_config(SessionConfig::new().with_target_partitions(3));
+    let state = distribute(state)
         .with_distributed_worker_resolver(Urls(urls))
         .with_distributed_channel_resolver(resolver)
         .with_distributed_file_scan_config_bytes_per_partition(1)

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plans that workers can be given, and the rest on one node.
+//!
+//! ```text
+//!   logical plan -- scalar subqueries run, their values put in --
+//!     -- DataFusion Distributed's planner -- does each stage travel? -- yes
+//!                                                |
+//!                                                no: DataFusion's own plan,
+//!                                                below a node that says why
+//! ```
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err};
+use datafusion::execution::context::QueryPlanner;
+use datafusion::execution::{
+    SendableRecordBatchStream, SessionStateBuilder, TaskContext,
+};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, execute_stream,
+};
+use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
+use datafusion_distributed::{
+    DistributedExec, DistributedExt, NetworkBoundaryExt, SessionStateBuilderExt,
+};
+use futures::StreamExt;
+
+use crate::carried::Codec;
+use crate::{scan, travel};
+
+/// What stands before an error of a subquery that ran while its query was
+/// planned.
+pub const SUBQUERY: &str = "a scalar subquery";
+
+/// Have a coordinator's plans distributed, with
+/// [`with_distributed_planner`](SessionStateBuilderExt::with_distributed_planner)
+/// and what that leaves out:
+///
+/// - A plan that would arrive at workers as another one, or not at all, is
+///   DataFusion's own, for this process, below a `OneNodeExec` that says why.
+/// - Scalar subqueries are run when the query that has them is planned, and
+///   fail it if they have several rows. Their errors have the context
+///   [`SUBQUERY`].
+/// - Files that cannot be split (packed, JSON arrays, CSV with line ends in its
+///   values) are shared out whole, and tables of a few bytes, too.
+///
+/// Workers' sessions have to know what travels so: they are those of
+/// [`worker_session`](crate::WeirChannelResolver::worker_session).
+pub fn distribute(builder: SessionStateBuilder) -> SessionStateBuilder {
+    let mut builder = builder
+        .with_physical_optimizer_rule(Arc::new(scan::WholeArrays))
+        .with_distributed_planner()
+        .with_distributed_user_codec(Codec)
+        .with_distributed_desired_task_count_handler(scan::desired)
+        .with_distributed_scale_up_leaf_node_handler(scan::scale_up);
+    let config = builder.config().get_or_insert_default();
+    config
+        .options_mut()
+        .optimizer
+        .enable_physical_uncorrelated_scalar_subquery = true;
+    let distributed = builder.query_planner().take();
+    let distributed = distributed.expect("it was set above");
+    builder.with_query_planner(Arc::new(Planner { distributed }))
+}
+
+#[derive(Debug)]
+struct Planner {
+    distributed: Arc<dyn QueryPlanner + Send + Sync>,
+}
+
+#[async_trait]
+impl QueryPlanner for Planner {
+    async fn create_physical_plan(
+        &self,
+        logical: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if matches!(logical, LogicalPlan::Explain(_)) {
+            return self
+                .distributed
+                .create_physical_plan(logical, session)
+                .await;
+        }
+        let logical = self.with_values(logical, session).await?;
+        let plan = self.distributed.create_physical_plan(&logical, session);
+        let why = match plan.await {
+            Ok(plan) => match why_here(&plan, &session.task_ctx()) {
+                None => return Ok(plan),
+                Some(why) => why,
+            },
+            Err(error) => error.strip_backtrace(),
+        };
+        // A mistake of the query's is one here, too.
+        let planner = DefaultPhysicalPlanner::default();
+        let plan = planner.create_physical_plan(&logical, session).await?;
+        Ok(Arc::new(OneNode { plan, why }))
+    }
+}
+
+/// Why a plan cannot be distributed as it is.
+fn why_here(
+    plan: &Arc<dyn ExecutionPlan>,
+    context: &TaskContext,
+) -> Option<String> {
+    if plan.is::<DistributedExec>() && !has_boundary(plan) {
+        return travel::why_not(plan.children()[0], context); // cut as it runs
+    }
+    let mut why = None;
+    let looked = plan.apply(|plan| {
+        if plan.is::<RecursiveQueryExec>() && has_boundary(plan) {
+            // It runs its second half again and again, stages only once.
+            why = Some("a recursive query runs on one node".to_owned());
+        } else if plan.is_network_boundary() {
+            why = travel::why_not(plan, context);
+            return Ok(match why {
+                Some(_) => TreeNodeRecursion::Stop,
+                None => TreeNodeRecursion::Jump,
+            });
+        }
+        Ok(match why {
+            Some(_) => TreeNodeRecursion::Stop,
+            None => TreeNodeRecursion::Continue,
+        })
+    });
+    looked.err().map(|error| error.strip_backtrace()).or(why)
+}
+
+fn has_boundary(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.exists(|plan| Ok(plan.is_network_boundary())).unwrap_or(true)
+}
+
+impl Planner {
+    /// A plan with the values of its scalar subqueries in their places:
+    /// DataFusion's own would have them computed where the plan runs, by a
+    /// node that is in one stage only.
+    async fn with_values(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<LogicalPlan> {
+        let mut values = Vec::new();
+        for subquery in scalar_subqueries(plan)? {
+            let value = self.value(&subquery, session).await;
+            let value = value.map_err(|error| error.context(SUBQUERY))?;
+            values.push((subquery, value));
+        }
+        if values.is_empty() {
+            return Ok(plan.clone());
+        }
+        let of = |subquery: &Subquery| {
+            let found = values.iter().find(|(each, _)| each == subquery);
+            found.map(|(_, value)| value.clone())
+        };
+        let plan = plan.clone().transform_down(|plan| {
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let expr = expr.transform_up(|expr| {
+                    Ok(match &expr {
+                        Expr::ScalarSubquery(it) => match of(it) {
+                            Some(value) => {
+                                Transformed::yes(Expr::Literal(value, None))
+                            }
+                            None => Transformed::no(expr),
+                        },
+                        _ => Transformed::no(expr),
+                    })
+                })?;
+                Ok(expr.update_data(|expr| name.restore(expr)))
+            })
+        });
+        Ok(plan?.data)
+    }
+
+    async fn value(
+        &self,
+        subquery: &Subquery,
+        session: &dyn Session,
+    ) -> Result<ScalarValue> {
+        let plan = self.create_physical_plan(&subquery.subquery, session);
+        let mut rows = execute_stream(plan.await?, session.task_ctx())?;
+        let mut value = None;
+        while let Some(batch) = rows.next().await.transpose()? {
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            if value.is_some() || batch.num_rows() > 1 {
+                return exec_err!("Scalar subquery returned more than one row");
+            }
+            value = Some(ScalarValue::try_from_array(batch.column(0), 0)?);
+        }
+        match value {
+            Some(value) => Ok(value),
+            None => ScalarValue::try_from(rows.schema().field(0).data_type()),
+        }
+    }
+}
+
+/// Those that need nothing of the query that has them, each once.
+fn scalar_subqueries(plan: &LogicalPlan) -> Result<Vec<Subquery>> {
+    let mut all: Vec<Subquery> = Vec::new();
+    plan.apply(|plan| {
+        plan.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::ScalarSubquery(it) = expr
+                    && it.outer_ref_columns.is_empty()
+                    && !all.contains(it)
+                {
+                    all.push(it.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(all)
+}
+
+/// A plan that runs here, and why.
+#[derive(Debug)]
+struct OneNode {
+    plan: Arc<dyn ExecutionPlan>,
+    why: String,
+}
+
+impl DisplayAs for OneNode {
+    fn fmt_as(
+        &self,
+        _: DisplayFormatType,
+        f: &mut fmt::Formatter,
+    ) -> fmt::Result {
+        write!(f, "OneNodeExec: {}", self.why)
+    }
+}
+
+impl ExecutionPlan for OneNode {
+    fn name(&self) -> &str {
+        "OneNodeExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.plan.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.plan]
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = children.pop();
+        let plan = plan.ok_or_else(|| {
+            DataFusionError::Internal("OneNodeExec without a plan".into())
+        })?;
+        Ok(Arc::new(Self { plan, why: self.why.clone() }))
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        self.plan.execute(partition, context)
+    }
+}
