@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command line.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -21,8 +22,9 @@ const AFTER: &str = "\
 Examples:
   weir-sql --data taxi \"SELECT count(*) FROM trips\"
   weir-sql --data taxi                               # a prompt
-  weir-sql worker --listen 10.0.0.2:4000             # on other hosts
-  weir-sql --connect 10.0.0.2:4000,10.0.0.3:4000 --data /shared/taxi -f q.sql
+  weir-sql worker --listen 10.0.0.2:4000 --secret-file secret --data /shared
+  weir-sql --connect 10.0.0.2:4000,10.0.0.3:4000 --secret-file secret \\
+      --data /shared/taxi -f q.sql
 
 Exit status: 0 done, 1 a query failed, 2 wrong use, 3 bad input (no such file,
 a mistake in the SQL), 4 a worker was lost, 128 + n ended by signal n.";
@@ -33,8 +35,7 @@ pub enum Command {
     ///
     /// It prints one line with its address, which is for --connect. A worker
     /// reads the files itself, so it has to see them under the paths that the
-    /// client has. Nobody is asked for a password: listen only on networks
-    /// where everybody may read what the worker may read.
+    /// client has. It runs the plans of whoever knows its secret.
     Worker(WorkerArgs),
 }
 
@@ -50,9 +51,19 @@ pub struct WorkerArgs {
     /// at (0.0.0.0, containers).
     #[arg(long, value_name = "HOST")]
     pub advertise: Option<String>,
+    /// A folder, or a file, that plans may read; more than once. They read
+    /// nothing else, and write nothing.
+    #[arg(short, long, value_name = "PATH")]
+    #[arg(required_unless_present = "child")]
+    pub data: Vec<PathBuf>,
+    /// Run the plans of whoever reaches the port.
+    #[arg(long, conflicts_with = "secret_file")]
+    #[arg(required_unless_present_any = ["child", "secret_file"])]
+    pub anybody: bool,
     #[command(flatten)]
     pub common: Common,
-    /// Started by weir-sql: end when standard input does.
+    /// Started by weir-sql: the secret comes by standard input; end when that
+    /// does.
     #[arg(long, hide = true)]
     pub child: bool,
     /// Folder for what operators spill.
@@ -71,6 +82,11 @@ pub struct Common {
     /// as much again [default: no limit; the exchange 2GB].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
+    /// The secret that clients and workers prove to each other that they know:
+    /// `openssl rand -hex 32 >secret; chmod 600 secret`. What goes over tcp is
+    /// encrypted by it.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Option<PathBuf>,
 }
 
 #[derive(Args, Clone)]
@@ -199,6 +215,26 @@ pub fn host_and_port(text: &str) -> Result<(&str, u16), String> {
     bare.then_some((host, port)).ok_or_else(wrong)
 }
 
+/// Arguments as clap wants them: a statement that begins with a comment looks
+/// like an option, but for the space in it.
+pub fn in_order(all: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut all = all.collect::<Vec<_>>();
+    if all.iter().any(|arg| arg == "--") {
+        return all;
+    }
+    let is_statement = |arg: &OsString| {
+        let text = arg.to_string_lossy();
+        let name = text.split('=').next().unwrap_or_default();
+        text.starts_with("--")
+            && (name.contains(char::is_whitespace) || text.contains('\n'))
+    };
+    if let Some(at) = all.iter().position(is_statement) {
+        let statement = all.remove(at);
+        all.extend(["--".into(), statement]);
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,6 +255,22 @@ mod tests {
         for text in ["", "GB", "0", "-1", "1x", "1e30", "9999999tb", "1.2.3"] {
             assert!(size(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_comment_is_no_option() {
+        let parse = |args: &[&str]| {
+            let all = ["weir-sql"].iter().chain(args).map(OsString::from);
+            Cli::try_parse_from(in_order(all)).map(|cli| cli.client)
+        };
+        for sql in ["-- a\nSELECT 1", "--\nSELECT 1", "--a=b\nSELECT 1"] {
+            let client = parse(&[sql, "-w", "0"]).unwrap();
+            assert_eq!(client.sql.as_deref(), Some(sql));
+            assert_eq!(client.workers, Some(0));
+        }
+        let client = parse(&["--data=a b", "SELECT 1"]).unwrap();
+        assert_eq!(client.data, [PathBuf::from("a b")]);
+        assert!(parse(&["--wrong"]).is_err());
     }
 
     #[test]

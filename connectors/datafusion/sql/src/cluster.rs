@@ -13,23 +13,22 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use datafusion::common::Result as DataFusionResult;
-use datafusion_distributed::grpc::DefaultChannelResolver;
 use datafusion_distributed::{
     ChannelResolver, GetWorkerInfoRequest, WorkerResolver,
 };
 use futures::future::try_join_all;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use url::Url;
 
 use crate::args::{Client, Common, Exchange, host_and_port};
+use crate::control::{self, Control};
 use crate::fail::{Fail, Result, Status};
+use crate::identity::Identity;
 use crate::worker::{LISTENING, VERSION};
 
 /// To start, or to answer the first time.
@@ -46,6 +45,7 @@ type Lost = Option<Fail>;
 
 pub struct Cluster {
     urls: Vec<Url>,
+    identity: Identity,
     lost: watch::Receiver<Lost>,
     watches: Vec<JoinHandle<()>>,
     children: Vec<Started>,
@@ -123,6 +123,7 @@ impl Cluster {
     /// Start workers, or find those that run.
     pub async fn open(
         client: &Client,
+        identity: &Identity,
         workers: u16,
         spill: &Spill,
     ) -> Result<Self> {
@@ -130,6 +131,7 @@ impl Cluster {
         let tell = Arc::new(tell);
         let mut cluster = Self {
             urls: Vec::new(),
+            identity: identity.clone(),
             lost,
             watches: Vec::new(),
             children: Vec::new(),
@@ -141,11 +143,13 @@ impl Cluster {
             }
             false => given(&client.connect),
         };
-        let found = names.iter().map(|(name, at)| find(name, at, client));
+        let found = names
+            .iter()
+            .map(|(name, at)| find(name, at, client.exchange, identity));
         for found in try_join_all(found).await? {
             cluster.urls.push(found.url.clone());
             if !client.connect.is_empty() {
-                let look = look(found, tell.clone());
+                let look = look(found, identity.clone(), tell.clone());
                 cluster.watches.push(tokio::spawn(look));
             }
         }
@@ -173,7 +177,7 @@ impl Cluster {
 
     /// Does none of them keep silent?
     pub async fn all_answer(&self) -> bool {
-        let resolver = DefaultChannelResolver::default();
+        let resolver = Control::new(&self.identity);
         let ask = self.urls.iter().map(|url| {
             let mut url = url.clone();
             url.set_query(None);
@@ -199,13 +203,13 @@ impl Cluster {
         let mut started = Vec::new();
         for i in 1..=workers {
             let spill = spill.of(&format!("worker-{i}"))?;
-            started.push(self.start(i, common, &spill, lost)?);
+            started.push(self.start(i, common, &spill, lost).await?);
         }
         try_join_all(started.into_iter().map(listening)).await
     }
 
     /// The i-th one: its name, and what it prints.
-    fn start(
+    async fn start(
         &mut self,
         i: u16,
         common: &Common,
@@ -217,9 +221,11 @@ impl Cluster {
         })?;
         let pid = child.id().unwrap_or_default();
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
+        let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(Fail::failed("a worker without pipes"));
         };
+        // If it has ended, that is found below.
+        let _ = stdin.write_all(&self.identity.line()).await;
         let name = format!("worker {i} (process {pid})");
         let end = Arc::new(Notify::new());
         let ended = wait(child, name.clone(), end.clone(), lost.clone());
@@ -302,15 +308,18 @@ fn spawn(common: &Common, spill: &Path) -> std::io::Result<Child> {
 }
 
 /// Ask a worker who it is.
-async fn find(name: &str, at: &str, client: &Client) -> Result<Found> {
+async fn find(
+    name: &str,
+    at: &str,
+    exchange: Exchange,
+    identity: &Identity,
+) -> Result<Found> {
     host_and_port(at)
         .map_err(|text| Fail::usage(format!("--connect: {text}")))?;
     let control = Url::parse(&format!("http://{at}"))
         .map_err(|error| Fail::usage(format!("--connect: {at}: {error}")))?;
     let ask = async {
-        // What the system says to that, gRPC does not tell.
-        drop(TcpStream::connect(at).await?);
-        let resolver = DefaultChannelResolver::default();
+        let resolver = Control::new(identity);
         let mut channel = resolver.get_worker_client_for_url(&control).await?;
         channel.get_worker_info(GetWorkerInfoRequest {}).await
     };
@@ -324,7 +333,7 @@ async fn find(name: &str, at: &str, client: &Client) -> Result<Found> {
         let text = format!("{name} is no worker of {VERSION}, but `{info}`");
         return Err(Fail::failed(text));
     };
-    let url = match client.exchange {
+    let url = match exchange {
         Exchange::Weir => weir_datafusion::worker_url(&control, node),
         Exchange::Grpc => control.clone(),
     };
@@ -349,14 +358,20 @@ fn unreached(name: &str, why: &str) -> Fail {
 }
 
 /// Hold a stream of a worker's that ends only with it.
-async fn look(worker: Found, lost: Arc<watch::Sender<Lost>>) {
+async fn look(
+    worker: Found,
+    identity: Identity,
+    lost: Arc<watch::Sender<Lost>>,
+) {
     let watch = async {
-        let channel = Endpoint::from_shared(worker.control.to_string())?
-            .http2_keep_alive_interval(ALIVE / 4)
-            .keep_alive_timeout(ALIVE)
-            .keep_alive_while_idle(true)
-            .connect()
-            .await?;
+        let channel =
+            control::connect(&worker.control, &identity, |endpoint| {
+                endpoint
+                    .http2_keep_alive_interval(ALIVE / 4)
+                    .keep_alive_timeout(ALIVE)
+                    .keep_alive_while_idle(true)
+            });
+        let channel = channel.await?;
         let request = HealthCheckRequest { service: String::new() };
         let mut client = HealthClient::new(channel);
         let mut states = client.watch(request).await?.into_inner();

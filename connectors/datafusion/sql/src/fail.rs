@@ -5,6 +5,8 @@ use std::fmt::{self, Display};
 
 use datafusion::common::DataFusionError;
 
+use crate::begin;
+
 pub type Result<T, E = Fail> = std::result::Result<T, E>;
 
 /// Exit statuses; `docs/command.md` has the convention.
@@ -69,7 +71,7 @@ impl Fail {
     /// To standard error, with the command's name in front.
     pub fn say(&self) {
         if !self.text.is_empty() {
-            eprintln!("weir-sql: {}", self.text);
+            begin::complain(&format!("weir-sql: {}", self.text));
         }
     }
 }

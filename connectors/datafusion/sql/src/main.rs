@@ -7,24 +7,34 @@
 //! it; the modules:
 //!
 //! ```text
-//!   args     the command line              run      one statement
-//!   worker   a worker's process            print    rows on standard output
+//!   begin    before anything else          run      one statement
+//!   args     the command line              print    rows on standard output
 //!   cluster  the client's workers          out      rows in a file
 //!   session  DataFusion as their client    explain  EXPLAIN, EXPLAIN ANALYZE
 //!   tables   files as tables               progress what runs, on a terminal
 //!   fail     statuses and messages         prompt   statements from a person
+//!
+//!   worker   a worker's process            folders  what its plans may read
+//!   control  plans, on their way to it     shares   memory of its clients
+//!   sealed   streams that they go over     identity who may send them
 //! ```
 
 mod args;
+mod begin;
 mod cluster;
+mod control;
 mod explain;
 mod fail;
+mod folders;
+mod identity;
 mod out;
 mod print;
 mod progress;
 mod prompt;
 mod run;
+mod sealed;
 mod session;
+mod shares;
 mod signals;
 mod tables;
 mod worker;
@@ -40,7 +50,11 @@ use fail::{Fail, Result};
 use run::Program;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse_from(args::in_order(std::env::args_os())) {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => error.exit(),
+        Err(help) => return asked(&help.render().to_string()),
+    };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = match runtime {
@@ -57,6 +71,17 @@ fn main() -> ExitCode {
         Err(fail) => {
             fail.say();
             ExitCode::from(fail.status as u8)
+        }
+    }
+}
+
+/// The help, or the version.
+fn asked(text: &str) -> ExitCode {
+    match begin::print(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            Fail::stdout(&error).say();
+            ExitCode::FAILURE
         }
     }
 }

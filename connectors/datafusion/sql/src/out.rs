@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, RecordBatch};
-use datafusion::arrow::datatypes::UInt64Type;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::datasource::physical_plan::{
     FileGroup, FileOutputMode, FileSinkConfig,
 };
 use datafusion::logical_expr::dml::InsertOp;
+use datafusion::physical_expr::expressions::{CastExpr, Column};
+use datafusion::physical_expr::projection::ProjectionExpr;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::SessionContext;
 use url::Url;
@@ -66,6 +69,10 @@ impl File {
         rows: Arc<dyn ExecutionPlan>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let state = session.state();
+        let rows = match ending(&self.path) {
+            "arrow" => without_dictionaries(rows)?,
+            _ => rows,
+        };
         let format = state
             .get_file_format_factory(ending(&self.path))
             .ok_or_else(|| exec_datafusion_err!("no such format"))?
@@ -100,6 +107,53 @@ impl File {
             Fail::failed(format!("{}: {error}", self.path.display()))
         })
     }
+}
+
+/// An Arrow file has one dictionary for each column, and batches have many:
+/// their values are written instead.
+fn without_dictionaries(
+    rows: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let schema = rows.schema();
+    let is_plain = |field: &FieldRef| plain(field) == **field;
+    if schema.fields().iter().all(is_plain) {
+        return Ok(rows);
+    }
+    let columns = schema.fields().iter().enumerate().map(|(i, field)| {
+        let column = Arc::new(Column::new(field.name(), i)) as _;
+        let expr = match is_plain(field) {
+            true => column,
+            false => Arc::new(CastExpr::new(
+                column,
+                plain(field).data_type().clone(),
+                None,
+            )),
+        };
+        ProjectionExpr::new(expr, field.name().clone())
+    });
+    Ok(Arc::new(ProjectionExec::try_new(columns.collect::<Vec<_>>(), rows)?))
+}
+
+/// A field of the same values without dictionaries, at any depth.
+fn plain(field: &Field) -> Field {
+    let inner = |field: &FieldRef| Arc::new(plain(field));
+    let kind = match field.data_type() {
+        DataType::Dictionary(_, values) => {
+            let values = Field::new("values", values.as_ref().clone(), true);
+            plain(&values).data_type().clone()
+        }
+        DataType::List(it) => DataType::List(inner(it)),
+        DataType::LargeList(it) => DataType::LargeList(inner(it)),
+        DataType::FixedSizeList(it, n) => {
+            DataType::FixedSizeList(inner(it), *n)
+        }
+        DataType::Struct(all) => {
+            DataType::Struct(all.iter().map(inner).collect())
+        }
+        DataType::Map(it, sorted) => DataType::Map(inner(it), *sorted),
+        other => other.clone(),
+    };
+    field.clone().with_data_type(kind)
 }
 
 impl Drop for File {

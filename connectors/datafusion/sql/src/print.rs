@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rows on standard output.
 
-use std::io::{BufWriter, IsTerminal, Stdout, Write};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,6 +14,7 @@ use datafusion::arrow::json::{ArrayWriter, LineDelimitedWriter};
 use datafusion::arrow::util::pretty::pretty_format_batches_with_schema;
 
 use crate::args::{Client, Format};
+use crate::begin;
 use crate::fail::{Fail, Result, Status};
 use crate::progress::Progress;
 
@@ -23,7 +25,14 @@ pub struct Printer {
     schema: SchemaRef,
     rows: Rows,
     begun: bool,
-    closed: Arc<AtomicBool>,
+    gone: Arc<Gone>,
+}
+
+/// What became of standard output, of which others make a text.
+#[derive(Default)]
+struct Gone {
+    closed: AtomicBool, // its reader has closed it
+    failed: AtomicBool,
 }
 
 enum Rows {
@@ -33,18 +42,19 @@ enum Rows {
     Lines(LineDelimitedWriter<Out>),
 }
 
-/// Remembers that its reader has gone, which others make a text of.
 struct Out {
-    to: BufWriter<Stdout>,
-    closed: Arc<AtomicBool>,
+    to: BufWriter<File>,
+    gone: Arc<Gone>,
 }
 
 impl Out {
     fn look<T>(&self, outcome: std::io::Result<T>) -> std::io::Result<T> {
-        if let Err(error) = &outcome
-            && error.kind() == std::io::ErrorKind::BrokenPipe
-        {
-            self.closed.store(true, Ordering::Relaxed);
+        if let Err(error) = &outcome {
+            let how = match error.kind() {
+                std::io::ErrorKind::BrokenPipe => &self.gone.closed,
+                _ => &self.gone.failed,
+            };
+            how.store(true, Ordering::Relaxed);
         }
         outcome
     }
@@ -63,11 +73,11 @@ impl Write for Out {
 }
 
 impl Printer {
-    pub fn new(client: &Client, schema: SchemaRef) -> Self {
-        let stdout = std::io::stdout();
-        let closed = Arc::new(AtomicBool::new(false));
+    pub fn new(client: &Client, schema: SchemaRef) -> Result<Self> {
+        let stdout = begin::stdout().map_err(|error| Fail::stdout(&error))?;
+        let gone = Arc::<Gone>::default();
         let all = !stdout.is_terminal();
-        let out = Out { to: BufWriter::new(stdout), closed: closed.clone() };
+        let out = Out { to: BufWriter::new(stdout), gone: gone.clone() };
         let delimited = |comma, out| {
             let builder = csv::WriterBuilder::new().with_delimiter(comma);
             Rows::Csv(builder.build(out))
@@ -82,7 +92,7 @@ impl Printer {
             Format::Json => Rows::Json(ArrayWriter::new(out)),
             Format::Ndjson => Rows::Lines(LineDelimitedWriter::new(out)),
         };
-        Self { schema, rows, begun: false, closed }
+        Ok(Self { schema, rows, begun: false, gone })
     }
 
     pub fn write(
@@ -104,10 +114,13 @@ impl Printer {
     }
 
     fn fail(&self, error: &ArrowError) -> Fail {
-        if self.closed.load(Ordering::Relaxed) {
+        if self.gone.closed.load(Ordering::Relaxed) {
             return Fail::new(Status::Closed, "");
         }
-        Fail::failed(error)
+        match self.gone.failed.load(Ordering::Relaxed) {
+            true => Fail::failed(format!("standard output: {error}")),
+            false => Fail::failed(error),
+        }
     }
 }
 

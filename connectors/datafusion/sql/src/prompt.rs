@@ -37,10 +37,10 @@ pub async fn run(program: &mut Program) -> Result<()> {
             "" => text.clear(),
             "\\q" | "exit" | "quit" => return Ok(()),
             "\\?" | "help" => {
-                println!("{HELP}");
+                program.print_text(&format!("{HELP}\n"))?;
                 text.clear();
             }
-            whole if whole.ends_with(';') => {
+            whole if Program::is_whole(whole) => {
                 let _ = editor.add_history_entry(whole);
                 if let Some(file) = &history {
                     let _ = editor.append_history(file);

@@ -12,16 +12,21 @@ use datafusion::logical_expr::{ExplainFormat, LogicalPlan};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{DataFrame, SessionContext};
 use datafusion::sql::parser::{DFParserBuilder, Statement};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use futures::StreamExt;
 use url::Url;
+use weir_datafusion::SUBQUERY;
 
 use crate::args::Client;
 use crate::cluster::{Cluster, Spill};
 use crate::fail::{Fail, Result, Status};
+use crate::identity::Identity;
 use crate::print::Printer;
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::{explain, out, session, tables};
+use crate::tables::LeftOut;
+use crate::{begin, explain, out, session, tables};
 
 /// A query that failed may have failed of a worker that is lost: for so long
 /// its loss is waited for.
@@ -34,8 +39,10 @@ pub struct Program {
     pub signals: Signals,
     workers: u16,
     cluster: Cluster,
+    identity: Identity,
     urls: Arc<Mutex<Vec<Url>>>,
     spill: Spill,
+    left_out: LeftOut,
 }
 
 /// What becomes of a query.
@@ -57,16 +64,38 @@ impl Program {
         let signals = Signals::take()?;
         let spill = Spill::new();
         let urls = Arc::default();
-        let session = session::open(&client, workers, &urls, &spill)?;
+        let identity = match client.connect.is_empty() {
+            true => Identity::random()?,
+            false => Identity::of(&client.common)?,
+        };
+        let session =
+            session::open(&client, &identity, workers, &urls, &spill)?;
+        let mut left_out = LeftOut::new();
         for path in &client.data {
-            tables::register(&session, path).await?;
+            tables::register(&session, path, &mut left_out).await?;
+        }
+        if !client.quiet {
+            for why in left_out.values() {
+                begin::complain(&format!("weir-sql: left out: {why}"));
+            }
         }
         let cluster = tokio::select! {
-            cluster = Cluster::open(&client, workers, &spill) => cluster?,
+            cluster = Cluster::open(&client, &identity, workers, &spill) =>
+                cluster?,
             fail = signals.next() => return Err(fail),
         };
         *lock(&urls) = cluster.urls();
-        Ok(Self { client, session, signals, workers, cluster, urls, spill })
+        Ok(Self {
+            client,
+            session,
+            signals,
+            workers,
+            cluster,
+            identity,
+            urls,
+            spill,
+            left_out,
+        })
     }
 
     /// Workers anew, where one was lost.
@@ -74,8 +103,9 @@ impl Program {
         if self.cluster.is_lost().is_none() {
             return Ok(());
         }
-        let (client, spill) = (&self.client, &self.spill);
-        let cluster = Cluster::open(client, self.workers, spill).await?;
+        let (client, identity) = (&self.client, &self.identity);
+        let cluster =
+            Cluster::open(client, identity, self.workers, &self.spill).await?;
         *lock(&self.urls) = cluster.urls();
         std::mem::replace(&mut self.cluster, cluster).close().await;
         Ok(())
@@ -96,6 +126,16 @@ impl Program {
             self.run(statement, i + 1 == n).await?;
         }
         Ok(())
+    }
+
+    /// Does a text end with the semicolon of a statement? One in a text or in a
+    /// comment does not end anything.
+    pub fn is_whole(text: &str) -> bool {
+        let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize();
+        let tokens = tokens.unwrap_or_default(); // a quote that is open
+        let last =
+            tokens.iter().rfind(|token| !matches!(token, Token::Whitespace(_)));
+        matches!(last, Some(Token::SemiColon))
     }
 
     pub fn parse(&self, text: &str) -> Result<Vec<Statement>> {
@@ -150,9 +190,17 @@ impl Program {
     }
 
     fn refused(&self, error: &DataFusionError) -> Fail {
+        if let DataFusionError::Context(what, error) = error
+            && what == SUBQUERY
+        {
+            return Fail::ran(error);
+        }
         let mut fail = Fail::refused(error);
-        let unknown = fail.text.contains("table") && fail.text.contains("not");
-        if unknown && let Some(names) = self.table_names() {
+        let Some(name) = missing_table(&fail.text) else { return fail };
+        if let Some(why) = self.left_out.get(name) {
+            return why.clone();
+        }
+        if let Some(names) = self.table_names() {
             fail.text += &format!("; there are: {names}");
         }
         fail
@@ -177,8 +225,15 @@ impl Program {
         &self,
         frame: DataFrame,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = frame.create_physical_plan().await;
-        plan.map_err(|error| self.refused(&error))
+        // Scalar subqueries run meanwhile.
+        tokio::select! {
+            biased;
+            fail = self.signals.next() => Err(fail),
+            fail = self.cluster.lost() => Err(fail),
+            plan = frame.create_physical_plan() => {
+                plan.map_err(|error| self.refused(&error))
+            }
+        }
     }
 
     fn stream(
@@ -194,7 +249,7 @@ impl Program {
         let begun = Instant::now();
         let plan = self.physical(frame).await?;
         let mut stream = self.stream(&plan)?;
-        let mut printer = Printer::new(&self.client, stream.schema());
+        let mut printer = Printer::new(&self.client, stream.schema())?;
         let progress = Progress::new(&self.client);
         let mut n_rows = 0;
         while let Some(batch) = self.next(&mut stream, &progress).await? {
@@ -259,18 +314,14 @@ impl Program {
         self.print_text(&format!("{text}\n{n} in {took:.3?}\n"))
     }
 
-    fn print_text(&self, text: &str) -> Result<()> {
-        use std::io::Write;
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes())
-            .and_then(|()| out.flush())
-            .map_err(|error| Fail::stdout(&error))
+    pub fn print_text(&self, text: &str) -> Result<()> {
+        begin::print(text).map_err(|error| Fail::stdout(&error))
     }
 
     /// Something to know, for a person who looks on.
     pub fn note(&self, text: &str) {
         if !self.client.quiet && std::io::stderr().is_terminal() {
-            eprintln!("{text}");
+            begin::complain(text);
         }
     }
 
@@ -310,6 +361,13 @@ fn rows_text(n: usize) -> String {
     if n == 1 { "1 row".into() } else { format!("{n} rows") }
 }
 
+/// The table of `table 'datafusion.public.t' not found`, of ours.
+fn missing_table(text: &str) -> Option<&str> {
+    let (_, name) = text.split_once("table 'datafusion.public.")?;
+    let (name, rest) = name.rsplit_once("' not found")?;
+    rest.is_empty().then_some(name)
+}
+
 /// A plan that computes rows, and does nothing else.
 fn is_query(plan: &LogicalPlan) -> bool {
     !matches!(
@@ -322,4 +380,38 @@ fn is_query(plan: &LogicalPlan) -> bool {
             | LogicalPlan::Analyze(_)
             | LogicalPlan::DescribeTable(_)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_semicolon_in_a_comment_ends_nothing() {
+        for text in ["SELECT 1;", "SELECT 1; -- done", "SELECT ';' ; /* ; */"] {
+            assert!(Program::is_whole(text), "{text}");
+        }
+        for text in [
+            "SELECT 1 -- first;",
+            "SELECT /* a;",
+            "SELECT 'a;",
+            "SELECT 1",
+            "-- ;",
+            "SELECT 1 /* a */ -- b;\n",
+        ] {
+            assert!(!Program::is_whole(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_table_that_is_missing_is_one() {
+        let text =
+            "Error during planning: table 'datafusion.public.a b' not found";
+        assert_eq!(missing_table(text), Some("a b"));
+        for text in
+            ["column 'x' of table t not found", "table 'a.b.c' not found"]
+        {
+            assert_eq!(missing_table(text), None);
+        }
+    }
 }

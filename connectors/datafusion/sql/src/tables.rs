@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{DirEntry, read_dir};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use datafusion::arrow::csv;
+use datafusion::arrow::datatypes::Schema;
 use datafusion::common::TableReference;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
@@ -21,6 +24,9 @@ use url::Url;
 use file_compression_type::FileCompressionType;
 
 use crate::fail::{Fail, Result};
+
+/// So many rows of a text tell the types of its columns.
+const ROWS: usize = 1000;
 
 /// Folders below each other that are looked into.
 const DEPTH: usize = 16;
@@ -48,44 +54,66 @@ struct Table {
     folder: bool,
 }
 
+/// Tables that cannot be read, and why: whoever asks for one is told.
+pub type LeftOut = BTreeMap<String, Fail>;
+
 /// Make tables of what is at a path.
-pub async fn register(session: &SessionContext, path: &Path) -> Result<()> {
+///
+/// # Errors
+/// There is nothing at the path that could be one.
+pub async fn register(
+    session: &SessionContext,
+    path: &Path,
+    left_out: &mut LeftOut,
+) -> Result<()> {
     let path = std::fs::canonicalize(path)
         .map_err(|error| Fail::input(format!("{}: {error}", path.display())))?;
     for (name, table) in find(&path)? {
         let known = session.table_exist(TableReference::bare(name.as_str()));
-        if known.unwrap_or(false) {
-            let text = format!("{}: {name} is a table already", path.display());
-            return Err(Fail::input(text));
+        let outcome = match table {
+            _ if known.unwrap_or(false) || left_out.contains_key(&name) => {
+                let path = path.display();
+                let text = format!("{path}: {name} is a table already");
+                return Err(Fail::input(text));
+            }
+            Err(fail) => Err(fail),
+            Ok(table) => add(session, &name, &table).await.map_err(|error| {
+                let text = error.strip_backtrace();
+                Fail::input(format!("{}: {text}", table.path.display()))
+            }),
+        };
+        if let Err(fail) = outcome {
+            left_out.insert(name, fail);
         }
-        add(session, &name, &table).await.map_err(|error| {
-            let text = error.strip_backtrace();
-            Fail::input(format!("{}: {text}", table.path.display()))
-        })?;
     }
     Ok(())
 }
 
-fn find(path: &Path) -> Result<BTreeMap<String, Table>> {
+/// By name; or why there is none of that name.
+type Tables = BTreeMap<String, Result<Table>>;
+
+fn find(path: &Path) -> Result<Tables> {
     let mut tables = BTreeMap::new();
     if path.is_file() {
         let Some(ending) = Ending::of(path) else {
             return Err(none(path, "no Parquet, CSV, JSON or Arrow file"));
         };
-        let table = Table { path: path.to_owned(), ending, folder: false };
-        tables.insert(table.name(), table);
+        put(
+            &mut tables,
+            Table { path: path.to_owned(), ending, folder: false },
+        );
         return Ok(tables);
     }
     let entries = entries(path)?;
     if entries.iter().any(|entry| is_partition(&entry.path())) {
-        add_folder(&mut tables, path)?;
+        add_folder(&mut tables, path);
     } else {
         for entry in entries {
             let path = entry.path();
             if path.is_dir() {
-                add_folder(&mut tables, &path)?;
+                add_folder(&mut tables, &path);
             } else if let Some(ending) = Ending::of(&path) {
-                put(&mut tables, Table { path, ending, folder: false })?;
+                put(&mut tables, Table { path, ending, folder: false });
             }
         }
     }
@@ -99,24 +127,35 @@ fn none(path: &Path, what: &str) -> Fail {
     Fail::input(format!("{}: {what}", path.display()))
 }
 
-fn add_folder(tables: &mut BTreeMap<String, Table>, path: &Path) -> Result<()> {
-    let Some(ending) = ending_below(path, DEPTH)? else {
-        return Ok(());
-    };
-    put(tables, Table { path: path.to_owned(), ending, folder: true })
+fn add_folder(tables: &mut Tables, path: &Path) {
+    match ending_below(path, DEPTH) {
+        Ok(None) => {}
+        Ok(Some(ending)) => {
+            put(tables, Table { path: path.to_owned(), ending, folder: true });
+        }
+        Err(fail) => {
+            tables.insert(folder_name(path), Err(fail));
+        }
+    }
 }
 
-fn put(tables: &mut BTreeMap<String, Table>, table: Table) -> Result<()> {
+fn put(tables: &mut Tables, table: Table) {
     let name = table.name();
-    if let Some(other) = tables.get(&name) {
-        return Err(Fail::input(format!(
+    let new = match tables.remove(&name) {
+        None => Ok(table),
+        Some(Ok(other)) => Err(Fail::input(format!(
             "{} and {} would both be the table {name}",
             other.path.display(),
             table.path.display()
-        )));
-    }
-    tables.insert(name, table);
-    Ok(())
+        ))),
+        Some(Err(fail)) => Err(fail),
+    };
+    tables.insert(name, new);
+}
+
+fn folder_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// Sorted; without what is hidden, or another program's state (`_SUCCESS`).
@@ -167,7 +206,52 @@ fn ending_below(folder: &Path, depth: usize) -> Result<Option<Ending>> {
     Ok(found)
 }
 
+/// In the order that DataFusion lists them.
+fn first_below(
+    folder: &Path,
+    ending: &Ending,
+    depth: usize,
+) -> Option<PathBuf> {
+    entries(folder).ok()?.into_iter().find_map(|entry| {
+        let path = entry.path();
+        match path.is_dir() {
+            true if depth == 0 => None,
+            true => first_below(&path, ending, depth - 1),
+            false => (Ending::of(&path)? == *ending).then_some(path),
+        }
+    })
+}
+
 impl Ending {
+    /// Is it CSV of some kind?
+    fn is_text(&self) -> bool {
+        matches!(self.kind, Kind::Csv | Kind::Tsv)
+    }
+
+    fn comma(&self) -> u8 {
+        if self.kind == Kind::Tsv { b'\t' } else { b',' }
+    }
+
+    /// The columns of a CSV file. DataFusion looks for them in pieces of it, and
+    /// mistakes some line ends within quotes for those of rows.
+    fn columns(&self, file: &Path) -> Option<Schema> {
+        let file = std::fs::File::open(file).ok()?;
+        let text = self.packed.convert_read(file).ok()?;
+        let format = csv::reader::Format::default()
+            .with_header(true)
+            .with_delimiter(self.comma());
+        let columns = format.infer_schema(BufReader::new(text), Some(ROWS));
+        columns.ok().map(|(schema, _)| schema)
+    }
+
+    /// The first byte of a text that is no space.
+    fn first_sign(&self, file: &Path) -> Option<u8> {
+        let file = std::fs::File::open(file).ok()?;
+        let text = self.packed.convert_read(file).ok()?;
+        let mut bytes = BufReader::new(text).bytes().map_while(|it| it.ok());
+        bytes.find(|byte| !byte.is_ascii_whitespace())
+    }
+
     fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let (stem, last) = name.rsplit_once('.')?;
@@ -195,7 +279,12 @@ impl Ending {
         (!stem.is_empty()).then_some(Self { kind, text, packed })
     }
 
-    fn format(&self, session: &SessionContext) -> Arc<dyn FileFormat> {
+    /// Of JSON: is each file one array?
+    fn format(
+        &self,
+        session: &SessionContext,
+        array: bool,
+    ) -> Arc<dyn FileFormat> {
         let options = session.state().default_table_options();
         match self.kind {
             Kind::Parquet => {
@@ -203,17 +292,17 @@ impl Ending {
                 Arc::new(format.with_options(options.parquet))
             }
             Kind::Csv | Kind::Tsv => {
-                let comma = if self.kind == Kind::Tsv { b'\t' } else { b',' };
                 let format = CsvFormat::default().with_options(options.csv);
                 Arc::new(
                     format
                         .with_has_header(true)
-                        .with_delimiter(comma)
+                        .with_delimiter(self.comma())
                         .with_file_compression_type(self.packed),
                 )
             }
             Kind::Json => {
                 let format = JsonFormat::default().with_options(options.json);
+                let format = format.with_newline_delimited(!array);
                 Arc::new(format.with_file_compression_type(self.packed))
             }
             Kind::Arrow => Arc::new(ArrowFormat),
@@ -229,6 +318,20 @@ impl Table {
             true => name.into_owned(),
             false => name[..name.len() - self.ending.text.len()].to_owned(),
         }
+    }
+
+    fn first(&self) -> Option<PathBuf> {
+        match self.folder {
+            true => first_below(&self.path, &self.ending, DEPTH),
+            false => Some(self.path.clone()),
+        }
+    }
+
+    /// The first file tells of all.
+    fn is_array(&self) -> bool {
+        let sign = |file: PathBuf| self.ending.first_sign(&file);
+        self.ending.kind == Kind::Json
+            && self.first().and_then(sign) == Some(b'[')
     }
 
     fn url(&self) -> datafusion::common::Result<ListingTableUrl> {
@@ -247,14 +350,21 @@ async fn add(
     table: &Table,
 ) -> datafusion::common::Result<()> {
     let state = session.state();
-    let options = ListingOptions::new(table.ending.format(session))
-        .with_file_extension(&table.ending.text);
+    let format = table.ending.format(session, table.is_array());
+    let options =
+        ListingOptions::new(format).with_file_extension(&table.ending.text);
     let mut config =
         ListingTableConfig::new(table.url()?).with_listing_options(options);
     if table.folder {
         config = config.infer_partitions_from_path(&state).await?;
     }
-    let config = config.infer_schema(&state).await?;
+    let config = match (config.clone().infer_schema(&state).await, table) {
+        (Err(error), Table { ending, .. }) if ending.is_text() => {
+            let schema = table.first().and_then(|file| ending.columns(&file));
+            config.with_schema(Arc::new(schema.ok_or(error)?))
+        }
+        (config, _) => config?,
+    };
     let cache = session.runtime_env().cache_manager.get_file_statistic_cache();
     let table = ListingTable::try_new(config)?.with_cache(cache);
     session.register_table(TableReference::bare(name), Arc::new(table))?;

@@ -82,8 +82,12 @@ pub struct Running {
 
 impl Running {
     pub fn start(args: &[&str], temporary: &Path) -> Self {
-        let mut command = command(args);
-        command.env("TMPDIR", temporary);
+        Self::of(command(args).env("TMPDIR", temporary))
+    }
+
+    pub fn of(command: &mut Command) -> Self {
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let err = child.stderr.take().unwrap();
@@ -94,6 +98,13 @@ impl Running {
         let mut line = String::new();
         within(self.out.read_line(&mut line)).await.unwrap();
         line
+    }
+
+    /// Where a worker says that it is.
+    pub async fn address(&mut self) -> String {
+        let line = self.line().await;
+        let at = line.strip_prefix("weir-sql worker at ");
+        at.unwrap_or_else(|| panic!("{line}")).trim().to_owned()
     }
 
     pub fn pid(&self) -> u32 {
