@@ -71,6 +71,42 @@ over! {
     gets_beyond_max_bytes_wait_for_room = crowd;
     memory_of_a_dropped_get_is_kept = dropped;
     what_is_known_is_read_again_and_again = again;
+    who_does_not_know_the_secret_reads_nothing = secret;
+}
+
+async fn secret(transport: &str) {
+    let (ours, other) = ("a".repeat(64), "b".repeat(64));
+    let psk = transport == "tcp";
+    let open = |secrets: &[&String], psk| {
+        let node = builder(transport, 1).tls_psk(psk);
+        let node = node.connect(std::time::Duration::from_secs(1));
+        let with =
+            |node: weir::NodeBuilder, it: &&String| node.secret(it.as_bytes());
+        secrets.iter().fold(node, with).open()
+    };
+    let owner = open(&[&ours], psk).unwrap();
+    let mut memory = owner.memory(8).unwrap();
+    memory.copy_from_slice(b"for some");
+    let name = Name::new(SPACE, 1);
+    let _region = memory.publish(name).unwrap();
+    let read = async |reader: Node| {
+        let peer = reader.peer(&owner.address())?;
+        let fetch = reader.fetch(0).open()?;
+        let lent = fetch.get(&peer, name, 0..8).await?;
+        Ok::<_, weir::Error>(lent.to_vec())
+    };
+    for secrets in [&[&ours][..], &[&other, &ours]] {
+        let got = read(open(secrets, psk).unwrap()).await.unwrap();
+        assert_eq!(got, b"for some");
+    }
+    assert!(read(open(&[&other], psk).unwrap()).await.is_err());
+    assert!(read(open(&[], false).unwrap()).await.is_err());
+    let short = String::from("short");
+    let error = open(&[&short], psk).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Arg);
+    // A file is the same, and is looked at by libweir.
+    let none = builder(transport, 1).secret_file("/nowhere").open();
+    assert!(none.err().unwrap().to_string().contains("/nowhere"));
 }
 
 /// Over shm such gets end while they are posted, and wake nobody.
