@@ -245,6 +245,7 @@ async fn other_errors_name_no_tables() {
         "SELECT * FROM t WHERE table_x = 1",
         "SELECT 'table' || x, 'not' FROM t",
         "INSERT INTO t SELECT 1",
+        "CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '/nowhere/x.csv'",
     ] {
         let said = run(&["-w", "0", "-d", &case.data, sql]).await;
         assert_ne!(said.status, 0, "{sql}");
