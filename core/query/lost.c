@@ -120,11 +120,16 @@ void wi_query_decline(struct wi_link *l)
 
 /* ---- deadlines ----------------------------------------------------------- */
 
-/* How long a member that knows of nothing lets the others speak first; and half
- * of it one that waits for rows. */
+/* How long a member that knows of nothing lets the others speak first. */
 static uint64_t grace_of(const struct weir_query *q)
 {
     return q->engine->cfg.detect_ns / 4;
+}
+
+/* And one that waits for rows: not long beside what the query was given. */
+static uint64_t pause_of(const struct weir_query *q)
+{
+    return wi_min_u64(grace_of(q) / 2, (q->deadline_ns - q->opened_ns) / 8);
 }
 
 /* Every member finds this at about the same time, and each knows something else
@@ -134,7 +139,7 @@ static void overdue(struct weir_query *q, uint64_t now_ns)
 {
     static const char passed[] = "deadline passed: ";
     uint64_t until = wi_time_add(q->deadline_ns, grace_of(q));
-    uint64_t soon = wi_time_add(q->deadline_ns, grace_of(q) / 2);
+    uint64_t soon = wi_time_add(q->deadline_ns, pause_of(q));
     char text[WI_TEXT_BYTES];
     memcpy(text, passed, sizeof(passed));
     char *missing = text + sizeof(passed) - 1;
@@ -160,7 +165,7 @@ static uint64_t next_deadline(const struct weir_query *q)
     uint64_t now_ns = q->engine->now_ns;
     uint64_t next = q->deadline_ns;
     if (next <= now_ns) {
-        next = wi_time_add(q->deadline_ns, grace_of(q) / 2);
+        next = wi_time_add(q->deadline_ns, pause_of(q));
     }
     if (next <= now_ns) {
         next = wi_time_add(q->deadline_ns, grace_of(q));
