@@ -5,7 +5,7 @@
 foreach(check includes headers atomics sizes api_docs probes spdx calls locale
               columns paths warnings format doxygen when_changed
               downloads selftest)
-  weir_check(${check} 120 test/scripts/check_${check}.sh ${PROJECT_SOURCE_DIR})
+  weir_check(${check} 300 test/scripts/check_${check}.sh ${PROJECT_SOURCE_DIR})
 endforeach()
 
 weir_check(rooms 120 test/scripts/check_rooms.sh ${PROJECT_SOURCE_DIR}

@@ -38,14 +38,14 @@ for transport in shm tcp; do
     kill -CONT "$1" "$2" "$3"
     for node in 0 1; do
         ask "^weir: process $node of 3: node: 1 query, "
-        ask "^weir: process $node of 3: query [0-9]* shuffle [0-9]* .s. worker 0 \
-writer: .*process 2 of 3 worker 0.* not released"
+        ask "^weir: process $node of 3: query [0-9]* shuffle [0-9]* .s. \
+worker 0 writer: .*process 2 of 3 worker 0.* not released"
     done
     kill -STOP "$3"
     stopped "$3" || fail "process 2 of 3 is over"
     for node in 0 1; do
-        ask "^weir: process $node of 3: query [0-9]* shuffle [0-9]* .s. worker 0 \
-writer: waits for room at process 2 of 3 worker 0, ring full for "
+        ask "^weir: process $node of 3: query [0-9]* shuffle [0-9]* .s. \
+worker 0 writer: waits for room at process 2 of 3 worker 0, ring full for "
     done
     # What a stopped process says, it says later: only then is there more of it.
     said=$(grep -c '^weir: process 2 of 3: node: ' err || true)
