@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known to be different, each with its reason. Whatever is not here is
+a fault of somebody's, and fails the test. A difference is looked up as it was
+found, and once more when its statement is small.
+
+SEMANTICS  marks of statements that DuckDB is not asked: it means another thing
+LISTED     differences that are let pass: who differs, how it is recognized
+"""
+import re
+
+SEMANTICS = {
+    "wild float":
+        "DataFusion orders floats by IEEE 754's total order, in which -0.0 is "
+        "less than 0.0 and a negative NaN less than all; to DuckDB zeros are "
+        "equal and NaN is the greatest.",
+    "all but union":
+        "DataFusion plans INTERSECT ALL and EXCEPT ALL as semi and anti joins, "
+        "which do not count how often a row is there. Wrong, but the same with "
+        "workers.",
+}
+
+
+class Listed:
+    """name, reason
+    pair         WEIR, PLAIN or DUCK: who differs; None: whoever
+    error        pattern in the text of the error that one of them gave
+    sql, marks   of the statement
+    kind         how Difference.kind begins
+    """
+
+    def __init__(self, name, reason, pair, error=None, sql=None, marks=(),
+                 kind=""):
+        self.name, self.reason, self.pair = name, reason, pair
+        self.error = error and re.compile(error)
+        self.sql = sql and re.compile(sql)
+        self.marks, self.kind = frozenset(marks), kind
+
+    def covers(self, difference, sql, marks):
+        pair = group(difference.left), group(difference.right)
+        return (self.pair in (pair, None) and self.marks <= marks and
+                difference.kind.startswith(self.kind) and
+                (self.sql is None or self.sql.search(sql) is not None) and
+                (self.error is None or
+                 self.error.search(difference.text) is not None))
+
+
+def group(name):
+    """weir-2 and weir-4 are one to the table."""
+    return name.split("-")[0]
+
+
+# Weir and plain DataFusion; that with many partitions and with one, where weir
+# did as the former; plain DataFusion and DuckDB.
+WEIR, PLAIN, DUCK = ("weir", "plain"), ("plain", "plain"), ("plain", "duckdb")
+
+LISTED = [
+    # DuckDB refuses
+    Listed("duckdb: outer join on a subquery",
+           "DuckDB has no outer join whose condition has a subquery.", DUCK,
+           error="Cannot perform non-inner join on subquery"),
+    Listed("duckdb: internal error", "A fault of DuckDB 1.5.5.", DUCK,
+           error="INTERNAL Error"),
+    Listed("is a subquery with several rows run?",
+           "It fails in both, but neither has to run what no row asks for.",
+           DUCK, marks={"several rows"}, error="[Mm]ore than one row"),
+    # DataFusion refuses, with workers and without
+    Listed("NOT IN, correlated",
+           "DataFusion's join for it has one key.", DUCK,
+           error="null_aware anti join only supports single column"),
+    Listed("subquery in that place",
+           "DataFusion plans scalar, IN and EXISTS subqueries as joins, and "
+           "has none for all places.", DUCK,
+           error="Physical plan does not support logical expression "
+           "(ScalarSubquery|InSubquery|Exists|SetComparison)"),
+    Listed("correlated subquery in that place",
+           "DataFusion has it in few places.", DUCK,
+           error="Correlated scalar subquery (can only be used in|in the "
+           "GROUP BY clause must)"),
+    Listed("sliding accumulator",
+           "DataFusion's bool_and and others have none.", DUCK,
+           error="can not be used as a sliding accumulator"),
+    Listed("ranges over values without a distance",
+           "A window without a frame is one of a RANGE, and DataFusion wants "
+           "numbers or texts for that, not binary values or times.", DUCK,
+           error="Cannot run range queries on datatype"),
+    Listed("minus a dictionary's integer", "DataFusion has no such kernel.",
+           DUCK, error="Unary operator '-' only supports signed numeric"),
+    Listed("ROLLUP of a subquery", "DataFusion's parser takes it for a set.",
+           DUCK, error="ParserError", marks={"grouping sets"}),
+    Listed("HAVING without a column",
+           "DataFusion takes a literal or a subquery for a column that is not "
+           "grouped.", DUCK, error="HAVING clause references"),
+    Listed("literal NOT IN",
+           "DataFusion's rule wants a column there.", DUCK,
+           error="single expression required"),
+    Listed("correlated subquery that may have several rows",
+           "DataFusion wants an aggregate in it, or LIMIT 1.", DUCK,
+           error="Correlated scalar subquery must be aggregated to return at "
+           "most one row"),
+    Listed("orders of aggregates",
+           "DataFusion sorts once for all aggregates of a query.", DUCK,
+           error="Conflicting ordering requirements in aggregate"),
+    Listed("IGNORE NULLS within an argument",
+           "DataFusion passes it on to functions in that argument.", DUCK,
+           error="NULLS are not permitted for"),
+    Listed("casts in aggregates' names",
+           "DataFusion names sum(CAST(x AS DOUBLE)) and sum(x) alike.", DUCK,
+           error="duplicate unqualified field name"),
+    Listed("names of subqueries",
+           "DataFusion's rules that make joins of subqueries, or aggregates "
+           "around them, look for names from before an alias.", DUCK,
+           error="Optimizer rule '[a-z_]+' failed.*No field named"),
+    Listed("nothing but NULL in a subquery",
+           "DataFusion takes a literal in it to be never NULL, also where "
+           "there is no row. Workers may answer where one process fails.",
+           None,
+           error="is declared as non-nullable but contains null values"),
+    # DataFusion gets wrong, with workers and without
+    Listed("date_trunc of NULL",
+           "DataFusion computes with what lies under a NULL; a debug build "
+           "panics of the overflow.", DUCK, kind="lost",
+           error="date_trunc.rs"),
+    Listed("sort-merge join with a filter",
+           "With prefer_hash_join = false DataFusion's join reads past its "
+           "mask.", PLAIN, error="sort_merge_join/filter.rs"),
+    Listed("sort below a sort-merge join",
+           "With prefer_hash_join = false, and several partitions, DataFusion "
+           "takes columns of the other side.", PLAIN,
+           error="column types must match schema types"),
+    Listed("order of a constant",
+           "DataFusion takes a column that is constant on one side of an outer "
+           "join for constant behind it, and plans without a sort.", PLAIN,
+           error="does not satisfy order requirements"),
+    Listed("order of a constant, without an error",
+           "The same in one partition: rows come as they come.", DUCK,
+           kind="order", sql="(LEFT|RIGHT|FULL) JOIN"),
+    Listed("NULL NOT IN a subquery",
+           "It is NULL unless the subquery is empty; to DataFusion it is "
+           "true.", DUCK, kind="rows",
+           sql=r"NULL[^()]*\)+ NOT IN \(SELECT"),
+    # weir-sql, not plain DataFusion
+    Listed("generate_series without columns",
+           "datafusion-proto 55.2 forgets that no column of it is wanted.",
+           WEIR, sql="generate_series",
+           error="number of columns.1. must match number of fields.0"),
+    Listed("grouping sets in three steps",
+           "With distributed.partial_reduce = true, which is not the default, "
+           "DataFusion begins empty grouping sets twice.", WEIR,
+           marks={"grouping sets"}, error="init_empty_grouping_sets"),
+]
+
+
+def listed(difference, sql, marks):
+    """The entry that covers a difference, or None."""
+    for entry in LISTED:
+        if entry.covers(difference, sql, marks):
+            return entry
+    return None
