@@ -195,6 +195,7 @@ test-rust: static ## tests, lints and docs of the Rust bindings (needs cargo)
 	        -- -D warnings; \
 	else echo 'cargo clippy: not installed, left out'; fi
 
+SQL_BUILT := $(CARGO_TARGET_DIR)-datafusion/release/weir-sql
 # What the tests of SQL ask, and of whom: made once per user, not per clone.
 SQL_DATA := $(HOME)/.cache/weir/sql-duckdb-1.5.5
 # One pattern: of two, GNU make takes one run for both folders of a scale.
@@ -204,13 +205,19 @@ $(SQL_DATA)/tpc%: | setup-bench
 
 CARGO_SQL := cd connectors/datafusion && WEIR_BUILD_DIR=$(CURDIR)/$(REL) \
     WEIR_SQL_DATA=$(SQL_DATA) CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-datafusion
-# Without LONG=1 neither the 99 queries of TPC-DS, nor the bench.
+# Without LONG=1 neither the 99 queries of TPC-DS, nor the bench, and of random
+# statements, which DuckDB answers as well, some hundreds.
+DIFFERENTIAL := connectors/datafusion/tests/differential
 test-sql: static ## DataFusion over Weir (needs cargo; LONG=1: all of it)
 test-sql: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpcds-0.01
 	@$(CARGO_SQL) cargo test --locked \
 	    $(if $(LONG),--workspace,-p weir-datafusion -p weir-sql -- \
 	        --skip tpcds_)
 	@test/install/hardened.sh $(CARGO_TARGET_DIR)-datafusion/debug/weir-sql
+	@$(PYTHON_TPC) $(DIFFERENTIAL)/test_differential.py
+	@$(PYTHON_TPC) $(DIFFERENTIAL)/run.py --jobs 2 --seed 1 \
+	    --weir-sql $(CARGO_TARGET_DIR)-datafusion/debug/weir-sql \
+	    --statements $(if $(LONG),5000,200)
 
 test-sql-long: static ## all answers at SF 1, and 1,000 queries with kills
 test-sql-long: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpch-0.1 $(SQL_DATA)/tpch-1 \
@@ -218,9 +225,11 @@ test-sql-long: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpch-0.1 $(SQL_DATA)/tpch-1 \
 	@$(CARGO_SQL) cargo build --locked --release --example worker
 	@$(CARGO_SQL) cargo test --locked --release --test answers --test kills -- \
 	    --include-ignored --nocapture --test-threads=1 $(ARGS)
+	@$(CARGO_SQL) cargo build --locked --release -p weir-sql
+	@$(PYTHON_TPC) $(DIFFERENTIAL)/run.py --jobs 2 --seed 2 \
+	    --weir-sql $(SQL_BUILT) --statements 50000
 
 # Stripped; what debuggers want lies beside it.
-SQL_BUILT := $(CARGO_TARGET_DIR)-datafusion/release/weir-sql
 sql: static ## build/weir-sql, SQL over files (needs cargo; slow when cold)
 	@[ -e $(SQL_BUILT) ] || echo "weir-sql: this compiles DataFusion, some" \
 	    "450 crates: an hour of processor time or more, once"

@@ -110,6 +110,9 @@ LISTED = [
            "DataFusion's rules that make joins of subqueries, or aggregates "
            "around them, look for names from before an alias.", DUCK,
            error="Optimizer rule '[a-z_]+' failed.*No field named"),
+    Listed("quantified subquery in ON",
+           "The same, of a relation's own columns.", DUCK,
+           marks={"quantified"}, error="No field named"),
     Listed("nothing but NULL in a subquery",
            "DataFusion takes a literal in it to be never NULL, also where "
            "there is no row. Workers may answer where one process fails.",
@@ -143,10 +146,6 @@ LISTED = [
            "datafusion-proto 55.2 forgets that no column of it is wanted.",
            WEIR, sql="generate_series",
            error="number of columns.1. must match number of fields.0"),
-    Listed("grouping sets in three steps",
-           "With distributed.partial_reduce = true, which is not the default, "
-           "DataFusion begins empty grouping sets twice.", WEIR,
-           marks={"grouping sets"}, error="init_empty_grouping_sets"),
 ]
 
 
