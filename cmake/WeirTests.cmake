@@ -76,6 +76,9 @@ if(WEIR_SANITIZE OR CMAKE_CROSSCOMPILING)
   set(weir_slowness 4)
   set(weir_runner test/sanitizer/runner.c)
 endif()
+if(WEIR_SANITIZE MATCHES "thread")
+  set(weir_slowness 8)
+endif()
 string(
   JOIN ";" weir_test_environment
   "UBSAN_OPTIONS=print_stacktrace=1"
