@@ -40,9 +40,8 @@ struct identity {
     "With --secret-file: no way to other hosts but TLS by the secret; auto "   \
     "leaves RDMA out, which is not encrypted"
 #define IDENTITY_PLAIN_DOC                                                     \
-    "With --secret-file: no TLS over tcp, at all nodes. Whoever is on the "    \
-    "way "                                                                     \
-    "can read and alter statements and rows"
+    "With --secret-file, and at all nodes: no TLS over tcp. Whoever is on "    \
+    "the way can read and alter statements and rows"
 #define IDENTITY_NAME_DOC "Of the node, as its certificate has it [HOST-PID]"
 
 #define IDENTITY_SERVER_DOC                                                    \

@@ -38,7 +38,8 @@ enum way { FORK, BARE };
 
 struct sleeper {
     pid_t pid;
-    int hold[2];
+    int line[2]; /* its end and ours: it says when it is there, and ends when
+                    ours is closed */
 };
 
 static pid_t fork_by(enum way way)
@@ -46,25 +47,29 @@ static pid_t fork_by(enum way way)
     return way == FORK ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0);
 }
 
+/* fork(2) may return here before it has returned in the child, which holds all
+ * descriptors until then: so the child is waited for. */
 static void sleeper_start(struct sleeper *s, enum way way)
 {
-    cr_assert_eq(pipe2(s->hold, O_CLOEXEC), 0);
+    char c = 0;
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s->line),
+                 0);
     s->pid = fork_by(way);
     cr_assert_geq(s->pid, 0);
     if (s->pid == 0) {
-        char c;
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)close(s->hold[1]);
-        _exit((int)read(s->hold[0], &c, 1));
+        (void)close(s->line[1]);
+        _exit(write(s->line[0], &c, 1) == 1 ? (int)read(s->line[0], &c, 1) : 1);
     }
-    (void)close(s->hold[0]);
+    (void)close(s->line[0]);
+    cr_assert_eq(read(s->line[1], &c, 1), 1, "the child has ended");
 }
 
 static void sleeper_end(struct sleeper *s)
 {
     int status = -1;
-    cr_assert_eq(waitpid(s->pid, &status, WNOHANG), 0, "it does not sleep");
-    (void)close(s->hold[1]);
+    cr_assert_eq(waitpid(s->pid, &status, WNOHANG), 0, "it slept no more");
+    (void)close(s->line[1]);
     cr_assert_eq(waitpid(s->pid, &status, 0), s->pid);
     cr_assert_eq(status, 0);
 }
