@@ -22,7 +22,7 @@ build="$tool g++ libcriterion-dev libcsv-dev libsqlite3-dev util-linux
        iproute2 openssl locales"
 # libclang-rt-14-dev: sanitizers and libFuzzer of clang
 # python3-matplotlib: the report of the benches, which is tested, too
-check="clang clang-format clang-tidy libclang-rt-14-dev doxygen spin
+check="clang clang-format clang-tidy libclang-rt-14-dev doxygen spin tcc
        python3-matplotlib"
 bench="openmpi-bin libopenmpi-dev iperf3 ucx-utils python3-venv
        python3-matplotlib"
