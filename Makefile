@@ -86,11 +86,12 @@ test-fresh: setup-fresh ## README's commands in bare roots of Debian
 	@test/fresh/run.sh $(ARGS)
 
 SANITIZED := -L 'unit|conformance' $(if $(LONG),-C long,)
+CHECKED := weir_checked $(if $(LONG),weir_checked_long,)
 test-sanitizers: ## unit and conformance tests under asan, ubsan, tsan
 test-sanitizers: build/asan/build.ninja build/tsan/build.ninja
-	@cmake --build build/asan -j $(JOBS) --target weir_checked
+	@cmake --build build/asan -j $(JOBS) --target $(CHECKED)
 	@test/scripts/run_tests.sh build/asan $(SANITIZED)
-	@cmake --build build/tsan -j $(JOBS) --target weir_checked
+	@cmake --build build/tsan -j $(JOBS) --target $(CHECKED)
 	@test/scripts/run_tests.sh build/tsan $(SANITIZED)
 
 test-upgrade: setup-build ## clusters of this version and the one before

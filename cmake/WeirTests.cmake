@@ -85,17 +85,31 @@ string(
   "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
   "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=100")
 
-# What takes long under a sanitizer and finds what something else finds: cases
-# of api and region run over shm and tcp, too; spi_tls and region_tls have TLS;
-# and what runs in the simulator has one thread. `make test-all` runs it, by
-# ctest -C long.
-set(weir_long "(api|region)_(auto|sim)$|api_tls|chbench")
+# What takes long there and finds what something else finds. Sanitizers: cases
+# of api run over shm with addresses and over tcp with threads, and those of
+# region, spi and strangers over both; spi_tls and region_tls have TLS; what
+# runs in the simulator, and most of unit.bench, has one thread. `make test-all`
+# runs it, by ctest -C long.
+set(weir_long "^$")
+if(WEIR_SANITIZE)
+  set(weir_long "(api|region)_(auto|sim)$|api_tls|chbench")
+endif()
 if(WEIR_SANITIZE MATCHES "thread")
-  string(APPEND weir_long "|offence|refused|operators|\\.sim$|_sim$")
+  string(APPEND weir_long "|offence|refused|operators|\\.sim$|_sim$|bench$"
+                          "|api_shm|scan_(client|serve)_tcp")
+elseif(WEIR_SANITIZE)
+  string(APPEND weir_long "|api_tcp")
+elseif(CMAKE_CROSSCOMPILING) # what is the same C on any processor
+  set(weir_long "_sim$|auto|chbench|offence|scan|seed|sockets|strangers|storm"
+                "operators|refused|identity|tls|api_tcp|bench|tools|launch"
+                "args")
+  list(JOIN weir_long "|" weir_long)
 endif()
 
-# What the sanitizer builds run, and so all that they need to build.
+# What builds with sanitizers and for other processors run, and so all that they
+# need to build; and what they run besides with -C long.
 add_custom_target(weir_checked)
+add_custom_target(weir_checked_long)
 
 function(weir_test_properties name label timeout)
   math(EXPR seconds "${timeout} * ${weir_slowness}")
@@ -106,7 +120,8 @@ function(weir_test_properties name label timeout)
                SKIP_RETURN_CODE 77
                ENVIRONMENT "${weir_test_environment}")
   # What takes longest begins first, so that it is not alone at the end.
-  if(name MATCHES "api_|memory_plan|models|offence|operators|region_sim|storm")
+  if(name MATCHES "api_|memory_plan|models|offence|operators|region_sim|storm"
+     OR name MATCHES "bench_report|check.install_weir|warnings")
     set_tests_properties(${name} PROPERTIES COST 10)
   endif()
 endfunction()
@@ -131,18 +146,21 @@ function(weir_criterion test label timeout)
   target_link_libraries(
     ${target} PRIVATE weir_flags ${weir_support_library} ${arg_LIBRARIES}
                       PkgConfig::WEIR_CRITERION ${CMAKE_DL_LIBS} m)
-  if(label MATCHES "unit|conformance")
-    add_dependencies(weir_checked ${target})
-  endif()
   if(NOT label STREQUAL "unit" AND test MATCHES "verbs")
     add_test(NAME ${test} COMMAND ${target} ${weir_jobs} CONFIGURATIONS vm)
     weir_test_properties(${test} vm 600)
-  elseif(WEIR_SANITIZE AND test MATCHES "${weir_long}")
-    add_test(NAME ${test} COMMAND ${target} ${weir_jobs} CONFIGURATIONS long)
-    weir_test_properties(${test} ${label} ${timeout})
-  else()
-    add_test(NAME ${test} COMMAND ${target} ${weir_jobs})
-    weir_test_properties(${test} ${label} ${timeout})
+    return()
+  endif()
+  set(when "")
+  set(checked weir_checked)
+  if(test MATCHES "${weir_long}")
+    set(when CONFIGURATIONS long)
+    set(checked weir_checked_long)
+  endif()
+  add_test(NAME ${test} COMMAND ${target} ${weir_jobs} ${when})
+  weir_test_properties(${test} ${label} ${timeout})
+  if(label MATCHES "unit|conformance")
+    add_dependencies(${checked} ${target})
   endif()
 endfunction()
 

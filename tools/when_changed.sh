@@ -7,7 +7,7 @@
 # INPUTs are files and folders of the last commit that COMMAND depends on. It is
 # left out if it was green with the same inputs, by the same compilers, less
 # than a day ago. What was green is noted in $XDG_CACHE_HOME/weir/green (the
-# user's cache: a fresh clone sees it).
+# user's cache: a fresh clone sees it). Outside of a clone it is run always.
 set -eu
 
 name=$1
@@ -25,6 +25,7 @@ if [ -n "$missing" ]; then
     exit 2
 fi
 
+git rev-parse --is-inside-work-tree >/dev/null 2>&1 || exec "$@"
 green=${XDG_CACHE_HOME:-$HOME/.cache}/weir/green
 # shellcheck disable=SC2086  # a list
 now=$({

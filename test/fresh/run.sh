@@ -12,6 +12,7 @@
 #   scan, adbc, rust, sql, spark
 #          the first commands of that document, as that user
 #   ci     .ci/run, as root, with all caches cold
+#   A+B    B in the root where A has been: user+scan
 #
 # Without CASE: root and user. The commands are the documents' own: a block of
 # code below a line <!-- fresh: NAME --> is what runs. Where a document says
@@ -257,12 +258,19 @@ SH
 }
 
 one_case() { # CASE
-    case=$1
-    echo "=== fresh: $suite, $case"
-    make_root "$case"
+    name=$1
+    make_root "${name%%+*}"
     lent=
     environment=
     [ -z "$caches" ] || lend_ccache
+    for case in $(echo "$name" | tr + ' '); do
+        echo "=== fresh: $suite, $case"
+        one_part
+    done
+    rm -rf --one-file-system "${work:?}/${name%%+*}"
+}
+
+one_part() {
     case $case in
     root | user)
         each README.md first
@@ -279,7 +287,6 @@ one_case() { # CASE
     ci) environment="$environment CI=true" && timed .ci/run try bash .ci/run ;;
     *) die "no case $case; see the head of $0" ;;
     esac
-    rm -rf --one-file-system "${work:?}/$case"
 }
 
 : >"$work/report"

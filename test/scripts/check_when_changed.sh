@@ -47,5 +47,8 @@ touch -d '25 hours ago' "$XDG_CACHE_HOME/weir/green/suite"
 expect RUNS "a day has gone by"
 "$tool" suite nowhere -- touch ran 2>/dev/null &&
     echo "an input that is not there is taken" >>"$bad"
+mv .git ../git
+expect RUNS "outside of a clone"
+expect RUNS "outside of a clone again"
 
 verdict "$bad"
