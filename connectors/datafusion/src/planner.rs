@@ -23,6 +23,7 @@ use datafusion::execution::{
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, execute_stream,
@@ -91,7 +92,7 @@ impl QueryPlanner for Planner {
         }
         let logical = self.with_values(logical, session).await?;
         let plan = self.distributed.create_physical_plan(&logical, session);
-        let why = match plan.await {
+        let why = match plan.await.and_then(reduced_once) {
             Ok(plan) => match why_here(&plan, &session.task_ctx()) {
                 None => return Ok(plan),
                 Some(why) => why,
@@ -103,6 +104,27 @@ impl QueryPlanner for Planner {
         let plan = planner.create_physical_plan(&logical, session).await?;
         Ok(Arc::new(OneNode { plan, why }))
     }
+}
+
+/// Without the merges of partial states (`distributed.partial_reduce`) of
+/// grouping sets: DataFusion Distributed 4.0 has each of them group by all sets
+/// once more, which gives rows twice. A merge changes no answer.
+fn reduced_once(
+    plan: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let plan = plan.transform_up(|plan| {
+        let groups = plan.downcast_ref::<AggregateExec>();
+        Ok(match groups {
+            Some(it)
+                if *it.mode() == AggregateMode::PartialReduce
+                    && it.group_expr().has_grouping_set() =>
+            {
+                Transformed::yes(Arc::clone(it.input()))
+            }
+            _ => Transformed::no(plan),
+        })
+    })?;
+    Ok(plan.data)
 }
 
 /// Why a plan cannot be distributed as it is.

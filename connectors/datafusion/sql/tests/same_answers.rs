@@ -375,6 +375,13 @@ async fn what_stays_on_one_node_says_why() {
                 .into(),
             "a recursive query runs on one node",
         ),
+        (
+            "SELECT a.id FROM t AS a
+                 LEFT ANTI JOIN generate_series(0, 3) AS g(c) ON true
+                 LEFT ANTI JOIN t AS b ON true"
+                .into(),
+            "LazyMemoryExec does not travel whole",
+        ),
     ] {
         let how = ["-w", "2", "--explain"];
         let plan = answer(data.path(), &how, &sql).await;
@@ -395,4 +402,45 @@ async fn what_stays_on_one_node_says_why() {
         assert!(plan.out.contains("Network"), "{sql}: {}", plan.out);
         assert!(!plan.out.contains("OneNodeExec"), "{sql}: {}", plan.out);
     }
+}
+
+#[tokio::test]
+async fn grouping_sets_whose_states_are_merged_on_the_way() {
+    let data = data().await;
+    let merged = "SET distributed.partial_reduce = true; ";
+    for groups in ["ROLLUP (p)", "CUBE (p, v)", "p, v"] {
+        let sql = format!(
+            "SELECT p, count(*) AS n, sum(id) AS s FROM t
+             GROUP BY {groups} ORDER BY p, n, s"
+        );
+        let alone = answer(data.path(), &["-w", "0"], &sql).await;
+        assert_eq!(alone.status, 0, "{}", alone.err);
+        assert!(alone.out.lines().count() > 3, "{}", alone.out);
+        for how in WORKERS {
+            let sql = format!("{merged}{sql}");
+            let got = answer(data.path(), how, &sql).await;
+            assert_eq!(got.status, 0, "{how:?}: {}", got.err);
+            assert_eq!(alone.out, got.out, "{how:?}: {groups}");
+        }
+    }
+    let sql = "EXPLAIN SELECT p, v, count(*) FROM t GROUP BY p, v";
+    let sql = format!("{merged}{sql}");
+    let plan = answer(data.path(), &["-w", "2"], &sql).await;
+    assert!(plan.out.contains("PartialReduce"), "{}", plan.out);
+}
+
+#[tokio::test]
+async fn a_series_of_which_no_column_is_wanted() {
+    let data = data().await;
+    let all = [
+        "SELECT a.id FROM t AS a
+             LEFT ANTI JOIN generate_series(0, 3) AS g(c) ON true
+             LEFT ANTI JOIN t AS b ON true",
+        "SELECT a.id FROM t AS a
+             RIGHT JOIN generate_series(0, 7) AS g(c) ON true
+             LEFT JOIN edges AS b ON a.v = b.a
+             ORDER BY a.id",
+        "SELECT count(*) FROM generate_series(0, 3) AS g(c), t",
+    ];
+    same(data.path(), &all).await;
 }

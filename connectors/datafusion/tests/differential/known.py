@@ -141,11 +141,6 @@ LISTED = [
            "It is NULL unless the subquery is empty; to DataFusion it is "
            "true.", DUCK, kind="rows",
            sql=r"NULL[^()]*\)+ NOT IN \(SELECT"),
-    # weir-sql, not plain DataFusion
-    Listed("generate_series without columns",
-           "datafusion-proto 55.2 forgets that no column of it is wanted.",
-           WEIR, sql="generate_series",
-           error="number of columns.1. must match number of fields.0"),
 ]
 
 

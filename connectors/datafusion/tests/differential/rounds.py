@@ -27,9 +27,9 @@ SETTINGS = {
         1, 10),
     "datafusion.execution.collect_statistics": ("true", "false"),
 }
-# Of weir-sql with workers alone. Not distributed.partial_reduce: DataFusion
-# Distributed 4.0 gives the rows of GROUP BY ROLLUP (a) twice with it.
+# Of weir-sql with workers alone.
 SPREAD = {
+    "distributed.partial_reduce": ("true",),
     "distributed.broadcast_joins": ("false",),
     "distributed.children_isolator_unions": ("false",),
     "distributed.shuffle_batch_size": (3,),
