@@ -7,9 +7,6 @@ mod common;
 use common::*;
 use tempfile::{TempDir, tempdir};
 
-/// Rows without end, as far as a test goes.
-const ENDLESS: &str = "SELECT a.k FROM t a, t b, t c WHERE a.v + b.v < 99";
-
 /// A tenth of a second.
 const SHORT: std::time::Duration = std::time::Duration::from_millis(100);
 
@@ -203,11 +200,7 @@ async fn mistakes() {
 #[tokio::test]
 async fn files_that_cannot_be_tables_are_left_out() {
     let folder = tempdir().unwrap();
-    let write = |file: &str, text: &str| {
-        let path = folder.path().join(file);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
+    let write = |file: &str, text: &str| write(folder.path(), file, text);
     write("torn/t.parquet", "no parquet at all");
     write("twice/t.csv", "a\n1\n");
     write("twice/t.json", "{\"a\":1}\n");

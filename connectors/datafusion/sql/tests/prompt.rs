@@ -67,8 +67,8 @@ async fn a_prompt_outlives_its_queries_and_its_workers() {
     terminal.wait_for("not found; there are: t").await;
     // Ctrl-C gives up the query, not the prompt.
     terminal.wait_for("weir> ").await;
-    let endless = "SELECT a.k FROM t a, t b, t c WHERE a.v + b.v < 99;\n";
-    terminal.type_in(endless).await;
+    let endless = format!("{ENDLESS};\n");
+    terminal.type_in(&endless).await;
     terminal.wait_for("k\r\n").await;
     terminal.type_in("\x03").await;
     terminal.wait_for("weir-sql: interrupted").await;
@@ -78,7 +78,7 @@ async fn a_prompt_outlives_its_queries_and_its_workers() {
     assert_eq!(client.len(), 1);
     let workers = children(client[0]);
     assert_eq!(workers.len(), 2);
-    terminal.type_in(endless).await;
+    terminal.type_in(&endless).await;
     terminal.wait_for("k\r\n").await;
     send("-KILL", workers[0]).await;
     let lost = format!("(process {}) is lost", workers[0]);

@@ -304,11 +304,7 @@ async fn tiny_tables_on_many_workers() {
 #[tokio::test]
 async fn json_may_be_arrays() {
     let folder = tempdir().unwrap();
-    let write = |file: &str, text: &str| {
-        let path = folder.path().join(file);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
+    let write = |file: &str, text: &str| write(folder.path(), file, text);
     write("one.json", "\n[{\"a\": 1, \"b\": \"x\"},\n {\"a\": 2}, {\"a\": 1}]");
     for i in 0..5 {
         write(&format!("t/{i}.json"), &format!("[{{\"a\":{i}}},{{\"a\":1}}]"));

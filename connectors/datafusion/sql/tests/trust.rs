@@ -38,8 +38,6 @@ fn ports(pid: u32) -> Vec<u16> {
     lines.collect()
 }
 
-const ENDLESS: &str = "SELECT a.k FROM t a, t b, t c WHERE a.v + b.v < 99";
-
 /// Workers that a command starts run nobody else's plans.
 #[tokio::test]
 async fn workers_of_a_command_take_plans_of_it_alone() {

@@ -13,6 +13,10 @@ use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 /// So long that only a hang takes it.
 const LONG: Duration = Duration::from_secs(120);
 
+/// Of a table t of series(1500): it gives rows soon, and has not ended when
+/// somebody asks for its end.
+pub const ENDLESS: &str = "SELECT a.k FROM t a, t b, t c WHERE a.v + b.v < 99";
+
 /// Fail a test that hangs, instead of hanging.
 pub async fn within<T>(future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(LONG, future).await {
@@ -62,6 +66,13 @@ pub async fn make(folder: &Path, file: &str, sql: &str) {
     let path = folder.join(file);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     rows(&["--workers", "0", "--out", path.to_str().unwrap(), sql]).await;
+}
+
+/// A file in a folder.
+pub fn write(folder: &Path, file: &str, text: &str) {
+    let path = folder.join(file);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
 }
 
 /// k 0..n, in v its residue by 7, a text in s.
