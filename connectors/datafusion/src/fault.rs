@@ -2,9 +2,29 @@
 //! An error of DataFusion on its way to a consumer, which gets one of the same
 //! kind: who looks for `ResourcesExhausted` finds it (`find_root`).
 
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+
 use arrow::error::ArrowError;
-use datafusion::common::DataFusionError;
+use datafusion::common::{DataFusionError, Result, exec_err};
+use futures::FutureExt;
 use prost::Message;
+
+/// What a future gives; a panic in it is an error. What it had borrowed is as
+/// the panic left it.
+pub async fn caught<T>(run: impl Future<Output = Result<T>>) -> Result<T> {
+    let outcome = AssertUnwindSafe(run).catch_unwind().await;
+    outcome.unwrap_or_else(|panic| {
+        exec_err!("a task has panicked: {}", text_of(&*panic))
+    })
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("no text")
+}
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Fault {

@@ -3,26 +3,24 @@
 //! far as its window goes, and what comes of it waits for the next NEXT.
 
 use std::collections::{HashMap, VecDeque};
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arrow::ipc::writer::StreamEncoder;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::{DataFusionError, exec_err};
+use datafusion::common::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{
     MemoryConsumer, MemoryPool, MemoryReservation,
 };
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use prost::Message;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, TryAcquireError};
 use tokio_util::task::AbortOnDropHandle;
 use weir::{Ask, ErrorKind};
 
 use crate::compact::compact;
-use crate::fault::Fault;
-use crate::push::text_of;
+use crate::fault::{Fault, caught};
 use crate::slots::{Place, Places, Pool};
 use crate::wire::{
     ANSWER_BYTES, Answer, Delivery, Give, INLINE_BYTES, PIECE_BYTES, WINDOW,
@@ -100,12 +98,7 @@ impl Group {
         for (i, stream) in streams.into_iter().enumerate() {
             let group = self.clone();
             let task = tokio::spawn(async move {
-                let outcome = group.produce(i as u32, stream);
-                let outcome = AssertUnwindSafe(outcome).catch_unwind().await;
-                let outcome = outcome.unwrap_or_else(|panic| {
-                    exec_err!("a task has panicked: {}", text_of(&*panic))
-                });
-                match outcome {
+                match caught(group.produce(i as u32, stream)).await {
                     Ok(blocked) => group.end_of(i as u32, blocked),
                     Err(error) => group.fault(i as u32, &error),
                 }

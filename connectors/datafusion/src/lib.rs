@@ -44,6 +44,7 @@ mod stream;
 mod travel;
 mod wire;
 
+pub use fault::caught;
 pub use planner::{SUBQUERY, distribute};
 pub use resolver::{WeirChannelResolver, push_header, worker_url};
 pub use scan::WholeArrays;

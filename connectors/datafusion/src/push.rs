@@ -9,9 +9,7 @@
 //! What is held is told to DataFusion's memory pool; what the pool has no room
 //! for goes to disk.
 
-use std::any::Any;
 use std::collections::VecDeque;
-use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -32,11 +30,12 @@ use datafusion::physical_plan::metrics::{
 use datafusion::physical_plan::repartition::REPARTITION_RANDOM_STATE;
 use datafusion::physical_plan::spill::SpillManager;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::fault::caught;
 use crate::gather::{Gather, Source};
 use crate::wire::WINDOW;
 
@@ -405,10 +404,7 @@ impl Shared {
 
 impl Input {
     async fn run(mut self) {
-        let outcome = AssertUnwindSafe(self.gather_all()).catch_unwind().await;
-        let outcome = outcome.unwrap_or_else(|panic| {
-            exec_err!("a task has panicked: {}", text_of(&*panic))
-        });
+        let outcome = caught(self.gather_all()).await;
         self.shared.end(outcome);
     }
 
@@ -465,13 +461,6 @@ impl Input {
         }
         Ok(())
     }
-}
-
-/// What a panic says.
-pub(crate) fn text_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("no text")
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use futures::StreamExt;
 use url::Url;
-use weir_datafusion::SUBQUERY;
+use weir_datafusion::{SUBQUERY, caught};
 
 use crate::args::Client;
 use crate::cluster::{Cluster, Spill};
@@ -148,6 +148,16 @@ impl Program {
 
     /// One statement; of a script, the last one.
     pub async fn run(&self, statement: Statement, last: bool) -> Result<()> {
+        let mut outcome = Ok(());
+        let ran = caught(async {
+            outcome = self.statement(statement, last).await;
+            Ok(())
+        });
+        ran.await.map_err(|panic| Fail::ran(&panic))?;
+        outcome
+    }
+
+    async fn statement(&self, statement: Statement, last: bool) -> Result<()> {
         let plan = self.session.state().statement_to_plan(statement).await;
         let plan = plan.map_err(|error| self.refused(&error))?;
         let (plan, mode) = self.mode(plan, last);

@@ -341,3 +341,21 @@ async fn a_memory_limit_that_is_set_holds_for_workers() {
     let spills = stages.split("spill_count=").skip(1);
     assert!(spills.filter(|it| !it.starts_with('0')).count() > 0, "{stages}");
 }
+
+/// DataFusion 55 computes with what lies under a NULL, and where overflows are
+/// looked for it panics. One process has its rows in the thread of the prompt.
+#[cfg(debug_assertions)]
+#[tokio::test]
+async fn a_panic_is_an_error_of_its_statement() {
+    let case = case().await;
+    let sql =
+        "SELECT date_trunc('hour', max(TIMESTAMP '1999-12-31 06:00:00.25')
+                   FILTER (WHERE false)) FROM t GROUP BY v";
+    for workers in ["0", "2"] {
+        let args = ["-w", workers, "-d", &case.data, sql];
+        let said = run(&args).await;
+        assert_eq!(said.status, 1, "{}", said.err);
+        let last = said.err.lines().last().unwrap();
+        assert!(last.contains("has panicked: attempt to"), "{}", said.err);
+    }
+}
