@@ -110,10 +110,12 @@ Test(statement, functions_that_run_a_text_are_refused)
             "from \"query\" ('select 1')", "from system.main.query('select 1')",
             "from query/* */('select 1')", "from query--\n('select 1')",
             "from query\xc2\xa0('select 1')", "from\xc2\xa0query('select 1')",
-            "create temp macro m(x) as table from query(x)");
+            "create temp macro m(x) as table from query(x)",
+            "from U&\"quer\\0079\"('select 1')");
     TAKEN("select query from t", "select lower(query) from t",
           "select query, a from t where query = 'x'", "from query_table('t')",
-          "select my_query(1)", "select queryable(1)");
+          "select my_query(1)", "select queryable(1)",
+          "select menu&\"mask\" from t");
 }
 
 Test(statement, files_are_read_by_name_where_they_are_allowed)
