@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -54,10 +54,19 @@ impl Identity {
         let failed = |why: &dyn std::fmt::Display| {
             Fail::input(format!("--secret-file {}: {why}", file.display()))
         };
-        let mut from = std::fs::File::open(file).map_err(|e| failed(&e))?;
+        let mut open = std::fs::File::options();
+        open.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+        let mut from = open.open(file).map_err(|e| failed(&e))?;
         let about = from.metadata().map_err(|e| failed(&e))?;
         if !about.is_file() {
             return Err(failed(&"not a regular file"));
+        }
+        // SAFETY: it only tells.
+        let own = unsafe { libc::geteuid() };
+        if about.uid() != 0 && about.uid() != own {
+            let whose = about.uid();
+            let text = format!("of uid {whose}, not of uid {own} or root");
+            return Err(failed(&text));
         }
         if about.mode() & 0o027 != 0 {
             let text = "others may use it, or its group change it: chmod 600";
@@ -159,5 +168,25 @@ mod tests {
         ] {
             assert!(write(text, mode).is_err(), "{text} {mode:o}");
         }
+    }
+
+    #[test]
+    fn files_of_others_and_pipes_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("secret");
+        std::fs::write(&file, "a".repeat(64)).unwrap();
+        let own = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&file, own).unwrap();
+        assert!(Identity::read(&file).is_ok());
+        // Only root can give a file away.
+        if std::os::unix::fs::chown(&file, Some(65533), None).is_ok() {
+            let fail = Identity::read(&file).err().unwrap();
+            assert!(fail.text.contains("of uid 65533"), "{fail}");
+        }
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let fail = Identity::read(&pipe).err().unwrap(); // at once
+        assert!(fail.text.contains("not a regular file"), "{fail}");
     }
 }
