@@ -25,8 +25,10 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, execute_stream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, InputOrderMode,
+    PlanProperties, execute_stream,
 };
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion_distributed::{
@@ -140,6 +142,8 @@ fn why_here(
         if plan.is::<RecursiveQueryExec>() && has_boundary(plan) {
             // It runs its second half again and again, stages only once.
             why = Some("a recursive query runs on one node".to_owned());
+        } else if has_lost_order(plan) && has_boundary(plan) {
+            why = Some("a window has lost the order of its rows".to_owned());
         } else if plan.is_network_boundary() {
             why = travel::why_not(plan, context);
             return Ok(match why {
@@ -153,6 +157,23 @@ fn why_here(
         })
     });
     looked.err().map(|error| error.strip_backtrace()).or(why)
+}
+
+/// Is it a window that asks its input for an order by what it is partitioned
+/// by, and a boundary below has forgotten what made that order?
+fn has_lost_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let (keys, exprs) =
+        if let Some(window) = plan.downcast_ref::<WindowAggExec>() {
+            (window.partition_by_sort_keys(), window.window_expr())
+        } else if let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>()
+            && window.input_order_mode == InputOrderMode::Sorted
+        {
+            (window.partition_by_sort_keys(), window.window_expr())
+        } else {
+            return false;
+        };
+    let n = exprs.first().map_or(0, |expr| expr.partition_by().len());
+    keys.map_or(true, |keys| keys.len() < n)
 }
 
 fn has_boundary(plan: &Arc<dyn ExecutionPlan>) -> bool {

@@ -95,6 +95,7 @@ async fn windows_keep_their_filters_and_ignore_nulls() {
 #[tokio::test]
 async fn windows_over_one_partition_of_a_key() {
     let data = data().await;
+    write(data.path(), "rest.csv", "k,v\n1,2\n2,3\n3,4\n");
     let over = "OVER (PARTITION BY p ORDER BY id)";
     let all = [
         &*format!("SELECT id, sum(id) {over} FROM t WHERE p = 1 ORDER BY id"),
@@ -103,6 +104,9 @@ async fn windows_over_one_partition_of_a_key() {
             "SELECT * FROM (SELECT id, p, rank() {over} AS r FROM t)
              WHERE p = 1 ORDER BY id"
         ),
+        "SELECT max(1.0) OVER (PARTITION BY q.c) AS m
+         FROM (SELECT -2.0 AS c FROM t GROUP BY id) AS q
+             LEFT JOIN rest ON q.c <> q.c",
     ];
     same(data.path(), &all).await;
 }
