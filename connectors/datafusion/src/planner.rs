@@ -202,9 +202,9 @@ impl Planner {
             let found = values.iter().find(|(each, _)| each == subquery);
             found.map(|(_, value)| value.clone())
         };
-        let plan = plan.clone().transform_down(|plan| {
+        let plan = plan.clone().transform_up(|plan| {
             let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
+            let plan = plan.map_expressions(|expr| {
                 let name = names.save(&expr);
                 let expr = expr.transform_up(|expr| {
                     Ok(match &expr {
@@ -218,7 +218,9 @@ impl Planner {
                     })
                 })?;
                 Ok(expr.update_data(|expr| name.restore(expr)))
-            })
+            })?;
+            // A value may be NULL where the subquery's column never was.
+            plan.map_data(LogicalPlan::recompute_schema)
         });
         Ok(plan?.data)
     }

@@ -161,6 +161,9 @@ async fn scalar_subqueries_at_every_place() {
     let none = "(SELECT b FROM u WHERE b > 99)";
     let all = [
         format!("SELECT sum(id + {one}) AS s FROM t"),
+        "SELECT DISTINCT (SELECT 'a' FROM u WHERE b > 99) AS c FROM t
+         WHERE id < 0"
+            .into(),
         format!("SELECT p, max(id - {one}) FROM t GROUP BY p ORDER BY p"),
         format!("SELECT count(*) FILTER (WHERE id > {one}) AS n FROM t"),
         format!("SELECT id FROM t ORDER BY abs(id - {one}), id LIMIT 9"),
