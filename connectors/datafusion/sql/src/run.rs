@@ -148,13 +148,8 @@ impl Program {
 
     /// One statement; of a script, the last one.
     pub async fn run(&self, statement: Statement, last: bool) -> Result<()> {
-        let mut outcome = Ok(());
-        let ran = caught(async {
-            outcome = self.statement(statement, last).await;
-            Ok(())
-        });
-        ran.await.map_err(|panic| Fail::ran(&panic))?;
-        outcome
+        let ran = caught(async { Ok(self.statement(statement, last).await) });
+        ran.await.map_err(|panic| Fail::ran(&panic))?
     }
 
     async fn statement(&self, statement: Statement, last: bool) -> Result<()> {
