@@ -118,6 +118,30 @@ LISTED = [
            "there is no row. Workers may answer where one process fails.",
            None,
            error="is declared as non-nullable but contains null values"),
+    Listed("never NULL, or not?",
+           "An aggregate's input may be NULL to DataFusion's physical plan "
+           "where its logical plan says never (IS NOT FALSE of what is).",
+           DUCK, error="Physical input schema should be the same"),
+    Listed("coalesce of binary values",
+           "DataFusion has no common type of BinaryView and the others.", DUCK,
+           error="'coalesce' user-defined coercion failed"),
+    Listed("casts in names",
+           "DataFusion names CAST(x AS T) and x alike in what it plans for "
+           "GROUP BY and for subqueries.", DUCK,
+           error="Projections require unique expression names"),
+    Listed("ROLLUP of a condition",
+           "DataFusion rewrites NOT IN within it, and looks for its columns "
+           "by the name from before.", DUCK, marks={"grouping sets"},
+           error="No field named"),
+    Listed("ROLLUP of a subquery's value",
+           "Its value is put in where workers run, and DataFusion does not "
+           "expand sets of what is constant.", WEIR,
+           error="does not support logical expression GroupingSet"),
+    Listed("joins by dictionaries of integers",
+           "DataFusion's map of a join has none, or a join by sorting "
+           "compares none; which join is taken depends on partitions.", None,
+           error="Unsupported (type for ArrayMap: Dictionary|data type in "
+           "sort merge join comparator)"),
     # DataFusion gets wrong, with workers and without
     Listed("date_trunc of NULL",
            "DataFusion computes with what lies under a NULL; a debug build "
@@ -134,13 +158,36 @@ LISTED = [
            "DataFusion takes a column that is constant on one side of an outer "
            "join for constant behind it, and plans without a sort.", PLAIN,
            error="does not satisfy order requirements"),
+    Listed("order of a constant, in one partition",
+           "The same.", DUCK, error="does not satisfy order requirements"),
     Listed("order of a constant, without an error",
            "The same in one partition: rows come as they come.", DUCK,
            kind="order", sql="(LEFT|RIGHT|FULL) JOIN"),
-    Listed("NULL NOT IN a subquery",
-           "It is NULL unless the subquery is empty; to DataFusion it is "
-           "true.", DUCK, kind="rows",
-           sql=r"NULL[^()]*\)+ NOT IN \(SELECT"),
+    Listed("DISTINCT of a constant",
+           "The same: one group is taken for all rows.", None, kind="rows",
+           sql="DISTINCT.*(LEFT|RIGHT|FULL) JOIN"),
+    Listed("NOT IN a subquery, of NULL or in an expression",
+           "It may be NULL; to DataFusion's join for it, it is true.", DUCK,
+           kind="rows", sql=r"NOT IN \(SELECT"),
+    Listed("condition below an aggregate",
+           "DataFusion moves a condition that is never true below an aggregate "
+           "without a group, which gives a row nevertheless.", DUCK,
+           kind="rows", error="^1 and 0 rows; only the first has",
+           sql=r"(HAVING|WHERE)"),
+    Listed("CASE above an outer join",
+           "DataFusion takes it for false where a column is NULL, and makes "
+           "an inner join.", DUCK, kind="rows",
+           sql="(LEFT|RIGHT|FULL) JOIN.*WHERE.*CASE"),
+    Listed("anti join on a constant",
+           "DataFusion filters the left side by what is said of the right.",
+           DUCK, kind="rows", sql=r"ANTI JOIN \(SELECT.*\bAS\b"),
+    Listed("corr of constants",
+           "NULL to DataFusion, not a number to DuckDB.", DUCK, kind="rows",
+           sql=r"corr\(", error="not finite"),
+    Listed("first of a union, by what may be NULL",
+           "DataFusion keeps statistics of a maximum that is NULL, and cuts "
+           "off the wrong branch; workers have none.", WEIR, kind="rows",
+           sql=r"UNION ALL.*ORDER BY \w+ DESC.*LIMIT"),
 ]
 
 
