@@ -37,6 +37,8 @@ enum {
     TCP_SECRET,
     TCP_PSK,
     TCP_TLS,
+    SHM_NODE,
+    TCP_NODE,
     N_KNOWN
 };
 static const char *const names[N_KNOWN + 1] = {[SHM] = "shm",
@@ -50,7 +52,9 @@ static const char *const names[N_KNOWN + 1] = {[SHM] = "shm",
                                                [SHM_SECRET] = "shm-secret",
                                                [TCP_SECRET] = "tcp-secret",
                                                [TCP_PSK] = "tcp-psk",
-                                               [TCP_TLS] = "tcp-tls"};
+                                               [TCP_TLS] = "tcp-tls",
+                                               [SHM_NODE] = "shm-node",
+                                               [TCP_NODE] = "tcp-node"};
 
 static const char *mpi_shape = "bulk"; /* set once, before the series */
 
@@ -60,6 +64,17 @@ static weir_err run_weir(const char *name, const struct wb_plan_params *params,
     struct wb_plan_params p = *params;
     p.transport = name;
     return wb_plan_run(&wb_weir_engine, &p, seconds_out, err);
+}
+
+/* Rows are for nodes, not for their workers. */
+static weir_err run_to_node(const char *name,
+                            const struct wb_plan_params *params,
+                            double *seconds_out, struct weir_error *err)
+{
+    struct wb_plan_params p = *params;
+    p.to_node = true;
+    return run_weir(strcmp(name, names[SHM_NODE]) == 0 ? "shm" : "tcp", &p,
+                    seconds_out, err);
 }
 
 /* What a bench keeps is no secret. */
@@ -169,6 +184,7 @@ static struct wb_opponent opponent(uint32_t which)
                                        : which == MPI_TCP    ? run_mpi
                                        : which == LIMIT      ? run_limit
                                        : which == TCP_TLS    ? run_tls
+                                       : which >= SHM_NODE   ? run_to_node
                                        : which >= SHM_SECRET ? run_secret
                                                              : run_weir};
 }
@@ -223,8 +239,8 @@ static const struct option_row two_stage_options[] = {
     {"transports", 't', "LIST",
      "Whom to run: shm, tcp, verbs, auto, sockets, mpi, mpi-tcp; shm-secret "
      "and tcp-secret: of nodes that have a secret, without TLS; tcp-psk: TLS "
-     "by "
-     "that secret; tcp-tls: by certificates [shm,tcp,sockets]",
+     "by that secret; tcp-tls: by certificates; shm-node and tcp-node: rows go "
+     "to nodes, whose workers take them in turn [shm,tcp,sockets]",
      OPTION_OWN(take_opponents)},
     {"repeat", 'k', "K", "Interleaved runs of each [5]",
      OPTION_U32(struct two_stage, series.repeat, 1, WB_MAX_REPEAT)},

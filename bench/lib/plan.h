@@ -63,6 +63,7 @@ struct wb_plan_params {
     uint32_t frame_bytes;
     uint32_t ring_frames;
     bool no_checksum;
+    bool to_node; /* shuffles to nodes, not to workers */
     const struct weir_identity *identity; /* [nobody is asked] */
     struct wl_counter *counters; /* of all workers: rows of the running phase,
                                     in shared memory [NULL] */

@@ -45,6 +45,7 @@ struct wb_two_stage {
     weir_query *query;
     uint32_t workers;
     enum wb_row row;
+    bool to_node;
     struct wb_task *tasks[];
 };
 
@@ -65,6 +66,7 @@ static weir_err open_shuffles(struct wb_two_stage *p,
             .keys = keys,
             .n_keys = 1,
             .seed = seed[s],
+            .to = p->to_node ? WEIR_TO_NODE : WEIR_TO_WORKER,
         };
         weir_err rc = weir_shuffle_open(p->query, &params, &out[s], err);
         if (rc != WEIR_OK) {
@@ -132,6 +134,7 @@ weir_err wb_two_stage_open(weir_node *node,
     p->node = node;
     p->workers = params->workers;
     p->row = params->row;
+    p->to_node = params->to_node;
     weir_err rc = open_all(p, params->query_id, err);
     if (rc != WEIR_OK) {
         wb_two_stage_close(p);

@@ -39,6 +39,7 @@ struct wb_two_stage_params {
     uint32_t workers;  /* of every node */
     uint64_t query_id; /* the same on every member, not used before */
     enum wb_row row;   /* [narrow] */
+    bool to_node;      /* shuffles to nodes [to workers] */
 };
 
 /**

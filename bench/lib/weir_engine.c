@@ -16,6 +16,7 @@ struct engine {
     struct wl_nodes nodes;
     weir_node *node;
     enum wb_row row;
+    bool to_node;
     uint64_t queries;               /* opened so far: the same on all nodes */
     struct wb_two_stage *two_stage; /* of the running phase */
 };
@@ -46,6 +47,7 @@ static weir_err engine_open(const struct wb_node *plan, void **out,
     }
     e->nodes = nodes_of(plan);
     e->row = plan->params.row;
+    e->to_node = plan->params.to_node;
     weir_err rc = wl_nodes_open(&e->nodes, plan->self, &e->node, err);
     if (rc != WEIR_OK) {
         free(e);
@@ -66,7 +68,8 @@ static weir_err engine_prepare(void *engine, struct weir_error *err)
     struct engine *e = engine;
     struct wb_two_stage_params p = {.workers = e->nodes.params.workers,
                                     .query_id = ++e->queries,
-                                    .row = e->row};
+                                    .row = e->row,
+                                    .to_node = e->to_node};
     return wb_two_stage_open(e->node, &p, &e->two_stage, err);
 }
 

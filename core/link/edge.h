@@ -26,7 +26,8 @@
  * one per worker, and each frame says whose it is: whichever worker (or the
  * network thread) finds the ring marked puts the new frames on their workers'
  * *local queues*. If one of several consumers stops, its frames are dropped on
- * both sides while the ring goes on.
+ * both sides while the ring goes on. Of a shuffle to nodes (WEIR_TO_NODE) such
+ * a ring has one stream for all workers, who take turns (common.h).
  *
  * Who waits, and who is told (edge E5):
  *
@@ -59,6 +60,7 @@
 #include "core/link/item.h"
 #include "core/ring/ring.h"
 
+struct wi_common;
 struct wi_engine;
 struct wi_link;
 struct wi_worker;
@@ -193,6 +195,9 @@ struct wi_in {
     const struct wi_schema *schema; /* from attach on */
     uint8_t *offsets; /* from attach on: see wi_link; NULL: read in place */
     _Atomic(struct weir_query *) query; /* from attach on: holds a count */
+    _Atomic(struct wi_common *) common; /* any worker takes from it, common.h;
+                                         * set before `query`; NULL: not so */
+    uint32_t number;                    /* there */
     uint32_t n_streams;
     struct wi_stream *streams; /* n_streams: 1, or one per worker */
     uint64_t opened_ns;
@@ -222,6 +227,7 @@ struct wi_in {
     _Atomic uint32_t held_end;     /* written by: the scanner */
     _Atomic uint32_t dispatching;  /* node rings: the dispatcher's lock */
     _Atomic uint32_t dispatch_again;
+    _Atomic uint32_t turn; /* wi_turn; of rings that any worker takes from */
     /* written by: the dispatcher, once; read by the engine from its queue */
     struct wi_lq_node failed;
     _Atomic uint32_t fail_queued; /* 1: on the engine's queue; 2: was taken */

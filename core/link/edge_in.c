@@ -236,7 +236,7 @@ weir_err wi_in_on_notify(struct wi_link *l, const union wi_msg *msg,
         wi_in_advance(in); /* sends a credit that was held back */
     }
     if (in->consumer_worker == WI_ANY_WORKER) {
-        wi_in_dispatch(in);
+        wi_in_came(in);
         return WEIR_OK;
     }
     wi_in_mark(in, in->consumer_worker);

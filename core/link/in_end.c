@@ -72,6 +72,9 @@ void wi_in_finish(struct wi_in *in)
 
 bool wi_in_has_readers(const struct wi_in *in)
 {
+    if (wi_load_rlx(&in->common) != NULL) { /* rlx: as below */
+        return true;
+    }
     for (uint32_t i = 0; i < in->n_streams; i++) {
         /* rlx: only the engine sets it, under the node's lock */
         if (wi_load_rlx(&in->streams[i].reader) != NULL) {

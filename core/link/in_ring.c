@@ -93,7 +93,7 @@ void wi_in_mark(struct wi_in *in, uint32_t worker)
 static void scan_again(struct wi_in *in)
 {
     if (in->consumer_worker == WI_ANY_WORKER) {
-        wi_in_dispatch(in);
+        wi_in_came(in);
     } else {
         wi_in_mark(in, in->consumer_worker);
     }

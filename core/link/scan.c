@@ -6,6 +6,7 @@
 
 #include "core/base/err.h"
 #include "core/format/frame_check.h"
+#include "core/link/common.h"
 #include "core/link/engine.h"
 #include "core/link/in_ring.h"
 #include "core/link/link.h"
@@ -57,10 +58,11 @@ static weir_err more_to_come(struct wi_in *in)
 /* Everything is read. The reader may hold batches and need this producer's rows
  * next: once it waits for more, the producer is told of all room at once. A
  * message costs, so the reader of a posted ring says when it waits (owe() in
- * reader.c); of a mapped ring or a node ring, it does now. */
+ * reader.c, wi_common_pay()); of a mapped ring or a node ring, it does now. */
 static weir_err nothing_there(struct wi_in *in)
 {
-    if (in->mapped || in->consumer_worker == WI_ANY_WORKER) {
+    if (in->mapped || (in->consumer_worker == WI_ANY_WORKER &&
+                       wi_load_rlx(&in->common) == NULL)) { /* rlx: ours */
         wi_in_reader_waits(in);
     }
     /* E5 sc: as in tell_producer() */
@@ -224,6 +226,26 @@ void wi_in_dispatch(struct wi_in *in)
             dispatch_once(in);
         }
         wi_store_sc(&in->dispatching, 0); /* E10 sc: as above */
+    }
+    wi_rcu_unlock();
+}
+
+void wi_in_came(struct wi_in *in)
+{
+    /* E9 acquire: `common`, which is set before; pairs with E9 release in
+     * bind() */
+    if (wi_load_acq(&in->query) == NULL) {
+        return; /* attach marks it again */
+    }
+    wi_rcu_lock();
+    /* E9 acquire: the ring's number; pairs with E9 release in
+     * wi_common_add() */
+    struct wi_common *c = wi_load_acq(&in->common);
+    if (c != NULL) {
+        wi_common_mark(c, in);
+        (void)wi_common_share(c, WI_ANY_WORKER);
+    } else {
+        wi_in_dispatch(in);
     }
     wi_rcu_unlock();
 }

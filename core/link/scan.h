@@ -25,6 +25,10 @@ weir_err wi_in_scan(struct wi_in *in, struct wi_held **slot_out,
  *  later ones at once. By whoever scans the ring. */
 void wi_in_reader_waits(struct wi_in *in);
 
+/** A node ring may have data: dispatch it, or, if any worker may take from it,
+ *  make it ready and wake one that is hungry. Any thread. */
+void wi_in_came(struct wi_in *in);
+
 /** Put the new frames of a node ring on the local queues of their workers. A
  *  broken ring goes to the engine's queue of failures. Any thread. */
 void wi_in_dispatch(struct wi_in *in);

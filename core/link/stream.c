@@ -37,7 +37,8 @@ void wi_stream_stop(struct wi_stream *st)
     if (wi_xchg_sc(&st->gone, 1) != 0) {
         return;
     }
-    if (in->consumer_worker == WI_ANY_WORKER) {
+    if (in->consumer_worker == WI_ANY_WORKER &&
+        wi_load_rlx(&in->common) == NULL) { /* rlx: engine's */
         wi_in_dispatch(in); /* releases what was dispatched to it */
     }
     if (wi_load_rlx(&st->ended)) { /* rlx: the reader's worker is with us */

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/futex.h"
+#include "core/link/common.h"
 #include "core/link/engine.h"
 #include "core/link/lock.h"
 #include "core/link/worker.h"
@@ -222,6 +223,11 @@ bool wi_duty_park(struct weir_node *n, struct wi_worker *w, uint64_t timeout_ns)
     if (!wi_bell_lie_down(w->bell, n_ids)) {
         return true;
     }
+    if (wi_commons_look(w)) {
+        wi_bell_rise(w->bell);
+        w->happened = true;
+        return true;
+    }
     if (is_shared(n) && is_free(n->os)) {
         wi_bell_rise(w->bell);
         return false;
@@ -233,6 +239,11 @@ void wi_duty_nap(struct weir_node *n, struct wi_worker *w, uint64_t until_ns)
 {
     struct wi_engine *e = &n->engine;
     if (wi_bell_doze(w->bell, e->n_ids)) {
+        if (wi_commons_look(w)) {
+            wi_bell_rise(w->bell);
+            w->happened = true;
+            return;
+        }
         wi_node_lock(n);
         uint64_t next_ns = wi_engine_next(e);
         wi_node_unlock(n);

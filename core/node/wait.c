@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/forks.h"
 #include "core/base/futex.h"
+#include "core/link/common.h"
 #include "core/link/engine.h"
 #include "core/link/lock.h"
 #include "core/link/worker.h"
@@ -57,6 +58,22 @@ static bool happened(struct wi_worker *w)
     return any;
 }
 
+/* It was woken for rows, goes to sleep again, and has not asked for them: they
+ * are for another worker. */
+static void pass_on(struct weir_node *node, struct wi_worker *w)
+{
+    if (wi_likely(wi_load_rlx(&w->fed) == 0)) { /* rlx: as taken with attn */
+        return;
+    }
+    wi_store_rlx(&w->fed, 0); /* rlx: as above */
+    wi_node_lock(node);
+    wi_list_each(n, &w->readers)
+    {
+        wi_reader_pass_on(wi_container_of(n, struct weir_reader, on_worker));
+    }
+    wi_node_unlock(node);
+}
+
 /* Send the credits that the worker's readers hold back. */
 static void pay(struct wi_worker *w)
 {
@@ -88,6 +105,7 @@ static bool publish(struct wi_worker *w, uint64_t keep_ns)
 static bool flush(struct weir_node *node, struct wi_worker *w, uint64_t keep_ns)
 {
     bool left = false;
+    pass_on(node, w);
     if (w->settled && !w->owes) {
         return false;
     }
@@ -343,6 +361,11 @@ weir_err weir_worker_arm(weir_node *node, uint32_t worker)
     flush_elsewhere(node, w);
     w->blocked = false;
     if (!wi_bell_arm(w->bell, w->engine->n_ids)) {
+        return WEIR_AGAIN;
+    }
+    if (wi_commons_look(w)) {
+        wi_bell_rise(w->bell);
+        w->happened = true;
         return WEIR_AGAIN;
     }
     wi_duty_return(node); /* after it: see pass_on() */

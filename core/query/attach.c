@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/bitmap.h"
-#include "core/link/edge.h"
+#include "core/link/common_rings.h"
 #include "core/link/engine.h"
 #include "core/link/in_ring.h"
 #include "core/link/link.h"
@@ -31,15 +31,21 @@ static void find_local(struct wi_stream *st, struct wi_worker *w)
     }
 }
 
-static void attach_stream(struct wi_stream *st, struct weir_reader *r)
+static void add_stream(struct wi_stream *st, struct weir_reader *r)
 {
-    struct wi_worker *w = r->worker;
     uint32_t n = wi_load_rlx(&r->n_streams); /* rlx: only the engine adds */
     r->streams[n] = st;
     /* E9 release: streams[n], and the in's fields; pairs with E9 acquire in
      * the reader */
+    wi_store_rel(&r->n_streams, n + 1);
+}
+
+static void attach_stream(struct wi_stream *st, struct weir_reader *r)
+{
+    struct wi_worker *w = r->worker;
+    /* E9 release: the in's fields; pairs with E9 acquire in collect_stream() */
     wi_store_rel(&st->reader, r);
-    wi_store_rel(&r->n_streams, n + 1); /* E9: as above */
+    add_stream(st, r);
     if (r->stopped) {
         wi_stream_stop(st);
         return;
@@ -55,6 +61,7 @@ static void drop_spare_streams(struct wi_in *in, const struct weir_shuffle *s)
 {
     uint32_t n =
         wi_shuffle_workers(s, s->query->engine->self, s->consumer_workers);
+    n = s->to_node ? 1 : n;
     if (in->consumer_worker == WI_ANY_WORKER && in->n_streams > n) {
         (void)wi_add_ar(&in->live, n - in->n_streams); /* E10: none has begun */
         in->n_streams = n;
@@ -90,9 +97,23 @@ static bool check_ends(const struct wi_in *in, struct weir_shuffle *s)
         return fail_pretender(in, s, "which does not produce");
     }
     if (!s->self_consumes ||
-        (in->consumer_worker >= n && in->consumer_worker != WI_ANY_WORKER)) {
+        (in->consumer_worker >= n && in->consumer_worker != WI_ANY_WORKER) ||
+        (s->to_node && in->consumer_worker != WI_ANY_WORKER)) {
         return fail_pretender(in, s, "to one that does not consume");
     }
+    return true;
+}
+
+/* Is this the first ring of its source? */
+static bool is_new(const struct wi_in *in, const struct weir_shuffle *s,
+                   uint64_t *came)
+{
+    uint32_t source =
+        wi_shuffle_source(s, in->link->member, in->producer_worker);
+    if (wi_bitmap_test(came, source)) {
+        return false;
+    }
+    wi_bitmap_mark(came, source, 1, true);
     return true;
 }
 
@@ -128,24 +149,20 @@ static bool bind(struct wi_in *in, struct weir_shuffle *s)
                       "no memory for the offsets of texts");
         return false;
     }
+    if (s->to_node && !is_new(in, s, s->common->came)) {
+        return fail_pretender(in, s, "which has one to this node");
+    }
     drop_spare_streams(in, s);
     in->schema = s->schema;
     s->query->holds++;
-    /* E9 release: pairs with E9 acquire in wi_in_dispatch() */
-    wi_store_rel(&in->query, s->query);
-    return true;
-}
-
-/* Is this the first stream of its source for this reader? A reader that has
- * ended counts different sources: none may end for another. */
-static bool is_first(const struct wi_in *in, struct weir_reader *r)
-{
-    uint32_t source =
-        wi_shuffle_source(r->shuffle, in->link->member, in->producer_worker);
-    if (wi_bitmap_test(r->came, source)) {
-        return false;
+    if (s->to_node) {
+        wi_common_add(s->common, in);
     }
-    wi_bitmap_mark(r->came, source, 1, true);
+    /* E9 release: pairs with E9 acquire in wi_in_dispatch() and wi_in_came() */
+    wi_store_rel(&in->query, s->query);
+    if (s->to_node) {
+        wi_common_start(s->common, in);
+    }
     return true;
 }
 
@@ -158,6 +175,18 @@ static WI_COLD void turn_away(struct wi_in *in, const struct weir_query *q)
     }
 }
 
+/* The readers of a node have its rings in common; each lists those that came,
+ * for who asks and for reports. */
+static void list_stream(struct wi_in *in, const struct weir_shuffle *s)
+{
+    for (uint32_t i = 0; i < s->query->engine->cfg.workers; i++) {
+        struct weir_reader *r = s->readers[i];
+        if (r != NULL && is_new(in, s, r->came)) {
+            add_stream(&in->streams[0], r);
+        }
+    }
+}
+
 void wi_query_attach(struct wi_in *in, struct weir_query *q)
 {
     if (!wi_query_has(q, in->link->member)) {
@@ -165,8 +194,16 @@ void wi_query_attach(struct wi_in *in, struct weir_query *q)
         return;
     }
     struct weir_shuffle *s = wi_shuffle_find(q, in->shuffle_id);
+    if (s != NULL && s->to_node && s->self_consumes && s->common == NULL) {
+        wi_in_refuse(in); /* all its readers were closed */
+        return;
+    }
     if (s == NULL || !bind(in, s)) {
         return; /* not open here yet; weir_reader_open attaches it */
+    }
+    if (s->to_node) {
+        list_stream(in, s);
+        return;
     }
     for (uint32_t i = 0; i < in->n_streams; i++) {
         struct wi_stream *st = &in->streams[i];
@@ -180,7 +217,9 @@ void wi_query_attach(struct wi_in *in, struct weir_query *q)
             wi_load_rlx(&st->gone) != 0) { /* rlx: as above */
             continue;
         }
-        if (!is_first(in, r)) {
+        /* A reader that has ended counts different sources: none may end for
+         * another. */
+        if (!is_new(in, s, r->came)) {
             (void)fail_pretender(in, s, "which has one to the same worker");
             return;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/query/collect.h"
 
-#include "core/link/edge.h"
+#include "core/link/common.h"
 #include "core/link/engine.h"
 #include "core/link/link.h"
 #include "core/link/scan.h"
@@ -25,6 +25,23 @@ static void collect_stream(struct collect *c, struct wi_stream *st)
     }
 }
 
+/* A ring of several workers. If it is the reader's that asks, that one takes
+ * from it and then passes on what is left. */
+static void collect_any(struct collect *c, struct wi_in *in)
+{
+    /* E9 acquire: as in wi_in_came() */
+    struct wi_common *common =
+        wi_load_acq(&in->query) != NULL ? wi_load_acq(&in->common) : NULL;
+    if (common == NULL) {
+        wi_in_dispatch(in);
+        return;
+    }
+    wi_common_mark(common, in);
+    if (c->reader == NULL || c->reader->common != common) {
+        c->others = wi_common_share(common, c->worker->idx) || c->others;
+    }
+}
+
 static void collect_one(void *arg, uint32_t id)
 {
     struct collect *c = arg;
@@ -42,7 +59,7 @@ static void collect_one(void *arg, uint32_t id)
         return;
     }
     if (in->consumer_worker == WI_ANY_WORKER) {
-        wi_in_dispatch(in);
+        collect_any(c, in);
     } else if (in->consumer_worker == c->worker->idx) {
         collect_stream(c, &in->streams[0]);
     }

@@ -52,10 +52,11 @@ void wi_shuffle_describe(const struct weir_shuffle *s, char text[WI_SIDE_BYTES])
     workers_text(s->producer_workers, from_workers, sizeof(from_workers));
     workers_text(s->consumer_workers, to_workers, sizeof(to_workers));
     int at = snprintf(text, WI_SIDE_BYTES,
-                      "%s%s" BETWEEN "seed %" PRIu64 BETWEEN
+                      "%s%s%s" BETWEEN "seed %" PRIu64 BETWEEN
                       "members %s produce with %s (%u in all)" BETWEEN
                       "members %s consume with %s (%u in all)" BETWEEN,
-                      wi_partitioning_name(s->kind), s->keys, s->seed, from,
+                      wi_partitioning_name(s->kind), s->keys,
+                      s->to_node ? " to nodes" : "", s->seed, from,
                       from_workers, s->n_sources, to, to_workers, s->n_dest);
     char columns[WI_SIDE_BYTES];
     int room = (int)(WI_SIDE_BYTES - (size_t)at - 40); /* it is cut */

@@ -49,14 +49,32 @@ bool wi_lane_is_drained(const struct wi_lane *lane)
     return consumed >= lane->sent_pos;
 }
 
+static struct wi_bell *bell_of(const struct wi_out *o, uint32_t worker)
+{
+    struct wi_link *l = o->link;
+    if (l->self) {
+        return l->engine->workers[worker].bell;
+    }
+    return (struct wi_bell *)(void *)(l->peer_bells +
+                                      (size_t)worker * l->peer_bell_stride);
+}
+
 static struct wi_bell *consumer_bell(const struct wi_lane *lane)
 {
-    struct wi_link *l = lane->out->link;
-    if (l->self) {
-        return l->engine->workers[lane->worker].bell;
+    return bell_of(lane->out, lane->worker);
+}
+
+/* Whom to ring: if any worker may take the rows, one that sleeps. */
+static uint32_t whom(const struct wi_lane *lane)
+{
+    for (uint32_t i = 0; i < lane->takers; i++) {
+        uint32_t k = (lane->worker + i) % lane->takers;
+        /* E17 sc: after the tail; pairs with E17 sc in wi_common_look() */
+        if (wi_load_sc(&bell_of(lane->out, k)->parked) != WI_AWAKE) {
+            return k;
+        }
     }
-    return (struct wi_bell *)(void *)(l->peer_bells + (size_t)lane->worker *
-                                                          l->peer_bell_stride);
+    return lane->worker;
 }
 
 bool wi_lane_consumer_waits(const struct wi_lane *lane)
@@ -87,16 +105,16 @@ static void ring_consumer(struct wi_lane *lane)
     uint32_t base =
         l->self ? l->slot * l->engine->budget.n_units : l->peer_bell_base;
     uint32_t n_ids = l->self ? l->engine->n_ids : l->peer_bell_ids;
-    if (wi_bell_mark(consumer_bell(lane), n_ids, base + o->edge) !=
-        WI_WAKE_FD) {
+    uint32_t worker = whom(lane);
+    if (wi_bell_mark(bell_of(o, worker), n_ids, base + o->edge) != WI_WAKE_FD) {
         return;
     }
     if (l->self) {
-        l->engine->ring_fn(l->engine->hook_arg, lane->worker);
+        l->engine->ring_fn(l->engine->hook_arg, worker);
         return;
     }
     /* E6 sc: pairs with the exchange in send_bells() */
-    (void)wi_or_sc(&l->bells, 1ull << lane->worker);
+    (void)wi_or_sc(&l->bells, 1ull << worker);
     wi_link_pump(l);
 }
 
@@ -228,6 +246,10 @@ void wi_lane_put(struct weir_writer *w, struct wi_lane *lane, uint32_t bytes,
     /* E1 release: frame bytes before tail; pairs with E1 acquire in the
      * consumer (mapped) or post_limit() (posted) */
     wi_store_rel(&o->ctl->tail, o->tail);
+    if (lane->takers != 0) {
+        /* E17 sc: the same, before the look in whom() */
+        wi_store_sc(&o->ctl->tail, o->tail);
+    }
     hand_over(mem, bytes);
     ring_consumer(lane);
     if (wi_unlikely(o->start_bytes < o->frame_bytes)) {

@@ -248,6 +248,7 @@ static void close_ends(struct weir_query *q)
                 wi_reader_free(s->readers[i]);
             }
         }
+        wi_shuffle_let_go(s);
         if (s->counted) {
             s->counted = false;
             q->engine->open_shuffles--;

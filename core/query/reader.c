@@ -2,6 +2,7 @@
 #include "core/query/reader.h"
 
 #include "core/base/err.h"
+#include "core/link/common.h"
 #include "core/link/engine.h"
 #include "core/link/link.h"
 #include "core/link/scan.h"
@@ -66,6 +67,10 @@ static void pay_first(struct weir_reader *r)
 
 void wi_reader_pay(struct weir_reader *r)
 {
+    if (r->owes) {
+        r->owes = false;
+        wi_common_pay(r->common);
+    }
     while (!wi_list_empty(&r->owing)) {
         pay_first(r);
     }
@@ -166,7 +171,7 @@ static weir_err next_of(struct weir_reader *r, struct wi_stream *st,
     weir_err rc = WEIR_DONE;
     while (rc == WEIR_DONE && !wi_stream_has_ended(st)) {
         struct wi_held *slot = NULL;
-        if (st->in->consumer_worker == WI_ANY_WORKER) {
+        if (st->in->consumer_worker == WI_ANY_WORKER && r->common == NULL) {
             struct wi_lq_node *n = wi_lq_take(&st->frames);
             slot = n == NULL ? NULL : wi_container_of(n, struct wi_held, local);
             rc = slot == NULL ? WEIR_AGAIN : WEIR_OK;
@@ -188,7 +193,14 @@ static weir_err next_of(struct weir_reader *r, struct wi_stream *st,
 
 bool wi_reader_complete(const struct weir_reader *r)
 {
-    return r->n_ended == r->n_expected;
+    return r->common != NULL ? wi_common_complete(r->common)
+                             : r->n_ended == r->n_expected;
+}
+
+static void note_source(struct weir_reader *r, const struct wi_stream *st)
+{
+    r->last_member = st->in->link->member;
+    r->last_worker = st->in->producer_worker;
 }
 
 static weir_err take_ready(struct weir_reader *r, struct ArrowArray *out)
@@ -202,8 +214,7 @@ static weir_err take_ready(struct weir_reader *r, struct ArrowArray *out)
                 wi_list_remove(&st->ready);
                 wi_list_push_back(&r->ready, &st->ready);
             }
-            r->last_member = st->in->link->member;
-            r->last_worker = st->in->producer_worker;
+            note_source(r, st);
             return rc;
         }
         wi_list_remove(&st->ready);
@@ -212,6 +223,103 @@ static weir_err take_ready(struct weir_reader *r, struct ArrowArray *out)
         }
     }
     return WEIR_AGAIN;
+}
+
+/* ---- rings of all workers ------------------------------------------------ */
+
+/* As owe(), of a ring that was left. */
+static void owe_common(struct weir_reader *r)
+{
+    if (!r->owes) {
+        r->owes = true;
+        r->owing_ns = wi_worker_now(r->worker);
+        r->worker->owes = true;
+    }
+}
+
+/* As pay_if_idle(). */
+static void pay_common_if_idle(struct weir_reader *r)
+{
+    bool same = r->progress == r->worker->progress;
+    r->idle_looks = same ? r->idle_looks + 1 : 0;
+    r->progress = r->worker->progress;
+    if (r->owes && (r->idle_looks >= IDLE_LOOKS ||
+                    wi_worker_now(r->worker) - r->owing_ns > PATIENCE_NS)) {
+        wi_reader_pay(r);
+    }
+}
+
+/* The next frame of a ring that is ready. */
+static weir_err take_common(struct weir_reader *r, struct ArrowArray *out)
+{
+    struct wi_common *c = r->common;
+    struct wi_stream *st;
+    weir_err rc = WEIR_AGAIN;
+    while (rc == WEIR_AGAIN && (st = wi_common_take(c, &r->turn)) != NULL) {
+        rc = next_of(r, st, out);
+        if (rc == WEIR_OK) {
+            note_source(r, st);
+        }
+        if (wi_common_leave(c, st, rc == WEIR_OK)) {
+            owe_common(r);
+        }
+    }
+    if (rc != WEIR_AGAIN) {
+        (void)wi_common_forget(c, r->worker->idx);
+        (void)wi_common_share(c, WI_ANY_WORKER);
+    }
+    return rc;
+}
+
+void wi_reader_pass_on(struct weir_reader *r)
+{
+    if (r->common != NULL) {
+        wi_common_pass_on(r->common, r->worker->idx);
+    }
+}
+
+static weir_err next_common(struct weir_reader *r, struct ArrowArray *out)
+{
+    struct wi_common *c = r->common;
+    wi_common_asks(c, r->worker->idx);
+    weir_err rc = take_common(r, out);
+    if (rc != WEIR_AGAIN) {
+        return rc;
+    }
+    wi_worker_collect(r->worker, r);
+    do {
+        wi_common_look(c);
+        rc = take_common(r, out);
+        if (rc == WEIR_AGAIN && wi_common_complete(c)) {
+            return WEIR_DONE;
+        }
+    } while (rc == WEIR_AGAIN && !wi_common_hunger(c, r->worker->idx));
+    if (rc == WEIR_AGAIN) {
+        pay_common_if_idle(r);
+    }
+    return rc;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+/* The next batch of the streams that are this reader's own. */
+static weir_err next_own(struct weir_reader *r, struct ArrowArray *out)
+{
+    weir_err rc = wi_list_empty(&r->ready) ? WEIR_AGAIN : take_ready(r, out);
+    if (rc == WEIR_AGAIN) {
+        if (!look_directly(r) && wi_list_empty(&r->ready)) {
+            wi_worker_collect(r->worker, r);
+        }
+        rc = wi_list_empty(&r->ready) ? WEIR_AGAIN : take_ready(r, out);
+    }
+    if (rc == WEIR_AGAIN && wi_reader_complete(r)) {
+        return WEIR_DONE;
+    }
+    if (rc == WEIR_AGAIN) {
+        pay_if_idle(r);
+        rc = count_full(r) != 0 ? WEIR_HELD : rc;
+    }
+    return rc;
 }
 
 weir_err weir_reader_next(weir_reader *r, struct ArrowArray *batch_out)
@@ -229,20 +337,7 @@ weir_err weir_reader_next(weir_reader *r, struct ArrowArray *batch_out)
     if (r->stopped) {
         return WEIR_DONE;
     }
-    rc = wi_list_empty(&r->ready) ? WEIR_AGAIN : take_ready(r, batch_out);
-    if (rc == WEIR_AGAIN) {
-        if (!look_directly(r) && wi_list_empty(&r->ready)) {
-            wi_worker_collect(r->worker, r);
-        }
-        rc = wi_list_empty(&r->ready) ? WEIR_AGAIN : take_ready(r, batch_out);
-    }
-    if (rc == WEIR_AGAIN && wi_reader_complete(r)) {
-        return WEIR_DONE;
-    }
-    if (rc == WEIR_AGAIN) {
-        pay_if_idle(r);
-        rc = count_full(r) != 0 ? WEIR_HELD : rc;
-    }
+    rc = r->common != NULL ? next_common(r, batch_out) : next_own(r, batch_out);
     r->worker->progress += rc == WEIR_OK;
     return rc;
 }
@@ -256,8 +351,11 @@ bool wi_reader_may_get(struct weir_reader *r)
 
 uint32_t weir_reader_destination(const weir_reader *reader)
 {
-    return reader != NULL ? reader->shuffle->first_dest + reader->worker->idx
-                          : UINT32_MAX;
+    if (reader == NULL) {
+        return UINT32_MAX;
+    }
+    const struct weir_shuffle *s = reader->shuffle;
+    return s->first_dest + (s->to_node ? 0 : reader->worker->idx);
 }
 
 void weir_reader_source(const weir_reader *reader, uint32_t *member_out,

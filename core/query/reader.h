@@ -17,6 +17,7 @@
 #include "core/base/rcu.h"
 #include "core/link/edge.h"
 
+struct wi_common;
 struct wi_reader_filter;
 
 struct weir_reader {
@@ -34,7 +35,12 @@ struct weir_reader {
     struct wi_stream **streams; /* n_sources of them */
     uint64_t *came; /* bits, engine's: sources whose stream is among them */
     uint32_t n_expected;
-    uint32_t n_ended;
+    uint32_t n_ended;         /* of its own streams */
+    struct wi_common *common; /* constant; all its streams are in it; NULL: they
+                               * are its own */
+    uint32_t turn;            /* there: where it looks next */
+    bool owes;                /* there: rings read up to the tail, */
+    uint64_t owing_ns;        /* since then */
     uint64_t opened_ns;
     bool stopped;                    /* written under the node's lock */
     struct wi_reader_filter *filter; /* written by: the worker; NULL: none */
@@ -60,6 +66,10 @@ static inline void wi_reader_make_ready(struct weir_reader *r,
 
 /** Send the credits that are held back while the worker has other work. */
 void wi_reader_pay(struct weir_reader *r);
+
+/** The worker goes to sleep. If it was woken for rows that others may take as
+ *  well, and did not ask for them, they are for another one. */
+void wi_reader_pass_on(struct weir_reader *r);
 
 /** Were all ends reached, and everything reconciled? */
 bool wi_reader_complete(const struct weir_reader *r);

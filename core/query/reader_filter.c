@@ -90,6 +90,12 @@ weir_err weir_reader_filter_open(weir_reader *reader, uint64_t n_keys)
                        "shuffle %u is by %s: only those by hash have filters",
                        s->id, wi_partitioning_name(s->kind));
     }
+    if (s->to_node) {
+        return wi_fail(&reader->error, WEIR_ERR_ARG,
+                       "shuffle %u is to nodes: a row may go to any worker, so "
+                       "none has a filter",
+                       s->id);
+    }
     if (reader->filter != NULL) {
         return wi_fail(&reader->error, WEIR_ERR_STATE,
                        "this reader has a filter: one each");

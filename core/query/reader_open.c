@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/err.h"
-#include "core/link/edge.h"
+#include "core/link/common_rings.h"
 #include "core/link/engine.h"
 #include "core/link/life.h"
 #include "core/link/link.h"
@@ -77,10 +77,18 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     r->shuffle = s;
     r->worker = &e->workers[worker];
     r->n_expected = s->n_sources;
+    r->common = s->common;
+    r->turn = worker;
     r->opened_ns = e->now_ns;
     wi_list_init(&r->ready);
     wi_list_init(&r->owing);
     wi_list_init(&r->full);
+    if (s->common != NULL && wi_commons_join(s->common, r->worker) != WEIR_OK) {
+        free(r);
+        free(streams);
+        free(came);
+        return wi_fail(err, WEIR_ERR_BUDGET, "too many readers");
+    }
     wi_list_push_back(&r->worker->readers, &r->on_worker);
     s->readers[worker] = r;
     find_producers(r);
@@ -130,6 +138,11 @@ void weir_reader_stop(weir_reader *reader)
     }
     wi_node_lock(q->node);
     reader->stopped = true;
+    if (reader->common != NULL) {
+        wi_common_enough(reader->common, reader->worker->idx);
+        wi_node_unlock(q->node);
+        return;
+    }
     uint32_t n = wi_load_rlx(&reader->n_streams); /* rlx: under the lock */
     for (uint32_t i = 0; i < n; i++) {
         wi_stream_stop(reader->streams[i]);
@@ -137,14 +150,30 @@ void weir_reader_stop(weir_reader *reader)
     wi_node_unlock(q->node);
 }
 
+/* The last reader of this node lets go of the rings. */
+static void leave_common(struct weir_reader *r)
+{
+    struct weir_shuffle *s = r->shuffle;
+    uint32_t n =
+        wi_shuffle_workers(s, s->query->engine->self, s->consumer_workers);
+    wi_commons_leave(r->common, r->worker);
+    wi_common_enough(r->common, r->worker->idx);
+    if (s->was_read == (n < 64 ? (1ull << n) - 1 : UINT64_MAX)) {
+        wi_shuffle_let_go(s);
+    }
+}
+
 void wi_reader_free(struct weir_reader *r)
 {
     uint32_t n = wi_load_rlx(&r->n_streams); /* rlx: under the lock */
-    for (uint32_t i = 0; i < n; i++) {
-        wi_stream_detach(r->streams[i]);
-    }
     r->shuffle->readers[r->worker->idx] = NULL;
     r->shuffle->was_read |= 1ull << r->worker->idx;
+    if (r->common != NULL) {
+        leave_common(r);
+    }
+    for (uint32_t i = 0; r->common == NULL && i < n; i++) {
+        wi_stream_detach(r->streams[i]);
+    }
     wi_list_remove(&r->on_worker);
     free(r->streams);
     free(r->came);

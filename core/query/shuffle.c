@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/link/common_rings.h"
 #include "core/link/engine.h"
 #include "core/partition/partition.h"
 #include "core/query/filter.h"
@@ -13,6 +14,11 @@ uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
 {
     uint32_t n = s->query->engine->members[member].workers;
     return limit == 0 ? n : wi_min_u32(n, limit);
+}
+
+uint32_t wi_shuffle_dests(const struct weir_shuffle *s, uint32_t member)
+{
+    return s->to_node ? 1 : wi_shuffle_workers(s, member, s->consumer_workers);
 }
 
 /* Workers of some members, each member's `limit` first ones (0: all). */
@@ -50,7 +56,7 @@ uint32_t wi_shuffle_dest(const struct weir_shuffle *s, uint32_t member,
 {
     const struct side side = {s->consumers, s->n_consumers,
                               s->consumer_workers};
-    return number_of(s, &side, member, worker);
+    return s->to_node ? UINT32_MAX : number_of(s, &side, member, worker);
 }
 
 struct weir_shuffle *wi_shuffle_find(const struct weir_query *q, uint32_t id)
@@ -71,6 +77,14 @@ uint32_t weir_shuffle_destinations(const weir_shuffle *shuffle)
     return shuffle != NULL ? shuffle->n_dest : 0;
 }
 
+void wi_shuffle_let_go(struct weir_shuffle *s)
+{
+    if (s->common != NULL) {
+        wi_common_close(s->common);
+        s->common = NULL;
+    }
+}
+
 void wi_shuffle_free(struct weir_shuffle *s)
 {
     wi_list_remove(&s->on_query);
@@ -83,6 +97,7 @@ void wi_shuffle_free(struct weir_shuffle *s)
     if (s->schema != NULL) {
         wi_schema_close(s->schema);
     }
+    wi_shuffle_let_go(s);
     wi_filters_free(s);
     free(s->key_columns);
     free(s->partitions);

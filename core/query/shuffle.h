@@ -14,6 +14,7 @@
 #include "core/format/schema.h"
 
 struct weir_query;
+struct wi_common;
 struct wi_partition;
 struct wi_filter_slot;
 
@@ -45,7 +46,10 @@ struct weir_shuffle {
     uint64_t opened_ns;
     bool self_produces;
     bool self_consumes;
-    uint32_t first_dest; /* of this node's workers */
+    bool to_node;             /* a destination is a member, not a worker */
+    uint32_t first_dest;      /* of this node's workers */
+    struct wi_common *common; /* to_node: rings that came; NULL: does not
+                                 consume, or all readers were closed */
     bool counted;
     struct wi_filter_slot *filters; /* by destination; NULL: none */
     uint32_t n_whole;               /* of them */
@@ -57,9 +61,16 @@ struct weir_shuffle *wi_shuffle_find(const struct weir_query *q, uint32_t id);
 
 void wi_shuffle_free(struct weir_shuffle *s);
 
+/** Nobody here reads it, any more or ever: let go of the rings that its readers
+ *  have in common. Those hold the query. */
+void wi_shuffle_let_go(struct weir_shuffle *s);
+
 /** Workers of a member that take part. */
 uint32_t wi_shuffle_workers(const struct weir_shuffle *s, uint32_t member,
                             uint32_t limit);
+
+/** Destinations at a member that consumes: its workers, or one for all. */
+uint32_t wi_shuffle_dests(const struct weir_shuffle *s, uint32_t member);
 
 /** Number of a producing worker among all of the shuffle, below n_sources;
  *  UINT32_MAX: it produces none. */
@@ -67,7 +78,7 @@ uint32_t wi_shuffle_source(const struct weir_shuffle *s, uint32_t member,
                            uint32_t worker);
 
 /** Number of a consuming worker, its destination, below n_dest; UINT32_MAX: it
- *  consumes none. */
+ *  consumes none, or rows go to its node. */
 uint32_t wi_shuffle_dest(const struct weir_shuffle *s, uint32_t member,
                          uint32_t worker);
 

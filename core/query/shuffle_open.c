@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/err.h"
+#include "core/link/common_rings.h"
 #include "core/link/engine.h"
 #include "core/link/lock.h"
 #include "core/partition/partition.h"
@@ -94,6 +95,7 @@ static uint64_t fingerprint(const struct weir_shuffle *s,
     h = mix(h, s->n_sources);
     h = mix(h, s->producer_workers);
     h = mix(h, s->consumer_workers);
+    h = s->to_node ? mix(h, 1) : h; /* older versions know no other */
     h = mix_bounds(h, s->schema, p);
     h = mix_list(h, s->producers, s->n_producers);
     h = mix_list(h, s->consumers, s->n_consumers);
@@ -145,14 +147,26 @@ static void count_ends(struct weir_shuffle *s)
             s->self_consumes = true;
             s->first_dest = s->n_dest;
         }
-        s->n_dest +=
-            wi_shuffle_workers(s, s->consumers[i], s->consumer_workers);
+        s->n_dest += wi_shuffle_dests(s, s->consumers[i]);
     }
     for (uint32_t i = 0; i < s->n_producers; i++) {
         s->self_produces = s->self_produces || s->producers[i] == self;
         s->n_sources +=
             wi_shuffle_workers(s, s->producers[i], s->producer_workers);
     }
+}
+
+static weir_err open_common(struct weir_shuffle *s, struct weir_error *err)
+{
+    struct wi_engine *e = s->query->engine;
+    if (!s->to_node || !s->self_consumes) {
+        return WEIR_OK;
+    }
+    s->common = wi_common_open(
+        e, s->n_sources, wi_shuffle_workers(s, e->self, s->consumer_workers));
+    return s->common != NULL
+               ? WEIR_OK
+               : wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a shuffle");
 }
 
 static weir_err open_partitions(struct weir_shuffle *s,
@@ -211,6 +225,7 @@ static weir_err fill(struct weir_shuffle *s,
     uint32_t workers = s->query->engine->cfg.workers;
     bool gather = p->partitioning == WEIR_GATHER;
     s->id = p->id;
+    s->to_node = p->to == WEIR_TO_NODE;
     s->kind = p->partitioning;
     s->seed = p->seed;
     s->producer_workers = p->producer_workers;
@@ -235,7 +250,8 @@ static weir_err fill(struct weir_shuffle *s,
     }
     s->n_consumers = gather ? 1 : s->n_consumers;
     count_ends(s);
-    rc = open_partitions(s, p, err);
+    rc = open_common(s, err);
+    rc = rc == WEIR_OK ? open_partitions(s, p, err) : rc;
     rc = rc == WEIR_OK ? keep_keys(s, p, err) : rc;
     if (rc == WEIR_OK) { /* the keys are there */
         s->fingerprint = fingerprint(s, p);
@@ -284,6 +300,11 @@ static weir_err check_params(const struct weir_shuffle_params *p,
                        "weir/shuffle.h",
                        p->id, (int)p->partitioning);
     }
+    if (p->to != WEIR_TO_WORKER && p->to != WEIR_TO_NODE) {
+        return wi_fail(err, WEIR_ERR_ARG,
+                       "shuffle %u: to = %d is not one of weir/shuffle.h",
+                       p->id, (int)p->to);
+    }
     weir_err rc = p->schema != NULL ? WEIR_OK : wi_fail_null(err, "schema");
     if (rc != WEIR_OK) {
         return rc;
@@ -296,7 +317,7 @@ static weir_err check_params(const struct weir_shuffle_params *p,
         rc = wi_check_list(err, p->consumers, p->n_consumers, "consumers");
     }
     for (size_t i = 0; i < WI_ARRAY_LEN(p->reserved); i++) {
-        if (p->reserved[i] != 0) {
+        if (p->reserved[i] != 0 || p->reserved_to != 0) {
             return wi_fail(err, WEIR_ERR_ARG,
                            "shuffle %u: reserved[%zu] is not zero", p->id, i);
         }

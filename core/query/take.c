@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/format/frame_check.h"
-#include "core/link/edge.h"
+#include "core/link/common.h"
 #include "core/link/engine.h"
 #include "core/link/in_ring.h"
 #include "core/link/link.h"
@@ -155,8 +155,12 @@ static weir_err take_end(struct weir_reader *r, struct wi_stream *st,
                        end.checksum == st->checksum ? "agree" : "differ");
         return wi_query_fail_ring(st->in, WEIR_ERR_INTEGRITY, why);
     }
-    r->n_ended++;
     wi_stream_ended(st);
+    if (r->common != NULL) {
+        wi_common_ended(r->common);
+    } else {
+        r->n_ended++;
+    }
     return WEIR_DONE;
 }
 

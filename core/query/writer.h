@@ -28,6 +28,8 @@ struct wi_lane {
     struct wi_out *out;
     uint16_t worker; /* consuming worker */
     bool owner;      /* the first lane of its ring: releases it */
+    bool shared;     /* with other lanes: its open frame is in a stage */
+    uint16_t takers; /* workers 0 .. takers-1 take from it; 0: `worker` alone */
     struct wi_builder *builder;
     bool open;  /* a frame is being filled, at span */
     bool done;  /* END written, or the consumer wants no more */

@@ -57,20 +57,27 @@ static weir_err open_member(struct weir_writer *w, uint32_t member,
                             struct weir_error *err)
 {
     struct weir_shuffle *s = w->shuffle;
-    uint32_t n = wi_shuffle_workers(s, member, s->consumer_workers);
+    uint32_t n = wi_shuffle_dests(s, member);
     bool shared = s->query->engine->budget.per_node && n > 1;
+    uint32_t workers = wi_shuffle_workers(s, member, s->consumer_workers);
+    /* Whose bell rings for rows that anybody may take. */
+    uint32_t first = s->to_node ? w->worker->idx % workers : 0;
     struct wi_out *o = NULL;
     for (uint32_t k = 0; k < n; k++) {
         bool owner = o == NULL || !shared;
         if (owner) {
-            o = open_out(w, member, shared ? WI_ANY_WORKER : k);
+            o = open_out(w, member, shared || s->to_node ? WI_ANY_WORKER : k);
         }
         if (o == NULL) {
             return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for an edge");
         }
         struct wi_lane *lane = &w->lanes[w->n_lanes++];
         *lane =
-            (struct wi_lane){.out = o, .worker = (uint16_t)k, .owner = owner};
+            (struct wi_lane){.out = o,
+                             .worker = (uint16_t)(first + k),
+                             .owner = owner,
+                             .shared = shared,
+                             .takers = (uint16_t)(s->to_node ? workers : 0)};
         weir_err rc = wi_builder_open(s->schema, &lane->builder, err);
         if (rc == WEIR_OK && w->fan == NULL && wi_isa_around()) {
             rc = wi_builder_stream(lane->builder, err);
@@ -91,7 +98,7 @@ static uint32_t lanes_before(const struct weir_writer *w, uint32_t k)
     const struct weir_shuffle *s = w->shuffle;
     uint32_t n = 0;
     for (uint32_t i = 0; i < k; i++) {
-        n += wi_shuffle_workers(s, s->consumers[i], s->consumer_workers);
+        n += wi_shuffle_dests(s, s->consumers[i]);
     }
     return n;
 }
@@ -116,11 +123,6 @@ static weir_err open_lanes(struct weir_writer *w, struct weir_error *err)
     return rc == WEIR_OK ? weir_query_status(s->query, err) : rc;
 }
 
-static bool has_stage(const struct wi_lane *lane)
-{
-    return lane->out->consumer_worker == WI_ANY_WORKER;
-}
-
 /* Stages of the lanes that share rings. Members with more workers than this
  * node, for which the plan is made, leave less for each. */
 static weir_err open_stages(struct weir_writer *w, struct weir_error *err)
@@ -128,7 +130,7 @@ static weir_err open_stages(struct weir_writer *w, struct weir_error *err)
     const struct wi_budget *b = &w->shuffle->query->engine->budget;
     uint64_t n = 0;
     for (uint32_t d = 0; d < w->n_lanes; d++) {
-        n += has_stage(&w->lanes[d]);
+        n += w->lanes[d].shared;
     }
     if (n == 0) {
         return WEIR_OK;
@@ -148,7 +150,7 @@ static weir_err open_stages(struct weir_writer *w, struct weir_error *err)
     }
     uint8_t *next = w->stages;
     for (uint32_t d = 0; d < w->n_lanes; d++) {
-        if (has_stage(&w->lanes[d])) {
+        if (w->lanes[d].shared) {
             w->lanes[d].stage = next;
             next += w->stage_bytes;
         }

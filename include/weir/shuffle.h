@@ -9,6 +9,12 @@
  *
  * A destination is one consuming worker. Destinations are numbered 0 .. D-1:
  * the consumers in the order of params.consumers, and within each its workers.
+ * With `to` = WEIR_TO_NODE a destination is one consuming member: its rows are
+ * for all its workers, and each batch goes to the one that asks next. So none
+ * of them has more to do than the others, rows are partitioned to members and
+ * not to members x workers, and rings need memory for as many. It suits
+ * consumers that share what they make of the rows, such as one table for a
+ * join, and those that do not care who gets what.
  *
  * Exactly once: a reader returns WEIR_DONE only after every producer's end of
  * stream has come and its row count, byte count and checksum agree with what
@@ -44,6 +50,13 @@ typedef enum weir_partitioning {
     WEIR_VECTOR,      /* where the caller says: weir_writer_push_to */
 } weir_partitioning;
 
+/** What a destination is. */
+typedef enum weir_shuffle_to {
+    WEIR_TO_WORKER, /* one consuming worker */
+    WEIR_TO_NODE,   /* one consuming member: rows for whichever worker of it
+                       asks next, in no order between workers */
+} weir_shuffle_to;
+
 /** Options of a shuffle; the same on every member. Zero means the default. */
 struct weir_shuffle_params {
     uint32_t id;                      /* unique in the query */
@@ -66,7 +79,9 @@ struct weir_shuffle_params {
     uint32_t consumer_workers; /* workers 0..n-1 of each consumer [all] */
     const char *name; /* said beside the number in messages and reports of this
                          member; 63 bytes of it, copied [none] */
-    uint64_t reserved[3]; /* must be zero */
+    weir_shuffle_to to;   /* what a destination is [WEIR_TO_WORKER] */
+    uint32_t reserved_to; /* must be zero */
+    uint64_t reserved[2]; /* must be zero */
 };
 
 /**
@@ -258,7 +273,8 @@ WEIR_API weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
                                    struct weir_error *err);
 
 /**
- * Take the next batch that has arrived, from whichever producer.
+ * Take the next batch that has arrived, from whichever producer. Of a shuffle
+ * to nodes, the next that no other worker of this member has taken.
  *
  * @param batch_out  [out] filled on WEIR_OK only; zero copy, see batch.h
  *
@@ -268,7 +284,8 @@ WEIR_API weir_err weir_reader_open(weir_shuffle *shuffle, uint32_t worker,
  *             no room for its next frame: release some, or detach them. On
  *             thread-to-thread rings only: a node ring may be full of what
  *             other workers hold, and this says WEIR_AGAIN) | WEIR_DONE (all
- *             producers have ended, and every row was received exactly once)
+ *             producers have ended, and every row was received exactly once;
+ *             to nodes: by one of the workers)
  * Errors:     WEIR_ERR_ARG, what failed the query
  * Blocks:     never.  Cost: no syscall, no allocation; no copy, except of
  *             offsets of texts where a peer writes by itself (batch.h)
@@ -326,7 +343,8 @@ WEIR_API int weir_reader_source_ended(const weir_reader *reader,
 /**
  * Stop-sending: this worker has enough. Producers drop its rows from now on,
  * those that serve nobody else get WEIR_DONE; buffers are freed as soon as each
- * producer has acknowledged with its end of stream.
+ * producer has acknowledged with its end of stream. Of a shuffle to nodes, the
+ * other workers go on taking, and producers hear of the last one that stops.
  *
  * Errors:     none; afterwards weir_reader_next returns WEIR_DONE
  * Blocks:     never
@@ -362,7 +380,8 @@ WEIR_API void weir_reader_stop(weir_reader *reader);
  *
  * @param n_keys  how many will be added, about: sizes it (10 bits each)
  *
- * Errors:     WEIR_ERR_ARG (the shuffle is not by hash), WEIR_ERR_STATE (there
+ * Errors:     WEIR_ERR_ARG (the shuffle is not by hash, or it is to nodes: a
+ *             row may go to any worker there), WEIR_ERR_STATE (there
  *             was one: one for each reader), WEIR_ERR_BUDGET (so many keys that
  *             it would let most rows pass: over half a million, or fewer where
  *             there are more than 64 destinations; go without),

@@ -57,6 +57,15 @@
     X(suite, place, node_ring_frames_fill_side_by_side)                        \
     X(suite, place, node_ring_does_not_hide_rows_behind_held_ones)             \
     X(suite, place, node_rings_move_large_rows)                                \
+    X(suite, place, to_node_moves_every_row_once)                              \
+    X(suite, place, to_node_moves_large_rows)                                  \
+    X(suite, place, to_node_needs_no_certain_worker)                           \
+    X(suite, place, to_node_has_a_destination_per_member)                      \
+    X(suite, place, to_node_goes_on_when_some_stop)                            \
+    X(suite, place, to_node_stops_when_all_stop)                               \
+    X(suite, place, to_node_goes_on_beside_closed_readers)                     \
+    X(suite, place, to_node_has_no_filters)                                    \
+    X(suite, place, to_node_and_to_worker_differ)                              \
     X(suite, place, subsets_produce_and_consume)                               \
     X(suite, place, some_workers_produce_and_consume)                          \
     X(suite, place, equal_keys_go_to_one_destination)                          \
@@ -134,6 +143,7 @@
 
 #define WT_API_THREAD_CASES(X, suite, place)                                   \
     X(suite, place, budget_message_has_the_sum)                                \
+    X(suite, place, to_node_feeds_who_sleeps_beside_who_is_busy)               \
     X(suite, place, batches_are_released_by_another_thread)                    \
     X(suite, place, rows_of_a_sleeping_worker_go_with_the_query)               \
     X(suite, place, query_after_a_long_rest)                                   \

@@ -304,7 +304,7 @@ void wt_api_bad_options_are_named(const struct wt_place *place)
     p.n_producers = 2;
     refuse_shuffle(&q, p, WEIR_ERR_ARG, "7");
     p = f.params;
-    p.reserved[2] = 1;
+    p.reserved[1] = 1;
     refuse_shuffle(&q, p, WEIR_ERR_ARG, "reserved");
     p = f.params;
     p.schema = NULL;

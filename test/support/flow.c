@@ -529,15 +529,20 @@ static bool belongs(const struct wt_flow *f, uint64_t id, uint32_t dest,
     }
 }
 
+/* Have all its readers stopped? Those of a node have one destination. */
 static bool stopped(const struct wt_flow *f, uint32_t dest)
 {
+    bool any = false;
     for (uint32_t i = 0; i < WT_NODES * WT_WORKERS; i++) {
         const struct wt_sink *s = f->sink[i / WT_WORKERS][i % WT_WORKERS];
         if (s != NULL && s->dest == dest) {
-            return s->stopped;
+            any = true;
+            if (!s->stopped) {
+                return false;
+            }
         }
     }
-    return false;
+    return any;
 }
 
 static bool id_came(const struct wt_flow *f, uint64_t id, uint32_t *owner)

@@ -309,9 +309,10 @@ static void judge_rows(struct ws_world *w, uint32_t query)
     compute(&m);
     for (uint32_t s = 0; s < q->n_stages; s++) {
         const struct ws_stage *t = &q->stage[s];
+        const uint64_t takers = t->to_node ? 1 : w->shape.workers;
         const uint64_t times =
             t->kind == WEIR_BROADCAST
-                ? (uint64_t)__builtin_popcount(t->consumers) * w->shape.workers
+                ? (uint64_t)__builtin_popcount(t->consumers) * takers
                 : 1;
         const struct ws_sums got = received(w, query, s);
         if (got.rows != m.sums[s].rows * times ||

@@ -10,6 +10,7 @@
 enum {
     USE_CLUSTER = 10,
     USE_QUERY = 20, /* and those behind it */
+    USE_TO = 40,    /* the same */
     MOST_LATE = 2,
     MOST_SHUFFLES = WS_QUERIES * WS_STAGES,
     MS = 1000000,
@@ -175,6 +176,16 @@ static void tame(struct ws_query *q, uint32_t most_rows)
     }
 }
 
+/* To whom the rows of its stages go; drawn by itself, so that queries of a seed
+ * are else what they were before. */
+static void draw_to(const struct ws_options *o, uint32_t i, struct ws_query *q)
+{
+    struct ws_random r = ws_random_of(o->seed, USE_TO + i);
+    for (uint32_t k = 0; k < q->n_stages && q->plan != WS_JOIN; k++) {
+        q->stage[k].to_node = ws_pick(&r, 3) == 0;
+    }
+}
+
 static void draw_query(struct ws_shape *s, const struct ws_options *o,
                        uint32_t i)
 {
@@ -190,6 +201,7 @@ static void draw_query(struct ws_shape *s, const struct ws_options *o,
         q->rows.big_bytes = 1000 + ws_pick(&r, 8000);
     }
     draw_stages(&r, q);
+    draw_to(o, i, q);
     tame(q, o->rows);
 }
 
@@ -281,6 +293,7 @@ static void settle_members(struct ws_shape *s, const struct ws_options *o)
         if (q->plan == WS_EXECUTOR && change) {
             q->plan = WS_TWO_STAGE;
             draw_stages(&r, q);
+            draw_to(o, i, q);
             tame(q, o->rows);
         } else if (q->plan == WS_EXECUTOR) {
             q->members = (1u << s->nodes) - 1;

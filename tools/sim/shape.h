@@ -43,6 +43,7 @@ struct ws_stage {
     uint32_t from;  /* WS_NONE: makes its rows */
     uint32_t probe; /* a join: of this one those that `from` has, or WS_NONE */
     uint32_t to;    /* who has it as `from` or `probe`, WS_NONE: nobody */
+    bool to_node;   /* any worker of a consumer takes its rows; no join's */
 };
 
 struct ws_query {

@@ -119,10 +119,11 @@ static uint64_t rows_sent(struct ws_world *w, const struct wi_in *in,
     if (!*known) {
         return 0;
     }
-    uint32_t dest = worker;
+    const struct ws_stage *t = &q->stage[stage];
+    uint32_t dest = t->to_node ? 0 : worker;
     for (uint32_t i = 0; i < node; i++) {
-        const bool takes = (q->stage[stage].consumers >> i & 1) != 0;
-        dest += takes ? w->shape.workers : 0;
+        const bool takes = (t->consumers >> i & 1) != 0;
+        dest += !takes ? 0 : t->to_node ? 1 : w->shape.workers;
     }
     return ws_part_sent(p, stage, in->producer_worker, dest);
 }

@@ -1134,6 +1134,9 @@ pub const WEIR_BROADCAST: weir_partitioning = 4;
 pub const WEIR_GATHER: weir_partitioning = 5;
 pub const WEIR_VECTOR: weir_partitioning = 6;
 pub type weir_partitioning = ::core::ffi::c_uint;
+pub const WEIR_TO_WORKER: weir_shuffle_to = 0;
+pub const WEIR_TO_NODE: weir_shuffle_to = 1;
+pub type weir_shuffle_to = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct weir_shuffle_params {
@@ -1151,7 +1154,9 @@ pub struct weir_shuffle_params {
     pub producer_workers: u32,
     pub consumer_workers: u32,
     pub name: *const ::core::ffi::c_char,
-    pub reserved: [u64; 3usize],
+    pub to: weir_shuffle_to,
+    pub reserved_to: u32,
+    pub reserved: [u64; 2usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -1204,8 +1209,14 @@ const _: () = {
         "Offset of field: weir_shuffle_params::name",
     ][::core::mem::offset_of!(weir_shuffle_params, name) - 96usize];
     [
+        "Offset of field: weir_shuffle_params::to",
+    ][::core::mem::offset_of!(weir_shuffle_params, to) - 104usize];
+    [
+        "Offset of field: weir_shuffle_params::reserved_to",
+    ][::core::mem::offset_of!(weir_shuffle_params, reserved_to) - 108usize];
+    [
         "Offset of field: weir_shuffle_params::reserved",
-    ][::core::mem::offset_of!(weir_shuffle_params, reserved) - 104usize];
+    ][::core::mem::offset_of!(weir_shuffle_params, reserved) - 112usize];
 };
 impl Default for weir_shuffle_params {
     fn default() -> Self {

@@ -101,6 +101,7 @@ pub struct ShuffleBuilder<'a> {
     consumers: Vec<u32>,
     producer_workers: u32,
     consumer_workers: u32,
+    to: sys::weir_shuffle_to,
     trusted: bool,
 }
 
@@ -124,6 +125,7 @@ impl<'a> ShuffleBuilder<'a> {
             consumers: Vec::new(),
             producer_workers: 0,
             consumer_workers: 0,
+            to: sys::WEIR_TO_WORKER,
             trusted: false,
         }
     }
@@ -169,6 +171,14 @@ impl<'a> ShuffleBuilder<'a> {
     /// Workers 0..n-1 of each consumer \[all\].
     pub fn consumer_workers(mut self, n: u32) -> Self {
         self.consumer_workers = n;
+        self
+    }
+
+    /// A destination is a consuming member, not one of its workers: each batch
+    /// goes to whichever of its workers asks next. For consumers that share
+    /// what they make of the rows, or do not care who gets what.
+    pub fn to_nodes(mut self) -> Self {
+        self.to = sys::WEIR_TO_NODE;
         self
     }
 
@@ -229,7 +239,9 @@ impl<'a> ShuffleBuilder<'a> {
             producer_workers: self.producer_workers,
             consumer_workers: self.consumer_workers,
             name: std::ptr::null(),
-            reserved: [0; 3],
+            to: self.to,
+            reserved_to: 0,
+            reserved: [0; 2],
         };
         let query = self.query.0.clone();
         let mut raw = std::ptr::null_mut();

@@ -22,13 +22,18 @@ use weir::{
     Wanted,
 };
 
-fn open(nodes: &[Node], by: &Partitioning) -> Vec<(Query, Shuffle)> {
+fn open(
+    nodes: &[Node],
+    by: &Partitioning,
+    to_nodes: bool,
+) -> Vec<(Query, Shuffle)> {
     let id = query_id();
     nodes
         .iter()
         .map(|node| {
             let query = node.query(id).open().unwrap();
             let shuffle = query.shuffle(1, table_schema()).by(by.clone());
+            let shuffle = if to_nodes { shuffle.to_nodes() } else { shuffle };
             let shuffle = shuffle.open().unwrap();
             (query, shuffle)
         })
@@ -43,7 +48,18 @@ async fn run(
     by: Partitioning,
     rows: i64,
 ) -> Vec<Vec<i64>> {
-    let opened = open(nodes, &by);
+    run_to(nodes, workers, by, rows, false).await
+}
+
+/// The same, to workers or to nodes.
+async fn run_to(
+    nodes: &[Node],
+    workers: u32,
+    by: Partitioning,
+    rows: i64,
+    to_nodes: bool,
+) -> Vec<Vec<i64>> {
+    let opened = open(nodes, &by, to_nodes);
     let mut writing = Vec::new();
     let mut reading = Vec::new();
     for (n, (_, shuffle)) in opened.iter().enumerate() {
@@ -70,10 +86,11 @@ async fn run(
     for task in writing {
         within(task).await.unwrap().unwrap();
     }
-    let mut received = vec![Vec::new(); reading.len()];
+    let n = if to_nodes { nodes.len() } else { reading.len() };
+    let mut received = vec![Vec::new(); n];
     for task in reading {
         let (destination, keys) = within(task).await.unwrap().unwrap();
-        received[destination as usize] = keys;
+        received[destination as usize].extend(keys);
     }
     received
 }
@@ -116,6 +133,15 @@ async fn all_partitionings(transport: &str) {
         assert!(received.iter().all(|r| !r.is_empty()));
     }
     for received in run(&nodes, 2, Partitioning::Broadcast, 20_000).await {
+        assert_eq!(sorted(&[received]), every);
+    }
+
+    let hash = Partitioning::Hash(vec!["key".into()]);
+    let by_node = run_to(&nodes, 2, hash, 20_000, true).await;
+    assert_eq!(by_node.len(), 2);
+    assert_eq!(sorted(&by_node), every);
+    let all = Partitioning::Broadcast;
+    for received in run_to(&nodes, 2, all, 20_000, true).await {
         assert_eq!(sorted(&[received]), every);
     }
     for node in nodes {
@@ -212,7 +238,7 @@ async fn two_stages_equal_a_plain_computation() {
 #[tokio::test]
 async fn vector_sends_rows_where_the_program_says() {
     let nodes = cluster(1, 3, "shm");
-    let (query, shuffle) = open(&nodes, &Partitioning::Vector).remove(0);
+    let (query, shuffle) = open(&nodes, &Partitioning::Vector, false).remove(0);
     assert_eq!(shuffle.destinations(), 3);
     let mut readers =
         (0..3).map(|w| shuffle.reader(w).unwrap()).collect::<Vec<_>>();
@@ -270,7 +296,7 @@ fn in_layout(first: i64, n: i64, layout: usize) -> RecordBatch {
 async fn readers_get_the_schema_whatever_the_layout() {
     let nodes = cluster(1, 1, "shm");
     let by = Partitioning::Hash(vec!["text".into()]);
-    let (_query, shuffle) = open(&nodes, &by).remove(0);
+    let (_query, shuffle) = open(&nodes, &by, false).remove(0);
     let mut writer = shuffle.writer(0).unwrap();
     let mut reader = shuffle.reader(0).unwrap();
     let first = 1_000_000_000; // texts of more than a view has room for
@@ -408,7 +434,8 @@ async fn structs_lists_and_maps_travel() {
 #[tokio::test]
 async fn columns_of_another_type_are_refused() {
     let nodes = cluster(1, 1, "shm");
-    let (_query, shuffle) = open(&nodes, &Partitioning::RoundRobin).remove(0);
+    let (_query, shuffle) =
+        open(&nodes, &Partitioning::RoundRobin, false).remove(0);
     let mut writer = shuffle.writer(0).unwrap();
     let keys: ArrayRef = Arc::new(arrow_array::Int32Array::from(vec![1]));
     let text: ArrayRef = Arc::new(arrow_array::StringArray::from(vec!["x"]));
@@ -425,7 +452,7 @@ async fn columns_of_another_type_are_refused() {
 async fn a_filter_drops_rows_before_they_are_copied() {
     let nodes = cluster(1, 1, "shm");
     let hash = Partitioning::Hash(vec!["key".into()]);
-    let (_query, shuffle) = open(&nodes, &hash).remove(0);
+    let (_query, shuffle) = open(&nodes, &hash, false).remove(0);
     let mut reader = shuffle.reader(0).unwrap();
     reader.filter_open(10).unwrap();
     let wrong: ArrayRef = Arc::new(arrow_array::Int32Array::from(vec![1]));
@@ -460,7 +487,8 @@ async fn a_filter_drops_rows_before_they_are_copied() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hundreds_of_batches_are_held_as_copies() {
     let nodes = cluster(1, 1, "tcp");
-    let (_query, shuffle) = open(&nodes, &Partitioning::Gather).remove(0);
+    let (_query, shuffle) =
+        open(&nodes, &Partitioning::Gather, false).remove(0);
     let mut writer = shuffle.writer(0).unwrap();
     let write = tokio::spawn(async move {
         for at in 0..500 {
@@ -483,7 +511,8 @@ async fn hundreds_of_batches_are_held_as_copies() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn held_says_so_and_goes_on_when_batches_are_dropped() {
     let nodes = cluster(1, 1, "shm");
-    let (_query, shuffle) = open(&nodes, &Partitioning::Gather).remove(0);
+    let (_query, shuffle) =
+        open(&nodes, &Partitioning::Gather, false).remove(0);
     let mut writer = shuffle.writer(0).unwrap();
     let write = tokio::spawn(async move {
         for at in 0..200 {
@@ -517,7 +546,8 @@ async fn held_says_so_and_goes_on_when_batches_are_dropped() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_waits_while_another_task_holds_its_batches() {
     let nodes = cluster(1, 1, "shm");
-    let (_query, shuffle) = open(&nodes, &Partitioning::Gather).remove(0);
+    let (_query, shuffle) =
+        open(&nodes, &Partitioning::Gather, false).remove(0);
     let mut writer = shuffle.writer(0).unwrap();
     let write = tokio::spawn(async move {
         for at in 0..200 {
@@ -551,7 +581,8 @@ async fn a_batch_keeps_its_node_open() {
     let node = cluster(1, 1, "shm").remove(0);
     let batches = {
         let (_query, shuffle) =
-            open(std::slice::from_ref(&node), &Partitioning::Gather).remove(0);
+            open(std::slice::from_ref(&node), &Partitioning::Gather, false)
+                .remove(0);
         let mut writer = shuffle.writer(0).unwrap();
         let mut reader = shuffle.reader(0).unwrap();
         writer.send(table(0, 100)).await.unwrap();
@@ -574,7 +605,7 @@ async fn a_batch_keeps_its_node_open() {
 #[test]
 fn threads_without_tokio_wait_by_themselves() {
     let nodes = cluster(2, 1, "shm");
-    let opened = open(&nodes, &Partitioning::Hash(vec!["key".into()]));
+    let opened = open(&nodes, &Partitioning::Hash(vec!["key".into()]), false);
     let keys = std::thread::scope(|scope| {
         let threads =
             nodes.iter().zip(&opened).enumerate().map(|(n, (node, o))| {
