@@ -85,11 +85,13 @@ static uint32_t fit_writes(const struct wi_link *l, uint32_t frame_bytes)
  * each peer. */
 static void locate(struct wi_link *l, struct wi_out *o)
 {
-    uint32_t slack = l->engine->budget.slack_bytes;
+    uint32_t most = wi_budget_frame(l->peer_unit_bytes);
+    uint32_t slack = wi_budget_slack(most);
     uint32_t colour = l->member * 9 * WI_RING_ALIGN % slack;
     uint64_t units = (uint64_t)o->edge * l->peer_unit_bytes;
     o->remote_off = l->peer_units * sizeof(struct wi_ring_ctl) + units + colour;
-    o->frame_bytes = fit_writes(l, l->engine->cfg.frame_bytes);
+    o->frame_bytes =
+        fit_writes(l, wi_min_u32(most, l->engine->cfg.frame_bytes));
     uint32_t frames = (o->units * l->peer_unit_bytes - slack) / o->frame_bytes;
     frames = wi_min_u32(frames, l->engine->cfg.ring_frames);
     o->size = frames * o->frame_bytes;

@@ -51,6 +51,7 @@ struct wi_engine {
     uint32_t forks;                     /* wi_forks, when it was opened */
     struct wi_arena *arenas[WI_ARENAS]; /* of the transports of endpoints */
     struct wi_worker *workers;
+    bool flexible;  /* memory_bytes is the default */
     bool certified; /* over tcp it shows a certificate, and looks at those of
                        others */
     struct wi_mem bell_mem; /* all bells; granted to mapped peers */

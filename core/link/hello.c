@@ -120,8 +120,8 @@ static weir_err check_peer(const struct wi_link *l,
             "%u: give all nodes the same list",
             h->workers, e->name, m->workers);
     }
-    if (h->unit_bytes != e->budget.unit_bytes || h->n_units == 0 ||
-        h->n_units > (1u << 24) || need > h->ring_bytes) {
+    if (wi_budget_frame(h->unit_bytes) < WI_LEAST_FRAME_BYTES ||
+        h->n_units == 0 || h->n_units > (1u << 24) || need > h->ring_bytes) {
         return wi_fail(err, WEIR_ERR_PEER_PROTOCOL,
                        "ring area of %" PRIu64
                        " bytes in %u units of %u, units of %s have %u",

@@ -296,6 +296,7 @@ weir_err weir_node_open(const struct weir_node_params *params,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a node");
     }
     memset(n, 0, sizeof(*n));
+    n->engine.flexible = params == NULL || params->memory_bytes == 0;
     rc = open_node(n, &p, err);
     if (rc != WEIR_OK) {
         if (n->engine.ops != NULL) {

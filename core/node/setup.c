@@ -67,6 +67,7 @@ static weir_err open_budget(struct wi_engine *e, struct weir_error *err)
         .frame_bytes = e->cfg.frame_bytes,
         .ring_frames = e->cfg.ring_frames,
         .cap_bytes = e->cfg.memory_bytes,
+        .flexible = e->flexible,
         /* A composite may have links of both kinds: plan for the larger. */
         .mapped = (e->ops->caps & (WI_CAP_MAP | WI_CAP_WRITE)) == WI_CAP_MAP,
     };

@@ -392,7 +392,8 @@ static bool stage_start(struct weir_writer *w, struct wi_lane *lane)
         return false;
     }
     lane->open = true;
-    wi_builder_start(lane->builder, lane->stage, w->stage_bytes, 0);
+    wi_builder_start(lane->builder, lane->stage,
+                     wi_min_u32(w->stage_bytes, lane->out->frame_bytes), 0);
     return true;
 }
 

@@ -133,7 +133,8 @@ static bool is_full(const struct wi_stream *st)
     if (!in->mapped) {
         return in->tail_seen - head >= in->size;
     }
-    uint32_t frame = in->link->engine->cfg.frame_bytes;
+    uint32_t frame =
+        wi_min_u32(in->link->engine->cfg.frame_bytes, in->size / 2);
     return in->scan == in->tail_seen &&
            wi_ring_reserve(in->size, in->scan, head, frame, frame).bytes == 0;
 }

@@ -23,6 +23,10 @@
 #include "core/query/shuffle.h"
 #include "core/query/writer.h"
 
+/* Bytes of an open frame below which a writer is refused where the plan could
+ * not promise more. */
+#define STAGE_LEAST 512u
+
 /* Destinations from which on rows are scattered without lists;
  * docs/rationale.md has the figures. */
 #define FAN_LANES 32u
@@ -137,10 +141,12 @@ static weir_err open_stages(struct weir_writer *w, struct weir_error *err)
     }
     uint64_t each = b->stages_bytes / n / WI_CACHE_LINE * WI_CACHE_LINE;
     w->stage_bytes = (uint32_t)wi_min_u64(each, b->stage_bytes);
-    if (w->stage_bytes == 0) {
+    uint32_t least = w->worker->engine->flexible ? STAGE_LEAST : WI_CACHE_LINE;
+    if (w->stage_bytes < least) {
         return wi_fail(err, WEIR_ERR_BUDGET,
                        "%" PRIu64 " destinations share %" PRIu64
-                       " bytes for open frames: raise memory_bytes",
+                       " bytes for open frames: raise memory_bytes, or let the "
+                       "shuffle go to nodes (WEIR_TO_NODE)",
                        n, b->stages_bytes);
     }
     w->stages = aligned_alloc(WI_CACHE_LINE, n * w->stage_bytes);

@@ -15,10 +15,13 @@
 #define STAGE_BYTES 8256u
 #define STAGE_LEAST 960u
 
+/* Of the cap, what rings of a flexible plan may take. */
+#define RINGS_SHARE(cap) ((cap) / 4 * 3)
+
 static void lay_out_unit(const struct wi_budget_params *p, struct wi_budget *b)
 {
-    uint64_t slack = wi_align_up(p->frame_bytes / 4, WI_RING_ALIGN);
-    b->slack_bytes = (uint32_t)wi_min_u64(slack, WI_PAGE);
+    b->frame_bytes = p->frame_bytes;
+    b->slack_bytes = wi_budget_slack(p->frame_bytes);
     b->unit_bytes = 2 * p->frame_bytes + b->slack_bytes;
     uint64_t ring = (uint64_t)p->ring_frames * p->frame_bytes + b->slack_bytes;
     b->ring_units = (uint32_t)((ring + b->unit_bytes - 1) / b->unit_bytes);
@@ -97,12 +100,42 @@ static bool choose(const struct wi_budget_params *p, struct wi_budget *b)
     return choose_least(p, b);
 }
 
+/* Smaller frames in the shortest rings, and for open frames what is left. With
+ * the smallest the links that are open at a time have to fit, not all. */
+static void choose_smaller(const struct wi_budget_params *p,
+                           struct wi_budget *b)
+{
+    struct wi_budget_params q = *p;
+    uint64_t writers = (uint64_t)p->max_shuffles * p->workers;
+    uint64_t lanes = (uint64_t)p->max_members * p->workers;
+    do {
+        q.frame_bytes =
+            wi_max_u32(q.frame_bytes / 2 / 64 * 64, WI_LEAST_FRAME_BYTES);
+        lay_out_unit(&q, b);
+        b->per_node = p->workers > 1;
+        b->n_units = p->max_shuffles * p->workers;
+        b->stage_bytes = 0;
+        sum_up(&q, b);
+    } while (b->total_bytes > RINGS_SHARE(p->cap_bytes) &&
+             q.frame_bytes > WI_LEAST_FRAME_BYTES);
+    uint64_t rings = wi_min_u64(b->total_bytes, RINGS_SHARE(p->cap_bytes));
+    if (b->per_node) {
+        b->stage_bytes = stage_of(&q, STAGE_BYTES);
+        b->stages_bytes = wi_min_u64(b->stage_bytes * lanes,
+                                     (p->cap_bytes - rings) / writers);
+    }
+    b->total_bytes = rings + stages_of_all(p, b);
+}
+
 weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
                         struct weir_error *err)
 {
     struct wi_budget b = {.cap_bytes = p->cap_bytes};
     lay_out_unit(p, &b);
-    if (!choose(p, &b)) {
+    bool chosen = choose(p, &b);
+    if (!chosen && p->flexible) {
+        choose_smaller(p, &b);
+    } else if (!chosen) {
         return wi_fail(
             err, WEIR_ERR_BUDGET,
             "memory budget too small: %u members x %u shuffles x %u workers x "
@@ -127,7 +160,7 @@ weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
         p->max_members, (unsigned long long)(b.area_bytes / 1024),
         p->mapped ? "" : " in and out", (double)b.total_bytes / 1048576,
         (double)p->cap_bytes / 1048576, b.per_node ? "node" : "thread",
-        2 * p->frame_bytes / 1024, p->ring_frames * p->frame_bytes / 1024,
+        2 * b.frame_bytes / 1024, p->ring_frames * b.frame_bytes / 1024,
         b.n_units, stages);
     b.rings_cap_bytes = p->cap_bytes - stages_of_all(p, &b);
     *out = b;

@@ -28,7 +28,10 @@
  * room for that.
  *
  * Thread-to-thread is taken while it fits the cap, else thread-to-node, else
- * the open fails and says the sum.
+ * the open fails and says the sum; but where the cap was left to us, with
+ * smaller frames, and at last with rings for as many links at a time as fit.
+ * Then open frames have what rings leave: a writer of too many destinations is
+ * refused. So peers' units may differ, and with them the frames that fit.
  */
 #ifndef WI_BUDGET_H
 #define WI_BUDGET_H
@@ -38,6 +41,8 @@
 
 #include <weir/error.h>
 
+#include "core/base/cc.h"
+
 struct wi_budget_params {
     uint32_t workers;
     uint32_t max_members;
@@ -45,11 +50,13 @@ struct wi_budget_params {
     uint32_t frame_bytes;
     uint32_t ring_frames;
     uint64_t cap_bytes;
-    bool mapped; /* peers write into each other's memory: no outgoing copy */
+    bool flexible; /* rather smaller frames, or fewer links, than none */
+    bool mapped;   /* peers write into each other's memory: no outgoing copy */
 };
 
 struct wi_budget {
-    bool per_node; /* rings thread-to-node */
+    bool per_node;        /* rings thread-to-node */
+    uint32_t frame_bytes; /* most that fits twice in a unit */
     uint32_t slack_bytes;
     uint32_t unit_bytes;
     uint32_t n_units;      /* per link */
@@ -62,6 +69,27 @@ struct wi_budget {
     uint64_t cap_bytes;
     char text[320];
 };
+
+#define WI_LEAST_FRAME_BYTES 1024u
+
+/** Slack in a unit of two such frames. */
+static inline uint32_t wi_budget_slack(uint32_t frame_bytes)
+{
+    uint64_t slack = wi_align_up(frame_bytes / 4, WI_CACHE_LINE);
+    return (uint32_t)wi_min_u64(slack, WI_PAGE);
+}
+
+/** The largest frame that fits twice, and its slack, in a unit. */
+static inline uint32_t wi_budget_frame(uint32_t unit_bytes)
+{
+    uint32_t most = unit_bytes > WI_PAGE ? (unit_bytes - WI_PAGE) / 2 : 0;
+    uint32_t least = unit_bytes / 9 * 4; /* where the slack is a quarter */
+    uint32_t frame = wi_max_u32(most, least) / WI_CACHE_LINE * WI_CACHE_LINE;
+    while (2ull * frame + wi_budget_slack(frame) > unit_bytes) {
+        frame -= WI_CACHE_LINE; /* once or twice, for what was rounded */
+    }
+    return frame;
+}
 
 /**
  * Make the plan.

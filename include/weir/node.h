@@ -81,7 +81,9 @@ struct weir_node_params {
                               1024..1048576, times 64 */
     uint32_t ring_frames;  /* frames in a ring when there is room [4], 2..64,
                               even */
-    uint64_t memory_bytes; /* hard cap on buffers that travel [512 MiB] */
+    uint64_t memory_bytes; /* hard cap on buffers that travel [512 MiB; where a
+                              cluster of max_members needs more, frames are
+                              smaller, see weir_node_plan] */
     uint64_t max_row_bytes; /* largest row [64 MiB]; rows over a frame travel
                                in chunks and are reassembled outside the cap */
     uint64_t detect_ns;     /* a silent peer is lost after [5 s] */

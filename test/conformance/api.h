@@ -66,6 +66,7 @@
     X(suite, place, to_node_goes_on_beside_closed_readers)                     \
     X(suite, place, to_node_has_no_filters)                                    \
     X(suite, place, to_node_and_to_worker_differ)                              \
+    X(suite, place, default_memory_is_enough_for_any_cluster)                  \
     X(suite, place, subsets_produce_and_consume)                               \
     X(suite, place, some_workers_produce_and_consume)                          \
     X(suite, place, equal_keys_go_to_one_destination)                          \

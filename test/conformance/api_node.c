@@ -298,3 +298,20 @@ void wt_api_to_node_feeds_who_sleeps_beside_who_is_busy(
         wt_world_close(b.w);
     }
 }
+
+/* ---- more members and workers than the default memory has room for ------- */
+
+void wt_api_default_memory_is_enough_for_any_cluster(
+    const struct wt_place *place)
+{
+    static const weir_shuffle_to to[] = {WEIR_TO_WORKER, WEIR_TO_NODE};
+    const struct wt_cluster_params cluster = {
+        .nodes = 3, .workers = 4, .node = {.max_members = 1000}};
+    for (int i = 0; i < 2; i++) {
+        const struct wt_flow_params flow = {
+            .shuffle = {.to = to[i]},
+            .n_rows = 5000,
+            .rows = {.big_every = 50, .big_bytes = 3000}};
+        wt_flow_once(place, &cluster, &flow);
+    }
+}

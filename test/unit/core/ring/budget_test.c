@@ -130,3 +130,58 @@ Test(budget, posted_transports_pay_for_both_ends)
     cr_assert_eq(wi_budget_make(&p, &posted, NULL), WEIR_OK);
     cr_assert_gt(posted.total_bytes, mapped.total_bytes);
 }
+
+/* ---- where the caller left the cap to the library ------------------------ */
+
+Test(budget, flexible_plan_is_the_same_where_it_fits)
+{
+    struct wi_budget_params p = typical();
+    struct wi_budget a;
+    struct wi_budget b;
+    cr_assert_eq(wi_budget_make(&p, &a, NULL), WEIR_OK);
+    p.flexible = true;
+    cr_assert_eq(wi_budget_make(&p, &b, NULL), WEIR_OK);
+    cr_assert_eq(a.unit_bytes, b.unit_bytes);
+    cr_assert_eq(a.n_units, b.n_units);
+    cr_assert_eq(a.total_bytes, b.total_bytes);
+    cr_assert_eq(a.frame_bytes, p.frame_bytes);
+}
+
+Test(budget, flexible_plan_is_made_for_every_cluster)
+{
+    for (uint32_t members = 1; members <= 4096; members *= 2) {
+        for (uint32_t workers = 1; workers <= 64; workers *= 2) {
+            struct wi_budget_params p = {.workers = workers,
+                                         .max_members = members,
+                                         .max_shuffles = 8,
+                                         .frame_bytes = 61440,
+                                         .ring_frames = 4,
+                                         .cap_bytes = 512ull << 20,
+                                         .flexible = true};
+            struct wi_budget b;
+            struct weir_error err = {0};
+            cr_assert_eq(wi_budget_make(&p, &b, &err), WEIR_OK, "%u x %u: %s",
+                         members, workers, err.message);
+            cr_assert_leq(b.total_bytes, p.cap_bytes, "%u x %u", members,
+                          workers);
+            cr_assert_leq(b.rings_cap_bytes, p.cap_bytes);
+            cr_assert_geq(b.frame_bytes, WI_LEAST_FRAME_BYTES);
+            cr_assert_leq(b.area_bytes * wi_min_u32(members, 8),
+                          b.rings_cap_bytes, "%u x %u: not even eight links",
+                          members, workers);
+            cr_assert_geq(b.n_units, p.max_shuffles * workers);
+            cr_assert_eq(wi_budget_frame(b.unit_bytes), b.frame_bytes);
+        }
+    }
+}
+
+Test(budget, the_frame_is_known_from_the_unit)
+{
+    for (uint32_t f = 1024; f <= 1 << 20; f += 64) {
+        uint32_t unit = 2 * f + wi_budget_slack(f);
+        cr_assert_eq(wi_budget_frame(unit), f, "%u of %u", f, unit);
+        cr_assert_lt(wi_budget_frame(unit - 1), f);
+    }
+    cr_assert_eq(wi_budget_frame(0), 0);
+    cr_assert_lt(2ull * wi_budget_frame(UINT32_MAX), UINT32_MAX);
+}
