@@ -27,12 +27,13 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, InputOrderMode,
+    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, InputOrderMode,
     PlanProperties, execute_stream,
 };
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion_distributed::{
-    DistributedExec, DistributedExt, NetworkBoundaryExt, SessionStateBuilderExt,
+    DistributedExec, DistributedExt, DistributedLeafExec, NetworkBoundaryExt,
+    SessionStateBuilderExt,
 };
 use futures::StreamExt;
 
@@ -138,6 +139,11 @@ fn why_here(
         return travel::why_not(plan.children()[0], context); // cut as it runs
     }
     let mut why = None;
+    if let Some(name) = of_a_part(plan) {
+        return Some(format!(
+            "{name} needs all rows of a table that was split"
+        ));
+    }
     let looked = plan.apply(|plan| {
         if plan.is::<RecursiveQueryExec>() && has_boundary(plan) {
             // It runs its second half again and again, stages only once.
@@ -174,6 +180,35 @@ fn has_lost_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
         };
     let n = exprs.first().map_or(0, |expr| expr.partition_by().len());
     keys.map_or(true, |keys| keys.len() < n)
+}
+
+/// The first operator that asks for all rows, or for all of a key, and is given
+/// those of one task: between it and a table that is split among tasks there is
+/// no boundary. DataFusion leaves out what would bring rows together where a
+/// table has one partition, and DataFusion Distributed 4.0 splits it all the
+/// same if a boundary stands above.
+fn of_a_part(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+    let asked = plan.input_distribution_requirements().into_per_child();
+    let children = plan.children();
+    for (child, asked) in children.iter().zip(asked) {
+        if !matches!(asked, Distribution::UnspecifiedDistribution)
+            && is_split(child)
+        {
+            return Some(plan.name().to_owned());
+        }
+    }
+    children.iter().find_map(|child| of_a_part(child))
+}
+
+/// Does it read a table that is split, in the same stage?
+fn is_split(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    if plan.is_network_boundary() {
+        return false;
+    }
+    match plan.downcast_ref::<DistributedLeafExec>() {
+        Some(leaf) => leaf.variants().len() > 1,
+        None => plan.children().iter().any(|child| is_split(child)),
+    }
 }
 
 fn has_boundary(plan: &Arc<dyn ExecutionPlan>) -> bool {

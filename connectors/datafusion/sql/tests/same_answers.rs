@@ -447,3 +447,19 @@ async fn a_series_of_which_no_column_is_wanted() {
     ];
     same(data.path(), &all).await;
 }
+
+#[tokio::test]
+async fn one_row_of_an_empty_table_that_was_split() {
+    let data = data().await;
+    let none = "SELECT value AS id, value AS v
+        FROM generate_series(1, 5) WHERE value > 5";
+    make(data.path(), "none.parquet", none).await;
+    let all = [
+        "SELECT nullif(1, count(CAST(NULL AS BIGINT))) AS c FROM none
+         HAVING count(v) FILTER (WHERE CAST(NULL AS BOOLEAN)) = 0",
+        "(SELECT max(TIMESTAMP '2024-01-31 23:59:59') AS c FROM none)
+         EXCEPT ALL (SELECT TIMESTAMP '2000-02-29 12:30:15' FROM none)",
+        "SELECT count(*) AS n FROM none HAVING count(v) = 0",
+    ];
+    same(data.path(), &all).await;
+}
