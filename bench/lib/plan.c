@@ -156,6 +156,7 @@ static struct wb_usage board_usage(const struct wb_board *board)
     for (uint32_t w = 0; w < board->workers; w++) {
         all.user_s += (double)board->tally[w].user_ns * 1e-9;
         all.sys_s += (double)board->tally[w].sys_ns * 1e-9;
+        all.switches += (double)board->tally[w].switches;
     }
     return all;
 }
@@ -218,6 +219,8 @@ static void put_usage(struct wb_tally *tally, const struct rusage *before)
         wl_timeval_ns(&now.ru_utime) - wl_timeval_ns(&before->ru_utime);
     tally->sys_ns =
         wl_timeval_ns(&now.ru_stime) - wl_timeval_ns(&before->ru_stime);
+    tally->switches = (uint64_t)(now.ru_nvcsw - before->ru_nvcsw) +
+                      (uint64_t)(now.ru_nivcsw - before->ru_nivcsw);
 }
 
 static weir_err run_workers(struct run *r, uint64_t rows,

@@ -41,7 +41,8 @@
 struct wb_usage {
     double user_s; /* in the timed run alone */
     double sys_s;
-    double setup_s; /* outside of it, user and system: from fork to exit, with
+    double switches; /* of threads, in it: as they slept or were put aside */
+    double setup_s;  /* outside of it, user and system: from fork to exit, with
                        the warm-up */
 };
 
@@ -79,6 +80,7 @@ struct wb_tally {
     uint64_t got_sum;
     uint64_t user_ns; /* of the whole process; by its worker 0, for the timed */
     uint64_t sys_ns;  /* run and what waits for it */
+    uint64_t switches;
 };
 
 /** One worker's part of one phase. */

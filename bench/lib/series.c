@@ -16,6 +16,7 @@ struct samples {
     double user_s[WB_MAX_REPEAT];
     double sys_s[WB_MAX_REPEAT];
     double setup_s[WB_MAX_REPEAT];
+    double switches[WB_MAX_REPEAT];
 };
 
 static weir_err run_one(struct wb_series *s, uint32_t i, uint32_t round,
@@ -31,6 +32,7 @@ static weir_err run_one(struct wb_series *s, uint32_t i, uint32_t round,
     to->user_s[round] = usage.user_s;
     to->sys_s[round] = usage.sys_s;
     to->setup_s[round] = usage.setup_s;
+    to->switches[round] = usage.switches;
     if (rc != WEIR_OK) {
         return wi_fail(err, rc, "%s: %s", o->name, why.message);
     }
@@ -67,16 +69,22 @@ weir_err wb_series_run(struct wb_series *series, FILE *note,
         o->user_s = wb_spread_of(samples[i].user_s, series->repeat);
         o->sys_s = wb_spread_of(samples[i].sys_s, series->repeat);
         o->setup_s = wb_spread_of(samples[i].setup_s, series->repeat);
+        o->switches = wb_spread_of(samples[i].switches, series->repeat);
     }
     return WEIR_OK;
+}
+
+static double million_row_stages(const struct wb_series *series)
+{
+    const struct wb_plan_params *p = &series->params;
+    return (double)p->nodes * (double)p->rows_per_node * WB_STAGES * 1e-6;
 }
 
 double wb_series_core_ns(const struct wb_series *series, double seconds)
 {
     const struct wb_plan_params *p = &series->params;
     uint32_t used = wi_min_u32(series->cores, p->nodes * p->workers);
-    double row_stages = (double)p->nodes * (double)p->rows_per_node * WB_STAGES;
-    return seconds * 1e9 * used / row_stages;
+    return seconds * 1e3 * used / million_row_stages(series);
 }
 
 static const struct wb_opponent *find(const struct wb_series *s,
@@ -130,16 +138,17 @@ void wb_series_print(const struct wb_series *series, FILE *out)
                   "rows, sums and per-edge counts checked in every run\n\n",
                   p->nodes, p->workers, p->rows_per_node, wb_row_names[p->row],
                   series->repeat, series->cores);
-    (void)fprintf(out, "%-8s %9s %9s %9s %12s %22s %7s\n", "", "median s",
+    (void)fprintf(out, "%-8s %9s %9s %9s %12s %22s %10s %7s\n", "", "median s",
                   "min s", "max s", "set-up CPU s", "core-ns/(row x stage)",
-                  "/ shm");
+                  "switches/M", "/ shm");
     for (uint32_t i = 0; i < series->n; i++) {
         const struct wb_opponent *o = &series->opponents[i];
         double ratio = wb_series_ratio(series, o->name, "shm");
-        (void)fprintf(out, "%-8s %9.3f %9.3f %9.3f %12.3f %22.2f ", o->name,
-                      o->seconds.median, o->seconds.min, o->seconds.max,
-                      o->setup_s.median,
-                      wb_series_core_ns(series, o->seconds.median));
+        (void)fprintf(out, "%-8s %9.3f %9.3f %9.3f %12.3f %22.2f %10.0f ",
+                      o->name, o->seconds.median, o->seconds.min,
+                      o->seconds.max, o->setup_s.median,
+                      wb_series_core_ns(series, o->seconds.median),
+                      o->switches.median / million_row_stages(series));
         if (ratio > 0.0) {
             (void)fprintf(out, "%7.2f\n", ratio);
         } else {
@@ -160,13 +169,14 @@ static json_t *results_of(const struct wb_series *s)
     for (uint32_t i = 0; i < s->n; i++) {
         const struct wb_opponent *o = &s->opponents[i];
         /* rows_ok: a run whose rows were wrong is an error, not a result */
-        json_t *one =
-            json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "name",
-                      o->name, "median_s", o->seconds.median, "min_s",
-                      o->seconds.min, "max_s", o->seconds.max, "user_s",
-                      o->user_s.median, "sys_s", o->sys_s.median, "setup_cpu_s",
-                      o->setup_s.median, "core_ns_per_row_stage",
-                      wb_series_core_ns(s, o->seconds.median), "rows_ok", 1);
+        json_t *one = json_pack(
+            "{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "name",
+            o->name, "median_s", o->seconds.median, "min_s", o->seconds.min,
+            "max_s", o->seconds.max, "user_s", o->user_s.median, "sys_s",
+            o->sys_s.median, "setup_cpu_s", o->setup_s.median,
+            "switches_per_million", o->switches.median / million_row_stages(s),
+            "core_ns_per_row_stage", wb_series_core_ns(s, o->seconds.median),
+            "rows_ok", 1);
         (void)json_array_append_new(all, one);
     }
     return all;

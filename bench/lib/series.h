@@ -33,6 +33,7 @@ struct wb_opponent {
     struct wb_spread user_s;  /* the same; zero for MPI */
     struct wb_spread sys_s;
     struct wb_spread setup_s;
+    struct wb_spread switches;
 };
 
 struct wb_series {
