@@ -233,7 +233,7 @@ test-sql-long: $(SQL_DATA)/tpch-0.02 $(SQL_DATA)/tpch-0.1 $(SQL_DATA)/tpch-1 \
 # Stripped; what debuggers want lies beside it.
 sql: static ## build/weir-sql, SQL over files (needs cargo; slow when cold)
 	@[ -e $(SQL_BUILT) ] || echo "weir-sql: this compiles DataFusion, some" \
-	    "450 crates: an hour of processor time or more, once"
+	    "450 crates: some 45 minutes of processor time, once"
 	@$(CARGO_SQL) cargo build --locked --release -p weir-sql
 	@objcopy --only-keep-debug $(SQL_BUILT) build/weir-sql.debug
 	@cd build && objcopy --strip-all --add-gnu-debuglink=weir-sql.debug \
