@@ -200,8 +200,10 @@ Test(tcp_tls, altered_bytes_do_not_come, .timeout = 60)
     cr_assert_eq(send(fd[0], record, (size_t)n, 0), n);
     n = wi_tls_get(session[1], &in, 1);
     cr_assert(n == -1 && errno == EPROTO);
-    cr_assert_not_null(strstr(wi_tls_why(session[1]), "bad record mac"), "%s",
-                       wi_tls_why(session[1]));
+    /* OpenSSL 3.0; the record layer that 3.2 made a part of its own */
+    cr_assert(strstr(wi_tls_why(session[1]), "bad record mac") != NULL ||
+                  strstr(wi_tls_why(session[1]), "record layer") != NULL,
+              "%s", wi_tls_why(session[1]));
     close_pair();
 }
 
