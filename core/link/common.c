@@ -256,28 +256,6 @@ void wi_common_look(struct wi_common *c)
     }
 }
 
-bool wi_commons_look(struct wi_worker *w)
-{
-    bool fed = false;
-    /* rlx: only the engine adds; who opened a reader of ours did before */
-    uint32_t n = wi_load_rlx(&w->n_commons);
-    if (wi_likely(n == 0)) {
-        return false;
-    }
-    wi_rcu_lock();
-    for (uint32_t i = 0; i < n; i++) {
-        /* E9 acquire: its fields; pairs with E9 release in
-         * wi_commons_join() */
-        struct wi_common *c = wi_load_acq(&w->commons[i]);
-        if (c != NULL) {
-            wi_common_look(c);
-            fed = wi_common_share(c, w->idx) || fed;
-        }
-    }
-    wi_rcu_unlock();
-    return fed;
-}
-
 void wi_common_ended(struct wi_common *c)
 {
     /* E17 sc: the end, then the look at `hungry`; pairs with E17 sc in

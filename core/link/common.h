@@ -81,10 +81,6 @@ void wi_common_pay(struct wi_common *c);
  *  bell names them is busy. */
 void wi_common_look(struct wi_common *c);
 
-/** The same for all that a worker has in common with others, after it has said
- *  that it sleeps. True: there is something for it. */
-bool wi_commons_look(struct wi_worker *w);
-
 /** The worker is hungry from now on. False: there is something, or the end:
  *  it is not. */
 bool wi_common_hunger(struct wi_common *c, uint32_t worker);

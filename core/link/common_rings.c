@@ -31,33 +31,6 @@ struct wi_common *wi_common_open(struct wi_engine *e, uint32_t n_expected,
     return c;
 }
 
-weir_err wi_commons_join(struct wi_common *c, struct wi_worker *w)
-{
-    for (uint32_t i = 0; i < c->engine->cfg.max_shuffles; i++) {
-        /* rlx: only the engine writes them */
-        if (wi_load_rlx(&w->commons[i]) != NULL) {
-            continue;
-        }
-        /* E9 release: its fields; pairs with E9 acquire in
-         * wi_commons_look() */
-        wi_store_rel(&w->commons[i], c);
-        /* rlx: as above */
-        uint32_t n = wi_load_rlx(&w->n_commons);
-        wi_store_rlx(&w->n_commons, n > i + 1 ? n : i + 1); /* rlx */
-        return WEIR_OK;
-    }
-    return WEIR_ERR_BUDGET;
-}
-
-void wi_commons_leave(const struct wi_common *c, struct wi_worker *w)
-{
-    for (uint32_t i = 0; i < c->engine->cfg.max_shuffles; i++) {
-        if (wi_load_rlx(&w->commons[i]) == c) { /* rlx: the engine's */
-            wi_store_rel(&w->commons[i], NULL); /* E9: freed after RCU */
-        }
-    }
-}
-
 void wi_common_add(struct wi_common *c, struct wi_in *in)
 {
     uint32_t n = wi_load_rlx(&c->n_streams); /* rlx: only the engine adds */

@@ -14,11 +14,6 @@ struct wi_common *wi_common_open(struct wi_engine *e, uint32_t n_expected,
  *  still be looking (RCU). */
 void wi_common_close(struct wi_common *c);
 
-/** A worker that has a reader looks at the rings before it sleeps, until it
- *  leaves. WEIR_ERR_BUDGET: it has as many as there are shuffles. */
-weir_err wi_commons_join(struct wi_common *c, struct wi_worker *w);
-void wi_commons_leave(const struct wi_common *c, struct wi_worker *w);
-
 /** A ring came: add it, and, once its query is set, start to take from it. */
 void wi_common_add(struct wi_common *c, struct wi_in *in);
 void wi_common_start(struct wi_common *c, struct wi_in *in);

@@ -16,7 +16,6 @@
 #include "core/base/watch.h"
 #include "core/ring/ready.h"
 
-struct wi_common;
 struct wi_engine;
 
 #define WI_WORKERS_MAX 64u /* of one node */
@@ -58,10 +57,8 @@ struct wi_worker {
     struct wi_worker_stats stats;
     _Atomic uint32_t turns; /* waits and arms so far, successful or not */
     _Atomic uint32_t stops; /* written by: engine; STOPs for its rings so far */
-    _Atomic(struct wi_common *) *commons; /* max_shuffles of them, NULL or of an
-                                           * open reader; written by: engine;
-                                           * readers under RCU */
-    _Atomic uint32_t n_commons; /* one above the last that was ever set */
+    _Atomic uint32_t n_commons; /* open readers that share their rings with
+                                   others; written by: engine */
     _Atomic uint32_t fed; /* written by: who wakes it for rows that it has in
                                common with others; cleared by the worker */
     struct wi_watch

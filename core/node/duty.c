@@ -7,12 +7,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/futex.h"
-#include "core/link/common.h"
 #include "core/link/engine.h"
 #include "core/link/lock.h"
 #include "core/link/worker.h"
 #include "core/node/node_os.h"
 #include "core/node/step.h"
+#include "core/query/reader.h"
 #include "core/transport.h"
 
 static void ring(int fd)
@@ -217,15 +217,26 @@ void wi_duty_sleep(struct weir_node *n, struct wi_sleeper *s, bool watch,
     }
 }
 
+bool wi_duty_last_look(struct weir_node *n, struct wi_worker *w)
+{
+    /* rlx: a reader of ours was opened before, or its rows are not our wait */
+    if (wi_likely(wi_load_rlx(&w->n_commons) == 0)) {
+        return false;
+    }
+    wi_node_lock(n);
+    bool fed = wi_readers_look(w);
+    wi_node_unlock(n);
+    return fed;
+}
+
 bool wi_duty_park(struct weir_node *n, struct wi_worker *w, uint64_t timeout_ns)
 {
     uint32_t n_ids = n->engine.n_ids;
     if (!wi_bell_lie_down(w->bell, n_ids)) {
         return true;
     }
-    if (wi_commons_look(w)) {
+    if (wi_duty_last_look(n, w)) {
         wi_bell_rise(w->bell);
-        w->happened = true;
         return true;
     }
     if (is_shared(n) && is_free(n->os)) {
@@ -239,9 +250,8 @@ void wi_duty_nap(struct weir_node *n, struct wi_worker *w, uint64_t until_ns)
 {
     struct wi_engine *e = &n->engine;
     if (wi_bell_doze(w->bell, e->n_ids)) {
-        if (wi_commons_look(w)) {
+        if (wi_duty_last_look(n, w)) {
             wi_bell_rise(w->bell);
-            w->happened = true;
             return;
         }
         wi_node_lock(n);

@@ -42,6 +42,10 @@ void wi_duty_leave(struct weir_node *n);
  *  Not while on duty. */
 void wi_duty_return(struct weir_node *n);
 
+/** A worker has said that it sleeps: is there something in the rings that it
+ *  has in common with others? */
+bool wi_duty_last_look(struct weir_node *n, struct wi_worker *w);
+
 /** Not on duty: sleep as wi_bell_park() does, but not while the duty is free.
  */
 bool wi_duty_park(struct weir_node *n, struct wi_worker *w,

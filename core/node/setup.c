@@ -117,10 +117,6 @@ static weir_err open_workers(struct wi_engine *e, struct weir_error *err)
         wi_list_init(&w->writers);
         wi_list_init(&w->readers);
         wi_lq_init(&w->local);
-        w->commons = calloc(e->cfg.max_shuffles, sizeof(*w->commons));
-        if (w->commons == NULL) {
-            return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for workers");
-        }
     }
     weir_err rc = open_bells(e, err);
     for (uint32_t i = 0; rc == WEIR_OK && i < n; i++) {
@@ -204,9 +200,6 @@ void wi_engine_fini(struct wi_engine *e)
         e->ops->close(e->transport);
     }
     wi_members_close(e);
-    for (uint32_t i = 0; e->workers != NULL && i < e->cfg.workers; i++) {
-        free(e->workers[i].commons);
-    }
     free(e->workers);
     free(e->slots);
 }

@@ -9,7 +9,6 @@
 #include "core/base/clock.h"
 #include "core/base/forks.h"
 #include "core/base/futex.h"
-#include "core/link/common.h"
 #include "core/link/engine.h"
 #include "core/link/lock.h"
 #include "core/link/worker.h"
@@ -363,9 +362,8 @@ weir_err weir_worker_arm(weir_node *node, uint32_t worker)
     if (!wi_bell_arm(w->bell, w->engine->n_ids)) {
         return WEIR_AGAIN;
     }
-    if (wi_commons_look(w)) {
+    if (wi_duty_last_look(node, w)) {
         wi_bell_rise(w->bell);
-        w->happened = true;
         return WEIR_AGAIN;
     }
     wi_duty_return(node); /* after it: see pass_on() */

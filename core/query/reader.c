@@ -279,6 +279,22 @@ void wi_reader_pass_on(struct weir_reader *r)
     }
 }
 
+bool wi_readers_look(struct wi_worker *w)
+{
+    bool fed = false;
+    wi_list_each(n, &w->readers)
+    {
+        struct weir_reader *r =
+            wi_container_of(n, struct weir_reader, on_worker);
+        if (r->common != NULL) {
+            wi_common_look(r->common);
+            fed = wi_common_share(r->common, w->idx) || fed;
+        }
+    }
+    w->happened = w->happened || fed;
+    return fed;
+}
+
 static weir_err next_common(struct weir_reader *r, struct ArrowArray *out)
 {
     struct wi_common *c = r->common;

@@ -71,6 +71,11 @@ void wi_reader_pay(struct weir_reader *r);
  *  well, and did not ask for them, they are for another one. */
 void wi_reader_pass_on(struct weir_reader *r);
 
+/** A last look of a worker that has said that it sleeps, at the rings that it
+ *  has in common with others. True: there is something for it. Under the node's
+ *  lock: whoever closes its query may close the rings' memory, too. */
+bool wi_readers_look(struct wi_worker *w);
+
 /** Were all ends reached, and everything reconciled? */
 bool wi_reader_complete(const struct weir_reader *r);
 

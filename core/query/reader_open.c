@@ -38,6 +38,14 @@ static void find_producers(struct weir_reader *r)
     }
 }
 
+static void count_common(const struct weir_reader *r, uint32_t n)
+{
+    if (r->common != NULL) {
+        /* rlx: its worker looks under the lock */
+        (void)wi_add_rlx(&r->worker->n_commons, n);
+    }
+}
+
 static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
                             struct weir_reader **out, struct weir_error *err)
 {
@@ -80,15 +88,10 @@ static weir_err open_locked(struct weir_shuffle *s, uint32_t worker,
     r->common = s->common;
     r->turn = worker;
     r->opened_ns = e->now_ns;
+    count_common(r, 1);
     wi_list_init(&r->ready);
     wi_list_init(&r->owing);
     wi_list_init(&r->full);
-    if (s->common != NULL && wi_commons_join(s->common, r->worker) != WEIR_OK) {
-        free(r);
-        free(streams);
-        free(came);
-        return wi_fail(err, WEIR_ERR_BUDGET, "too many readers");
-    }
     wi_list_push_back(&r->worker->readers, &r->on_worker);
     s->readers[worker] = r;
     find_producers(r);
@@ -156,7 +159,6 @@ static void leave_common(struct weir_reader *r)
     struct weir_shuffle *s = r->shuffle;
     uint32_t n =
         wi_shuffle_workers(s, s->query->engine->self, s->consumer_workers);
-    wi_commons_leave(r->common, r->worker);
     wi_common_enough(r->common, r->worker->idx);
     if (s->was_read == (n < 64 ? (1ull << n) - 1 : UINT64_MAX)) {
         wi_shuffle_let_go(s);
@@ -169,6 +171,7 @@ void wi_reader_free(struct weir_reader *r)
     r->shuffle->readers[r->worker->idx] = NULL;
     r->shuffle->was_read |= 1ull << r->worker->idx;
     if (r->common != NULL) {
+        count_common(r, -1u);
         leave_common(r);
     }
     for (uint32_t i = 0; r->common == NULL && i < n; i++) {
