@@ -76,14 +76,19 @@ void wi_reader_pay(struct weir_reader *r)
     }
 }
 
-/* Has the credit that was held back first waited for too long? */
-static bool is_due(const struct weir_reader *r)
+/* Has a credit that is held back since then waited for too long? */
+static bool is_due(const struct weir_reader *r, uint64_t *since_ns)
+{
+    uint64_t now_ns = wi_worker_now(r->worker);
+    *since_ns = wi_min_u64(*since_ns, now_ns); /* see run_clock.h */
+    return now_ns - *since_ns > PATIENCE_NS;
+}
+
+static bool first_is_due(struct weir_reader *r)
 {
     struct wi_stream *st =
         wi_container_of(r->owing.next, struct wi_stream, owing);
-    uint64_t now_ns = wi_worker_now(r->worker);
-    st->owing_ns = wi_min_u64(st->owing_ns, now_ns); /* see run_clock.h */
-    return now_ns - st->owing_ns > PATIENCE_NS;
+    return is_due(r, &st->owing_ns);
 }
 
 /* A worker that looks so often and does nothing else waits, though it does not
@@ -98,7 +103,10 @@ static void pay_if_idle(struct weir_reader *r)
     bool same = r->progress == r->worker->progress;
     r->idle_looks = same ? r->idle_looks + 1 : 0;
     bool idle = r->idle_looks >= IDLE_LOOKS;
-    while (!wi_list_empty(&r->owing) && (idle || is_due(r))) {
+    if (r->owes && (idle || is_due(r, &r->owing_ns))) {
+        wi_reader_pay(r);
+    }
+    while (!wi_list_empty(&r->owing) && (idle || first_is_due(r))) {
         pay_first(r);
     }
     r->progress = r->worker->progress;
@@ -238,18 +246,6 @@ static void owe_common(struct weir_reader *r)
     }
 }
 
-/* As pay_if_idle(). */
-static void pay_common_if_idle(struct weir_reader *r)
-{
-    bool same = r->progress == r->worker->progress;
-    r->idle_looks = same ? r->idle_looks + 1 : 0;
-    r->progress = r->worker->progress;
-    if (r->owes && (r->idle_looks >= IDLE_LOOKS ||
-                    wi_worker_now(r->worker) - r->owing_ns > PATIENCE_NS)) {
-        wi_reader_pay(r);
-    }
-}
-
 /* The next frame of a ring that is ready. */
 static weir_err take_common(struct weir_reader *r, struct ArrowArray *out)
 {
@@ -312,7 +308,7 @@ static weir_err next_common(struct weir_reader *r, struct ArrowArray *out)
         }
     } while (rc == WEIR_AGAIN && !wi_common_hunger(c, r->worker->idx));
     if (rc == WEIR_AGAIN) {
-        pay_common_if_idle(r);
+        pay_if_idle(r);
     }
     return rc;
 }
