@@ -139,7 +139,7 @@ fn why_here(
         return travel::why_not(plan.children()[0], context); // cut as it runs
     }
     let mut why = None;
-    if let Some(name) = of_a_part(plan) {
+    if let Some(name) = of_a_part(plan, 1) {
         return Some(format!(
             "{name} needs all rows of a table that was split"
         ));
@@ -186,18 +186,24 @@ fn has_lost_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
 /// those of one task: between it and a table that is split among tasks there is
 /// no boundary. DataFusion leaves out what would bring rows together where a
 /// table has one partition, and DataFusion Distributed 4.0 splits it all the
-/// same if a boundary stands above.
-fn of_a_part(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+/// same if a boundary stands above. `n_tasks` run the stage that the plan is in;
+/// a single one reads all of a table.
+fn of_a_part(plan: &Arc<dyn ExecutionPlan>, n_tasks: usize) -> Option<String> {
+    let n_tasks = match plan.as_network_boundary() {
+        Some(boundary) => boundary.input_stage().task_count(),
+        None => n_tasks,
+    };
     let asked = plan.input_distribution_requirements().into_per_child();
     let children = plan.children();
     for (child, asked) in children.iter().zip(asked) {
         if !matches!(asked, Distribution::UnspecifiedDistribution)
+            && n_tasks > 1
             && is_split(child)
         {
             return Some(plan.name().to_owned());
         }
     }
-    children.iter().find_map(|child| of_a_part(child))
+    children.iter().find_map(|child| of_a_part(child, n_tasks))
 }
 
 /// Does it read a table that is split, in the same stage?

@@ -97,8 +97,9 @@ impl Case {
         let mut wrong = Vec::new();
         for Known { query, order, answer } in all {
             let Query { name, sql } = query;
-            if is_distributed(&cluster.session, sql).await {
-                distributed.push(name.clone());
+            match why_here(&cluster.session, sql).await {
+                None => distributed.push(name.clone()),
+                Some(plan) => println!("{name} on one node:\n{plan}"),
             }
             let run = order::run(&cluster.session, sql, *order);
             let outcome = match tokio::time::timeout(LONG, run).await {
@@ -116,11 +117,12 @@ impl Case {
     }
 }
 
-async fn is_distributed(session: &SessionContext, sql: &str) -> bool {
+/// The plan of a query that is not distributed; its first line says why.
+async fn why_here(session: &SessionContext, sql: &str) -> Option<String> {
     let frame = session.sql(sql).await.unwrap();
     let plan = frame.create_physical_plan().await.unwrap();
     let text = displayable(plan.as_ref()).indent(false).to_string();
-    text.contains("DistributedExec")
+    (!text.contains("DistributedExec")).then_some(text)
 }
 
 /// One node over the same tables.
