@@ -13,6 +13,7 @@
 #include <sysexits.h>
 
 #include "bench/commands/bench_kind.h"
+#include "bench/lib/crowd.h"
 #include "bench/lib/idle.h"
 #include "bench/lib/latency.h"
 #include "bench/lib/machine.h"
@@ -304,12 +305,64 @@ static const struct bench_kind setup_kind = {
     .print = print_setup,
     .print_json = json_setup};
 
+/* ---- crowd --------------------------------------------------------------- */
+
+struct crowd {
+    struct bench_common common;
+    struct wb_crowd_params params;
+    struct wb_crowd result;
+};
+
+static const struct option_row crowd_options[] = {
+    TRANSPORT_ROW(struct crowd, params.transport, "Between the nodes [shm]"),
+    {"nodes", 'n', "N", "Processes [2]",
+     OPTION_U32(struct crowd, params.nodes, 1, 8)},
+    {"queries", 'q', "Q", "Of each run [1024]",
+     OPTION_U32(struct crowd, params.queries, 1, WB_CROWD_MAX_QUERIES)},
+    ROWS_ROW(struct crowd, params.rows,
+             "Rows that each node makes for a query [1000]"),
+    {"repeat", 'k', "K", "Interleaved runs of each [5]",
+     OPTION_U32(struct crowd, params.repeat, 1, WB_CROWD_MAX_REPEAT)},
+    JSON_ROW(struct crowd),
+    {.name = NULL},
+};
+
+static weir_err run_crowd(void *args, struct weir_error *err)
+{
+    struct crowd *a = args;
+    return wb_crowd_run(&a->params, &a->result, err);
+}
+
+static void print_crowd(const void *args)
+{
+    const struct crowd *a = args;
+    wb_crowd_print(&a->result, stdout);
+}
+
+static weir_err json_crowd(const void *args, struct weir_error *err)
+{
+    const struct crowd *a = args;
+    return wb_crowd_print_json(&a->result, stdout, err);
+}
+
+static const struct bench_kind crowd_kind = {
+    .name = "crowd",
+    .what = "many small queries at a time",
+    .doc = "Queries a second with 8, 64 and 256 of them at a time, on nodes "
+           "with all defaults. Each sends a few rows through two shuffles.",
+    .options = crowd_options,
+    .args_bytes = sizeof(struct crowd),
+    .init = init_nothing,
+    .run = run_crowd,
+    .print = print_crowd,
+    .print_json = json_crowd};
+
 /* ---- dispatch ------------------------------------------------------------ */
 
 static const struct bench_kind *const kinds[] = {
     &bench_two_stage, &bench_partition, &latency_kind, &stream_kind,
     &idle_kind,       &memory_kind,     &sim_kind,     &bench_query,
-    &bench_gen,       &setup_kind,      &bench_get,
+    &bench_gen,       &setup_kind,      &bench_get,    &crowd_kind,
 #ifdef WEIR_HAS_SCAN
     &bench_scan,
 #endif

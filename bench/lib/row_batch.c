@@ -66,7 +66,10 @@ static void set_column(struct wb_row_batch *b, uint32_t c, const void *validity,
 void wb_row_batch_init(struct wb_row_batch *b, enum wb_row row)
 {
     const struct layout *l = &layouts[row];
-    memset(b, 0, sizeof(*b));
+    /* Rows are written before they are read; there is room for many. */
+    memset(b, 0, offsetof(struct wb_row_batch, keys));
+    memset(b->validity, 0, sizeof(b->validity));
+    b->offsets[0] = 0;
     b->row = row;
     set_column(b, 0, NULL, b->keys);
     if (row == WB_ROW_MIXED) {

@@ -84,7 +84,7 @@ static weir_err open_task(struct wb_two_stage *p, uint32_t worker,
     if (t == NULL) {
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a task");
     }
-    memset(t, 0, sizeof(*t));
+    memset(t, 0, offsetof(struct wb_task, batch)); /* that is large */
     p->tasks[worker] = t;
     t->plan = p;
     wb_row_batch_init(&t->batch, p->row);

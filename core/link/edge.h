@@ -107,6 +107,7 @@ struct wi_out {
     _Atomic uint32_t state;     /* wi_out_state */
     _Atomic uint32_t stop_all;  /* nobody reads the ring any more */
     _Atomic uint64_t stopped;   /* bits: workers that want no more */
+    bool given_up;              /* it waited for a ring, and its query failed */
     bool released;              /* the writer has let go of it */
     _Atomic uint32_t abandoned; /* ABANDON was sent */
     bool closed;                /* CLOSED came */
@@ -178,6 +179,7 @@ struct wi_stream {
 struct wi_in {
     /* constant after open */
     struct wi_item item;
+    struct wi_list on_query; /* while on its link: the engine's ins_of */
     struct wi_rcu_head rcu;
     struct wi_link *link;
     uint64_t query_id;

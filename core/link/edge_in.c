@@ -112,6 +112,8 @@ static struct wi_in *open_in(struct wi_link *l,
     in->units = units;
     wi_bitmap_mark(l->used, in->edge, units, true);
     wi_list_push_back(&l->ins, &in->item.on_link);
+    wi_list_push_back(&l->engine->ins_of[wi_query_list(in->query_id)],
+                      &in->on_query);
     /* E9 release: the fields of in; pairs with E9 acquire in collect_one() */
     wi_store_rel(&l->in[in->edge], in);
     return in;

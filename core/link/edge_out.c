@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/base/bitmap.h"
+#include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/link/engine.h"
 #include "core/link/members.h"
@@ -21,6 +22,11 @@ static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
 {
     uint32_t run = 0;
     for (uint32_t i = 0; i < total; i++) {
+        if (i % 64 == 0 && ~bits[i / 64] == 0) { /* all in use */
+            run = 0;
+            i += 63;
+            continue;
+        }
         run = wi_bitmap_test(bits, i) ? 0 : run + 1;
         if (run == n) {
             return i + 1 - n;
@@ -31,8 +37,9 @@ static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
 
 /* ---- WAITING to OPEN ----------------------------------------------------- */
 
-/* Units for one more ring: full size if every other edge that may still come
- * keeps its minimum, else the minimum. */
+/* Units for one more ring: full size if every other edge that is planned for
+ * keeps its minimum, and edges beyond those find half of the area free; else
+ * the minimum. */
 static uint32_t take_units(struct wi_link *l, struct wi_out *o)
 {
     struct wi_engine *e = l->engine;
@@ -40,7 +47,8 @@ static uint32_t take_units(struct wi_link *l, struct wi_out *o)
     most *= e->budget.per_node ? 1 : e->members[l->member].workers;
     uint32_t reserve = most > l->live_outs ? most - l->live_outs - 1 : 0;
     uint32_t want = e->budget.ring_units;
-    if (l->peer_free < reserve + want) {
+    if (l->peer_free < reserve + want ||
+        (l->live_outs >= most && l->peer_free < l->peer_units / 2)) {
         want = 1;
     }
     for (uint32_t n = want; n >= 1; n--) {
@@ -61,6 +69,7 @@ static void keep_units(struct wi_link *l, struct wi_out *o, uint32_t n)
     wi_bitmap_mark(l->peer_used, o->edge + n, o->units - n, false);
     l->peer_free += o->units - n;
     o->units = n;
+    l->starved_ns = 0;
 }
 
 /* Where this side has memory for the ring, units go back with that: else more
@@ -144,23 +153,44 @@ static void announce(struct wi_link *l, const struct wi_out *o)
     wi_link_send(l, &m);
 }
 
-/* No units. Unless older edges are ending, there will never be any. */
+/* Can units come free: those of rings that end, or, where queries wait for one
+ * another, of rings of other queries? Its own do not, as it waits. */
+static bool may_come_free(const struct wi_link *l, const struct wi_out *o)
+{
+    uint32_t open = 0;
+    wi_list_each(i, &l->outs)
+    {
+        struct wi_out *other = wi_container_of(i, struct wi_out, item.on_link);
+        /* rlx: only the engine changes it, under the node's lock */
+        bool ends = wi_load_rlx(&other->state) != WI_OUT_OPEN;
+        if (ends || (l->engine->unlimited && other->query_id != o->query_id)) {
+            return true;
+        }
+        open += other->units;
+    }
+    return open != l->peer_units - l->peer_free; /* some are in limbo */
+}
+
+static void fail_starved(struct wi_link *l, struct wi_out *o)
+{
+    char text[WI_TEXT_BYTES];
+    (void)snprintf(text, sizeof(text),
+                   "%s grants %u rings to this node, all are in use: raise "
+                   "its max_shuffles or memory_bytes",
+                   wi_member_name(l->engine, l->member), l->peer_units);
+    o->given_up = true;
+    l->engine->up->edge_failed(o, WEIR_ERR_BUDGET, text);
+}
+
+/* No units. Some may come free; but see wi_out_tick(). */
 static void no_units(struct wi_link *l, struct wi_out *o)
 {
-    uint32_t live = 0;
-    wi_list_each(n, &l->outs)
-    {
-        struct wi_out *other = wi_container_of(n, struct wi_out, item.on_link);
-        /* rlx: only the engine changes it, under the node's lock */
-        live += wi_load_rlx(&other->state) == WI_OUT_OPEN ? other->units : 0;
-    }
-    if (live == l->peer_units - l->peer_free) {
-        char text[WI_TEXT_BYTES];
-        (void)snprintf(text, sizeof(text),
-                       "%s grants %u rings to this node, all are in use: raise "
-                       "its max_shuffles or memory_bytes",
-                       wi_member_name(l->engine, l->member), l->peer_units);
-        l->engine->up->edge_failed(o, WEIR_ERR_BUDGET, text);
+    struct wi_engine *e = l->engine;
+    if (!may_come_free(l, o)) {
+        fail_starved(l, o);
+    } else if (l->starved_ns == 0) {
+        l->starved_ns = e->now_ns;
+        wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.stall_ns));
     }
 }
 
@@ -168,9 +198,12 @@ static void no_units(struct wi_link *l, struct wi_out *o)
  * memory the edge's query fails, and those of others are not kept waiting. */
 static bool place_one(struct wi_link *l, struct wi_out *o)
 {
+    if (o->given_up) {
+        return true;
+    }
     if (take_units(l, o) == 0) {
         no_units(l, o);
-        return false;
+        return o->given_up;
     }
     struct weir_error err;
     locate(l, o);
@@ -207,6 +240,28 @@ void wi_out_place(struct wi_link *l)
         if (l->state != WI_LINK_OPEN || !place_one(l, o)) {
             return;
         }
+    }
+}
+
+void wi_out_tick(struct wi_link *l)
+{
+    const struct wi_engine *e = l->engine;
+    uint64_t until_ns = wi_time_add(l->starved_ns, e->cfg.stall_ns);
+    if (l->starved_ns == 0 || wi_list_empty(&l->waiting)) {
+        l->starved_ns = 0;
+    } else if (e->now_ns < until_ns) {
+        wi_engine_due(l->engine, until_ns);
+    } else {
+        l->starved_ns = 0;
+        wi_list_each(n, &l->waiting)
+        {
+            struct wi_out *o = wi_container_of(n, struct wi_out, item.on_link);
+            if (!o->given_up) {
+                fail_starved(l, o);
+                break;
+            }
+        }
+        wi_out_place(l);
     }
 }
 

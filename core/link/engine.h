@@ -38,6 +38,10 @@ struct wi_tombs;
 
 #define WI_ARENAS 8u /* transports below one node that can write */
 
+/* Lists of what belongs to queries, by their numbers: hundreds are open at a
+ * time. */
+#define WI_QUERY_LISTS 64u
+
 struct wi_engine {
     /* constant after open */
     struct weir_node_params cfg; /* defaults filled in */
@@ -52,6 +56,7 @@ struct wi_engine {
     struct wi_arena *arenas[WI_ARENAS]; /* of the transports of endpoints */
     struct wi_worker *workers;
     bool flexible;  /* memory_bytes is the default */
+    bool unlimited; /* max_shuffles is: more than planned wait for rings */
     bool certified; /* over tcp it shows a certificate, and looks at those of
                        others */
     struct wi_mem bell_mem; /* all bells; granted to mapped peers */
@@ -83,11 +88,13 @@ struct wi_engine {
     struct wi_list limbo;  /* items to free when the send side lets go */
     struct wi_list strays; /* wi_in: over, but still on a local queue */
     struct wi_list queries;
-    struct wi_tombs *tombs;     /* the queries': tomb.h */
-    struct wi_regions *regions; /* core/region/regions.h */
-    struct wi_list greeting;    /* endpoints that have not said HELLO yet */
-    uint32_t n_guests;          /* of these */
-    uint32_t n_hellos;          /* of these: have said it, but must wait */
+    struct wi_list queries_of[WI_QUERY_LISTS]; /* the same */
+    struct wi_list ins_of[WI_QUERY_LISTS]; /* rings of peers, those on links */
+    struct wi_tombs *tombs;                /* the queries': tomb.h */
+    struct wi_regions *regions;            /* core/region/regions.h */
+    struct wi_list greeting; /* endpoints that have not said HELLO yet */
+    uint32_t n_guests;       /* of these */
+    uint32_t n_hellos;       /* of these: have said it, but must wait */
     struct wi_gate strangers[WI_CAUSES];
     struct wi_lq self_msgs; /* messages of the self link */
     uint32_t n_self_msgs;   /* in self_msgs */
@@ -148,6 +155,12 @@ static inline uint32_t wi_engine_entries(const struct wi_engine *e)
 
 /** Now, for hot paths, as wi_clock_coarse(). */
 uint64_t wi_engine_coarse_ns(const struct wi_engine *e);
+
+/** Which of the lists of a query are its. Numbers often count up. */
+static inline uint32_t wi_query_list(uint64_t query_id)
+{
+    return (uint32_t)(query_id ^ query_id >> 32) % WI_QUERY_LISTS;
+}
 
 /** Housekeeping is due at `at_ns` at the latest. */
 static inline void wi_engine_due(struct wi_engine *e, uint64_t at_ns)

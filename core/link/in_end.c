@@ -58,6 +58,7 @@ void wi_in_over(struct wi_in *in)
     }
     if (!wi_in_has_readers(in)) {
         wi_list_remove(&in->item.on_link);
+        wi_list_remove(&in->on_query);
         wi_list_push_back(&l->engine->limbo, &in->item.on_link);
         wi_link_rest(l);
         wi_engine_kick(l->engine);
@@ -126,6 +127,7 @@ static bool is_stray(const struct wi_in *in)
 void wi_in_free(struct wi_in *in)
 {
     wi_list_remove(&in->item.on_link);
+    wi_list_remove(&in->on_query);
     free_parts(in);
     if (is_stray(in)) {
         in->stray = true;

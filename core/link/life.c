@@ -286,6 +286,7 @@ static void tick_open(struct wi_link *l, uint64_t now_ns)
         return;
     }
     l->idle_since_ns = now_ns;
+    wi_out_tick(l);
     if (l->self) {
         return;
     }

@@ -297,6 +297,7 @@ weir_err weir_node_open(const struct weir_node_params *params,
     }
     memset(n, 0, sizeof(*n));
     n->engine.flexible = params == NULL || params->memory_bytes == 0;
+    n->engine.unlimited = params == NULL || params->max_shuffles == 0;
     rc = open_node(n, &p, err);
     if (rc != WEIR_OK) {
         if (n->engine.ops != NULL) {

@@ -58,6 +58,18 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
     return rc;
 }
 
+/* Of memory, an eighth where it is registered, used or not. */
+static uint64_t spare_bytes(const struct wi_engine *e)
+{
+    uint32_t caps = e->ops->caps;
+    uint32_t both = WI_CAP_MAP | WI_CAP_WRITE; /* a composite, of any links */
+    bool lazy = (caps & WI_CAP_LAZY) != 0 && (caps & both) != both;
+    if (!e->unlimited || (caps & WI_CAP_VIRTUAL) != 0) {
+        return 0;
+    }
+    return lazy ? e->cfg.memory_bytes : e->cfg.memory_bytes / 8;
+}
+
 static weir_err open_budget(struct wi_engine *e, struct weir_error *err)
 {
     struct wi_budget_params p = {
@@ -70,8 +82,12 @@ static weir_err open_budget(struct wi_engine *e, struct weir_error *err)
         .flexible = e->flexible,
         /* A composite may have links of both kinds: plan for the larger. */
         .mapped = (e->ops->caps & (WI_CAP_MAP | WI_CAP_WRITE)) == WI_CAP_MAP,
+        .spare_bytes = spare_bytes(e),
     };
-    return wi_budget_make(&p, &e->budget, err);
+    weir_err rc = wi_budget_make(&p, &e->budget, err);
+    /* Open frames of rings thread-to-node are planned one by one. */
+    e->unlimited = e->unlimited && !e->budget.per_node;
+    return rc;
 }
 
 static weir_err open_bells(struct wi_engine *e, struct weir_error *err)
@@ -151,6 +167,10 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
     wi_list_init(&e->limbo);
     wi_list_init(&e->strays);
     wi_list_init(&e->queries);
+    for (uint32_t i = 0; i < WI_QUERY_LISTS; i++) {
+        wi_list_init(&e->queries_of[i]);
+        wi_list_init(&e->ins_of[i]);
+    }
     wi_list_init(&e->greeting);
     wi_list_init(&e->newcomers);
     e->news_ns = UINT64_MAX;

@@ -10,10 +10,11 @@
 
 struct weir_query *wi_query_find(struct wi_engine *e, uint64_t id)
 {
-    wi_list_each(n, &e->queries)
+    wi_list_each(n, &e->queries_of[wi_query_list(id)])
     {
-        if (wi_query_of(n)->id == id) {
-            return wi_query_of(n);
+        struct weir_query *q = wi_container_of(n, struct weir_query, on_list);
+        if (q->id == id) {
+            return q;
         }
     }
     return NULL;

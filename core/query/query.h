@@ -46,6 +46,7 @@ struct wi_refused {
 
 struct weir_query {
     struct wi_list on_engine;
+    struct wi_list on_list; /* of those by number */
     struct wi_engine *engine;
     struct weir_node *node;
     uint64_t id;

@@ -170,10 +170,10 @@ void wi_query_abort(struct weir_query *q, const char *what, const char *why)
 
 static void stop_on_link(struct wi_link *l, uint64_t id)
 {
-    wi_list_each(n, &l->ins)
+    wi_list_each(n, &l->engine->ins_of[wi_query_list(id)])
     {
-        struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-        if (in->query_id == id) {
+        struct wi_in *in = wi_container_of(n, struct wi_in, on_query);
+        if (in->query_id == id && in->link == l) {
             wi_in_refuse(in);
         }
     }
@@ -183,14 +183,12 @@ static void stop_on_link(struct wi_link *l, uint64_t id)
  * to it. An edge may have found its shuffle without ever having a reader. */
 void wi_query_stop_strays(struct wi_engine *e, uint64_t id)
 {
-    for (uint32_t i = 0; i < e->n_members; i++) {
-        if (e->members[i].link != NULL) {
-            stop_on_link(e->members[i].link, id);
-        }
-    }
-    wi_list_each(n, &e->dead) /* they go when nothing is left of their edges */
+    wi_list_each(n, &e->ins_of[wi_query_list(id)])
     {
-        stop_on_link(wi_container_of(n, struct wi_link, on_engine), id);
+        struct wi_in *in = wi_container_of(n, struct wi_in, on_query);
+        if (in->query_id == id) {
+            wi_in_refuse(in);
+        }
     }
 }
 

@@ -148,6 +148,7 @@ static weir_err open_locked(struct weir_node *node,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a query");
     }
     wi_list_push_back(&e->queries, &q->on_engine);
+    wi_list_push_back(&e->queries_of[wi_query_list(q->id)], &q->on_list);
     e->stats.queries_open++;
     watch_from_now(e);
     wi_engine_due(e, q->deadline_ns);
@@ -285,6 +286,7 @@ void weir_query_close(weir_query *query)
     }
     query->closed = true;
     wi_list_remove(&query->on_engine);
+    wi_list_remove(&query->on_list);
     rest_links(query);
     e->stats.queries_open--;
     wi_judge_make_room(e);

@@ -24,16 +24,14 @@ static void find_producers(struct weir_reader *r)
     struct weir_shuffle *s = r->shuffle;
     struct wi_engine *e = s->query->engine;
     for (uint32_t i = 0; i < s->n_producers; i++) {
-        struct wi_link *l = wi_link_need(e, s->producers[i]);
-        if (l == NULL) {
-            continue;
-        }
-        wi_list_each(n, &l->ins)
-        {
-            struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
-            if (in->query_id == s->query->id && in->shuffle_id == s->id) {
-                wi_query_attach(in, s->query);
-            }
+        (void)wi_link_need(e, s->producers[i]);
+    }
+    wi_list_each(n, &e->ins_of[wi_query_list(s->query->id)])
+    {
+        struct wi_in *in = wi_container_of(n, struct wi_in, on_query);
+        bool alive = in->link == e->members[in->link->member].link;
+        if (in->query_id == s->query->id && in->shuffle_id == s->id && alive) {
+            wi_query_attach(in, s->query);
         }
     }
 }

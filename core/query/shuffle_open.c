@@ -282,7 +282,7 @@ static weir_err check_room(struct weir_query *q, uint32_t id,
         return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory for a shuffle");
     }
     q->opened = opened;
-    if (e->open_shuffles >= e->cfg.max_shuffles) {
+    if (e->open_shuffles >= e->cfg.max_shuffles && !e->unlimited) {
         return wi_fail(err, WEIR_ERR_BUDGET,
                        "%u shuffles are open on %s, the memory plan is for "
                        "max_shuffles = %u: raise it",

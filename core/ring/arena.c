@@ -349,12 +349,12 @@ void wi_arena_plan(struct wi_arena *a, const struct wi_budget *plan,
 {
     uint64_t link_bytes = plan->area_bytes;
     uint64_t least = link_bytes * links / (MAX_CHUNKS / 2);
-    uint64_t bytes = wi_max_u64(link_bytes, least);
+    uint64_t bytes = wi_max_u64(plan->usual_bytes, least);
     bytes = wi_max_u64(wi_min_u64(bytes, CHUNK_BYTES), plan->unit_bytes);
     bytes -= bytes % plan->unit_bytes; /* nothing is left at its end */
     a->chunk_bytes = wi_align_up(bytes, WI_PAGE);
     a->unit_bytes = plan->unit_bytes;
-    a->plain = link_bytes * links < JE_MIN_BYTES;
+    a->plain = plan->usual_bytes * links < JE_MIN_BYTES;
 }
 
 static size_t whole_units(const struct wi_arena *a, size_t bytes)

@@ -15,6 +15,9 @@
 #define STAGE_BYTES 8256u
 #define STAGE_LEAST 960u
 
+/* Units of a link with more than max_shuffles needs. */
+#define MOST_UNITS 512u
+
 /* Of the cap, what rings of a flexible plan may take. */
 #define RINGS_SHARE(cap) ((cap) / 4 * 3)
 
@@ -127,6 +130,21 @@ static void choose_smaller(const struct wi_budget_params *p,
     b->total_bytes = rings + stages_of_all(p, b);
 }
 
+/* The same units, more often. */
+static void add_spare(const struct wi_budget_params *p, struct wi_budget *b)
+{
+    const struct wi_budget usual = *b;
+    uint32_t times = b->per_node ? 1 : MOST_UNITS / usual.n_units;
+    for (; times > 1; times--) {
+        b->n_units = usual.n_units * times;
+        sum_up(p, b);
+        if (b->total_bytes <= p->spare_bytes) {
+            return;
+        }
+    }
+    *b = usual;
+}
+
 weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
                         struct weir_error *err)
 {
@@ -146,6 +164,10 @@ weir_err wi_budget_make(const struct wi_budget_params *p, struct wi_budget *out,
             p->frame_bytes, p->mapped ? "" : " on both sides of each link",
             (unsigned long long)b.total_bytes, (unsigned long long)p->cap_bytes,
             (unsigned long long)b.total_bytes);
+    }
+    b.usual_bytes = b.area_bytes;
+    if (chosen) {
+        add_spare(p, &b);
     }
     char stages[64] = "";
     if (b.per_node) {

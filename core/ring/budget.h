@@ -15,7 +15,9 @@
  *
  *   units needed   max_shuffles x W x W   rings thread-to-thread
  *                  max_shuffles x W       rings thread-to-node
- *   granted        twice that while it fits, so that every ring can grow
+ *   granted        twice that while it fits, so that every ring can grow; and
+ *                  several times as many where the number of shuffles was left
+ *                  to us, for more than the usual number at a time
  *   memory         (members incl. self) x ring area
  *                  + posted transports: members x the same for outgoing rings
  *                  + rings thread-to-node: max_shuffles x W writers x
@@ -52,6 +54,8 @@ struct wi_budget_params {
     uint64_t cap_bytes;
     bool flexible; /* rather smaller frames, or fewer links, than none */
     bool mapped;   /* peers write into each other's memory: no outgoing copy */
+    uint64_t spare_bytes; /* rings beyond those of max_shuffles, if they are
+                             thread-to-thread: up to this sum */
 };
 
 struct wi_budget {
@@ -62,6 +66,7 @@ struct wi_budget {
     uint32_t n_units;      /* per link */
     uint32_t ring_units;   /* of a full-size ring */
     uint64_t area_bytes;   /* ring area of one link, multiple of a page */
+    uint64_t usual_bytes;  /* of it, what rings of max_shuffles need */
     uint32_t stage_bytes;  /* rings thread-to-node: of one open frame, else 0 */
     uint64_t stages_bytes; /* of all open frames of one writer */
     uint64_t rings_cap_bytes; /* of the cap, what stages leave */

@@ -59,7 +59,7 @@ struct weir_run_params {
 };
 
 /** Most shuffles that a run of this plan has open, for
- *  weir_node_params.max_shuffles.
+ *  weir_node_params.max_shuffles, if a program sets that.
  *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
 WEIR_API uint32_t weir_run_shuffles(const weir_plan *plan);
 

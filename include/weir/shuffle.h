@@ -94,7 +94,8 @@ struct weir_shuffle_params {
  *
  * Errors:     WEIR_ERR_ARG, WEIR_ERR_SCHEMA, WEIR_ERR_NOT_FOUND (key column;
  *             lists the columns), WEIR_ERR_DUPLICATE (shuffle id),
- *             WEIR_ERR_BUDGET (more than max_shuffles), WEIR_ERR_NO_MEMORY,
+ *             WEIR_ERR_BUDGET (more than max_shuffles, if that was set, or
+ *             rings are thread-to-node), WEIR_ERR_NO_MEMORY,
  *             and what failed the query
  * Blocks:     never
  * Threads:    any
@@ -113,6 +114,11 @@ WEIR_API uint32_t weir_shuffle_destinations(const weir_shuffle *shuffle);
 
 /**
  * Open the writer of one producing worker; begins to open links.
+ *
+ * Where more shuffles are open than there are rings for, it waits for its own,
+ * in the order of opening, and its pushes get WEIR_AGAIN until then. If no ring
+ * comes free for stall_ns, the query fails. So open all writers of a query
+ * before its rows move.
  *
  * Errors:     WEIR_ERR_ARG (not a producer), WEIR_ERR_DUPLICATE (open already),
  *             WEIR_ERR_STATE (was open, and finished: a worker has one writer

@@ -131,6 +131,7 @@
     X(suite, place, too_many_shuffles_are_refused)                             \
     X(suite, place, a_thousand_shuffles_leave_nothing_behind)                  \
     X(suite, place, rings_that_ended_count_in_the_plan)                        \
+    X(suite, place, queries_beyond_the_plan_take_turns)                        \
     X(suite, place, counters_add_up)                                           \
     X(suite, place, reader_names_the_source)                                   \
     X(suite, place, reader_knows_which_sources_ended)                          \
@@ -246,6 +247,7 @@
     X(suite, place, report_says_that_a_link_is_not_up)                         \
     X(suite, place, report_says_how_links_are)                                 \
     X(suite, place, report_says_that_all_units_are_in_use)                     \
+    X(suite, place, query_that_gets_no_ring_fails)                             \
     X(suite, place, part_filled_frame_waits_for_no_room)                       \
     X(suite, place, report_tells_workers_apart)                                \
     X(suite, place, report_says_no_more_of_what_is_done)                       \

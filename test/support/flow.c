@@ -110,6 +110,10 @@ static weir_err finish(struct wt_source *s)
         return rc;
     }
     rc = weir_writer_finish(s->writer);
+    if (rc == WEIR_OK && s->closes) {
+        weir_writer_close(s->writer);
+        s->writer = NULL;
+    }
     return rc == WEIR_OK ? WEIR_DONE : rc;
 }
 

@@ -49,6 +49,7 @@ struct wt_source {
     bool saw_done;          /* a push returned WEIR_DONE */
     uint32_t gate;          /* does nothing before this one is open */
     uint32_t finish_gate;   /* does not finish before */
+    bool closes;            /* its writer, when that has finished */
 };
 
 /** A task that takes rows, checks them, and enters them in the ledger. */

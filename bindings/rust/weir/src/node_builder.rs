@@ -116,7 +116,8 @@ impl NodeBuilder {
         /// Most members, this node included \[8\]; numbers of members that
         /// were removed count.
         max_members(u32) => max_members;
-        /// Most shuffles open at a time \[8\].
+        /// Most shuffles open at a time \[no limit: those beyond 8 share what
+        /// is left of the memory, and wait where that is not enough\].
         max_shuffles(u32) => max_shuffles;
         /// Largest frame \[61440\].
         frame_bytes(u32) => frame_bytes;

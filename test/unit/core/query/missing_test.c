@@ -75,6 +75,9 @@ static void make(void)
     engine.cfg.workers = 1;
     members[0].workers = members[1].workers = 1;
     wi_list_init(&engine.queries);
+    for (uint32_t i = 0; i < WI_QUERY_LISTS; i++) {
+        wi_list_init(&engine.ins_of[i]);
+    }
     peer.engine = &engine;
     peer.member = 1;
     peer.state = WI_LINK_OPEN;

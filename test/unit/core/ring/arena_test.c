@@ -115,6 +115,7 @@ Test(arena, a_hole_is_a_rings_least_whatever_came_before)
 {
     enum { UNIT = 8192 + 1088, UNITS = 24, LINKS = 3 };
     const struct wi_budget plan = {.unit_bytes = UNIT,
+                                   .usual_bytes = UNITS * (UNIT + 128),
                                    .area_bytes = UNITS * (UNIT + 128)};
     struct wi_arena *a = NULL;
     uint64_t held = 0;

@@ -175,6 +175,34 @@ Test(budget, flexible_plan_is_made_for_every_cluster)
     }
 }
 
+/* More units of the same size, and nothing else; never beyond the sum. */
+Test(budget, spare_units_come_on_top)
+{
+    for (uint32_t workers = 1; workers <= 64; workers *= 2) {
+        struct wi_budget_params p = {.workers = workers,
+                                     .max_members = 4,
+                                     .max_shuffles = 8,
+                                     .frame_bytes = 61440,
+                                     .ring_frames = 4,
+                                     .cap_bytes = 512ull << 20,
+                                     .flexible = true,
+                                     .mapped = true};
+        struct wi_budget a;
+        struct wi_budget b;
+        cr_assert_eq(wi_budget_make(&p, &a, NULL), WEIR_OK);
+        p.spare_bytes = p.cap_bytes;
+        cr_assert_eq(wi_budget_make(&p, &b, NULL), WEIR_OK);
+        cr_assert_eq(b.unit_bytes, a.unit_bytes);
+        cr_assert_eq(b.per_node, a.per_node);
+        cr_assert_eq(b.ring_units, a.ring_units);
+        cr_assert_eq(b.usual_bytes, a.area_bytes);
+        cr_assert_eq(b.n_units % a.n_units, 0);
+        cr_assert_leq(b.total_bytes, p.cap_bytes);
+        cr_assert(b.n_units > a.n_units || a.per_node || workers > 2,
+                  "%u workers: %u units", workers, b.n_units);
+    }
+}
+
 Test(budget, the_frame_is_known_from_the_unit)
 {
     for (uint32_t f = 1024; f <= 1 << 20; f += 64) {
