@@ -17,6 +17,13 @@
 /* First frame of a ring that has no pages yet: many rings carry a few rows. */
 #define START_BYTES 2048u
 
+/* An edge that waits for a ring looks around no more often than this. */
+#define LOOK_NS 1000000u
+
+/* So long nothing moves in the rings of a link before a query is given up, or
+ * stall_ns if that is less. */
+#define PATIENCE_NS 30000000000u
+
 /* First run of n free units, UINT32_MAX: none. */
 static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
 {
@@ -38,8 +45,8 @@ static uint32_t find_units(const uint64_t *bits, uint32_t total, uint32_t n)
 /* ---- WAITING to OPEN ----------------------------------------------------- */
 
 /* Units for one more ring: full size if every other edge that is planned for
- * keeps its minimum, and edges beyond those find half of the area free; else
- * the minimum. */
+ * keeps its minimum, and, where more may come than that, while half of the area
+ * is free; else the minimum. */
 static uint32_t take_units(struct wi_link *l, struct wi_out *o)
 {
     struct wi_engine *e = l->engine;
@@ -48,7 +55,7 @@ static uint32_t take_units(struct wi_link *l, struct wi_out *o)
     uint32_t reserve = most > l->live_outs ? most - l->live_outs - 1 : 0;
     uint32_t want = e->budget.ring_units;
     if (l->peer_free < reserve + want ||
-        (l->live_outs >= most && l->peer_free < l->peer_units / 2)) {
+        (e->unlimited && l->peer_free < l->peer_units / 2)) {
         want = 1;
     }
     for (uint32_t n = want; n >= 1; n--) {
@@ -69,7 +76,6 @@ static void keep_units(struct wi_link *l, struct wi_out *o, uint32_t n)
     wi_bitmap_mark(l->peer_used, o->edge + n, o->units - n, false);
     l->peer_free += o->units - n;
     o->units = n;
-    l->starved_ns = 0;
 }
 
 /* Where this side has memory for the ring, units go back with that: else more
@@ -163,10 +169,11 @@ static bool may_come_free(const struct wi_link *l, const struct wi_out *o)
         struct wi_out *other = wi_container_of(i, struct wi_out, item.on_link);
         /* rlx: only the engine changes it, under the node's lock */
         bool ends = wi_load_rlx(&other->state) != WI_OUT_OPEN;
-        if (ends || (l->engine->unlimited && other->query_id != o->query_id)) {
+        if ((ends && other->units != 0) ||
+            (l->engine->unlimited && other->query_id != o->query_id)) {
             return true;
         }
-        open += other->units;
+        open += ends ? 0 : other->units;
     }
     return open != l->peer_units - l->peer_free; /* some are in limbo */
 }
@@ -188,9 +195,8 @@ static void no_units(struct wi_link *l, struct wi_out *o)
     struct wi_engine *e = l->engine;
     if (!may_come_free(l, o)) {
         fail_starved(l, o);
-    } else if (l->starved_ns == 0) {
-        l->starved_ns = e->now_ns;
-        wi_engine_due(e, wi_time_add(e->now_ns, e->cfg.stall_ns));
+    } else {
+        wi_engine_due(e, wi_time_add(e->now_ns, LOOK_NS));
     }
 }
 
@@ -215,6 +221,10 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
     }
     if (rc != WEIR_OK) {
         give_units(l, o);
+        if (l->engine->unlimited && may_come_free(l, o)) {
+            wi_engine_due(l->engine, wi_time_add(l->engine->now_ns, LOOK_NS));
+            return false;
+        }
         l->engine->up->edge_failed(o, err.code, err.message);
         return true;
     }
@@ -243,32 +253,94 @@ void wi_out_place(struct wi_link *l)
     }
 }
 
+/* Queries that hold rings may wait for one another, over several nodes. As long
+ * as everybody's rings are with the lowest numbers, the first one of all can
+ * finish. So if one waits here for a ring that a higher number holds, that one
+ * fails; else nobody does here, and the cause, if there is one, is on another
+ * node. */
+static void give_up(struct wi_link *l, uint64_t first)
+{
+    struct wi_out *victim = NULL;
+    wi_list_each(n, &l->outs)
+    {
+        struct wi_out *o = wi_container_of(n, struct wi_out, item.on_link);
+        bool holds = o->units != 0 && !o->given_up;
+        if (holds &&
+            o->query_id > (victim != NULL ? victim->query_id : first)) {
+            victim = o;
+        }
+    }
+    if (victim != NULL) {
+        fail_starved(l, victim);
+    }
+}
+
+/* Grows while anything moves in the rings of this link. */
+static uint64_t moved(const struct wi_link *l)
+{
+    uint64_t sum = 0;
+    wi_list_each(n, &l->outs)
+    {
+        struct wi_out *o = wi_container_of(n, struct wi_out, item.on_link);
+        /* rlx: positions of others, a moment old */
+        sum += wi_load_rlx(&o->ctl->tail) + wi_load_rlx(&o->ctl->head);
+    }
+    return sum;
+}
+
+/* The one that gets the next ring, or NULL. */
+static const struct wi_out *first_waiting(const struct wi_link *l)
+{
+    wi_list_each(n, &l->waiting)
+    {
+        const struct wi_out *o =
+            wi_container_of(n, struct wi_out, item.on_link);
+        if (!o->given_up) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
 void wi_out_tick(struct wi_link *l)
 {
-    const struct wi_engine *e = l->engine;
-    uint64_t until_ns = wi_time_add(l->starved_ns, e->cfg.stall_ns);
-    if (l->starved_ns == 0 || wi_list_empty(&l->waiting)) {
+    struct wi_engine *e = l->engine;
+    uint64_t patience_ns = wi_min_u64(e->cfg.stall_ns, PATIENCE_NS);
+    const struct wi_out *first = first_waiting(l);
+    if (first == NULL) {
         l->starved_ns = 0;
-    } else if (e->now_ns < until_ns) {
-        wi_engine_due(l->engine, until_ns);
-    } else {
-        l->starved_ns = 0;
-        wi_list_each(n, &l->waiting)
-        {
-            struct wi_out *o = wi_container_of(n, struct wi_out, item.on_link);
-            if (!o->given_up) {
-                fail_starved(l, o);
-                break;
-            }
-        }
-        wi_out_place(l);
+        return;
     }
+    uint64_t sum = moved(l);
+    if (l->starved_ns == 0 || sum != l->moved) {
+        l->starved_ns = e->now_ns;
+        l->moved = sum;
+    } else if (e->now_ns >= wi_time_add(l->starved_ns, patience_ns)) {
+        l->starved_ns = 0;
+        give_up(l, first->query_id);
+    }
+    wi_out_place(l); /* memory for them may have come free elsewhere */
+    uint64_t look_ns = wi_max_u64(patience_ns / 4, LOOK_NS);
+    wi_engine_due(e, wi_time_add(e->now_ns, look_ns));
+}
+
+/* Those that wait stand in the order of their queries' numbers, which is the
+ * same on all nodes, and within one in the order of asking. */
+static void queue(struct wi_link *l, struct wi_out *o)
+{
+    struct wi_list *at = l->waiting.prev;
+    while (at != &l->waiting &&
+           wi_container_of(at, struct wi_out, item.on_link)->query_id >
+               o->query_id) {
+        at = at->prev;
+    }
+    wi_list_push_back(at->next, &o->item.on_link);
 }
 
 void wi_out_start(struct wi_link *l, struct wi_out *o)
 {
     o->link = l;
-    wi_list_push_back(&l->waiting, &o->item.on_link);
+    queue(l, o);
     wi_out_place(l);
 }
 

@@ -13,8 +13,8 @@
 void wi_out_start(struct wi_link *l, struct wi_out *o);
 /** Give rings to the outs that wait, as far as there are units. */
 void wi_out_place(struct wi_link *l);
-/** Time passes: an edge that waits for a ring while none comes free, for
- *  stall_ns, fails its query. */
+/** Time passes: while edges wait for rings and nothing moves in those that
+ *  there are, for stall_ns, a query fails. */
 void wi_out_tick(struct wi_link *l);
 /** The writer is done: abandon unless END was written; frees when it can. */
 void wi_out_release(struct wi_out *o, bool ended);

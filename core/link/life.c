@@ -310,6 +310,7 @@ void wi_link_excuse(struct wi_link *l, uint64_t late_ns)
 {
     l->deadline_ns = wi_time_add(l->deadline_ns, late_ns);
     l->patience_ns = wi_time_add(l->patience_ns, late_ns);
+    l->starved_ns += l->starved_ns != 0 ? late_ns : 0;
     if (l->ping_ns != 0) {
         l->ping_ns = wi_min_u64(l->ping_ns + late_ns, l->engine->now_ns);
     }

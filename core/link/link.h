@@ -123,7 +123,9 @@ struct wi_link {
     uint32_t peer_units;
     uint64_t *peer_used; /* bitmap of units */
     uint32_t peer_free;
-    uint64_t starved_ns; /* a ring is wanted, and none came free since; 0: no */
+    uint64_t starved_ns; /* a ring is wanted, and nothing has moved in those
+                            that there are since; 0: not so */
+    uint64_t moved;      /* how far they were then */
     uint8_t *peer_area;  /* mapped */
     _Atomic uint32_t *peer_pages; /* mapped: by first unit, bytes of a ring
                                      there that have pages; written by: the

@@ -7,6 +7,7 @@
 #include <weir/identity.h>
 
 #include "core/base/err.h"
+#include "core/base/pages.h"
 #include "core/identity/psk.h"
 #include "core/link/engine.h"
 #include "core/link/guest.h"
@@ -58,16 +59,18 @@ static weir_err open_transport(struct wi_engine *e, struct weir_error *err)
     return rc;
 }
 
-/* Of memory, an eighth where it is registered, used or not. */
+/* A quarter of the memory, for the rest may be asked for by regions; an eighth
+ * where it is registered with a device, used or not. */
 static uint64_t spare_bytes(const struct wi_engine *e)
 {
     uint32_t caps = e->ops->caps;
     uint32_t both = WI_CAP_MAP | WI_CAP_WRITE; /* a composite, of any links */
     bool lazy = (caps & WI_CAP_LAZY) != 0 && (caps & both) != both;
-    if (!e->unlimited || (caps & WI_CAP_VIRTUAL) != 0) {
+    if (!e->unlimited || (caps & WI_CAP_VIRTUAL) != 0 ||
+        !wi_pages_can_populate()) {
         return 0;
     }
-    return lazy ? e->cfg.memory_bytes : e->cfg.memory_bytes / 8;
+    return e->cfg.memory_bytes / (lazy ? 4 : 8);
 }
 
 static weir_err open_budget(struct wi_engine *e, struct weir_error *err)

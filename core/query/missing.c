@@ -222,39 +222,54 @@ static bool is_stray(const struct wi_in *in, const struct weir_query *q)
            wi_tomb_find(e, in->query_id) == NULL;
 }
 
-/* One ring of each shuffle and member is enough. */
-static void look_at_strays(struct look *k, const struct wi_list *ins,
+/* One ring of each shuffle is enough. */
+static void look_at_strays(struct look *k, const struct wi_link *l,
                            const struct weir_query *q)
 {
     const struct wi_in *last = NULL;
-    wi_list_each(n, ins)
+    wi_list_each(n, &l->ins)
     {
-        const struct wi_in *in = wi_container_of(n, struct wi_in, on_query);
-        bool same = last != NULL && last->link == in->link &&
-                    last->query_id == in->query_id &&
+        const struct wi_in *in = wi_container_of(n, struct wi_in, item.on_link);
+        bool same = last != NULL && last->query_id == in->query_id &&
                     last->shuffle_id == in->shuffle_id;
-        const struct wi_link *l = in->link;
-        bool alive = l == l->engine->members[l->member].link;
-        if (same || !alive || !is_stray(in, q)) {
+        if (same || !is_stray(in, q)) {
             continue;
         }
         last = in;
         k->m = (struct wi_missing){.query = in->query_id,
                                    .shuffle = in->shuffle_id,
-                                   .member = in->link->member,
+                                   .member = l->member,
                                    .peers = bit_of(in->producer_worker),
                                    .in = in};
         report_missing(k, WI_MISSING_SHUFFLE);
     }
 }
 
+/* Most queries have none, and a node has the rings of hundreds. */
+static bool may_have_strays(const struct wi_engine *e,
+                            const struct weir_query *q)
+{
+    if (q == NULL) {
+        return true;
+    }
+    wi_list_each(n, &e->ins_of[wi_query_list(q->id)])
+    {
+        if (is_stray(wi_container_of(n, struct wi_in, on_query), q)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void wi_missing_strays(const struct wi_engine *e, const struct weir_query *q,
                        wi_missing_fn fn, void *arg)
 {
     struct look k = {.fn = fn, .arg = arg};
-    for (uint32_t i = 0; i < WI_QUERY_LISTS; i++) {
-        if (q == NULL || i == wi_query_list(q->id)) {
-            look_at_strays(&k, &e->ins_of[i], q);
+    bool any = may_have_strays(e, q);
+    for (uint32_t i = 0; any && i < e->n_members; i++) {
+        const struct wi_link *l = e->members[i].link;
+        if (l != NULL) {
+            look_at_strays(&k, l, q);
         }
     }
 }

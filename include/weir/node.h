@@ -76,10 +76,11 @@ struct weir_node_params {
     uint32_t workers;      /* worker threads [1], 1..64 */
     uint32_t max_members;  /* most members, this node included [8], 1..4096;
                               a number of one that was removed counts */
-    uint32_t max_shuffles; /* most shuffles open at a time, 1..1024 [memory is
-                              planned for 8, and as many more as memory_bytes
-                              has room for share it; others wait for theirs to
-                              end, see weir_shuffle_open] */
+    uint32_t max_shuffles; /* most shuffles open at a time, 1..1024 [no limit:
+                              memory is planned for 8, those beyond share what
+                              is left of a quarter of memory_bytes, and wait
+                              where that is not enough; with rings
+                              thread-to-node 8, see weir_node_plan] */
     uint32_t frame_bytes;  /* largest frame [61440; "verbs" 65408, "sim" 16384],
                               1024..1048576, times 64 */
     uint32_t ring_frames;  /* frames in a ring when there is room [4], 2..64,

@@ -51,7 +51,7 @@ typedef struct weir_plan weir_plan;
 #define WEIR_PLAN_OPERATORS 4096
 
 /** Most shuffles of a plan, with those of merges and of its result: a node has
- *  1024 open (max_shuffles), of which one ends the run. */
+ *  1024 open if max_shuffles says so, of which one ends the run. */
 #define WEIR_PLAN_SHUFFLES 1023
 
 /** An empty plan. Errors: WEIR_ERR_NO_MEMORY. Blocks: never. Threads: any; one

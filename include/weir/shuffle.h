@@ -116,9 +116,10 @@ WEIR_API uint32_t weir_shuffle_destinations(const weir_shuffle *shuffle);
  * Open the writer of one producing worker; begins to open links.
  *
  * Where more shuffles are open than there are rings for, it waits for its own,
- * in the order of opening, and its pushes get WEIR_AGAIN until then. If no ring
- * comes free for stall_ns, the query fails. So open all writers of a query
- * before its rows move.
+ * in the order of the queries' numbers, and its pushes get WEIR_AGAIN until
+ * then. Where queries wait for one another's rings, and nothing has moved for
+ * stall_ns or 30 s, the one with the highest number fails (docs/tuning.md,
+ * max_shuffles).
  *
  * Errors:     WEIR_ERR_ARG (not a producer), WEIR_ERR_DUPLICATE (open already),
  *             WEIR_ERR_STATE (was open, and finished: a worker has one writer

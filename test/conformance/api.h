@@ -247,7 +247,7 @@
     X(suite, place, report_says_that_a_link_is_not_up)                         \
     X(suite, place, report_says_how_links_are)                                 \
     X(suite, place, report_says_that_all_units_are_in_use)                     \
-    X(suite, place, query_that_gets_no_ring_fails)                             \
+    X(suite, place, queries_that_wait_for_one_another_end)                     \
     X(suite, place, part_filled_frame_waits_for_no_room)                       \
     X(suite, place, report_tells_workers_apart)                                \
     X(suite, place, report_says_no_more_of_what_is_done)                       \

@@ -117,7 +117,8 @@ impl NodeBuilder {
         /// were removed count.
         max_members(u32) => max_members;
         /// Most shuffles open at a time \[no limit: those beyond 8 share what
-        /// is left of the memory, and wait where that is not enough\].
+        /// is left of a quarter of the memory, and wait where that is not
+        /// enough; 8 with rings thread-to-node\].
         max_shuffles(u32) => max_shuffles;
         /// Largest frame \[61440\].
         frame_bytes(u32) => frame_bytes;

@@ -199,8 +199,8 @@ impl<'a> ShuffleBuilder<'a> {
     ///
     /// # Errors
     /// `Arg`, `Schema`, `NotFound` (key column; lists the columns), `Duplicate`
-    /// (shuffle id), `Budget` (more than `max_shuffles`, if that was set),
-    /// `NoMemory`, and what failed the query.
+    /// (shuffle id), `Budget` (more than `max_shuffles`, if that was set
+    /// or rings are thread-to-node), `NoMemory`, and what failed the query.
     pub fn open(self) -> Result<Shuffle> {
         let schema = c_schema(&self.schema)?;
         let names = self
