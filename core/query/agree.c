@@ -208,8 +208,12 @@ static void on_shuffle(struct wi_link *l, const struct wi_msg_shuffle *m)
         wi_query_turn_away(l, q->id);
         return;
     }
+    if (q->failing) { /* the peer forgot, if it was told before it opened it */
+        wi_query_answer(l, q->id, &q->error);
+        return;
+    }
     const struct weir_shuffle *s = wi_shuffle_find(q, m->shuffle);
-    if (s != NULL && s->fingerprint != m->fingerprint && !q->failing) {
+    if (s != NULL && s->fingerprint != m->fingerprint) {
         wi_shuffle_differ(l, s);
     }
 }

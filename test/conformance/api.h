@@ -132,6 +132,7 @@
     X(suite, place, a_thousand_shuffles_leave_nothing_behind)                  \
     X(suite, place, rings_that_ended_count_in_the_plan)                        \
     X(suite, place, queries_beyond_the_plan_take_turns)                        \
+    X(suite, place, queries_that_failed_early_are_all_heard_of)                \
     X(suite, place, counters_add_up)                                           \
     X(suite, place, reader_names_the_source)                                   \
     X(suite, place, reader_knows_which_sources_ended)                          \

@@ -129,3 +129,67 @@ void wt_api_queries_that_wait_for_one_another_end(const struct wt_place *place)
     wt_cluster_close(&k->c);
     free(k);
 }
+
+/* ---- what has failed before it was open ---------------------------------- */
+
+enum { EARLY = 100 }; /* a node keeps the causes of fewer */
+
+struct early {
+    struct wt_cluster c;
+    struct ArrowSchema schema;
+    weir_query *query[NODES][EARLY];
+    weir_err code;
+};
+
+static bool all_failed(void *arg)
+{
+    struct early *k = arg;
+    for (uint32_t i = 0; i < EARLY; i++) {
+        k->code = weir_query_status(k->query[1][i], NULL);
+        if (k->code == WEIR_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Node 0 cancels queries that node 1 opens only then. */
+void wt_api_queries_that_failed_early_are_all_heard_of(
+    const struct wt_place *place)
+{
+    const struct weir_field column = {"n", "l", 0};
+    struct early *k = calloc(1, sizeof(*k));
+    cr_assert_not_null(k);
+    wt_cluster_open(&k->c, place, NULL);
+    cr_assert_eq(weir_schema_build(&column, 1, &k->schema, NULL), WEIR_OK);
+    const struct weir_shuffle_params shuffle = {
+        .id = 1, .schema = &k->schema, .partitioning = WEIR_ROUND_ROBIN};
+    for (uint32_t node = 0; node < NODES; node++) {
+        for (uint32_t i = 0; i < EARLY; i++) {
+            const struct weir_query_params query = {.id = i + 1};
+            weir_query **q = &k->query[node][i];
+            weir_shuffle *s = NULL;
+            weir_writer *w = NULL;
+            weir_reader *r = NULL;
+            cr_assert_eq(weir_query_open(k->c.node[node], &query, q, NULL),
+                         WEIR_OK);
+            /* It may have heard already. */
+            if (weir_shuffle_open(*q, &shuffle, &s, NULL) == WEIR_OK &&
+                weir_writer_open(s, 0, &w, NULL) == WEIR_OK) {
+                (void)weir_reader_open(s, 0, &r, NULL);
+            }
+            if (node == 0) {
+                weir_query_cancel(*q, "the test");
+            }
+        }
+    }
+    bool all = wt_until(&k->c, all_failed, k);
+    cr_assert(all);
+    cr_assert_eq(k->code, WEIR_ERR_CANCELLED);
+    for (uint32_t i = 0; i < NODES * EARLY; i++) {
+        weir_query_close(k->query[i % NODES][i / NODES]);
+    }
+    k->schema.release(&k->schema);
+    wt_cluster_close(&k->c);
+    free(k);
+}
