@@ -47,15 +47,32 @@ void wi_tally_void(struct wi_share *s)
     tell(s, TALLY_VOID);
 }
 
+/* Of the memory of the node, whose cap counts it, too. */
+static weir_err open_page(struct wi_share *s)
+{
+    struct wi_engine *e = s->link->engine;
+    struct wi_transport *home = s->link->home;
+    struct weir_error err;
+    if (e->mem_bytes + WI_PAGE > e->cfg.memory_bytes) {
+        return WEIR_ERR_BUDGET;
+    }
+    weir_err rc = home->ops->mem_open(home, WI_PAGE, &s->tally_mem, &err);
+    if (rc != WEIR_OK) {
+        s->tally_mem.base = NULL;
+        return rc;
+    }
+    e->mem_bytes += WI_PAGE;
+    e->mem_peak = wi_max_u64(e->mem_peak, e->mem_bytes);
+    return WEIR_OK;
+}
+
 static weir_err make_word(struct wi_share *s)
 {
     struct wi_link *l = s->link;
     struct weir_error err;
-    weir_err rc = WEIR_OK;
     if (s->tally_mem.base == NULL) {
-        rc = l->home->ops->mem_open(l->home, WI_PAGE, &s->tally_mem, &err);
+        weir_err rc = open_page(s);
         if (rc != WEIR_OK) {
-            s->tally_mem.base = NULL;
             return rc;
         }
         tell(s, s->told);
@@ -166,6 +183,7 @@ void wi_tally_link_over(struct wi_share *s)
 {
     struct wi_link *l = s->link;
     if (s->tally_mem.base != NULL) {
+        l->engine->mem_bytes -= s->tally_mem.bytes;
         l->home->ops->mem_close(l->home, &s->tally_mem);
     }
     wi_tally_drop(s->tally);

@@ -53,9 +53,11 @@ static void sum_up(const struct wi_budget_params *p, struct wi_budget *b)
     }
     /* bells: a bit per ring that may come, and its summary, per worker */
     uint64_t bells = wi_bell_bytes(p->max_members * b->n_units) * p->workers;
+    /* tallies: a page per link, for peers that read regions (tally.h) */
+    uint64_t tallies = (uint64_t)p->max_members * WI_PAGE;
     b->stages_bytes = (uint64_t)b->stage_bytes * p->max_members * p->workers;
     b->total_bytes = areas * b->area_bytes + wi_align_up(bells, WI_PAGE) +
-                     stages_of_all(p, b);
+                     tallies + stages_of_all(p, b);
 }
 
 /* Up to `bytes`: an odd number of lines, so that the stages of a writer are

@@ -174,9 +174,7 @@ static weir_err open_memory(struct shm *t, size_t bytes, bool now,
                        bytes, WI_PAGE);
     }
     weir_err rc = check_file_size(bytes, err);
-    if (rc == WEIR_OK && now) { /* else mem_take does, for each part */
-        rc = check_room(t, bytes, err);
-    }
+    rc = rc == WEIR_OK ? check_room(t, bytes, err) : rc;
     if (rc != WEIR_OK) {
         return rc;
     }
