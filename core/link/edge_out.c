@@ -264,7 +264,8 @@ static void give_up(struct wi_link *l, uint64_t first)
     wi_list_each(n, &l->outs)
     {
         struct wi_out *o = wi_container_of(n, struct wi_out, item.on_link);
-        bool holds = o->units != 0 && !o->given_up;
+        /* rlx: only the engine changes it, under the node's lock */
+        bool holds = wi_load_rlx(&o->state) == WI_OUT_OPEN && !o->given_up;
         if (holds &&
             o->query_id > (victim != NULL ? victim->query_id : first)) {
             victim = o;
