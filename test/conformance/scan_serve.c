@@ -6,29 +6,6 @@
 
 /* ---- results ------------------------------------------------------------- */
 
-void wt_scan_serve_small_result_is_one_round_trip(const struct wt_place *place)
-{
-    struct wt_scan *s = wt_scan_open(place, 0, NULL);
-    struct wt_scan_client c;
-    struct wt_scan_said said;
-    wt_scan_client_open(&c, s, 0);
-    wt_scan_open_text(&c, "numbers 1 3", &said);
-    cr_assert_eq(wt_scan_rows(&said, 0), 3);
-    cr_assert(said.a.flags == WI_SCAN_END && said.a.seq == 0);
-    cr_assert(said.a.region == 0 && said.a.schema_bytes > 0);
-    cr_assert_eq(said.a.rows, -1);
-    struct wi_scan_ask a = wt_scan_ask(&c, WI_SCAN_ASK_NEXT);
-    memcpy(a.id, said.a.id, sizeof(a.id));
-    wt_scan_expect(&c, &a, NULL, WEIR_ERR_NOT_FOUND); /* it is gone */
-    wt_scan_end(&c, c.call, 0);
-    wt_scan_said_free(&said);
-    wt_scan_client_close(&c);
-    cr_assert(wt_scan_until(s, wt_scan_empty));
-    cr_assert(s->stats.opened == 1 && s->stats.failed == 0);
-    cr_assert(s->stats.batches == 1 && s->stats.rows == 3);
-    wt_scan_close(s);
-}
-
 /* Reads all that is left of a reader whose OPEN said this. Returns the rows;
  * slots_out: how many different ones it came in. */
 static uint64_t read_all(struct wt_scan_client *c, struct wt_scan_said *said,
@@ -58,6 +35,49 @@ static uint64_t read_all(struct wt_scan_client *c, struct wt_scan_said *said,
     wt_scan_end(c, c->call, said->a.region);
     wt_scan_said_free(said);
     return rows;
+}
+
+/* A server waits a millisecond for the end of a result; on a busy machine its
+ * thread may stand still for longer, and the end then has a payload of its own.
+ * Repeats the statement until it comes at once. Returns how often it ran. */
+static uint64_t open_at_once(struct wt_scan_client *c, const char *text,
+                             struct wt_scan_said *said)
+{
+    enum { TRIES = 200 };
+    uint32_t slots;
+    for (uint64_t n = 1; n <= TRIES; n++) {
+        wt_scan_open_text(c, text, said);
+        if (said->a.flags == WI_SCAN_END) {
+            return n;
+        }
+        cr_assert_eq(said->a.flags, 0);
+        cr_assert_eq(read_all(c, said, &slots), 3);
+    }
+    cr_assert_fail("the end never came with the rows, in %d tries", TRIES);
+    return 0;
+}
+
+void wt_scan_serve_small_result_is_one_round_trip(const struct wt_place *place)
+{
+    struct wt_scan *s = wt_scan_open(place, 0, NULL);
+    struct wt_scan_client c;
+    struct wt_scan_said said;
+    wt_scan_client_open(&c, s, 0);
+    uint64_t n = open_at_once(&c, "numbers 1 3", &said);
+    cr_assert_eq(wt_scan_rows(&said, 0), 3);
+    cr_assert_eq(said.a.seq, 0);
+    cr_assert(said.a.region == 0 && said.a.schema_bytes > 0);
+    cr_assert_eq(said.a.rows, -1);
+    struct wi_scan_ask a = wt_scan_ask(&c, WI_SCAN_ASK_NEXT);
+    memcpy(a.id, said.a.id, sizeof(a.id));
+    wt_scan_expect(&c, &a, NULL, WEIR_ERR_NOT_FOUND); /* it is gone */
+    wt_scan_end(&c, c.call, 0);
+    wt_scan_said_free(&said);
+    wt_scan_client_close(&c);
+    cr_assert(wt_scan_until(s, wt_scan_empty));
+    cr_assert(s->stats.opened == n && s->stats.failed == 0);
+    cr_assert(s->stats.batches == n && s->stats.rows == 3 * n);
+    wt_scan_close(s);
 }
 
 void wt_scan_serve_large_result_comes_in_order(const struct wt_place *place)
