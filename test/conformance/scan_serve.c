@@ -222,7 +222,7 @@ void wt_scan_serve_client_that_leaves_leaves_nothing(
     wt_scan_say(&c, &a, NULL, &said);
     cr_assert(said.a.region != 0 && said.a.n_bytes >= 100000);
     wt_scan_said_free(&said);
-    a = wt_scan_request(&c, "block-next 1 10", bytes);
+    a = wt_scan_request(&c, "block-next 0 1", bytes);
     wt_scan_post(&c, &a, bytes, (uint32_t)a.n_bytes, 5);
     a = wt_scan_request(&c, "block", bytes);
     wt_scan_post(&c, &a, bytes, (uint32_t)a.n_bytes, 6);
@@ -303,7 +303,7 @@ void wt_scan_serve_server_closes_while_engines_work(
     wt_scan_said_free(&said);
     for (uint64_t i = 0; i < 3; i++) {
         struct wi_scan_ask a =
-            wt_scan_request(&c, i == 0 ? "block" : "block-next 1 10", bytes);
+            wt_scan_request(&c, i == 0 ? "block" : "block-next 0 1", bytes);
         wt_scan_post(&c, &a, bytes, (uint32_t)a.n_bytes, 5 + i);
     }
     wt_scan_until_blocked(s, 3);
