@@ -255,9 +255,9 @@ void wi_out_place(struct wi_link *l)
 
 /* Queries that hold rings may wait for one another, over several nodes. As long
  * as everybody's rings are with the lowest numbers, the first one of all can
- * finish. So if one waits here for a ring that a higher number holds, that one
- * fails; else nobody does here, and the cause, if there is one, is on another
- * node. */
+ * finish. So if one waits here for a ring that a higher number holds, the
+ * higher one fails. If no ring here has a higher number, nothing fails: the
+ * cause, if there is one, is on another node. */
 static void give_up(struct wi_link *l, uint64_t first)
 {
     struct wi_out *victim = NULL;

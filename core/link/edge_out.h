@@ -13,8 +13,9 @@
 void wi_out_start(struct wi_link *l, struct wi_out *o);
 /** Give rings to the outs that wait, as far as there are units. */
 void wi_out_place(struct wi_link *l);
-/** Time passes: while edges wait for rings and nothing moves in those that
- *  there are, for stall_ns, a query fails. */
+/** Time passes. Where an edge waits for a ring that an edge of a query with a
+ *  higher number has, and nothing has moved in any ring of the link for
+ *  stall_ns (30 s if that is less), the query with the highest number fails. */
 void wi_out_tick(struct wi_link *l);
 /** The writer is done: abandon unless END was written; frees when it can. */
 void wi_out_release(struct wi_out *o, bool ended);

@@ -43,6 +43,15 @@ has '"benchmark": "setup"' '"nodes": 2' '"workers": 2' '"shuffles": 5' \
 status 0 "$weir" bench setup --nodes 3 --shuffles 1 --repeat 1 -t tcp
 grep -q '^warm: query open to first row ' out || fail "no warm line"
 
+# ---- many queries at a time --------------------------------------------------
+
+for t in shm tcp; do
+    status 0 "$weir" bench crowd -t $t -k 1 --queries 300 --rows 10 --json
+    has '"benchmark": "crowd"' "\"transport\": \"$t\"" '"queries": 300' \
+        '"queries_per_s": {"8": ' '"64": ' '"256": '
+done
+status 2 "$weir" bench crowd --queries 0
+
 # ---- gets --------------------------------------------------------------------
 
 status 0 "$weir" bench get --bytes 8,65536 --region 1M --ms 1 --repeat 2 \
