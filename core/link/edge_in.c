@@ -11,6 +11,7 @@
 #include "core/link/engine.h"
 #include "core/link/in_end.h"
 #include "core/link/in_ring.h"
+#include "core/link/in_use.h"
 #include "core/link/life.h"
 #include "core/link/scan.h"
 #include "core/link/stream.h"
@@ -111,6 +112,7 @@ static struct wi_in *open_in(struct wi_link *l,
     fill_streams(in);
     in->units = units;
     wi_bitmap_mark(l->used, in->edge, units, true);
+    wi_in_count_units(l, (int32_t)units);
     wi_list_push_back(&l->ins, &in->item.on_link);
     wi_list_push_back(&l->engine->ins_of[wi_query_list(in->query_id)],
                       &in->on_query);

@@ -156,7 +156,7 @@ static void announce(struct wi_link *l, const struct wi_out *o)
     m.edge_open.ring_bytes = o->size;
     m.edge_open.producer_worker = o->producer_worker;
     m.edge_open.consumer_worker = o->consumer_worker;
-    wi_link_send(l, &m);
+    wi_link_send_with(l, &m);
 }
 
 /* Can units come free: those of rings that end, or, where queries wait for one
@@ -382,7 +382,6 @@ static void out_over(struct wi_out *o)
         wi_list_remove(&o->item.on_link);
         wi_list_push_back(&o->link->engine->limbo, &o->item.on_link);
         wi_link_rest(o->link);
-        wi_engine_kick(o->link->engine);
     }
 }
 

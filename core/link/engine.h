@@ -96,13 +96,14 @@ struct wi_engine {
     uint32_t n_guests;       /* of these */
     uint32_t n_hellos;       /* of these: have said it, but must wait */
     struct wi_gate strangers[WI_CAUSES];
-    struct wi_lq self_msgs; /* messages of the self link */
-    uint32_t n_self_msgs;   /* in self_msgs */
-    bool unsent;           /* links have messages that wait for the next step */
-    struct wi_lq inbox;    /* struct wi_in that are empty */
-    struct wi_lq failures; /* struct wi_in that a dispatcher found broken */
-    _Atomic uint32_t kick; /* something for the next step */
-    uint64_t mem_bytes;    /* bells, ring areas, arenas */
+    struct wi_lq self_msgs;  /* messages of the self link */
+    uint32_t n_self_msgs;    /* in self_msgs */
+    _Atomic uint32_t unsent; /* links have messages that wait for the next step,
+                                or for a worker that looks before it sleeps */
+    struct wi_lq inbox;      /* struct wi_in that are empty */
+    struct wi_lq failures;   /* struct wi_in that a dispatcher found broken */
+    _Atomic uint32_t kick;   /* something for the next step */
+    uint64_t mem_bytes;      /* bells, ring areas, arenas */
     uint64_t mem_peak;
     uint64_t filter_bytes; /* of peers' filters; not in mem_bytes */
     uint32_t open_shuffles;

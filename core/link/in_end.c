@@ -7,6 +7,7 @@
 #include "core/format/frame_check.h"
 #include "core/link/engine.h"
 #include "core/link/in_ring.h"
+#include "core/link/in_use.h"
 #include "core/link/send.h"
 
 bool wi_in_released(const struct wi_in *in)
@@ -26,6 +27,20 @@ void wi_in_stop(struct wi_in *in)
     m.edge.epoch = in->epoch;
     m.edge.arg = WI_ANY_WORKER;
     wi_link_send(in->link, &m);
+}
+
+/* The producer frees its side, and may open another ring there. */
+static void tell_closed(struct wi_in *in)
+{
+    struct wi_link *l = in->link;
+    union wi_msg m;
+    wi_edge_fill(&m, WI_MSG_EDGE_CLOSED, in->edge, in->epoch);
+    l->late_units += in->units;
+    if (wi_in_may_wait(in)) {
+        wi_link_send_late(l, &m);
+    } else {
+        wi_link_send_soon(l, &m);
+    }
 }
 
 /* An in that is empty: CLOSED once the producer has ended, limbo once no reader
@@ -54,14 +69,13 @@ void wi_in_over(struct wi_in *in)
         }
         wi_store_rel(&l->in[in->edge], NULL); /* E9: freed after RCU */
         wi_bitmap_mark(l->used, in->edge, in->units, false);
-        wi_edge_send(l, WI_MSG_EDGE_CLOSED, in->edge, in->epoch);
+        tell_closed(in);
     }
     if (!wi_in_has_readers(in)) {
         wi_list_remove(&in->item.on_link);
         wi_list_remove(&in->on_query);
         wi_list_push_back(&l->engine->limbo, &in->item.on_link);
         wi_link_rest(l);
-        wi_engine_kick(l->engine);
     }
 }
 
@@ -69,20 +83,6 @@ void wi_in_finish(struct wi_in *in)
 {
     in->empty = true;
     wi_in_over(in);
-}
-
-bool wi_in_has_readers(const struct wi_in *in)
-{
-    if (wi_load_rlx(&in->common) != NULL) { /* rlx: as below */
-        return true;
-    }
-    for (uint32_t i = 0; i < in->n_streams; i++) {
-        /* rlx: only the engine sets it, under the node's lock */
-        if (wi_load_rlx(&in->streams[i].reader) != NULL) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- freeing ------------------------------------------------------------- */

@@ -13,8 +13,6 @@
 #include "core/link/edge.h"
 #include "core/link/link.h"
 
-/** Does a reader point to a stream of it? */
-bool wi_in_has_readers(const struct wi_in *in);
 /** Empty and finished: tell the producer, free once no reader points to it.
  *  Engine's inbox. */
 void wi_in_finish(struct wi_in *in);

@@ -2,6 +2,7 @@
 #include "core/link/in_ring.h"
 
 #include "core/link/engine.h"
+#include "core/link/in_use.h"
 #include "core/link/link.h"
 #include "core/link/post.h"
 #include "core/link/scan.h"
@@ -139,8 +140,11 @@ static void advance_once(struct wi_in *in)
     if (wi_load_sc(&in->finish) == 1 &&
         begin == wi_load_acq(&in->held_end) && /* E10: as above */
         wi_cas_ar(&in->finish, &asked, 2)) {
+        bool waits = wi_in_may_wait(in);
         wi_lq_put(&in->link->engine->inbox, &in->inbox);
-        wi_engine_kick(in->link->engine);
+        if (!waits) {
+            wi_engine_kick(in->link->engine);
+        }
     }
 }
 

@@ -115,7 +115,11 @@ struct wi_link {
                        * to the same places; NULL: not needed (yet) */
     _Atomic(struct wi_in *) *in; /* by first unit; readers under RCU */
     struct wi_list ins;
-    uint64_t *used; /* bitmap of our units that are in a ring */
+    uint64_t *used;               /* bitmap of our units that are in a ring */
+    _Atomic uint32_t taken_units; /* of ours, as the peer knows them: how many
+                                     are in a ring, or were in one whose CLOSED
+                                     may not have left */
+    uint32_t late_units;          /* of these, the latter */
     /* the peer's side */
     uint64_t peer_key;
     uint64_t peer_area_bytes;
@@ -168,6 +172,7 @@ struct wi_link {
     struct wi_ctl_msg *ctl_next; /* taken from ctl, not sent yet */
     _Atomic uint32_t ctl_taken;  /* messages that are in a packet */
     uint32_t packet_len;         /* a packet that is being filled */
+    bool packet_first;           /* it goes before any write */
     uint32_t posted_begin;
     uint32_t posted_end;
     uint64_t completed_seen;

@@ -49,6 +49,7 @@ static bool send_packet(struct wi_link *l)
         broken(l);
     }
     l->packet_len = 0;
+    l->packet_first = false;
     return true;
 }
 
@@ -297,8 +298,13 @@ static bool catch_up(struct wi_link *l, struct wi_out *o)
     return wi_load_rlx(&o->abandoned) != 0 || notify(l, o); /* rlx: as above */
 }
 
+/* Messages go before the first write of a round: a peer that has not yet read
+ * of a ring takes a write into it for an offence (wi_in_may_write). */
 static bool post_item(struct wi_link *l, struct wi_item *it, bool *more)
 {
+    if (it->kind != WI_ITEM_IN && l->packet_first && !send_packet(l)) {
+        return false;
+    }
     if (it->kind == WI_ITEM_TRANSFER) {
         return wi_transfers_post(l, more);
     }
@@ -334,10 +340,8 @@ static void pump_once(struct wi_link *l)
     uint32_t before = l->posted_end;
     reap(l);
     take_items(l);
-    /* The packet goes before the first write: a peer that has not yet read of
-     * a ring takes a write into it for an offence (wi_in_may_write). */
-    if (!l->broken && send_ctl(l) && send_pings(l) && send_bells(l) &&
-        send_packet(l)) {
+    if (!l->broken && send_ctl(l) && send_pings(l) && send_bells(l)) {
+        l->packet_first = l->packet_len != 0;
         turns(l);
         (void)send_packet(l);
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/link/in_use.h"
 #include "core/link/post.h"
 
 #define QUERIES_MAX 16384u /* FAIL, CLOSE, SHUFFLE */
@@ -51,7 +52,6 @@ static weir_err put(struct wi_link *l, const union wi_msg *m)
     if (l->self) {
         l->engine->n_self_msgs++;
         wi_lq_put(&l->engine->self_msgs, &c->node);
-        wi_engine_kick(l->engine);
         return WEIR_OK;
     }
     l->ctl_put++;
@@ -78,19 +78,27 @@ static bool queue(struct wi_link *l, const union wi_msg *m)
     return rc == WEIR_OK;
 }
 
-void wi_link_send(struct wi_link *l, const union wi_msg *m)
+/* The engine's next step sends what is queued, or whoever looks before. */
+static void mark_unsent(struct wi_link *l)
 {
-    if (queue(l, m) && !l->self) {
-        wi_link_pump(l);
-    }
+    wi_store_rlx(&l->engine->unsent, 1); /* rlx: changed under the lock */
 }
 
-/* The engine's next step sends what is queued. */
 static void send_later(struct wi_link *l)
 {
-    if (!l->self) {
-        l->engine->unsent = true;
-        wi_engine_kick(l->engine);
+    mark_unsent(l);
+    wi_engine_kick(l->engine);
+}
+
+void wi_link_send(struct wi_link *l, const union wi_msg *m)
+{
+    if (!queue(l, m)) {
+        return;
+    }
+    if (l->self) {
+        send_later(l);
+    } else {
+        wi_link_pump(l);
     }
 }
 
@@ -99,6 +107,18 @@ void wi_link_send_soon(struct wi_link *l, const union wi_msg *m)
     if (queue(l, m)) {
         send_later(l);
     }
+}
+
+void wi_link_send_with(struct wi_link *l, const union wi_msg *m)
+{
+    if (queue(l, m)) {
+        mark_unsent(l);
+    }
+}
+
+void wi_link_send_late(struct wi_link *l, const union wi_msg *m)
+{
+    (void)queue(l, m);
 }
 
 bool wi_link_takes_hints(const struct wi_link *l, uint32_t n)
@@ -117,25 +137,49 @@ bool wi_link_hint(struct wi_link *l, const union wi_msg *m)
 
 void wi_links_flush(struct wi_engine *e)
 {
-    if (!e->unsent) {
-        return;
+    /* rlx: under the lock */
+    if (wi_load_rlx(&e->unsent) != 0) {
+        wi_links_flush_all(e);
     }
-    e->unsent = false;
+}
+
+/* To those above this node, or below. */
+static void flush_some(struct wi_engine *e, bool above)
+{
     wi_each_link(e, l)
     {
-        if (wi_link_queued(l) != 0) {
-            wi_link_pump(l);
+        if (!l->self && (l->member > e->self) == above) {
+            if (wi_link_queued(l) != 0) {
+                wi_link_pump(l);
+            }
+            wi_in_told(l);
         }
     }
+}
+
+/* Each node in an order of its own: links take turns in the order in which they
+ * first had something to send, and if all began with the same peer, all would
+ * wait for it. */
+void wi_links_flush_all(struct wi_engine *e)
+{
+    wi_store_rlx(&e->unsent, 0); /* rlx: under the lock */
+    flush_some(e, true);
+    flush_some(e, false);
+}
+
+void wi_edge_fill(union wi_msg *m, enum wi_msg_type type, uint32_t edge,
+                  uint32_t epoch)
+{
+    wi_msg_init(m, type);
+    m->edge.edge = edge;
+    m->edge.epoch = epoch;
 }
 
 void wi_edge_send(struct wi_link *l, enum wi_msg_type type, uint32_t edge,
                   uint32_t epoch)
 {
     union wi_msg m;
-    wi_msg_init(&m, type);
-    m.edge.edge = edge;
-    m.edge.epoch = epoch;
+    wi_edge_fill(&m, type, edge, epoch);
     wi_link_send(l, &m);
 }
 

@@ -16,7 +16,19 @@ void wi_link_send(struct wi_link *l, const union wi_msg *m);
 /** The same, but it may wait for the engine's next step or a message that is
  *  sent before, so that several cost one packet. */
 void wi_link_send_soon(struct wi_link *l, const union wi_msg *m);
+
+/** The same, but no step is made for it: what the program's call is followed by
+ *  sends it, a frame to that peer or a worker's sleep. */
+void wi_link_send_with(struct wi_link *l, const union wi_msg *m);
+
+/** The same, but nobody waits for it: it leaves with whatever is sent next to
+ *  that peer, at the latest with the next tick. */
+void wi_link_send_late(struct wi_link *l, const union wi_msg *m);
+
+/** Send what is queued, but for what is late. */
 void wi_links_flush(struct wi_engine *e);
+/** What is late, too. */
+void wi_links_flush_all(struct wi_engine *e);
 
 /* Hints are messages that the peer can do without. A link on which so many
  * messages wait takes none: it is slow as it is. */
@@ -29,7 +41,10 @@ bool wi_link_takes_hints(const struct wi_link *l, uint32_t n);
  *  memory for it. The link goes on. */
 bool wi_link_hint(struct wi_link *l, const union wi_msg *m);
 
-/** Send a message that names an edge and nothing else. */
+/** A message that names an edge and nothing else. */
+void wi_edge_fill(union wi_msg *m, enum wi_msg_type type, uint32_t edge,
+                  uint32_t epoch);
+/** Send one. */
 void wi_edge_send(struct wi_link *l, enum wi_msg_type type, uint32_t edge,
                   uint32_t epoch);
 

@@ -94,6 +94,13 @@ static void nudge(struct wi_engine *e)
     }
 }
 
+bool wi_engine_tend(struct wi_engine *e)
+{
+    uint32_t n = take_self_msgs(e);
+    wi_links_flush(e);
+    return n != 0;
+}
+
 uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
 {
     e->now_ns = wi_max_u64(e->now_ns, now_ns);
@@ -101,10 +108,11 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
      * wi_engine_kick() */
     bool kicked = wi_xchg_sc(&e->kick, 0) != 0;
     uint32_t n = wi_link_events(e, WI_EVENTS);
-    if (kicked || n != 0) {
+    /* rlx: under the lock */
+    if (kicked || n != 0 || e->now_ns >= e->tick_ns ||
+        wi_load_rlx(&e->unsent) != 0) {
         n += take_failures(e) + take_inbox(e) + take_self_msgs(e);
         n += wi_regions_step(e);
-        wi_links_flush(e);
         wi_edges_limbo(e);
         wi_edges_strays(e, false);
         wi_list_each(d, &e->dead)
@@ -119,8 +127,10 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
     }
     if (e->now_ns >= e->tick_ns) {
         housekeeping(e);
+        wi_links_flush_all(e);
         n++;
     }
+    wi_links_flush(e);
     return n + (kicked ? 1 : 0);
 }
 

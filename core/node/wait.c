@@ -13,6 +13,7 @@
 #include "core/link/lock.h"
 #include "core/link/worker.h"
 #include "core/node/duty.h"
+#include "core/node/step.h"
 #include "core/query/collect.h"
 #include "core/query/reader.h"
 #include "core/query/writer.h"
@@ -105,7 +106,8 @@ static bool flush(struct weir_node *node, struct wi_worker *w, uint64_t keep_ns)
 {
     bool left = false;
     pass_on(node, w);
-    if (w->settled && !w->owes) {
+    /* rlx: of our own calls, or another thread's, which looks itself */
+    if (w->settled && !w->owes && wi_load_rlx(&node->engine.unsent) == 0) {
         return false;
     }
     wi_node_lock(node);
@@ -115,6 +117,7 @@ static bool flush(struct weir_node *node, struct wi_worker *w, uint64_t keep_ns)
     if (!w->settled) {
         left = publish(w, keep_ns);
     }
+    (void)wi_engine_tend(&node->engine);
     wi_node_unlock(node);
     return left;
 }

@@ -26,16 +26,14 @@ static void fill_shuffle(union wi_msg *m, const struct weir_shuffle *s)
     m->shuffle.fingerprint = s->fingerprint;
 }
 
-/* To all other members, each node in an order of its own. Links take turns in
- * the order in which they first had something to send: if all began with the
- * same consumer, all would wait for it. */
-static void tell_all(const struct weir_query *q, const union wi_msg *m)
+/* To all other members. */
+static void tell_all(const struct weir_query *q, const union wi_msg *m,
+                     void (*send)(struct wi_link *l, const union wi_msg *m))
 {
-    for (uint32_t i = 1; i <= q->n_members; i++) {
-        uint32_t k = (q->engine->self + i) % q->n_members;
-        struct wi_link *l = wi_query_link(q->engine, q->members[k]);
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        struct wi_link *l = wi_query_link(q->engine, q->members[i]);
         if (l != NULL) {
-            wi_link_send_soon(l, m);
+            send(l, m);
         }
     }
 }
@@ -44,7 +42,7 @@ void wi_shuffle_announce(const struct weir_shuffle *s)
 {
     union wi_msg m;
     fill_shuffle(&m, s);
-    tell_all(s->query, &m);
+    tell_all(s->query, &m, wi_link_send_with);
 }
 
 void wi_query_announce(struct wi_link *l)
@@ -69,7 +67,7 @@ void wi_query_tell_closed(const struct weir_query *q)
     union wi_msg m;
     wi_msg_init(&m, WI_MSG_CLOSE);
     m.close.query = q->id;
-    tell_all(q, &m);
+    tell_all(q, &m, wi_link_send_soon);
 }
 
 /* Fail the query ourselves if the peer does not in time. */

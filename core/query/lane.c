@@ -102,6 +102,9 @@ static void ring_consumer(struct wi_lane *lane)
         }
         return;
     }
+    if (wi_unlikely(!wi_lq_empty(&l->ctl))) {
+        wi_link_pump(l); /* it may not have read yet that this ring opens */
+    }
     uint32_t base =
         l->self ? l->slot * l->engine->budget.n_units : l->peer_bell_base;
     uint32_t n_ids = l->self ? l->engine->n_ids : l->peer_bell_ids;

@@ -6,6 +6,7 @@
 
 #include "core/base/err.h"
 #include "core/link/engine.h"
+#include "core/link/send.h"
 #include "core/query/shuffle.h"
 
 struct weir_query *wi_query_find(struct wi_engine *e, uint64_t id)
@@ -87,6 +88,12 @@ void wi_query_opened(struct weir_query *q, enum wi_part part, uint32_t shuffle,
     struct wi_refused *r = &q->refused;
     if (r->part == part && r->shuffle == shuffle && r->worker == worker) {
         r->text[0] = '\0';
+    }
+    if (part != WI_PART_SHUFFLE && q->unopened > 0) {
+        q->unopened--;
+    }
+    if (q->unopened == 0) {
+        wi_links_flush(q->engine);
     }
 }
 

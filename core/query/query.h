@@ -58,6 +58,7 @@ struct weir_query {
     struct wi_list shuffles;
     uint32_t *opened; /* their numbers; the tomb gets them */
     uint32_t n_opened;
+    uint32_t unopened; /* writers and readers of this node, of its shuffles */
     _Atomic int32_t code; /* weir_err; written once, after `error` (E8) */
     struct weir_error error;
     bool failing;              /* error is being or was written */
@@ -103,6 +104,8 @@ void wi_query_drop(struct weir_query *q);
  *  query fails it on all members, for this cause. */
 void wi_query_refused(struct weir_query *q, enum wi_part part, uint32_t shuffle,
                       uint32_t worker, const struct weir_error *why);
+/** A part was opened. If it is the last that the open shuffles need of this
+ *  node, the other nodes are told of all. */
 void wi_query_opened(struct weir_query *q, enum wi_part part, uint32_t shuffle,
                      uint32_t worker);
 

@@ -177,8 +177,9 @@ weir_err weir_query_open(weir_node *node,
     /* A link whose end is known to the system, and not yet to the engine, would
      * fail the query: a member that died may be back already. */
     uint32_t n = wi_link_events(&node->engine, 1);
+    uint64_t tick_ns = node->engine.tick_ns;
     rc = open_locked(node, params, query_out, err);
-    if (rc == WEIR_OK || n != 0) { /* a new deadline; what the events left */
+    if (node->engine.tick_ns < tick_ns || n != 0) { /* what the events left */
         wi_engine_kick(&node->engine);
     }
     wi_node_unlock(node);

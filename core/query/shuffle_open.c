@@ -325,6 +325,20 @@ static weir_err check_params(const struct weir_shuffle_params *p,
     return rc;
 }
 
+/* Writers and readers that this node is to open. */
+static uint32_t ends_here(const struct weir_shuffle *s)
+{
+    uint32_t self = s->query->engine->self;
+    uint32_t n = 0;
+    if (s->self_produces) {
+        n += wi_shuffle_workers(s, self, s->producer_workers);
+    }
+    if (s->self_consumes) {
+        n += wi_shuffle_workers(s, self, s->consumer_workers);
+    }
+    return n;
+}
+
 weir_err weir_shuffle_open(weir_query *query,
                            const struct weir_shuffle_params *params,
                            weir_shuffle **shuffle_out, struct weir_error *err)
@@ -358,9 +372,10 @@ weir_err weir_shuffle_open(weir_query *query,
         wi_list_push_back(&query->shuffles, &s->on_query);
         s->counted = true;
         query->engine->open_shuffles++;
-        wi_query_opened(query, WI_PART_SHUFFLE, s->id, 0);
         query->opened[query->n_opened++] = s->id;
+        query->unopened += ends_here(s);
         wi_shuffle_announce(s);
+        wi_query_opened(query, WI_PART_SHUFFLE, s->id, 0);
         *shuffle_out = s;
     } else if (s != NULL) {
         wi_shuffle_free(s);
