@@ -111,8 +111,12 @@ void wi_link_send_soon(struct wi_link *l, const union wi_msg *m)
 
 void wi_link_send_with(struct wi_link *l, const union wi_msg *m)
 {
-    if (queue(l, m)) {
-        mark_unsent(l);
+    if (!queue(l, m)) {
+        return;
+    }
+    mark_unsent(l);
+    if (l->self) {
+        wi_engine_kick(l->engine);
     }
 }
 

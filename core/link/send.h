@@ -17,8 +17,10 @@ void wi_link_send(struct wi_link *l, const union wi_msg *m);
  *  sent before, so that several cost one packet. */
 void wi_link_send_soon(struct wi_link *l, const union wi_msg *m);
 
-/** The same, but no step is made for it: what the program's call is followed by
- *  sends it, a frame to that peer or a worker's sleep. */
+/** The same, but nobody is woken for it: it leaves with the next frame or
+ *  message to that peer, with the engine's next step, or before a worker of
+ *  this node sleeps. On the self link, which has none of these, a step is made
+ *  at once: its consumer may sleep already. */
 void wi_link_send_with(struct wi_link *l, const union wi_msg *m);
 
 /** The same, but nobody waits for it: it leaves with whatever is sent next to

@@ -3,7 +3,6 @@
 #ifndef WI_STEP_H
 #define WI_STEP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct wi_engine;
@@ -15,9 +14,8 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns);
 /** When to step again if nothing happens. */
 uint64_t wi_engine_next(const struct wi_engine *e);
 
-/** Send what waits for a step, and take what the node has told itself: a worker
- *  that is about to sleep, under the node's lock. Returns whether there was
- *  anything. */
-bool wi_engine_tend(struct wi_engine *e);
+/** A worker is about to sleep: send what waits for a step, and take what the
+ *  node has told itself. Under the node's lock. */
+void wi_engine_tend(struct wi_engine *e);
 
 #endif /* WI_STEP_H */

@@ -117,7 +117,7 @@ static bool flush(struct weir_node *node, struct wi_worker *w, uint64_t keep_ns)
     if (!w->settled) {
         left = publish(w, keep_ns);
     }
-    (void)wi_engine_tend(&node->engine);
+    wi_engine_tend(&node->engine);
     wi_node_unlock(node);
     return left;
 }
