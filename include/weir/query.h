@@ -22,7 +22,7 @@
  * Two things come without being asked for: a cancel, and a member that closes
  * the query, or a writer of it, before its end. If one of these happens while
  * another cause is on its way, members may end with either. So may members that
- * lost each other if the query's first member is lost, too.
+ * lost each other if the query's first member is one of them, or is lost, too.
  *
  * Other queries on the same links go on.
  */

@@ -189,7 +189,9 @@ static bool has_judge(const struct ws_world *w, const struct ws_query *q)
     uint32_t told = 0;
     uint32_t others = 0;
     for (uint32_t i = 0; i < w->shape.nodes; i++) {
-        if ((q->members >> i & 1) != 0 && w->node[i].alone) {
+        const struct ws_node *n = &w->node[i];
+        const bool gave_up = n->slowed && (n->lost >> first & 1) != 0;
+        if ((q->members >> i & 1) != 0 && (n->alone || gave_up)) {
             return false; /* it may have asked another one */
         }
     }

@@ -173,6 +173,7 @@ static void strike_node(struct ws_world *w, const struct ws_fault *f, bool end)
     switch (f->kind) {
     case WS_FAULT_slow:
         wi_simnet_slow(net, f->node, end ? 1 : (uint32_t)f->value);
+        w->node[f->node].slowed = true;
         break;
     case WS_FAULT_cut:
         weir_sim_cut(w->sim, f->node, f->peer, now);

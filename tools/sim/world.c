@@ -63,6 +63,7 @@ static void look_loss(struct ws_world *w, const char *line)
         peer >= WS_NODES) {
         return;
     }
+    w->node[node].lost |= 1u << peer;
     if (ws_hostile_alone(w) && !w->node[node].hostile &&
         !w->node[peer].hostile) {
         ws_violate(w, "innocent", "between honest nodes: %s", line);
@@ -87,10 +88,7 @@ static void open_world(struct ws_world *w)
     const uint32_t at_first = w->shape.nodes - w->shape.late;
     params.node.log = take_line;
     params.node.log_arg = w;
-    params.node.log_level = w->shape.log ? WEIR_LOG_DEBUG
-                            : ws_shape_has(&w->shape, WS_FAULT_hostile)
-                                ? WEIR_LOG_WARN
-                                : WEIR_LOG_ERROR;
+    params.node.log_level = w->shape.log ? WEIR_LOG_DEBUG : WEIR_LOG_WARN;
     for (uint32_t i = 0; i < WS_QUERIES; i++) {
         w->query[i] = w->shape.query[i];
     }

@@ -117,7 +117,9 @@ struct ws_node {
     bool damages;    /* its frames come damaged */
     bool alone;      /* without memory, or still for long: it may have lost all
                       links at once, the first member's, too */
+    bool slowed;     /* its port was so slow that a link may have been lost */
     uint32_t losses; /* of links, that its log has */
+    uint32_t lost;   /* peers of these, bits */
     bool touched;    /* a fault may have made it, or a link of it, lost */
     uint32_t life;   /* how often it was restarted */
     uint64_t hold_until_ns;
