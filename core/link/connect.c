@@ -88,7 +88,7 @@ static bool try_again(struct wi_link *l, const struct wi_event *ev)
     }
     l->pause_ns =
         wi_min_u64(wi_max_u64(2 * l->pause_ns, PAUSE_NS), PAUSE_MAX_NS);
-    l->patience_ns = e->now_ns + l->pause_ns;
+    l->patience_ns = wi_engine_about(e, l->pause_ns);
     wi_engine_due(e, l->patience_ns);
     wi_link_enter(l, WI_LINK_CONNECTING);
     return true;

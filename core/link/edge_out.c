@@ -196,7 +196,7 @@ static void no_units(struct wi_link *l, struct wi_out *o)
     if (!may_come_free(l, o)) {
         fail_starved(l, o);
     } else {
-        wi_engine_due(e, wi_time_add(e->now_ns, LOOK_NS));
+        wi_engine_due(e, wi_engine_about(e, LOOK_NS));
     }
 }
 
@@ -222,7 +222,7 @@ static bool place_one(struct wi_link *l, struct wi_out *o)
     if (rc != WEIR_OK) {
         give_units(l, o);
         if (l->engine->unlimited && may_come_free(l, o)) {
-            wi_engine_due(l->engine, wi_time_add(l->engine->now_ns, LOOK_NS));
+            wi_engine_due(l->engine, wi_engine_about(l->engine, LOOK_NS));
             return false;
         }
         l->engine->up->edge_failed(o, err.code, err.message);

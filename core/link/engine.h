@@ -18,6 +18,7 @@
 #include <weir/stats.h>
 
 #include "core/base/cc.h"
+#include "core/base/clock.h"
 #include "core/base/forks.h"
 #include "core/base/list.h"
 #include "core/base/log.h"
@@ -100,10 +101,11 @@ struct wi_engine {
     uint32_t n_self_msgs;    /* in self_msgs */
     _Atomic uint32_t unsent; /* links have messages that wait for the next step,
                                 or for a worker that looks before it sleeps */
-    struct wi_lq inbox;      /* struct wi_in that are empty */
-    struct wi_lq failures;   /* struct wi_in that a dispatcher found broken */
-    _Atomic uint32_t kick;   /* something for the next step */
-    uint64_t mem_bytes;      /* bells, ring areas, arenas */
+    struct wi_list unsent_to[2]; /* these links: to members above us, below */
+    struct wi_lq inbox;          /* struct wi_in that are empty */
+    struct wi_lq failures; /* struct wi_in that a dispatcher found broken */
+    _Atomic uint32_t kick; /* something for the next step */
+    uint64_t mem_bytes;    /* bells, ring areas, arenas */
     uint64_t mem_peak;
     uint64_t filter_bytes; /* of peers' filters; not in mem_bytes */
     uint32_t open_shuffles;
@@ -167,6 +169,14 @@ static inline uint32_t wi_query_list(uint64_t query_id)
 static inline void wi_engine_due(struct wi_engine *e, uint64_t at_ns)
 {
     e->tick_ns = wi_min_u64(e->tick_ns, at_ns);
+}
+
+/** A time some `ns` from now for what happens to many links of a large cluster
+ *  at about the same time: a tick looks at all links, so they share it. */
+static inline uint64_t wi_engine_about(const struct wi_engine *e, uint64_t ns)
+{
+    uint64_t at_ns = wi_time_add(e->now_ns, ns);
+    return wi_time_add(at_ns, ns / 8 - at_ns % (ns / 8));
 }
 
 #endif /* WI_ENGINE_H */

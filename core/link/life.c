@@ -179,6 +179,7 @@ void wi_link_down(struct wi_link *l, bool graceful, weir_err code,
             wi_store_rel(&e->slots[l->slot], NULL); /* E9: freed after RCU */
         }
     }
+    wi_list_remove(&l->unsent);
     wi_list_push_back(&e->dead, &l->on_engine);
     wi_edges_dead(l);
     if (!clean) {

@@ -57,6 +57,7 @@ struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
     l->outside = member >= e->cfg.max_members;
     l->self = member == e->self || e->members[member].own;
     wi_list_init(&l->on_engine);
+    wi_list_init(&l->unsent);
     wi_list_init(&l->ins);
     wi_list_init(&l->waiting);
     wi_list_init(&l->outs);

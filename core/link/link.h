@@ -80,6 +80,7 @@ enum { WI_PING_ASK = 1u << 0, WI_PING_ANSWER = 1u << 1 };
 struct wi_link {
     struct wi_engine *engine; /* constant */
     struct wi_list on_engine; /* engine's dead list */
+    struct wi_list unsent;    /* on engine->unsent_to */
     struct wi_rcu_head rcu;
     uint32_t member; /* entry of the peer in engine->members */
     uint32_t slot;   /* in engine->slots: ready ids of this link */

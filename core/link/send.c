@@ -78,16 +78,31 @@ static bool queue(struct wi_link *l, const union wi_msg *m)
     return rc == WEIR_OK;
 }
 
-/* The engine's next step sends what is queued, or whoever looks before. */
+/* The engine's next step sends what is queued, or whoever looks before: first
+ * to those above this node. Each node has an order of its own, as links take
+ * turns in the order in which they first had something to send: if all began
+ * with the same peer, all would wait for it. */
 static void mark_unsent(struct wi_link *l)
 {
-    wi_store_rlx(&l->engine->unsent, 1); /* rlx: changed under the lock */
+    struct wi_engine *e = l->engine;
+    wi_store_rlx(&e->unsent, 1); /* rlx: changed under the lock */
+    if (!l->self && wi_list_empty(&l->unsent)) {
+        wi_list_push_back(&e->unsent_to[l->member > e->self ? 0 : 1],
+                          &l->unsent);
+    }
 }
 
 static void send_later(struct wi_link *l)
 {
     mark_unsent(l);
     wi_engine_kick(l->engine);
+}
+
+static void send_queued(struct wi_link *l)
+{
+    wi_list_remove(&l->unsent);
+    wi_link_pump(l);
+    wi_in_told(l);
 }
 
 void wi_link_send(struct wi_link *l, const union wi_msg *m)
@@ -98,7 +113,7 @@ void wi_link_send(struct wi_link *l, const union wi_msg *m)
     if (l->self) {
         send_later(l);
     } else {
-        wi_link_pump(l);
+        send_queued(l);
     }
 }
 
@@ -141,34 +156,27 @@ bool wi_link_hint(struct wi_link *l, const union wi_msg *m)
 
 void wi_links_flush(struct wi_engine *e)
 {
+    struct wi_list *n;
     /* rlx: under the lock */
-    if (wi_load_rlx(&e->unsent) != 0) {
-        wi_links_flush_all(e);
+    if (wi_load_rlx(&e->unsent) == 0) {
+        return;
     }
-}
-
-/* To those above this node, or below. */
-static void flush_some(struct wi_engine *e, bool above)
-{
-    wi_each_link(e, l)
-    {
-        if (!l->self && (l->member > e->self) == above) {
-            if (wi_link_queued(l) != 0) {
-                wi_link_pump(l);
-            }
-            wi_in_told(l);
+    wi_store_rlx(&e->unsent, 0); /* rlx: as above */
+    for (size_t i = 0; i < WI_ARRAY_LEN(e->unsent_to); i++) {
+        while ((n = wi_list_take(&e->unsent_to[i])) != NULL) {
+            send_queued(wi_container_of(n, struct wi_link, unsent));
         }
     }
 }
 
-/* Each node in an order of its own: links take turns in the order in which they
- * first had something to send, and if all began with the same peer, all would
- * wait for it. */
-void wi_links_flush_all(struct wi_engine *e)
+void wi_links_flush_late(struct wi_engine *e)
 {
-    wi_store_rlx(&e->unsent, 0); /* rlx: under the lock */
-    flush_some(e, true);
-    flush_some(e, false);
+    wi_each_link(e, l)
+    {
+        if (!l->self && wi_link_queued(l) != 0) {
+            send_queued(l);
+        }
+    }
 }
 
 void wi_edge_fill(union wi_msg *m, enum wi_msg_type type, uint32_t edge,

@@ -29,8 +29,8 @@ void wi_link_send_late(struct wi_link *l, const union wi_msg *m);
 
 /** Send what is queued, but for what is late. */
 void wi_links_flush(struct wi_engine *e);
-/** What is late, too. */
-void wi_links_flush_all(struct wi_engine *e);
+/** And what is late. */
+void wi_links_flush_late(struct wi_engine *e);
 
 /* Hints are messages that the peer can do without. A link on which so many
  * messages wait takes none: it is slow as it is. */

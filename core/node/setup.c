@@ -169,6 +169,8 @@ weir_err wi_engine_init(struct wi_engine *e, const struct weir_node_params *cfg,
     wi_list_init(&e->dead);
     wi_list_init(&e->limbo);
     wi_list_init(&e->strays);
+    wi_list_init(&e->unsent_to[0]);
+    wi_list_init(&e->unsent_to[1]);
     wi_list_init(&e->queries);
     for (uint32_t i = 0; i < WI_QUERY_LISTS; i++) {
         wi_list_init(&e->queries_of[i]);

@@ -126,7 +126,7 @@ uint32_t wi_engine_step(struct wi_engine *e, uint64_t now_ns)
     }
     if (e->now_ns >= e->tick_ns) {
         housekeeping(e);
-        wi_links_flush_all(e);
+        wi_links_flush_late(e);
         n++;
     }
     wi_links_flush(e);

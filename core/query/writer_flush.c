@@ -152,6 +152,9 @@ static void flush_lane(struct weir_writer *w, struct wi_lane *lane)
 bool wi_writer_flush_idle(struct weir_writer *w, uint64_t keep_ns)
 {
     bool left = false;
+    if (wi_load_rlx(&w->finished)) { /* rlx: our own */
+        return false;
+    }
     w->locked = true;
     uint64_t now_ns = wi_lane_now(w);
     for (uint32_t i = 0; i < w->n_lanes; i++) {
