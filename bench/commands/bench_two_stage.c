@@ -244,6 +244,9 @@ static const struct option_row two_stage_options[] = {
      OPTION_OWN(take_opponents)},
     {"repeat", 'k', "K", "Interleaved runs of each [5]",
      OPTION_U32(struct two_stage, series.repeat, 1, WB_MAX_REPEAT)},
+    {"times", 0, "N",
+     "Timed queries of a run, one after the other; their median counts [1]",
+     OPTION_U32(struct two_stage, series.params.times, 1, WB_MAX_TIMES)},
     {"limit", 0, NULL, "Also run the same loops without the exchange",
      OPTION_OWN(take_limit)},
     JSON_ROW(struct two_stage),
@@ -272,7 +275,10 @@ static void init_two_stage(void *args)
 {
     struct two_stage *a = args;
     a->series = (struct wb_series){
-        .params = {.nodes = 8, .workers = 1, .rows_per_node = 5000000},
+        .params = {.nodes = 8,
+                   .workers = 1,
+                   .rows_per_node = 5000000,
+                   .times = 1},
         .cores = wb_cores(),
         .repeat = 5,
         .n = 3,

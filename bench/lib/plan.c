@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "bench/lib/keys.h"
+#include "bench/lib/median.h"
 #include "bench/lib/pin.h"
 #include "core/base/cc.h"
 #include "core/base/err.h"
@@ -26,6 +27,12 @@
 #define MAX_WORKERS 64u
 #define MAX_ALL_WORKERS 1024u
 
+/* What the timed runs took; in shared memory, written by process 0. */
+struct record {
+    struct wb_usage all;
+    double seconds[WB_MAX_TIMES];
+};
+
 /* One run as each process sees it: everything points into shared memory or is
  * a copy made by fork. */
 struct run {
@@ -33,6 +40,7 @@ struct run {
     struct wl_group *group;
     struct wb_node node;
     struct wb_board board;
+    struct record *record;
     void *engine;
     bool warming;
 };
@@ -150,15 +158,13 @@ double wb_board_seconds(const struct wb_board *board)
     return (double)(end_ns - begin_ns) * 1e-9;
 }
 
-static struct wb_usage board_usage(const struct wb_board *board)
+static void add_usage(const struct wb_board *board, struct wb_usage *all)
 {
-    struct wb_usage all = {.user_s = 0.0};
     for (uint32_t w = 0; w < board->workers; w++) {
-        all.user_s += (double)board->tally[w].user_ns * 1e-9;
-        all.sys_s += (double)board->tally[w].sys_ns * 1e-9;
-        all.switches += (double)board->tally[w].switches;
+        all->user_s += (double)board->tally[w].user_ns * 1e-9;
+        all->sys_s += (double)board->tally[w].sys_ns * 1e-9;
+        all->switches += (double)board->tally[w].switches;
     }
-    return all;
 }
 
 static size_t tally_bytes(uint32_t workers)
@@ -278,9 +284,6 @@ static weir_err run_phase(struct run *r, uint64_t rows, struct weir_error *err)
     if (rc == WEIR_OK) {
         rc = r->ops->settle(r->engine, err);
     }
-    if (rc == WEIR_OK) {
-        wl_group_meet(r->group); /* the board may be cleared again */
-    }
     return rc;
 }
 
@@ -296,7 +299,18 @@ static weir_err run_phases(struct run *r, struct weir_error *err)
     r->warming = true;
     rc = run_phase(r, wi_min_u64(rows, WARM_ROWS), err);
     r->warming = false;
-    return rc == WEIR_OK ? run_phase(r, rows, err) : rc;
+    for (uint32_t i = 0; i < r->node.params.times && rc == WEIR_OK; i++) {
+        wl_group_meet(r->group); /* the board may be cleared again */
+        rc = run_phase(r, rows, err);
+        if (rc == WEIR_OK && r->node.self == 0) {
+            r->record->seconds[i] = wb_board_seconds(&r->board);
+            add_usage(&r->board, &r->record->all);
+        }
+    }
+    if (rc == WEIR_OK) {
+        wl_group_meet(r->group); /* nobody closes while others end */
+    }
+    return rc;
 }
 
 static weir_err member(struct wl_group *group, uint32_t self, void *arg,
@@ -341,10 +355,15 @@ static weir_err check_params(const struct wb_plan_params *p,
                        "rows per node is %" PRIu64 "; must be 1..2^39",
                        p->rows_per_node);
     }
+    if (p->times > WB_MAX_TIMES) {
+        return wi_fail(err, WEIR_ERR_ARG, "times is %u; must be 1..%u",
+                       p->times, WB_MAX_TIMES);
+    }
     return WEIR_OK;
 }
 
-/* Shared memory: the tallies, the edges of both stages, the addresses. */
+/* Shared memory: the tallies, the edges of both stages, the record, the
+ * addresses. */
 static void lay_out(struct run *r)
 {
     uint32_t workers = r->node.params.nodes * r->node.params.workers;
@@ -356,6 +375,8 @@ static void lay_out(struct run *r)
         r->board.edge[s] = (uint64_t *)(void *)mem;
         mem += edge_bytes(workers);
     }
+    r->record = (struct record *)(void *)mem;
+    mem += sizeof(*r->record);
     r->node.address = (char(*)[WL_ADDRESS_BYTES])(void *)mem;
 }
 
@@ -368,6 +389,16 @@ static double children_s(void)
            1e-9;
 }
 
+static struct wb_usage usage_of(const struct run *r, double spent_s)
+{
+    const struct wb_usage *all = &r->record->all;
+    const double n = (double)r->node.params.times;
+    return (struct wb_usage){.user_s = all->user_s / n,
+                             .sys_s = all->sys_s / n,
+                             .switches = all->switches / n,
+                             .setup_s = spent_s - all->user_s - all->sys_s};
+}
+
 weir_err wb_plan_run(const struct wb_engine_ops *ops,
                      const struct wb_plan_params *params, double *seconds_out,
                      struct weir_error *err)
@@ -378,11 +409,13 @@ weir_err wb_plan_run(const struct wb_engine_ops *ops,
         return rc;
     }
     struct run r = {.ops = ops, .node = {.params = *params, .run = ++runs}};
+    r.node.params.times = wi_max_u32(params->times, 1);
     uint32_t workers = params->nodes * params->workers;
     struct wl_group_params gp = {
         .members = params->nodes,
         .threads = workers,
-        .shared_bytes = board_bytes(workers) + params->nodes * WL_ADDRESS_BYTES,
+        .shared_bytes = board_bytes(workers) + sizeof(struct record) +
+                        params->nodes * WL_ADDRESS_BYTES,
         .timeout_ns = params->timeout_ns,
     };
     rc = wl_group_open(&gp, &r.group, err);
@@ -393,11 +426,10 @@ weir_err wb_plan_run(const struct wb_engine_ops *ops,
     double before_s = children_s();
     rc = wl_group_run(r.group, member, &r, err);
     if (rc == WEIR_OK) {
-        *seconds_out = wb_board_seconds(&r.board);
+        *seconds_out =
+            wb_spread_of(r.record->seconds, r.node.params.times).median;
         if (params->usage_out != NULL) {
-            struct wb_usage all = board_usage(&r.board);
-            all.setup_s = children_s() - before_s - all.user_s - all.sys_s;
-            *params->usage_out = all;
+            *params->usage_out = usage_of(&r, children_s() - before_s);
         }
     }
     wl_group_close(r.group);

@@ -7,11 +7,13 @@
  * Every node is one process. This file owns what must be the same for all:
  *
  *   open | connect | warm-up | all workers meet | timed run | check
+ *                              ^------- as often as asked for -------'
  *
  * Only the timed run counts: from the first worker that starts, after all have
  * met, to the last one that has seen the end of its stage 2. The warm-up moves
  * rows over the same connections, so that links are up, pages are present and
- * socket buffers have grown, for everybody alike.
+ * socket buffers have grown, for everybody alike. Of several timed runs, one
+ * query after the other as a server has them, the median counts.
  *
  * Checked after every run, warm-up included:
  *   - rows and sum of stage 2, all workers together, are what was made: the sum
@@ -36,20 +38,22 @@
 #include "launch/nodes.h"
 
 #define WB_STAGES 2u
+#define WB_MAX_TIMES 1000u
 
 /** CPU time of all threads of all processes. */
 struct wb_usage {
-    double user_s; /* in the timed run alone */
+    double user_s; /* in a timed run alone: the mean of all */
     double sys_s;
     double switches; /* of threads, in it: as they slept or were put aside */
-    double setup_s;  /* outside of it, user and system: from fork to exit, with
-                       the warm-up */
+    double setup_s;  /* outside of them, user and system: from fork to exit,
+                        with the warm-up */
 };
 
 struct wb_plan_params {
     uint32_t nodes;         /* processes, 1..256 */
     uint32_t workers;       /* threads of each, 1..64; at most 1024 in all */
     uint64_t rows_per_node; /* 1..2^39 */
+    uint32_t times;         /* timed runs, 1..WB_MAX_TIMES [1] */
     uint64_t distinct;      /* keys are folded into [0, distinct) [0: not] */
     enum wb_row row;        /* [narrow] */
     uint64_t timeout_ns;    /* [120 s] */
@@ -108,7 +112,7 @@ struct wb_node {
 
 /**
  * How one opponent runs the plan. All entries are called in each process, in
- * this order; prepare, work and settle once for the warm-up and once for the
+ * this order; prepare, work and settle once for the warm-up and once for each
  * timed run. Between entries all processes meet.
  */
 struct wb_engine_ops {
@@ -159,8 +163,8 @@ double wb_board_seconds(const struct wb_board *board);
 /**
  * Run the plan once with one engine, in forked processes.
  *
- * @param seconds_out  [out] of the timed run; set on WEIR_OK only, and then
- *                     the rows were checked
+ * @param seconds_out  [out] of the timed run, of several the median; set on
+ *                     WEIR_OK only, and then the rows were checked
  *
  * Errors:     WEIR_ERR_ARG, WEIR_ERR_INTEGRITY, and as wl_group_run
  * Blocks:     until the run has ended, at most params->timeout_ns

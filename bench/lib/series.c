@@ -37,7 +37,7 @@ static weir_err run_one(struct wb_series *s, uint32_t i, uint32_t round,
         return wi_fail(err, rc, "%s: %s", o->name, why.message);
     }
     if (note != NULL) {
-        (void)fprintf(note, "run %u of %u: %-8s %8.3f s\n", round + 1,
+        (void)fprintf(note, "run %u of %u: %-8s %10.6f s\n", round + 1,
                       s->repeat, o->name, *seconds);
         (void)fflush(note);
     }
@@ -134,17 +134,18 @@ void wb_series_print(const struct wb_series *series, FILE *out)
     const struct wb_plan_params *p = &series->params;
     (void)fprintf(out,
                   "two-stage: %u nodes x %u workers, %" PRIu64
-                  " %s rows per node, median of %u interleaved runs, %u cores\n"
+                  " %s rows per node, median of %u interleaved runs of %u, %u "
+                  "cores\n"
                   "rows, sums and per-edge counts checked in every run\n\n",
                   p->nodes, p->workers, p->rows_per_node, wb_row_names[p->row],
-                  series->repeat, series->cores);
-    (void)fprintf(out, "%-8s %9s %9s %9s %12s %22s %10s %7s\n", "", "median s",
-                  "min s", "max s", "set-up CPU s", "core-ns/(row x stage)",
-                  "switches/M", "/ shm");
+                  series->repeat, wi_max_u32(p->times, 1), series->cores);
+    (void)fprintf(out, "%-8s %10s %10s %10s %12s %22s %10s %7s\n", "",
+                  "median s", "min s", "max s", "set-up CPU s",
+                  "core-ns/(row x stage)", "switches/M", "/ shm");
     for (uint32_t i = 0; i < series->n; i++) {
         const struct wb_opponent *o = &series->opponents[i];
         double ratio = wb_series_ratio(series, o->name, "shm");
-        (void)fprintf(out, "%-8s %9.3f %9.3f %9.3f %12.3f %22.2f %10.0f ",
+        (void)fprintf(out, "%-8s %10.6f %10.6f %10.6f %12.3f %22.2f %10.0f ",
                       o->name, o->seconds.median, o->seconds.min,
                       o->seconds.max, o->setup_s.median,
                       wb_series_core_ns(series, o->seconds.median),
@@ -204,10 +205,11 @@ weir_err wb_series_print_json(const struct wb_series *series, FILE *out,
 {
     const struct wb_plan_params *p = &series->params;
     json_t *o = json_pack(
-        "{s:s, s:i, s:i, s:s, s:I, s:i, s:i, s:o, s:o}", "benchmark",
+        "{s:s, s:i, s:i, s:s, s:I, s:i, s:i, s:i, s:o, s:o}", "benchmark",
         "two-stage", "nodes", (int)p->nodes, "workers", (int)p->workers, "row",
         wb_row_names[p->row], "rows_per_node", (json_int_t)p->rows_per_node,
-        "repeat", (int)series->repeat, "cores", (int)series->cores, "results",
-        results_of(series), "ratios", ratios_of(series));
+        "times", (int)wi_max_u32(p->times, 1), "repeat", (int)series->repeat,
+        "cores", (int)series->cores, "results", results_of(series), "ratios",
+        ratios_of(series));
     return wb_report_write(o, out, err);
 }

@@ -30,6 +30,9 @@ for row in narrow mixed wide; do
     has '"benchmark": "two-stage"' "\"row\": \"$row\"" '"sockets/shm": '
 done
 status 2 "$weir" bench two-stage --row tall
+status 0 "$weir" bench two-stage --nodes 2 --rows 100 --times 50 \
+    --transports shm,sockets --repeat 1 --json
+has '"times": 50' '"sockets/shm": '
 status 0 "$weir" bench two-stage --nodes 2 --rows 10007 --transports shm \
     --repeat 1 --json
 has '"setup_cpu_s": 0.'

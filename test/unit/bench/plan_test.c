@@ -5,6 +5,7 @@
  */
 #include "bench/lib/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,11 @@ Test(plan, refuses_what_it_cannot_do)
     cr_assert_eq(wb_plan_run(&wb_sockets_engine, &p, &s, &err), WEIR_ERR_ARG);
     p = (struct wb_plan_params){.nodes = 1, .workers = 1, .rows_per_node = 0};
     cr_assert_eq(wb_plan_run(&wb_sockets_engine, &p, &s, &err), WEIR_ERR_ARG);
+    p = (struct wb_plan_params){.nodes = 1,
+                                .workers = 1,
+                                .rows_per_node = 1,
+                                .times = WB_MAX_TIMES + 1};
+    cr_assert_eq(wb_plan_run(&wb_sockets_engine, &p, &s, &err), WEIR_ERR_ARG);
     cr_assert(s == -1.0, "an output was written on failure");
 }
 
@@ -174,6 +180,55 @@ Test(plan, an_engine_that_moves_nothing_is_found_out, .timeout = 60)
     cr_assert_not_null(strstr(err.message, "process 0 of 2"));
 }
 
+/* An engine that counts its phases and moves nothing; it fails in one. */
+static uint32_t counted; /* of this process: each has its own */
+
+static weir_err counting_prepare(void *engine, struct weir_error *err)
+{
+    (void)engine;
+    counted++;
+    if (counted == 5) {
+        err->code = WEIR_ERR_STATE;
+        (void)snprintf(err->message, sizeof(err->message), "the fifth phase");
+    }
+    return counted == 5 ? WEIR_ERR_STATE : WEIR_OK;
+}
+
+static weir_err own_rows(void *engine, struct wb_worker *w,
+                         struct weir_error *err)
+{
+    (void)engine;
+    (void)err;
+    w->tally->made_rows = w->rows;
+    w->tally->got_rows = w->rows;
+    w->edge[0][w->id] = w->rows;
+    w->edge[1][w->id] = w->rows;
+    return WEIR_OK;
+}
+
+Test(plan, a_phase_for_the_warm_up_and_one_for_each_time, .timeout = 60)
+{
+    static const struct wb_engine_ops counting = {
+        .name = "counting",
+        .open = idle_open,
+        .connect = wb_no_step,
+        .prepare = counting_prepare,
+        .work = own_rows,
+        .settle = wb_no_step,
+        .close = idle_close,
+    };
+    struct wb_plan_params p = {
+        .nodes = 2, .workers = 1, .rows_per_node = 10, .times = 3};
+    struct weir_error err = {.code = WEIR_OK};
+    double s = -1.0;
+    cr_assert_eq(wb_plan_run(&counting, &p, &s, &err), WEIR_OK, "%s",
+                 err.message);
+    cr_assert_geq(s, 0.0);
+    p.times = 4; /* and the warm-up are five */
+    cr_assert_eq(wb_plan_run(&counting, &p, &s, &err), WEIR_ERR_STATE);
+    cr_assert_not_null(strstr(err.message, "the fifth phase"));
+}
+
 static void check_runs(const struct wb_engine_ops *ops,
                        struct wb_plan_params params)
 {
@@ -196,6 +251,9 @@ static void check_engine(const struct wb_engine_ops *ops)
                         .nodes = 3, .workers = 2, .rows_per_node = 100001});
     check_runs(ops, (struct wb_plan_params){
                         .nodes = 2, .workers = 3, .rows_per_node = 1});
+    check_runs(
+        ops, (struct wb_plan_params){
+                 .nodes = 2, .workers = 2, .rows_per_node = 100, .times = 20});
     check_runs(
         ops, (struct wb_plan_params){
                  .nodes = 2, .workers = 1, .rows_per_node = 2048, .pin = true});
