@@ -227,7 +227,8 @@ lend_rust() {
     lent="$lent $(rustup show home)=/opt/rustup"
     lent="$lent $(dirname "$(command -v rustup)")=/opt/cargo/bin"
     environment="$environment RUSTUP_HOME=/opt/rustup"
-    environment="$environment PATH=/opt/cargo/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    environment="$environment
+        PATH=/opt/cargo/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     [ -n "$caches" ] || return 0
     for kind in cargo cargo-datafusion; do
         mkdir -p "$HOME/.cache/weir/$kind"
