@@ -6,6 +6,8 @@
  */
 #include "core/base/rcu.h"
 
+#include <time.h>
+
 #include "core/base/err.h"
 #include "core/base/thread.h"
 
@@ -23,6 +25,11 @@ static struct {
                .more = PTHREAD_COND_INITIALIZER,
                .done = PTHREAD_COND_INITIALIZER};
 
+/* A short query leaves some dozen objects. A grace period for each of them
+ * would wake this thread and interrupt the others, which costs more than the
+ * query: it waits for what comes soon after the first. */
+static const struct timespec gather_time = {.tv_nsec = 10000000};
+
 static struct wi_rcu_head *take_all(void)
 {
     (void)pthread_mutex_lock(&reclaimer.lock);
@@ -31,6 +38,9 @@ static struct wi_rcu_head *take_all(void)
     while (reclaimer.list == NULL) {
         (void)pthread_cond_wait(&reclaimer.more, &reclaimer.lock);
     }
+    (void)pthread_mutex_unlock(&reclaimer.lock);
+    (void)nanosleep(&gather_time, NULL);
+    (void)pthread_mutex_lock(&reclaimer.lock);
     struct wi_rcu_head *list = reclaimer.list;
     reclaimer.list = NULL;
     reclaimer.busy = true;

@@ -164,20 +164,31 @@ bool wi_in_may_write(void *arg, uint64_t off, uint64_t bytes)
 
 /* ---- messages ------------------------------------------------------------ */
 
-/* The pages of a ring that opens. A mapped one's producer takes them itself, as
- * its frames come to them. */
+/* The pages of a ring that opens, unless its units had one before. A mapped
+ * one's producer takes them itself, as its frames come to them. */
 static weir_err take_pages(const struct wi_link *l,
-                           const struct wi_msg_edge_open *m,
+                           const struct wi_msg_edge_open *m, uint32_t units,
                            struct weir_error *err)
 {
-    if (l->mapped) {
+    const struct wi_budget *b = &l->engine->budget;
+    uint64_t base = b->n_units * sizeof(struct wi_ring_ctl);
+    uint32_t i = m->edge;
+    while (i < m->edge + units && wi_bitmap_test(l->taken, i)) {
+        i++;
+    }
+    if (l->mapped || i == m->edge + units) {
         return WEIR_OK;
     }
-    const struct wi_mem_part part = {.base = l->area.base,
-                                     .bytes = l->area.bytes,
-                                     .from = m->ring_off,
-                                     .to = m->ring_off + m->ring_bytes};
-    return l->home->ops->mem_take(l->home, &part, err);
+    const struct wi_mem_part part = {
+        .base = l->area.base,
+        .bytes = l->area.bytes,
+        .from = base + (uint64_t)m->edge * b->unit_bytes,
+        .to = base + (uint64_t)(m->edge + units) * b->unit_bytes};
+    weir_err rc = l->home->ops->mem_take(l->home, &part, err);
+    if (rc == WEIR_OK) {
+        wi_bitmap_mark(l->taken, m->edge, units, true);
+    }
+    return rc;
 }
 
 weir_err wi_in_on_open(struct wi_link *l, const union wi_msg *msg,
@@ -187,7 +198,7 @@ weir_err wi_in_on_open(struct wi_link *l, const union wi_msg *msg,
     uint32_t units = 0;
     weir_err rc = check_open(l, m, &units, err);
     if (rc == WEIR_OK) {
-        rc = take_pages(l, m, err);
+        rc = take_pages(l, m, units, err);
     }
     if (rc != WEIR_OK) {
         return rc;

@@ -138,7 +138,8 @@ static weir_err give_memory(struct wi_link *l, struct wi_out *o,
         return WEIR_OK;
     }
     o->ctl = &o->own_ctl;
-    o->mem_base = wi_arena_alloc(l->arena, o->size + WI_RING_ALIGN, err);
+    o->mem_base =
+        wi_arena_alloc_for(l->arena, l->member, o->size + WI_RING_ALIGN, err);
     o->mem = o->mem_base;
     return o->mem != NULL ? WEIR_OK : WEIR_ERR_BUDGET;
 }
@@ -351,7 +352,8 @@ void wi_out_free(struct wi_out *o)
 {
     wi_list_remove(&o->item.on_link);
     if (o->mem_base != NULL) {
-        wi_arena_free(o->link->arena, o->mem_base, o->size + WI_RING_ALIGN);
+        wi_arena_keep(o->link->arena, o->link->member, o->mem_base,
+                      o->size + WI_RING_ALIGN);
     }
     give_units(o->link, o);
     free(o);

@@ -35,7 +35,10 @@ static weir_err alloc_tables(struct wi_link *l)
     struct ins *ins = calloc(1, sizeof(*ins) + n * sizeof(*l->in));
     l->in = ins != NULL ? ins->in : NULL;
     l->used = calloc((n + 63) / 64, sizeof(*l->used));
-    return l->in != NULL && l->used != NULL ? WEIR_OK : WEIR_ERR_NO_MEMORY;
+    l->taken = calloc((n + 63) / 64, sizeof(*l->taken));
+    return l->in != NULL && l->used != NULL && l->taken != NULL
+               ? WEIR_OK
+               : WEIR_ERR_NO_MEMORY;
 }
 
 void wi_link_enter(struct wi_link *l, enum wi_link_state state)
@@ -76,6 +79,7 @@ struct wi_link *wi_link_make(struct wi_engine *e, uint32_t member)
     if (!l->outside && alloc_tables(l) != WEIR_OK) {
         free_ins(l->in, false);
         free(l->used);
+        free(l->taken);
         free(l);
         return NULL;
     }
@@ -147,6 +151,7 @@ void wi_link_free(struct wi_link *l)
     free(l->offsets);
     free_ins(l->in, true);
     free(l->used);
+    free(l->taken);
     free(l->out);
     free(l->peer_used);
     free(l->peer_pages);

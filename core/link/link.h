@@ -116,7 +116,8 @@ struct wi_link {
                        * to the same places; NULL: not needed (yet) */
     _Atomic(struct wi_in *) *in; /* by first unit; readers under RCU */
     struct wi_list ins;
-    uint64_t *used;               /* bitmap of our units that are in a ring */
+    uint64_t *used;  /* bitmap of our units that are in a ring */
+    uint64_t *taken; /* of those whose pages are there; not mapped */
     _Atomic uint32_t taken_units; /* of ours, as the peer knows them: how many
                                      are in a ring, or were in one whose CLOSED
                                      may not have left */

@@ -21,6 +21,7 @@
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
+#include "core/base/list.h"
 
 #define CHUNK_BYTES (4ull << 20)
 #define MAX_CHUNKS 1024u
@@ -68,6 +69,13 @@ struct hole {
     struct hole *next;
 };
 
+/* Kept for a peer; lies in the block. */
+struct kept {
+    size_t bytes;
+    struct wi_list on_arena;
+    uint32_t peer;
+};
+
 struct chunk {
     struct wi_mem mem;
     size_t used; /* nothing beyond was ever written: it is zero */
@@ -80,6 +88,8 @@ struct wi_arena {
     uint64_t cap_bytes;
     uint64_t *held; /* bytes the node holds, these included */
     uint64_t bytes;
+    struct wi_list kept; /* the oldest first */
+    uint64_t kept_bytes;
     uint64_t chunk_bytes; /* of a new chunk, unless more is needed */
     uint32_t unit_bytes;  /* without jemalloc: blocks are multiples of it */
     unsigned je_arena;
@@ -327,6 +337,8 @@ static void open_je(struct wi_arena *a)
 
 /* ---- the interface ------------------------------------------------------- */
 
+static void free_kept(struct wi_arena *a);
+
 weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
                        uint64_t *held, struct wi_arena **out,
                        struct weir_error *err)
@@ -340,6 +352,7 @@ weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
     a->held = held;
     a->chunk_bytes = CHUNK_BYTES;
     a->unit_bytes = WI_CACHE_LINE;
+    wi_list_init(&a->kept);
     *out = a;
     return WEIR_OK;
 }
@@ -364,6 +377,7 @@ static size_t whole_units(const struct wi_arena *a, size_t bytes)
 
 void wi_arena_close(struct wi_arena *a)
 {
+    free_kept(a);
     if (a->has_je) {
         char ctl[48];
         (void)snprintf(ctl, sizeof(ctl), "arena.%u.destroy", a->je_arena);
@@ -376,17 +390,24 @@ void wi_arena_close(struct wi_arena *a)
     free(a);
 }
 
-void *wi_arena_alloc(struct wi_arena *a, size_t bytes, struct weir_error *err)
+static void *alloc_once(struct wi_arena *a, size_t bytes)
 {
-    void *p = NULL;
     if (!a->has_je && !a->plain && a->n_chunks == 0) {
         open_je(a); /* only now: shm nodes never need it */
     }
     if (a->has_je) {
-        p = je.mallocx(bytes, JE_ALIGN(WI_CACHE_LINE) | JE_ZERO |
-                                  JE_ARENA(a->je_arena) | JE_TCACHE_NONE);
-    } else {
-        p = alloc_plain(a, whole_units(a, bytes));
+        return je.mallocx(bytes, JE_ALIGN(WI_CACHE_LINE) | JE_ZERO |
+                                     JE_ARENA(a->je_arena) | JE_TCACHE_NONE);
+    }
+    return alloc_plain(a, whole_units(a, bytes));
+}
+
+void *wi_arena_alloc(struct wi_arena *a, size_t bytes, struct weir_error *err)
+{
+    void *p = alloc_once(a, bytes);
+    if (p == NULL && !wi_list_empty(&a->kept)) {
+        free_kept(a);
+        p = alloc_once(a, bytes);
     }
     if (p == NULL && err != NULL) {
         *err = a->error;
@@ -401,6 +422,51 @@ void wi_arena_free(struct wi_arena *a, void *p, size_t bytes)
     } else {
         free_plain(a, p, whole_units(a, bytes));
     }
+}
+
+/* ---- what is kept for peers ---------------------------------------------- */
+
+static size_t drop_kept(struct wi_arena *a, struct kept *k)
+{
+    size_t bytes = k->bytes;
+    wi_list_remove(&k->on_arena);
+    a->kept_bytes -= bytes;
+    return bytes;
+}
+
+static void free_kept(struct wi_arena *a)
+{
+    wi_list_each(n, &a->kept)
+    {
+        struct kept *k = wi_container_of(n, struct kept, on_arena);
+        wi_arena_free(a, k, drop_kept(a, k));
+    }
+}
+
+void *wi_arena_alloc_for(struct wi_arena *a, uint32_t peer, size_t bytes,
+                         struct weir_error *err)
+{
+    wi_list_each(n, &a->kept)
+    {
+        struct kept *k = wi_container_of(n, struct kept, on_arena);
+        if (k->peer == peer && k->bytes == bytes) {
+            (void)drop_kept(a, k);
+            return k;
+        }
+    }
+    return wi_arena_alloc(a, bytes, err);
+}
+
+void wi_arena_keep(struct wi_arena *a, uint32_t peer, void *p, size_t bytes)
+{
+    struct kept *k = p;
+    if (a->kept_bytes + bytes > a->cap_bytes / 4) {
+        wi_arena_free(a, p, bytes);
+        return;
+    }
+    *k = (struct kept){.bytes = bytes, .peer = peer};
+    wi_list_push_back(&a->kept, &k->on_arena);
+    a->kept_bytes += bytes;
 }
 
 uint64_t wi_arena_bytes(const struct wi_arena *a)

@@ -96,6 +96,78 @@ Test(arena, the_cap_counts_what_the_node_holds_elsewhere)
     cr_assert_eq(given, 0);
 }
 
+/* What a peer has had comes back to it as it was, and to nobody else. */
+static void check_kept(uint64_t cap_bytes, const struct wi_budget *plan)
+{
+    struct wi_arena *a = NULL;
+    uint64_t held = 0;
+    const size_t bytes = 16384 + 64;
+    cr_assert_eq(wi_arena_open(&transport, cap_bytes, &held, &a, NULL),
+                 WEIR_OK);
+    if (plan != NULL) {
+        wi_arena_plan(a, plan, 1);
+    }
+    uint8_t *one = wi_arena_alloc_for(a, 1, bytes, NULL);
+    uint8_t *two = wi_arena_alloc_for(a, 2, bytes, NULL);
+    cr_assert(is_zero(one, bytes) && is_zero(two, bytes));
+    memset(one, 1, bytes);
+    memset(two, 2, bytes);
+    wi_arena_keep(a, 1, one, bytes);
+    wi_arena_keep(a, 2, two, bytes);
+    cr_assert_eq(wi_arena_alloc_for(a, 2, bytes, NULL), two);
+    cr_assert_eq(two[bytes - 1], 2);
+    uint8_t *three = wi_arena_alloc_for(a, 3, bytes, NULL);
+    cr_assert_neq(three, one);
+    cr_assert(is_zero(three, bytes));
+    uint8_t *other = wi_arena_alloc_for(a, 1, 2 * bytes, NULL);
+    cr_assert_neq(other, one, "another size");
+    cr_assert(is_zero(other, 2 * bytes));
+    cr_assert_eq(wi_arena_alloc_for(a, 1, bytes, NULL), one);
+    wi_arena_free(a, one, bytes);
+    uint8_t *any = wi_arena_alloc(a, bytes, NULL);
+    cr_assert(is_zero(any, bytes), "of peer 1, for anybody");
+    wi_arena_close(a);
+    cr_assert_eq(given, 0);
+}
+
+Test(arena, what_is_kept_for_a_peer_goes_to_nobody_else)
+{
+    const struct wi_budget plan = {.unit_bytes = 16384 + 64,
+                                   .usual_bytes = 1 << 20,
+                                   .area_bytes = 1 << 20};
+    check_kept(64 << 20, NULL);
+    check_kept(64 << 20, &plan);
+}
+
+Test(arena, what_is_kept_is_a_quarter_at_most_and_fails_no_alloc)
+{
+    enum { CAP = 8 << 20, RING = 65536, N = CAP / RING };
+    struct wi_arena *a = NULL;
+    uint64_t held = 0;
+    void *p[N];
+    uint32_t n = 0;
+    cr_assert_eq(wi_arena_open(&transport, CAP, &held, &a, NULL), WEIR_OK);
+    while (n < N && (p[n] = wi_arena_alloc_for(a, n, RING, NULL)) != NULL) {
+        n++;
+    }
+    cr_assert_gt(n, N / 2);
+    for (uint32_t i = 0; i < n; i++) {
+        memset(p[i], 7, RING);
+        wi_arena_keep(a, i, p[i], RING);
+    }
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        /* By numbers that nobody had all of it is to be had again. */
+        uint8_t *q = wi_arena_alloc_for(a, N + i, RING, NULL);
+        cr_assert_not_null(q, "%u of %u", i, n);
+        found += is_zero(q, RING);
+    }
+    cr_assert_eq(found, n);
+    wi_arena_close(a);
+    cr_assert_eq(held, 0);
+    cr_assert_eq(given, 0);
+}
+
 Test(arena, malloc_stays_the_host_programs)
 {
     struct wi_arena *a = NULL;
