@@ -59,10 +59,14 @@ static void owe(struct weir_reader *r, struct wi_stream *st)
     r->worker->owes = true;
 }
 
+/* A producer that has ended needs no room. */
 static void pay_first(struct weir_reader *r)
 {
     struct wi_list *n = wi_list_take(&r->owing);
-    wi_in_reader_waits(wi_container_of(n, struct wi_stream, owing)->in);
+    const struct wi_stream *st = wi_container_of(n, struct wi_stream, owing);
+    if (!wi_stream_has_ended(st)) {
+        wi_in_reader_waits(st->in);
+    }
 }
 
 void wi_reader_pay(struct weir_reader *r)
