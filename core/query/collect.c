@@ -29,9 +29,12 @@ static void collect_stream(struct collect *c, struct wi_stream *st)
  * from it and then passes on what is left. */
 static void collect_any(struct collect *c, struct wi_in *in)
 {
-    /* E9 acquire: as in wi_in_came() */
-    struct wi_common *common =
-        wi_load_acq(&in->query) != NULL ? wi_load_acq(&in->common) : NULL;
+    /* E9 acquire: as in wi_in_came(). Looked at once: before a query it is not
+     * known whose ring it is */
+    if (wi_load_acq(&in->query) == NULL) {
+        return; /* attach marks it again */
+    }
+    struct wi_common *common = wi_load_acq(&in->common); /* E9: as above */
     if (common == NULL) {
         wi_in_dispatch(in);
         return;

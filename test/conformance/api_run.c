@@ -7,6 +7,8 @@
 
 enum { BATCHES = 200, BATCH_ROWS = 97 };
 
+#define DEADLINE_NS 20000000000ull
+
 /* ---- two nodes that send to each other ----------------------------------- */
 
 struct side {
@@ -61,24 +63,33 @@ static weir_err receive_step(void *arg)
     return rc;
 }
 
-static void open_side(struct pair *p, uint32_t i)
+static void open_query(struct side *s, uint64_t id, weir_shuffle_to to)
 {
     static const char *const key = "id";
-    const struct weir_query_params q = {.id = 1};
-    const struct weir_shuffle_params params = {
-        .id = 1, .schema = &p->schema, .keys = &key, .n_keys = 1};
-    struct side *s = &p->side[i];
+    const struct weir_query_params q = {.id = id, .deadline_ns = DEADLINE_NS};
+    const struct weir_shuffle_params params = {.id = 1,
+                                               .schema = &s->pair->schema,
+                                               .keys = &key,
+                                               .n_keys = 1,
+                                               .to = to};
     struct weir_error err = {0};
     weir_shuffle *shuffle;
-    s->pair = p;
-    s->self = i;
-    wt_rows_make(&rows, 1000 * i, BATCH_ROWS, &s->batch);
-    weir_err rc = weir_query_open(p->c.node[i], &q, &s->query, &err);
+    weir_err rc =
+        weir_query_open(s->pair->c.node[s->self], &q, &s->query, &err);
     rc = rc != WEIR_OK ? rc
                        : weir_shuffle_open(s->query, &params, &shuffle, &err);
     rc = rc != WEIR_OK ? rc : weir_writer_open(shuffle, 0, &s->writer, &err);
     rc = rc != WEIR_OK ? rc : weir_reader_open(shuffle, 0, &s->reader, &err);
     cr_assert_eq(rc, WEIR_OK, "%s", err.message);
+}
+
+static void open_side(struct pair *p, uint32_t i)
+{
+    struct side *s = &p->side[i];
+    s->pair = p;
+    s->self = i;
+    wt_rows_make(&rows, 1000 * i, BATCH_ROWS, &s->batch);
+    open_query(s, 1, WEIR_TO_WORKER);
 }
 
 static void open_pair(struct pair *p, const struct wt_place *place)
@@ -125,6 +136,42 @@ void wt_api_run_moves_both_ways(const struct wt_place *place)
     cr_assert_eq(p.side[0].end, WEIR_OK);
     cr_assert_eq(p.side[1].end, WEIR_OK);
     cr_assert_eq(p.side[0].rows + p.side[1].rows, 2 * BATCHES * BATCH_ROWS);
+    close_pair(&p);
+}
+
+/* Queries of one batch, one after the other: rings open while their workers
+ * look for rows. One that was seen before its query, and then after, was taken
+ * for a ring of another kind, and its frames went to nobody. */
+enum { QUERIES = 10000 };
+
+static void *run_many(void *arg)
+{
+    struct side *s = arg;
+    for (uint64_t id = 2; id < 2 + QUERIES && s->end == WEIR_OK; id++) {
+        open_query(s, id, WEIR_TO_NODE);
+        s->pushed = BATCHES - 1;
+        (void)run_side(s);
+        weir_query_close(s->query);
+    }
+    return NULL;
+}
+
+void wt_api_run_many_queries_to_nodes(const struct wt_place *place)
+{
+    static struct pair p;
+    pthread_t thread;
+    open_pair(&p, place);
+    for (uint32_t i = 0; i < 2; i++) {
+        weir_query_close(p.side[i].query);
+    }
+    cr_assert_eq(pthread_create(&thread, NULL, run_many, &p.side[1]), 0);
+    (void)run_many(&p.side[0]);
+    (void)pthread_join(thread, NULL);
+    cr_assert_eq(p.side[0].end, WEIR_OK);
+    cr_assert_eq(p.side[1].end, WEIR_OK);
+    cr_assert_eq(p.side[0].rows + p.side[1].rows, 2 * QUERIES * BATCH_ROWS);
+    p.side[0].query = NULL;
+    p.side[1].query = NULL;
     close_pair(&p);
 }
 
