@@ -171,16 +171,18 @@ static void put_hole(struct chunk *c, void *p, size_t bytes, struct hole *next)
     c->used = wi_max_u64(c->used, offset_in(c, p) + sizeof(struct hole));
 }
 
-static void *clean(struct chunk *c, void *p, size_t bytes)
+/* `used`: of the chunk, while it was a hole, which begins within. */
+static void *clean(struct chunk *c, size_t used, void *p, size_t bytes)
 {
     size_t off = offset_in(c, p);
-    memset(p, 0, wi_min_u64(bytes, c->used - off)); /* its hole was written */
+    memset(p, 0, wi_min_u64(bytes, used - off));
     c->used = wi_max_u64(c->used, off + bytes);
     return p;
 }
 
 static void *take_hole(struct chunk *c, size_t bytes)
 {
+    size_t used = c->used;
     for (struct hole **at = &c->holes; *at != NULL; at = &(*at)->next) {
         struct hole *h = *at;
         if (h->bytes < bytes) {
@@ -192,7 +194,7 @@ static void *take_hole(struct chunk *c, size_t bytes)
             put_hole(c, rest, h->bytes - bytes, h->next);
             *at = (struct hole *)(void *)rest;
         }
-        return clean(c, h, bytes);
+        return clean(c, used, h, bytes);
     }
     return NULL;
 }

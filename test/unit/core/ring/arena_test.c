@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/base/cc.h"
 #include "core/base/err.h"
@@ -95,6 +96,66 @@ Test(arena, the_cap_counts_what_the_node_holds_elsewhere)
     cr_assert_eq(held, others);
     cr_assert_eq(given, 0);
 }
+
+/* ---- pages ---------------------------------------------------------------- */
+
+static weir_err map_open(struct wi_transport *t, size_t bytes,
+                         struct wi_mem *out, struct weir_error *err)
+{
+    (void)t;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) {
+        return wi_fail(err, WEIR_ERR_NO_MEMORY, "no memory");
+    }
+    (void)madvise(p, bytes, MADV_NOHUGEPAGE);
+    *out = (struct wi_mem){.base = p, .bytes = bytes};
+    return WEIR_OK;
+}
+
+static void map_close(struct wi_transport *t, struct wi_mem *mem)
+{
+    (void)t;
+    (void)munmap(mem->base, mem->bytes);
+}
+
+static uint32_t pages_there(void *p, size_t bytes)
+{
+    uint8_t is[64];
+    uint32_t n = 0;
+    uint8_t *from = (uint8_t *)wi_align_up((uintptr_t)p, WI_PAGE);
+    size_t pages = (bytes - (size_t)(from - (uint8_t *)p)) / WI_PAGE;
+    cr_assert_leq(pages, sizeof(is));
+    cr_assert_eq(mincore(from, pages * WI_PAGE, is), 0);
+    for (size_t i = 0; i < pages; i++) {
+        n += is[i] & 1;
+    }
+    return n;
+}
+
+/* Memory is touched by who uses it: a block that was never used is zero as it
+ * is. One page has the beginning of what is left. */
+Test(arena, a_new_block_is_not_touched)
+{
+    static const struct wi_transport_ops maps = {
+        .name = "maps", .mem_open = map_open, .mem_close = map_close};
+    static struct wi_transport mapped = {.ops = &maps};
+    enum { BLOCK = 32 * WI_PAGE };
+    const struct wi_budget plan = {
+        .unit_bytes = BLOCK, .usual_bytes = 8 * BLOCK, .area_bytes = 8 * BLOCK};
+    struct wi_arena *a = NULL;
+    uint64_t held = 0;
+    cr_assert_eq(wi_arena_open(&mapped, 64 << 20, &held, &a, NULL), WEIR_OK);
+    wi_arena_plan(a, &plan, 1);
+    for (int i = 0; i < 8; i++) {
+        void *p = wi_arena_alloc(a, BLOCK, NULL);
+        cr_assert_not_null(p);
+        cr_assert_leq(pages_there(p, BLOCK), 1, "block %d", i);
+    }
+    wi_arena_close(a);
+}
+
+/* ---- what is kept --------------------------------------------------------- */
 
 /* What a peer has had comes back to it as it was, and to nobody else. */
 static void check_kept(uint64_t cap_bytes, const struct wi_budget *plan)
