@@ -148,6 +148,7 @@
     X(suite, place, budget_message_has_the_sum)                                \
     X(suite, place, to_node_feeds_who_sleeps_beside_who_is_busy)               \
     X(suite, place, run_many_queries_to_nodes)                                 \
+    X(suite, place, short_queries_of_all_kinds_in_a_row)                       \
     X(suite, place, batches_are_released_by_another_thread)                    \
     X(suite, place, rows_of_a_sleeping_worker_go_with_the_query)               \
     X(suite, place, query_after_a_long_rest)                                   \
