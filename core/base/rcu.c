@@ -6,9 +6,9 @@
  */
 #include "core/base/rcu.h"
 
-#include <time.h>
-
+#include "core/base/atomic.h"
 #include "core/base/err.h"
+#include "core/base/futex.h"
 #include "core/base/thread.h"
 
 char wi_rcu_readers;
@@ -27,8 +27,10 @@ static struct {
 
 /* A short query leaves some dozen objects. A grace period for each of them
  * would wake this thread and interrupt the others, which costs more than the
- * query: it waits for what comes soon after the first. */
-static const struct timespec gather_time = {.tv_nsec = 10000000};
+ * query: it waits for what comes soon after the first, unless somebody waits
+ * for it. */
+#define GATHER_NS 10000000u
+static _Atomic uint32_t hurry;
 
 static struct wi_rcu_head *take_all(void)
 {
@@ -39,7 +41,7 @@ static struct wi_rcu_head *take_all(void)
         (void)pthread_cond_wait(&reclaimer.more, &reclaimer.lock);
     }
     (void)pthread_mutex_unlock(&reclaimer.lock);
-    (void)nanosleep(&gather_time, NULL);
+    wi_futex_wait(&hurry, 0, GATHER_NS);
     (void)pthread_mutex_lock(&reclaimer.lock);
     struct wi_rcu_head *list = reclaimer.list;
     reclaimer.list = NULL;
@@ -129,8 +131,11 @@ void wi_rcu_free(struct wi_rcu_head *h, void *object)
 void wi_rcu_barrier(void)
 {
     (void)pthread_mutex_lock(&reclaimer.lock);
+    wi_store_rlx(&hurry, 1); /* rlx: the kernel looks at it */
+    wi_futex_wake(&hurry);
     while (reclaimer.runs && (reclaimer.list != NULL || reclaimer.busy)) {
         (void)pthread_cond_wait(&reclaimer.done, &reclaimer.lock);
     }
+    wi_store_rlx(&hurry, 0); /* rlx: as above */
     (void)pthread_mutex_unlock(&reclaimer.lock);
 }

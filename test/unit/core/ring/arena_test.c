@@ -97,7 +97,7 @@ Test(arena, the_cap_counts_what_the_node_holds_elsewhere)
     cr_assert_eq(given, 0);
 }
 
-/* ---- pages ---------------------------------------------------------------- */
+/* ---- pages --------------------------------------------------------------- */
 
 static weir_err map_open(struct wi_transport *t, size_t bytes,
                          struct wi_mem *out, struct weir_error *err)
@@ -155,7 +155,7 @@ Test(arena, a_new_block_is_not_touched)
     wi_arena_close(a);
 }
 
-/* ---- what is kept --------------------------------------------------------- */
+/* ---- what is kept -------------------------------------------------------- */
 
 /* What a peer has had comes back to it as it was, and to nobody else. */
 static void check_kept(uint64_t cap_bytes, const struct wi_budget *plan)
