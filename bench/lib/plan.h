@@ -11,7 +11,7 @@
  *
  * Only the timed run counts: from the first worker that starts, after all have
  * met, to the last one that has seen the end of its stage 2. The warm-up moves
- * rows over the same connections, so that links are up, pages are present and
+ * rows over the same connections, twice, so that links are up, pages are present and
  * socket buffers have grown, for everybody alike. Of several timed runs, one
  * query after the other as a server has them, the median counts.
  *
@@ -112,7 +112,7 @@ struct wb_node {
 
 /**
  * How one opponent runs the plan. All entries are called in each process, in
- * this order; prepare, work and settle once for the warm-up and once for each
+ * this order; prepare, work and settle twice for the warm-up and once for each
  * timed run. Between entries all processes meet.
  */
 struct wb_engine_ops {
