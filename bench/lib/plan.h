@@ -11,9 +11,9 @@
  *
  * Only the timed run counts: from the first worker that starts, after all have
  * met, to the last one that has seen the end of its stage 2. The warm-up moves
- * rows over the same connections, twice, so that links are up, pages are present and
- * socket buffers have grown, for everybody alike. Of several timed runs, one
- * query after the other as a server has them, the median counts.
+ * rows over the same connections, twice, so that links are up, pages are
+ * present and socket buffers have grown, for everybody alike. Of several timed
+ * runs, one query after the other as a server has them, the median counts.
  *
  * Checked after every run, warm-up included:
  *   - rows and sum of stage 2, all workers together, are what was made: the sum
