@@ -151,12 +151,13 @@ static void give_up(struct wi_engine *e, struct wi_guest *g)
     }
 }
 
-void wi_guests_tick(struct wi_engine *e, uint64_t now_ns)
+void wi_guests_tick(struct wi_engine *e, uint64_t late_ns)
 {
     wi_list_each(n, &e->greeting)
     {
         struct wi_guest *g = wi_container_of(n, struct wi_guest, list);
-        if (now_ns >= g->deadline_ns) {
+        g->deadline_ns = wi_time_add(g->deadline_ns, late_ns);
+        if (e->now_ns >= g->deadline_ns) {
             give_up(e, g);
         } else {
             wi_engine_due(e, g->deadline_ns);

@@ -34,8 +34,9 @@ void wi_guest_event(struct wi_engine *e, const struct wi_event *ev);
  *  older link to them was still there. */
 void wi_guests_greet(struct wi_engine *e);
 
-/** Let go of endpoints that never said who they are. */
-void wi_guests_tick(struct wi_engine *e, uint64_t now_ns);
+/** Let go of endpoints that never said who they are. @param late_ns  as of
+ *  wi_newcomers_tick() */
+void wi_guests_tick(struct wi_engine *e, uint64_t late_ns);
 
 /** Let go of all. */
 void wi_guests_close(struct wi_engine *e);

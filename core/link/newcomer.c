@@ -194,11 +194,12 @@ void wi_newcomer_event(struct wi_engine *e, const struct wi_event *ev)
     }
 }
 
-void wi_newcomers_tick(struct wi_engine *e)
+void wi_newcomers_tick(struct wi_engine *e, uint64_t late_ns)
 {
     wi_list_each(n, &e->newcomers)
     {
         struct newcomer *c = wi_container_of(n, struct newcomer, list);
+        c->deadline_ns = wi_time_add(c->deadline_ns, late_ns);
         if (e->now_ns >= c->deadline_ns) {
             newcomer_leaves(e, c);
         } else {

@@ -30,8 +30,9 @@ weir_err wi_newcomer_take(struct wi_engine *e, struct wi_ep *ep,
 /** An event of an endpoint that may be a newcomer's. */
 void wi_newcomer_event(struct wi_engine *e, const struct wi_event *ev);
 
-/** Timer: let go of those who take too long. */
-void wi_newcomers_tick(struct wi_engine *e);
+/** Timer: let go of those who take too long. @param late_ns  how late the
+ *  timer is: this node stood still, which is nobody's fault */
+void wi_newcomers_tick(struct wi_engine *e, uint64_t late_ns);
 
 /** Let go of all. */
 void wi_newcomers_close(struct wi_engine *e);

@@ -175,6 +175,8 @@ void wi_links_flush_late(struct wi_engine *e)
     {
         if (!l->self && wi_link_queued(l) != 0) {
             send_queued(l);
+        } else if (!l->self) {
+            wi_in_told(l); /* it left with a frame */
         }
     }
 }

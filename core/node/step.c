@@ -74,14 +74,14 @@ static void housekeeping(struct wi_engine *e)
         wi_link_excuse(l, late_ns);
         wi_link_tick(l, e->now_ns);
     }
-    wi_guests_tick(e, e->now_ns);
+    wi_guests_tick(e, late_ns);
     wi_join_tick(e);
-    wi_newcomers_tick(e);
+    wi_newcomers_tick(e, late_ns);
     wi_news_tick(e);
     wi_warn_tick(e);
     wi_stall_tick(e);
     wi_engine_due(e, wi_query_deadlines(e, e->now_ns));
-    wi_engine_due(e, wi_regions_tick(e));
+    wi_engine_due(e, wi_regions_tick(e, late_ns));
 }
 
 /* Wake workers that sleep elsewhere (on a descriptor, in a simulator) and keep

@@ -133,12 +133,14 @@ static uint64_t ops_due(struct wi_share *s, uint64_t now_ns)
 
 /* Who has not let go of what was revoked by now loses its link. Returns when
  * the next one has to. */
-static uint64_t evict(struct weir_region *r, uint64_t now_ns)
+static uint64_t evict(struct weir_region *r, uint64_t now_ns, uint64_t late_ns)
 {
     uint64_t next = UINT64_MAX;
+    r->until_ns = wi_time_add(r->until_ns, late_ns);
     wi_list_each(n, &r->parts)
     {
         struct wi_extent *p = wi_container_of(n, struct wi_extent, on_region);
+        p->until_ns = wi_time_add(p->until_ns, late_ns);
         uint64_t until_ns = r->closed    ? r->until_ns
                             : p->revoked ? p->until_ns
                                          : UINT64_MAX;
@@ -156,7 +158,7 @@ static uint64_t evict(struct weir_region *r, uint64_t now_ns)
     return next;
 }
 
-uint64_t wi_regions_tick(struct wi_engine *e)
+uint64_t wi_regions_tick(struct wi_engine *e, uint64_t late_ns)
 {
     struct wi_regions *rs = e->regions;
     uint64_t next = UINT64_MAX;
@@ -166,7 +168,7 @@ uint64_t wi_regions_tick(struct wi_engine *e)
     }
     wi_list_each(n, &rs->regions)
     {
-        next = wi_min_u64(next, evict(region_of(n), e->now_ns));
+        next = wi_min_u64(next, evict(region_of(n), e->now_ns, late_ns));
     }
     return next;
 }

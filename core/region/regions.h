@@ -220,8 +220,9 @@ void wi_regions_abort(struct weir_node *n);
 /** A part of the engine's step. Returns how much moved. */
 uint32_t wi_regions_step(struct wi_engine *e);
 
-/** Deadlines. Returns when the next one is. */
-uint64_t wi_regions_tick(struct wi_engine *e);
+/** Deadlines. Returns when the next one is. @param late_ns  so long this node
+ *  stood still: who has not given back what was revoked gets it in addition */
+uint64_t wi_regions_tick(struct wi_engine *e, uint64_t late_ns);
 
 /** A code that a peer has sent, which has to be an error. */
 static inline weir_err wi_peer_code(int32_t code)
