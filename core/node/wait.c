@@ -315,7 +315,11 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
     }
     if (timeout_ns == 0) {
         flush_elsewhere(node, w);
-        return WEIR_AGAIN;
+        /* It seemed awake to producers, who may have rung another worker. */
+        (void)wi_readers_look(w);
+        bool fed = w->happened;
+        w->happened = false;
+        return fed ? WEIR_OK : WEIR_AGAIN;
     }
     w->on_duty = wi_duty_take(node, w);
     rc = wait_for(node, w, timeout_ns);

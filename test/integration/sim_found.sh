@@ -22,3 +22,8 @@ run --seed 2283686 --nodes 2 --rows 31 --schedule 'jump@297144:1*116998418'
 # other, which weir/query.h says.
 status 0 "$weir" sim --as-is --seed 939986 --nodes 3 --rows 250 \
     --schedule 'slow@76088:2*127+50519939'
+
+# Any worker of a node may take the rows, and the one that was rung has ended:
+# another one, which asks weir_worker_wait and does not sleep in it, finds them.
+run --seed 2218559 --nodes 3 --rows 62 \
+    --schedule 'leave@7981:2 stop@937062:1*0'
