@@ -19,13 +19,6 @@
 #include "launch/clock.h"
 #include "launch/group.h"
 
-/* Rows per node of the warm-up: 2 MiB and more, enough for every ring and
- * socket buffer to have been full once. */
-#define WARM_ROWS UINT64_C(262144)
-/* A query may find the rings of the last one on their way back, and takes
- * others. */
-#define WARM_UPS 2u
-
 #define MAX_NODES 256u
 #define MAX_WORKERS 64u
 #define MAX_ALL_WORKERS 1024u
@@ -299,18 +292,18 @@ static weir_err run_phases(struct run *r, struct weir_error *err)
     }
     wl_group_meet(r->group);
     uint64_t rows = r->node.params.rows_per_node;
-    const uint32_t n = WARM_UPS + r->node.params.times;
+    const uint32_t n = WB_WARM_UPS + r->node.params.times;
     for (uint32_t i = 0; i < n && rc == WEIR_OK; i++) {
-        r->warming = i < WARM_UPS;
-        wl_group_meet(r->group); /* the board may be cleared again */
-        rc = run_phase(r, r->warming ? wi_min_u64(rows, WARM_ROWS) : rows, err);
+        r->warming = i < WB_WARM_UPS;
+        rc = run_phase(r, r->warming ? wi_min_u64(rows, WB_WARM_ROWS) : rows,
+                       err);
         if (rc == WEIR_OK && r->node.self == 0 && !r->warming) {
-            r->record->seconds[i - WARM_UPS] = wb_board_seconds(&r->board);
+            r->record->seconds[i - WB_WARM_UPS] = wb_board_seconds(&r->board);
             add_usage(&r->board, &r->record->all);
         }
-    }
-    if (rc == WEIR_OK) {
-        wl_group_meet(r->group); /* nobody closes while others end */
+        if (rc == WEIR_OK) {
+            wl_group_meet(r->group); /* the board may be cleared again */
+        }
     }
     return rc;
 }
@@ -411,7 +404,7 @@ weir_err wb_plan_run(const struct wb_engine_ops *ops,
         return rc;
     }
     struct run r = {.ops = ops, .node = {.params = *params, .run = ++runs}};
-    r.node.params.times = wi_max_u32(params->times, 1);
+    r.node.params.times = wb_plan_times(params);
     uint32_t workers = params->nodes * params->workers;
     struct wl_group_params gp = {
         .members = params->nodes,

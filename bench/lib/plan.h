@@ -39,6 +39,12 @@
 
 #define WB_STAGES 2u
 #define WB_MAX_TIMES 1000u
+/* Rows per node of a warm-up: 2 MiB and more, enough for every ring and socket
+ * buffer to have been full once. */
+#define WB_WARM_ROWS UINT64_C(262144)
+/* A query may find the rings of the last one on their way back, and takes
+ * others. */
+#define WB_WARM_UPS 2u
 
 /** CPU time of all threads of all processes. */
 struct wb_usage {
@@ -73,6 +79,13 @@ struct wb_plan_params {
     struct wl_counter *counters; /* of all workers: rows of the running phase,
                                     in shared memory [NULL] */
 };
+
+/** Timed runs.
+ *  Errors: none. Blocks: never. Threads: any. Ownership: nothing. */
+static inline uint32_t wb_plan_times(const struct wb_plan_params *params)
+{
+    return params->times != 0 ? params->times : 1;
+}
 
 /** What a worker reports; in shared memory, a cache line each. */
 struct wb_tally {

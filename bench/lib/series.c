@@ -132,13 +132,14 @@ static void print_verdict(const struct wb_series *s,
 void wb_series_print(const struct wb_series *series, FILE *out)
 {
     const struct wb_plan_params *p = &series->params;
-    (void)fprintf(out,
-                  "two-stage: %u nodes x %u workers, %" PRIu64
-                  " %s rows per node, median of %u interleaved runs of %u, %u "
-                  "cores\n"
-                  "rows, sums and per-edge counts checked in every run\n\n",
-                  p->nodes, p->workers, p->rows_per_node, wb_row_names[p->row],
-                  series->repeat, wi_max_u32(p->times, 1), series->cores);
+    (void)fprintf(
+        out,
+        "two-stage: %u nodes x %u workers, %" PRIu64
+        " %s rows per node, %u interleaved runs of each with %u timed "
+        "queries, medians, %u cores\n"
+        "rows, sums and per-edge counts checked in every run\n\n",
+        p->nodes, p->workers, p->rows_per_node, wb_row_names[p->row],
+        series->repeat, wb_plan_times(p), series->cores);
     (void)fprintf(out, "%-8s %10s %10s %10s %12s %22s %10s %7s\n", "",
                   "median s", "min s", "max s", "set-up CPU s",
                   "core-ns/(row x stage)", "switches/M", "/ shm");
@@ -204,12 +205,12 @@ weir_err wb_series_print_json(const struct wb_series *series, FILE *out,
                               struct weir_error *err)
 {
     const struct wb_plan_params *p = &series->params;
-    json_t *o = json_pack(
-        "{s:s, s:i, s:i, s:s, s:I, s:i, s:i, s:i, s:o, s:o}", "benchmark",
-        "two-stage", "nodes", (int)p->nodes, "workers", (int)p->workers, "row",
-        wb_row_names[p->row], "rows_per_node", (json_int_t)p->rows_per_node,
-        "times", (int)wi_max_u32(p->times, 1), "repeat", (int)series->repeat,
-        "cores", (int)series->cores, "results", results_of(series), "ratios",
-        ratios_of(series));
+    json_t *o =
+        json_pack("{s:s, s:i, s:i, s:s, s:I, s:i, s:i, s:i, s:o, s:o}",
+                  "benchmark", "two-stage", "nodes", (int)p->nodes, "workers",
+                  (int)p->workers, "row", wb_row_names[p->row], "rows_per_node",
+                  (json_int_t)p->rows_per_node, "times", (int)wb_plan_times(p),
+                  "repeat", (int)series->repeat, "cores", (int)series->cores,
+                  "results", results_of(series), "ratios", ratios_of(series));
     return wb_report_write(o, out, err);
 }

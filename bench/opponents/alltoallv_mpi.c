@@ -34,11 +34,11 @@
 
 #include "bench/lib/keys.h"
 #include "bench/lib/pin.h"
+#include "bench/lib/plan.h"
 #include "bench/lib/row.h"
 #include "launch/clock.h"
 
 #define CHUNK_ROWS UINT64_C(65536)
-#define WARM_ROWS UINT64_C(262144)
 
 /* Rows to and from every rank: counts and offsets as MPI wants them. */
 struct lanes {
@@ -459,7 +459,10 @@ int main(int argc, char **argv)
     }
     bool ok = true;
     b.checks_values = true;
-    (void)run_once(&b, chunked, b.rows < WARM_ROWS ? b.rows : WARM_ROWS, &ok);
+    for (int i = 0; i < (int)WB_WARM_UPS; i++) {
+        uint64_t rows = b.rows < WB_WARM_ROWS ? b.rows : WB_WARM_ROWS;
+        (void)run_once(&b, chunked, rows, &ok);
+    }
     b.checks_values = false;
     for (int i = 0; i < repeat; i++) {
         seconds[i] = run_once(&b, chunked, b.rows, &ok);

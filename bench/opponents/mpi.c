@@ -119,7 +119,7 @@ static void exec_mpirun(const char *file, const struct wb_plan_params *p,
     char ranks[16];
     char rows[32];
     char times[16];
-    (void)snprintf(times, sizeof(times), "%u", wi_max_u32(p->times, 1));
+    (void)snprintf(times, sizeof(times), "%u", wb_plan_times(p));
     (void)snprintf(ranks, sizeof(ranks), "%u", p->nodes * p->workers);
     (void)snprintf(rows, sizeof(rows), "%" PRIu64,
                    p->rows_per_node / p->workers);

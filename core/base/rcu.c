@@ -90,6 +90,7 @@ static void after_fork_child(void)
     reclaimer.list = NULL; /* the parent's, and not the child's to free */
     reclaimer.busy = false;
     reclaimer.runs = false;
+    wi_store_rlx(&hurry, 0); /* rlx: nobody waits here */
     (void)pthread_mutex_unlock(&reclaimer.lock);
 }
 

@@ -164,6 +164,15 @@ bool wi_in_may_write(void *arg, uint64_t off, uint64_t bytes)
 
 /* ---- messages ------------------------------------------------------------ */
 
+static bool are_taken(const struct wi_link *l, uint32_t first, uint32_t n)
+{
+    uint32_t i = first;
+    while (i < first + n && wi_bitmap_test(l->taken, i)) {
+        i++;
+    }
+    return i == first + n;
+}
+
 /* The pages of a ring that opens, unless its units had one before. A mapped
  * one's producer takes them itself, as its frames come to them. */
 static weir_err take_pages(const struct wi_link *l,
@@ -172,11 +181,7 @@ static weir_err take_pages(const struct wi_link *l,
 {
     const struct wi_budget *b = &l->engine->budget;
     uint64_t base = b->n_units * sizeof(struct wi_ring_ctl);
-    uint32_t i = m->edge;
-    while (i < m->edge + units && wi_bitmap_test(l->taken, i)) {
-        i++;
-    }
-    if (l->mapped || i == m->edge + units) {
+    if (l->mapped || are_taken(l, m->edge, units)) {
         return WEIR_OK;
     }
     const struct wi_mem_part part = {

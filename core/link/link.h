@@ -117,7 +117,7 @@ struct wi_link {
     _Atomic(struct wi_in *) *in; /* by first unit; readers under RCU */
     struct wi_list ins;
     uint64_t *used;  /* bitmap of our units that are in a ring */
-    uint64_t *taken; /* of those whose pages are there; not mapped */
+    uint64_t *taken; /* bitmap of our units whose pages are there; posted */
     _Atomic uint32_t taken_units; /* of ours, as the peer knows them: how many
                                      are in a ring, or were in one whose CLOSED
                                      may not have left */

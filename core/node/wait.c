@@ -314,12 +314,13 @@ weir_err weir_worker_wait(weir_node *node, uint32_t worker, uint64_t timeout_ns)
         return WEIR_OK;
     }
     if (timeout_ns == 0) {
-        flush_elsewhere(node, w);
         /* It seemed awake to producers, who may have rung another worker. */
-        (void)wi_readers_look(w);
-        bool fed = w->happened;
-        w->happened = false;
-        return fed ? WEIR_OK : WEIR_AGAIN;
+        if (wi_duty_last_look(node, w)) {
+            w->happened = false;
+            return WEIR_OK;
+        }
+        flush_elsewhere(node, w);
+        return WEIR_AGAIN;
     }
     w->on_duty = wi_duty_take(node, w);
     rc = wait_for(node, w, timeout_ns);

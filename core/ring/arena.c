@@ -69,6 +69,9 @@ struct hole {
     struct hole *next;
 };
 
+/* A node of many workers has thousands of rings, but few sizes to a peer. */
+#define KEPT_LISTS 256u
+
 /* Kept for a peer; lies in the block. */
 struct kept {
     size_t bytes;
@@ -88,7 +91,7 @@ struct wi_arena {
     uint64_t cap_bytes;
     uint64_t *held; /* bytes the node holds, these included */
     uint64_t bytes;
-    struct wi_list kept; /* the oldest first */
+    struct wi_list kept[KEPT_LISTS]; /* by peer */
     uint64_t kept_bytes;
     uint64_t chunk_bytes; /* of a new chunk, unless more is needed */
     uint32_t unit_bytes;  /* without jemalloc: blocks are multiples of it */
@@ -171,7 +174,8 @@ static void put_hole(struct chunk *c, void *p, size_t bytes, struct hole *next)
     c->used = wi_max_u64(c->used, offset_in(c, p) + sizeof(struct hole));
 }
 
-/* `used`: of the chunk, while it was a hole, which begins within. */
+/* Zero what was ever written of a block. `used` is what the chunk's was before
+ * the block was cut from its hole; a hole begins below it. */
 static void *clean(struct chunk *c, size_t used, void *p, size_t bytes)
 {
     size_t off = offset_in(c, p);
@@ -337,9 +341,58 @@ static void open_je(struct wi_arena *a)
                            sizeof(struct extent_hooks *)) == 0;
 }
 
-/* ---- the interface ------------------------------------------------------- */
+/* ---- what is kept for peers ---------------------------------------------- */
 
-static void free_kept(struct wi_arena *a);
+static struct wi_list *kept_for(struct wi_arena *a, uint32_t peer)
+{
+    return &a->kept[peer % KEPT_LISTS];
+}
+
+static void unlink_kept(struct wi_arena *a, struct kept *k)
+{
+    wi_list_remove(&k->on_arena);
+    a->kept_bytes -= k->bytes;
+}
+
+static void free_kept(struct wi_arena *a)
+{
+    for (uint32_t i = 0; i < KEPT_LISTS; i++) {
+        wi_list_each(n, &a->kept[i])
+        {
+            struct kept *k = wi_container_of(n, struct kept, on_arena);
+            unlink_kept(a, k);
+            wi_arena_free(a, k, k->bytes);
+        }
+    }
+}
+
+void *wi_arena_alloc_for(struct wi_arena *a, uint32_t peer, size_t bytes,
+                         struct weir_error *err)
+{
+    wi_list_each(n, kept_for(a, peer))
+    {
+        struct kept *k = wi_container_of(n, struct kept, on_arena);
+        if (k->peer == peer && k->bytes == bytes) {
+            unlink_kept(a, k);
+            return k;
+        }
+    }
+    return wi_arena_alloc(a, bytes, err);
+}
+
+void wi_arena_keep(struct wi_arena *a, uint32_t peer, void *p, size_t bytes)
+{
+    struct kept *k = p;
+    if (a->kept_bytes + bytes > a->cap_bytes / 4) {
+        wi_arena_free(a, p, bytes);
+        return;
+    }
+    *k = (struct kept){.bytes = bytes, .peer = peer};
+    wi_list_push_back(kept_for(a, peer), &k->on_arena);
+    a->kept_bytes += bytes;
+}
+
+/* ---- the interface ------------------------------------------------------- */
 
 weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
                        uint64_t *held, struct wi_arena **out,
@@ -354,7 +407,9 @@ weir_err wi_arena_open(struct wi_transport *t, uint64_t cap_bytes,
     a->held = held;
     a->chunk_bytes = CHUNK_BYTES;
     a->unit_bytes = WI_CACHE_LINE;
-    wi_list_init(&a->kept);
+    for (uint32_t i = 0; i < KEPT_LISTS; i++) {
+        wi_list_init(&a->kept[i]);
+    }
     *out = a;
     return WEIR_OK;
 }
@@ -407,7 +462,7 @@ static void *alloc_once(struct wi_arena *a, size_t bytes)
 void *wi_arena_alloc(struct wi_arena *a, size_t bytes, struct weir_error *err)
 {
     void *p = alloc_once(a, bytes);
-    if (p == NULL && !wi_list_empty(&a->kept)) {
+    if (p == NULL && a->kept_bytes != 0) {
         free_kept(a);
         p = alloc_once(a, bytes);
     }
@@ -424,51 +479,6 @@ void wi_arena_free(struct wi_arena *a, void *p, size_t bytes)
     } else {
         free_plain(a, p, whole_units(a, bytes));
     }
-}
-
-/* ---- what is kept for peers ---------------------------------------------- */
-
-static size_t drop_kept(struct wi_arena *a, struct kept *k)
-{
-    size_t bytes = k->bytes;
-    wi_list_remove(&k->on_arena);
-    a->kept_bytes -= bytes;
-    return bytes;
-}
-
-static void free_kept(struct wi_arena *a)
-{
-    wi_list_each(n, &a->kept)
-    {
-        struct kept *k = wi_container_of(n, struct kept, on_arena);
-        wi_arena_free(a, k, drop_kept(a, k));
-    }
-}
-
-void *wi_arena_alloc_for(struct wi_arena *a, uint32_t peer, size_t bytes,
-                         struct weir_error *err)
-{
-    wi_list_each(n, &a->kept)
-    {
-        struct kept *k = wi_container_of(n, struct kept, on_arena);
-        if (k->peer == peer && k->bytes == bytes) {
-            (void)drop_kept(a, k);
-            return k;
-        }
-    }
-    return wi_arena_alloc(a, bytes, err);
-}
-
-void wi_arena_keep(struct wi_arena *a, uint32_t peer, void *p, size_t bytes)
-{
-    struct kept *k = p;
-    if (a->kept_bytes + bytes > a->cap_bytes / 4) {
-        wi_arena_free(a, p, bytes);
-        return;
-    }
-    *k = (struct kept){.bytes = bytes, .peer = peer};
-    wi_list_push_back(&a->kept, &k->on_arena);
-    a->kept_bytes += bytes;
 }
 
 uint64_t wi_arena_bytes(const struct wi_arena *a)

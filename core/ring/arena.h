@@ -52,9 +52,9 @@ void *wi_arena_alloc(struct wi_arena *a, size_t bytes, struct weir_error *err);
 void wi_arena_free(struct wi_arena *a, void *p, size_t bytes);
 
 /** The same for rings to `peer`, which the next query to it opens again: what
- *  is kept for a peer comes back as it was left, neither zeroed nor given to
- *  anybody else, for its bytes went to that peer. What is kept is at most a
- *  quarter of the cap, and freed before an alloc fails. */
+ *  is kept for a peer comes back as it was left, and goes to nobody else: the
+ *  rows in it were for that peer. What is kept is at most a quarter of the cap,
+ *  and freed before an alloc fails. */
 void *wi_arena_alloc_for(struct wi_arena *a, uint32_t peer, size_t bytes,
                          struct weir_error *err);
 void wi_arena_keep(struct wi_arena *a, uint32_t peer, void *p, size_t bytes);

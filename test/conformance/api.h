@@ -18,6 +18,14 @@
 
 #include "test/support/flow.h"
 
+/* Instrumented or emulated: what is repeated is repeated less. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) ||           \
+    defined(WEIR_EMULATED)
+enum { WT_SLOW = 1 };
+#else
+enum { WT_SLOW = 0 };
+#endif
+
 /* X(suite, place, name) */
 #define WT_API_CASES(X, suite, place)                                          \
     X(suite, place, hash_moves_every_row_once)                                 \

@@ -142,12 +142,7 @@ void wt_api_run_moves_both_ways(const struct wt_place *place)
 /* Queries of one batch, one after the other: rings open while their workers
  * look for rows. One that was seen before its query, and then after, was taken
  * for a ring of another kind, and its frames went to nobody. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) ||           \
-    defined(WEIR_EMULATED)
-enum { QUERIES = 500 };
-#else
-enum { QUERIES = 10000 };
-#endif
+enum { QUERIES = WT_SLOW ? 500 : 10000 };
 
 static void *run_many(void *arg)
 {

@@ -216,6 +216,15 @@ Test(arena, what_is_kept_is_a_quarter_at_most_and_fails_no_alloc)
         memset(p[i], 7, RING);
         wi_arena_keep(a, i, p[i], RING);
     }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        p[i] = wi_arena_alloc_for(a, i, RING, NULL);
+        kept += ((uint8_t *)p[i])[RING - 1] == 7;
+    }
+    cr_assert_eq(kept, CAP / 4 / RING);
+    for (uint32_t i = 0; i < n; i++) {
+        wi_arena_keep(a, i, p[i], RING);
+    }
     uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {
         /* By numbers that nobody had all of it is to be had again. */
